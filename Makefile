@@ -1,0 +1,53 @@
+# Two commands do everything: `make run` and `make test`. Each installs what it needs into .venv
+# and does nothing twice: the stamps below change only with pyproject.toml or constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PINS := pyproject.toml constraints.txt
+
+.PHONY: run test check format test-slow bench clean help
+
+run: $(VENV)/.run       ## install, then start Reverie
+	@$(BIN)/reverie --help
+
+test: $(VENV)/.dev      ## install what tests need, then run them
+	@$(BIN)/python -m pytest --cov --cov-report=term
+
+check: $(VENV)/.dev     ## lint, formatting, types, architecture
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(VENV)/.dev    ## put the code in house style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+test-slow: $(VENV)/.dev ## suites that take minutes
+	@$(BIN)/python -m pytest -m slow --override-ini addopts="-q --strict-markers --import-mode=importlib"
+
+bench: $(VENV)/.dev     ## every benchmark, one after the other
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:                  ## remove what the other targets made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .coverage build dist
+
+help:                   ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Reverie needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "Could not make $(VENV). On Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+
+$(VENV)/.run: $(PINS) | $(BIN)/python
+	@echo "Installing Reverie into $(VENV) …"
+	@$(PIP) install -c constraints.txt -e '.[all]'
+	@touch $@
+
+$(VENV)/.dev: $(PINS) | $(BIN)/python
+	@echo "Installing Reverie and its test tools into $(VENV) …"
+	@$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $@ $(VENV)/.run
