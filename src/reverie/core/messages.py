@@ -1,0 +1,163 @@
+"""Messages and their blocks: immutable, provider-neutral, a closed union."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
+
+Role: TypeAlias = Literal["user", "assistant", "system"]
+
+# Who said it. Trust is decided by this: text from tools is never treated as the person's voice.
+Origin: TypeAlias = Literal["user", "assistant", "tool", "hook", "reverie", "import"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    kind: ClassVar[Literal["text"]] = "text"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A model's reasoning. `signature` is the provider's proof; for a redacted one it is the data."""
+
+    kind: ClassVar[Literal["thinking"]] = "thinking"
+    text: str
+    signature: str | None = None
+    redacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A call the model asks for. `arguments` is JSON text, kept exactly as the model wrote it."""
+
+    kind: ClassVar[Literal["tool_use"]] = "tool_use"
+    id: str
+    name: str
+    arguments: str = "{}"
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """The arguments as an object; text that is not a JSON object reads as empty."""
+        try:
+            value = json.loads(self.arguments)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image by value (`data`, base64) or by address (`url`)."""
+
+    kind: ClassVar[Literal["image"]] = "image"
+    media_type: str
+    data: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    kind: ClassVar[Literal["document"]] = "document"
+    media_type: str
+    data: str
+    title: str = ""
+
+
+ResultContent: TypeAlias = Text | Image | Document
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    kind: ClassVar[Literal["tool_result"]] = "tool_result"
+    tool_use_id: str
+    content: tuple[ResultContent, ...] = ()
+    is_error: bool = False
+
+    @property
+    def text(self) -> str:
+        return "\n".join(part.text for part in self.content if isinstance(part, Text))
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Text Reverie puts beside a user message (`label`: recall, date, notes …); frozen once sent."""
+
+    kind: ClassVar[Literal["attachment"]] = "attachment"
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A block only its provider understands (`payload`: JSON text); replayed to it verbatim."""
+
+    kind: ClassVar[Literal["opaque"]] = "opaque"
+    provider: str
+    payload: str
+
+
+Block: TypeAlias = Text | Thinking | ToolUse | ToolResult | Image | Document | Attachment | Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of a conversation.
+
+    `response` groups the messages that came from one model response. `bound_to` is the digest of
+    the exact prefix a response was produced under: replayed thinking is only valid after it.
+    """
+
+    id: str
+    role: Role
+    blocks: tuple[Block, ...]
+    parent: str | None = None
+    at: float = 0.0
+    origin: Origin = "user"
+    response: str | None = None
+    bound_to: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What a reader sees: the text blocks, without attachments, thinking or tool traffic."""
+        return "\n".join(block.text for block in self.blocks if isinstance(block, Text))
+
+    @property
+    def tool_uses(self) -> tuple[ToolUse, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, ToolUse))
+
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, ToolResult))
+
+
+def message_id(parent: str | None, role: Role, at: float, blocks: tuple[Block, ...]) -> str:
+    """An id made of the content and its place, so that ids need no randomness and cannot clash."""
+    seed = repr((parent, role, at, blocks)).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(seed, digest_size=12).hexdigest()
+
+
+def new_message(
+    role: Role,
+    *blocks: Block,
+    after: Message | None = None,
+    at: float = 0.0,
+    origin: Origin | None = None,
+    response: str | None = None,
+    bound_to: str | None = None,
+) -> Message:
+    """The next message of a conversation: its id and parent follow from what comes before it."""
+    parent = after.id if after else None
+    natural: Origin = "assistant" if role == "assistant" else "user"
+    return Message(
+        id=message_id(parent, role, at, blocks),
+        role=role,
+        blocks=blocks,
+        parent=parent,
+        at=at,
+        origin=origin or natural,
+        response=response,
+        bound_to=bound_to,
+    )

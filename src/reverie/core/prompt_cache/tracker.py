@@ -1,0 +1,130 @@
+"""Watches the cache: what the prefix promised, what the provider read, and why they differ.
+
+Before a request the tracker compares its chain with the last one; after the response it compares
+the cache-read tokens with what the common prefix promised. A layer that is about to edit history
+says so first (`expect_break`); any other miss is a `Broken` verdict that names the cause.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from reverie.core.capabilities import CacheRules
+from reverie.core.prompt_cache.chain import Chain, common_length
+from reverie.core.prompt_cache.changes import Change, changes
+from reverie.core.usage import Usage
+
+# Providers round and re-tokenise at block edges: less than this is noise, not a break.
+TOLERATED_SHARE = 0.05
+TOLERATED_TOKENS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a request may hope to read, and what was changed since the last one."""
+
+    tokens: int
+    lost: int
+    changed: tuple[Change, ...] = ()
+    expected: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The cache gave at least what the prefix promised (nothing was promised at first)."""
+
+    read: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedBreak:
+    """The prefix changed, and a layer had said it would."""
+
+    reason: str
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Tokens that should have been read were not; `causes` say what to look at."""
+
+    lost: int
+    causes: tuple[Change, ...]
+
+
+Verdict: TypeAlias = Kept | ExpectedBreak | Broken
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it left: its chain, the links that were marked, when, and for how long."""
+
+    chain: Chain
+    marks: tuple[int, ...]
+    at: float
+    ttl: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Cached:
+    sent: Sent
+    tokens: int
+
+
+class Tracker:
+    """One conversation's cache, as far as it can be known from this side."""
+
+    def __init__(self, rules: CacheRules) -> None:
+        self._rules = rules
+        self._last: _Sent | None = None
+        self._expected: str | None = None
+
+    def expect_break(self, reason: str) -> None:
+        """Register that the next request changes its prefix on purpose."""
+        self._expected = reason
+
+    def before(self, chain: Chain) -> Promise:
+        """What the coming request can expect; consumes a registered break."""
+        expected, self._expected = self._expected, None
+        last = self._last
+        if last is None or not last.tokens:
+            return Promise(0, 0, expected=expected)
+        changed = changes(last.sent.chain, chain)
+        standing = self._standing(last, chain) if changed else last.tokens
+        return Promise(standing, last.tokens - standing, changed, expected)
+
+    def after(self, promise: Promise, sent: Sent, usage: Usage, diagnosis: str = "") -> Verdict:
+        """Judge the response, and remember this request as the one to extend."""
+        last = self._last
+        self._last = _Cached(sent, usage.cache_read + usage.cache_write)
+        lost = promise.lost + max(0, promise.tokens - usage.cache_read)
+        hoped = promise.tokens + promise.lost
+        if last is None or lost <= max(TOLERATED_TOKENS, hoped * TOLERATED_SHARE):
+            return Kept(usage.cache_read)
+        if promise.expected is not None:
+            return ExpectedBreak(promise.expected, lost)
+        return Broken(lost, _causes(promise, last.sent, sent.at, diagnosis))
+
+    def _standing(self, last: _Cached, chain: Chain) -> int:
+        """The share of the cached prefix that lies before the first change, at a mark."""
+        old, marks = last.sent.chain, last.sent.marks
+        shared = common_length(old, chain)
+        standing = [mark for mark in marks if mark < shared]
+        if self._rules.kind == "automatic" and shared:
+            standing.append(shared - 1)
+        whole = old.links[marks[-1]].tokens if marks else old.tokens
+        kept = old.links[max(standing)].tokens if standing else 0
+        return last.tokens * kept // whole if whole else 0
+
+
+def _causes(promise: Promise, last: Sent, at: float, diagnosis: str) -> tuple[Change, ...]:
+    causes = list(promise.changed)
+    idle = at - last.at
+    if not causes and idle > last.ttl:
+        causes.append(Change("ttl_expired", f"{idle:.0f} s idle, entries live {last.ttl:.0f} s"))
+    if not causes:
+        causes.append(Change("provider", "nothing changed on this side; the entry was evicted"))
+    if diagnosis:
+        causes.append(Change("provider", f"says: {diagnosis}"))
+    return tuple(causes)

@@ -1,0 +1,186 @@
+"""Exactly what goes on the wire, provider-neutral, in canonical bytes.
+
+A request is three sections in the order providers cache them: tools, system, messages. Each splits
+into *segments* (one tool, one system block, one message block), and each segment has canonical
+bytes. Adapters translate segment by segment, so equal canonical bytes mean equal bytes on the wire.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from reverie.core.capabilities import Ttl
+from reverie.core.codec import block_to_json, dump
+from reverie.core.messages import Block, Message, Text, Thinking
+from reverie.core.tokens import block_tokens, json_tokens, text_tokens
+
+Section: TypeAlias = Literal["tools", "system", "messages"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model sees it; `schema` is JSON text, so that its bytes cannot drift."""
+
+    name: str
+    description: str
+    schema: str
+
+    @classmethod
+    def of(cls, name: str, description: str, schema: dict[str, Any]) -> ToolSpec:
+        return cls(name, description, json.dumps(schema, ensure_ascii=False, sort_keys=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ClearToolUses:
+    """Ask the provider to clear old tool results on its side."""
+
+    trigger_tokens: int
+    clear_at_least: int
+    keep: int = 3
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClearThinking:
+    """Ask the provider to drop old thinking; None keeps all of it."""
+
+    keep_turns: int | None = None
+
+
+ContextEdit: TypeAlias = ClearThinking | ClearToolUses
+
+
+@dataclass(frozen=True, slots=True)
+class Summarize:
+    """Ask the provider to compact the whole conversation into one signed block."""
+
+    instructions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything beside the three sections. What is unset is not sent."""
+
+    max_tokens: int = 8_192
+    thinking: str | None = None
+    effort: str | None = None
+    tool_choice: str | None = None
+    output_schema: str | None = None
+    stop: tuple[str, ...] = ()
+    temperature: float | None = None
+    edits: tuple[ContextEdit, ...] = ()
+    summarize: Summarize | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """Up to and including this segment the provider is asked to keep the prefix."""
+
+    section: Section
+    index: int
+    block: int = 0
+    ttl: Ttl = "5m"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The part of a request that is rendered once a session and then frozen."""
+
+    model: str
+    system: tuple[Text, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    options: Options = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    head: Head
+    messages: tuple[Message, ...]
+    breakpoints: tuple[Breakpoint, ...] = ()
+    previous_response: str | None = None
+
+    @property
+    def model(self) -> str:
+        return self.head.model
+
+    @property
+    def options(self) -> Options:
+        return self.head.options
+
+    def with_options(self, **changes: Any) -> Request:
+        return replace(self, head=replace(self.head, options=replace(self.options, **changes)))
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One cacheable unit: where it stands, its canonical bytes and its estimated size."""
+
+    section: Section
+    index: int
+    block: int
+    data: bytes
+    tokens: int
+    markable: bool = True
+
+    @property
+    def place(self) -> str:
+        if self.section == "messages":
+            return f"message {self.index}, block {self.block}"
+        return f"tool {self.index}" if self.section == "tools" else f"system block {self.index}"
+
+
+def head_segments(head: Head) -> tuple[Segment, ...]:
+    tools = (
+        Segment("tools", i, 0, tool_bytes(tool), tool_tokens(tool))
+        for i, tool in enumerate(head.tools)
+    )
+    system = (
+        Segment("system", i, 0, dump({"type": "text", "text": block.text}), text_tokens(block.text))
+        for i, block in enumerate(head.system)
+    )
+    return (*tools, *system)
+
+
+def message_segments(message: Message, index: int) -> tuple[Segment, ...]:
+    """Providers merge neighbours of one role, so a block carries its role and no message boundary."""
+    role = message.role.encode() + b" "
+    return tuple(
+        Segment(
+            "messages", index, i, role + block_bytes(block), block_tokens(block), _markable(block)
+        )
+        for i, block in enumerate(message.blocks)
+    )
+
+
+def _markable(block: Block) -> bool:
+    """Providers refuse a cache mark on thinking and on empty text."""
+    return not isinstance(block, Thinking) and not (isinstance(block, Text) and not block.text)
+
+
+def block_bytes(block: Block) -> bytes:
+    return dump(block_to_json(block))
+
+
+def tool_bytes(tool: ToolSpec) -> bytes:
+    return dump({"name": tool.name, "description": tool.description, "schema": tool.schema})
+
+
+def tool_tokens(tool: ToolSpec) -> int:
+    return text_tokens(tool.name + tool.description) + json_tokens(tool.schema)
+
+
+def key_bytes(head: Head) -> bytes:
+    """What is part of the cache key but of no section: the model and the options that steer it."""
+    o = head.options
+    return dump([head.model, o.thinking, o.effort, o.tool_choice, o.output_schema])
+
+
+def canonical_bytes(request: Request) -> bytes:
+    """The whole request, for comparing and recording: one line a segment."""
+    lines = [key_bytes(request.head)]
+    lines += [segment.data for segment in head_segments(request.head)]
+    for index, message in enumerate(request.messages):
+        lines += [segment.data for segment in message_segments(message, index)]
+    return b"\n".join(lines)

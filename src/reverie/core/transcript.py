@@ -1,0 +1,250 @@
+"""Surgery on message lists: API rounds, tool pairs, safe cuts. No cut ever leaves an orphan.
+
+A *round* is one request's worth of conversation: what the user side said, then what the model
+answered. A tool use and its result belong together: they are kept, dropped or moved as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from reverie.core.messages import Block, Message, Text, ToolResult, ToolUse, new_message
+from reverie.core.tokens import message_tokens
+
+INTERRUPTED = "[Interrupted before this tool finished]"
+MISSING = "[The result of this tool call was not recorded]"
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """What is wrong with the tool traffic of a message list; empty when nothing is."""
+
+    unanswered: tuple[str, ...] = ()
+    orphaned: tuple[str, ...] = ()
+    misplaced: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return not (self.unanswered or self.orphaned or self.misplaced or self.repeated)
+
+
+def pairing(messages: Sequence[Message]) -> Pairing:
+    """Check that every tool use is answered once, before the model speaks again."""
+    check = _PairCheck()
+    response: str | None = None
+    for message in messages:
+        if message.role == "assistant":
+            if not (message.response and message.response == response):
+                check.close()
+            response = message.response
+        for use in message.tool_uses:
+            check.opened(use.id)
+        for result in message.tool_results:
+            check.answered(result.tool_use_id)
+    check.close()
+    return Pairing(*(tuple(ids) for ids in check.faults))
+
+
+class _PairCheck:
+    """The bookkeeping of one walk through the tool traffic."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, None] = {}
+        self._used: set[str] = set()
+        self._answered: set[str] = set()
+        self.faults: tuple[list[str], list[str], list[str], list[str]] = ([], [], [], [])
+
+    def opened(self, id_: str) -> None:
+        if id_ in self._used:
+            self.faults[3].append(id_)
+        self._used.add(id_)
+        self._open[id_] = None
+
+    def answered(self, id_: str) -> None:
+        if id_ in self._open:
+            del self._open[id_]
+            self._answered.add(id_)
+            return
+        unanswered, orphaned, misplaced, repeated = self.faults
+        late = id_ in unanswered
+        known = repeated if id_ in self._answered else misplaced if late else orphaned
+        known.append(id_)
+
+    def close(self) -> None:
+        self.faults[0].extend(self._open)
+        self._open.clear()
+
+
+def rounds(messages: Sequence[Message]) -> list[tuple[Message, ...]]:
+    """Split into API rounds: a response with the results that answer it, led by what asked for it.
+
+    So a tool use and its result share a round, and dropping whole rounds never splits a pair.
+    """
+    found: list[list[Message]] = []
+    for message in messages:
+        if not found or _starts_round(found[-1], message):
+            found.append([])
+        found[-1].append(message)
+    return [tuple(group) for group in found]
+
+
+def _starts_round(group: Sequence[Message], message: Message) -> bool:
+    last = group[-1]
+    if message.role != "assistant":
+        return not message.tool_results and (last.role == "assistant" or bool(last.tool_results))
+    asked_for = last.role != "assistant" and not last.tool_results
+    return not asked_for and not _same_response(group, message)
+
+
+def _same_response(earlier: Sequence[Message], message: Message) -> bool:
+    """Parallel calls may be recorded as messages of their own, with results in between."""
+    return message.response is not None and any(m.response == message.response for m in earlier)
+
+
+def safe_cuts(messages: Sequence[Message]) -> list[int]:
+    """Every index i such that messages[:i] and messages[i:] both stand: no tool pair is split.
+
+    A cut also never falls inside one response, so thinking stays with the call it led to.
+    """
+    last_of = {m.response: i for i, m in enumerate(messages) if m.response is not None}
+    cuts = [0]
+    open_uses: set[str] = set()
+    whole_after = -1
+    for i, message in enumerate(messages):
+        open_uses |= {use.id for use in message.tool_uses}
+        open_uses -= {result.tool_use_id for result in message.tool_results}
+        if message.response is not None:
+            whole_after = max(whole_after, last_of[message.response])
+        if not open_uses and i >= whole_after:
+            cuts.append(i + 1)
+    return cuts
+
+
+def safe_cut(messages: Sequence[Message], wanted: int) -> int:
+    """The nearest safe cut at or before `wanted`: keeps a little more rather than a little less."""
+    return max(cut for cut in safe_cuts(messages) if cut <= max(wanted, 0))
+
+
+def keep_recent(messages: Sequence[Message], tokens: int) -> int:
+    """The safe cut after which at least `tokens` tokens remain (0 when there are not so many)."""
+    kept = 0
+    for i in range(len(messages) - 1, -1, -1):
+        kept += message_tokens(messages[i])
+        if kept >= tokens:
+            return safe_cut(messages, i)
+    return 0
+
+
+def drop_oldest_rounds(messages: Sequence[Message], tokens: int) -> tuple[Message, ...]:
+    """Drop whole rounds from the front until `tokens` are freed; the last round always stays."""
+    safe = set(safe_cuts(messages))
+    start = position = freed = 0
+    for group in rounds(messages)[:-1]:
+        if freed >= tokens:
+            break
+        position += len(group)
+        if position in safe:
+            freed += sum(message_tokens(message) for message in messages[start:position])
+            start = position
+    return tuple(messages[start:])
+
+
+def open_tool_uses(messages: Sequence[Message]) -> tuple[ToolUse, ...]:
+    """The calls that still wait for a result, in order."""
+    waiting: dict[str, ToolUse] = {}
+    for message in messages:
+        waiting |= {use.id: use for use in message.tool_uses}
+        for result in message.tool_results:
+            waiting.pop(result.tool_use_id, None)
+    return tuple(waiting.values())
+
+
+def close_open_tool_uses(
+    messages: Sequence[Message], reason: str = INTERRUPTED, *, at: float = 0.0
+) -> tuple[Message, ...]:
+    """Answer every open call, so that an interrupted conversation can go on."""
+    waiting = open_tool_uses(messages)
+    if not waiting:
+        return tuple(messages)
+    results = [ToolResult(use.id, (Text(reason),), is_error=True) for use in waiting]
+    return (*messages, new_message("user", *results, after=messages[-1], at=at, origin="reverie"))
+
+
+def repair(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """Make a foreign or torn history valid: results move behind their call, gaps are filled.
+
+    Orphaned and repeated results are dropped, a call nobody answered gets a result that says so,
+    messages left empty go away, and the history starts with the user side.
+    """
+    history = [message for message in messages if message.blocks]
+    while history and (history[0].role != "user" or _all_results(history[0])):
+        history.pop(0)
+    results = _first_results(history)
+    repaired: list[Message] = []
+    seen: set[str] = set()
+    for message in history:
+        kept = _without_results(message, seen)
+        if kept is not None:
+            repaired.append(kept)
+            if kept.tool_uses:
+                repaired.append(_answers(kept.tool_uses, results, kept))
+    return tuple(_merge_answers(repaired))
+
+
+def _all_results(message: Message) -> bool:
+    return all(isinstance(block, ToolResult) for block in message.blocks)
+
+
+def _first_results(messages: Sequence[Message]) -> dict[str, ToolResult]:
+    found: dict[str, ToolResult] = {}
+    for message in messages:
+        for result in message.tool_results:
+            found.setdefault(result.tool_use_id, result)
+    return found
+
+
+def _without_results(message: Message, seen: set[str]) -> Message | None:
+    """The message less its tool results (they are placed anew) and less calls made twice."""
+    blocks: list[Block] = []
+    for block in message.blocks:
+        if isinstance(block, ToolUse):
+            if message.role == "assistant" and block.id not in seen:
+                seen.add(block.id)
+                blocks.append(block)
+        elif not isinstance(block, ToolResult):
+            blocks.append(block)
+    if not blocks:
+        return None
+    return message if len(blocks) == len(message.blocks) else replace(message, blocks=tuple(blocks))
+
+
+def _answers(uses: Sequence[ToolUse], results: dict[str, ToolResult], after: Message) -> Message:
+    blocks = [
+        results.get(use.id) or ToolResult(use.id, (Text(MISSING),), is_error=True) for use in uses
+    ]
+    return new_message("user", *blocks, after=after, at=after.at, origin="tool")
+
+
+def _merge_answers(messages: Sequence[Message]) -> list[Message]:
+    """One response split over several messages wants one answer after the last of them."""
+    merged: list[Message] = []
+    for message in messages:
+        split = (
+            len(merged) >= 2
+            and message.role == "assistant"
+            and message.response is not None
+            and merged[-2].response == message.response
+            and _all_results(merged[-1])
+        )
+        if split:
+            answers = merged.pop()
+            previous = merged.pop()
+            merged.append(replace(previous, blocks=previous.blocks + message.blocks))
+            merged.append(answers)
+        elif merged and _all_results(message) and _all_results(merged[-1]):
+            merged[-1] = replace(merged[-1], blocks=merged[-1].blocks + message.blocks)
+        else:
+            merged.append(message)
+    return merged

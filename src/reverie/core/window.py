@@ -1,0 +1,86 @@
+"""The context window: which size holds, why, and the thresholds derived from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+DEFAULT_WINDOW = 200_000
+LARGE_WINDOW = 1_000_000
+LARGE_SUFFIX = "[1m]"
+
+SUMMARY_ROOM = 20_000
+COMPACTION_ROOM = 13_000
+WARNING_ROOM = 20_000
+BLOCKING_ROOM = 3_000
+
+# The rooms above suit windows of 100k tokens and more; a local model with 8k gets the same shares.
+_FULL_ROOMS_FROM = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A resolved window and where its size came from."""
+
+    tokens: int
+    source: str
+
+    def _room(self, full: int) -> int:
+        if self.tokens >= _FULL_ROOMS_FROM:
+            return full
+        return self.tokens * full // _FULL_ROOMS_FROM
+
+    @property
+    def effective(self) -> int:
+        """What may be filled: the rest is room for a summary to be written."""
+        return self.tokens - self._room(SUMMARY_ROOM)
+
+    @property
+    def compaction(self) -> int:
+        """Past this, compaction is due."""
+        return self.effective - self._room(COMPACTION_ROOM)
+
+    @property
+    def warning(self) -> int:
+        return self.compaction - self._room(WARNING_ROOM)
+
+    @property
+    def blocking(self) -> int:
+        """At this, nothing is sent any more: the provider would refuse it."""
+        return self.effective - self._room(BLOCKING_ROOM)
+
+    def state(self, tokens: int) -> Literal["ok", "warning", "compact", "blocked"]:
+        if tokens >= self.blocking:
+            return "blocked"
+        if tokens >= self.compaction:
+            return "compact"
+        return "warning" if tokens >= self.warning else "ok"
+
+
+def split_suffix(model: str) -> tuple[str, bool]:
+    """The name a provider knows, and whether `[1m]` was asked for."""
+    if model.endswith(LARGE_SUFFIX):
+        return model.removesuffix(LARGE_SUFFIX), True
+    return model, False
+
+
+def resolve_window(
+    model: str,
+    *,
+    looked_up: int | None = None,
+    shipped: int | None = None,
+    large_beta: bool = False,
+    configured: int | None = None,
+) -> Window:
+    """The first that applies: suffix, provider's answer, shipped table, 1M beta, setting, default."""
+    candidates = (
+        (LARGE_WINDOW if split_suffix(model)[1] else None, f"{LARGE_SUFFIX} on the model name"),
+        (looked_up, "the provider's models endpoint"),
+        (shipped, "the shipped model table"),
+        (LARGE_WINDOW if large_beta else None, "window.beta_1m"),
+        (configured, "window.tokens"),
+    )
+    for tokens, source in candidates:
+        if tokens:
+            return Window(tokens, source)
+    return Window(DEFAULT_WINDOW, "default")
