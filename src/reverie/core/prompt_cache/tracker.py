@@ -77,7 +77,7 @@ class Tracker:
 
     def __init__(self, rules: CacheRules) -> None:
         self._rules = rules
-        self._last: _Sent | None = None
+        self._last: _Cached | None = None
         self._expected: str | None = None
 
     def expect_break(self, reason: str) -> None:
