@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from reverie.core.capabilities import Ttl
 from reverie.core.codec import block_to_json, dump
-from reverie.core.messages import Block, Message, Text, Thinking
+from reverie.core.messages import Attachment, Block, Message, Text, Thinking
 from reverie.core.tokens import block_tokens, json_tokens, text_tokens
 
 Section: TypeAlias = Literal["tools", "system", "messages"]
@@ -184,3 +184,15 @@ def canonical_bytes(request: Request) -> bytes:
     for index, message in enumerate(request.messages):
         lines += [segment.data for segment in message_segments(message, index)]
     return b"\n".join(lines)
+
+
+def attachment_text(attachment: Attachment) -> str:
+    """How an attachment reads on every provider: marked off from what the person wrote."""
+    return f'<reminder about="{attachment.label}">\n{attachment.text}\n</reminder>'
+
+
+def wire_text(text: str) -> str:
+    """Text any provider can decode: lone surrogates (from torn input) become U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

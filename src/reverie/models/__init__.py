@@ -1,0 +1,1 @@
+"""Language models behind one port: official SDKs, the offline model, a scripted one for tests."""

@@ -1,0 +1,135 @@
+"""OpenAI and every server that speaks its protocols, through the official SDK."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from reverie.core.capabilities import Capabilities
+from reverie.core.incremental import GrowingMap
+from reverie.core.messages import Message, Opaque
+from reverie.core.reply import Reply, StreamItem
+from reverie.core.request import Request
+from reverie.core.usage import Prices
+from reverie.core.window import split_suffix
+from reverie.models import openai_chat as chat
+from reverie.models import openai_responses as responses
+from reverie.models.failures import sdk_failures, sdk_missing
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+Protocol: TypeAlias = Literal["chat", "responses"]
+
+
+class OpenAIModel:
+    """One model behind Chat Completions or Responses. Local servers need no key."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        api_key: str | None,
+        capabilities: Capabilities,
+        prices: Prices | None,
+        base_url: str | None = None,
+        protocol: Protocol = "chat",
+    ) -> None:
+        self.name = name
+        self.capabilities = capabilities
+        self.prices = prices
+        self._key = api_key
+        self._base_url = base_url
+        self._protocol = protocol
+        self._client: AsyncOpenAI | None = None
+        to_wire = chat.message_to_wire if protocol == "chat" else responses.message_to_wire
+        self._items: GrowingMap[Message, list[dict[str, Any]]] = GrowingMap(
+            lambda message, _: to_wire(message)
+        )
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+        with sdk_failures(self.name):
+            if request.options.summarize is not None:
+                yield await self._compact(request)
+                return
+            accumulated = (
+                chat.ChatAccumulator()
+                if self._protocol == "chat"
+                else responses.ResponsesAccumulator()
+            )
+            events = await self._open(self.body(request))
+            try:
+                async for event in events:
+                    for item in accumulated.feed(event.model_dump(mode="json")):
+                        yield item
+            finally:
+                await events.close()
+            yield accumulated.reply()
+
+    async def count_tokens(self, request: Request) -> int:
+        body = responses.head_to_wire(request.head)
+        known = {"model", "instructions", "tools", "text", "reasoning", "tool_choice"}
+        kept = {key: value for key, value in body.items() if key in known}
+        items = [
+            item for message in request.messages for item in responses.message_to_wire(message)
+        ]
+        with sdk_failures(self.name):
+            counted = await self._sdk().responses.input_tokens.count(**kept, input=items)
+            return counted.input_tokens
+
+    async def look_up_window(self) -> int | None:
+        """Servers such as vLLM add the window to their model list; OpenAI itself does not."""
+        with sdk_failures(self.name):
+            model = await self._sdk().models.retrieve(split_suffix(self.name)[0])
+            found = (model.model_extra or {}).get("max_model_len")
+            return found if isinstance(found, int) else None
+
+    async def aclose(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The request in the SDK's words. Only messages that are new since the last call are made."""
+        items = [item for group in self._items(request.messages) for item in group]
+        if self._protocol == "responses":
+            return responses.head_to_wire(request.head) | {"input": items}
+        head = chat.head_to_wire(request.head, compatible=self._base_url is not None)
+        return head | {"messages": [*chat.system_to_wire(request.head), *items]}
+
+    async def _open(self, body: dict[str, Any]) -> Any:
+        if self._protocol == "chat":
+            return await self._sdk().chat.completions.create(**body, stream=True)
+        return await self._sdk().responses.create(**body, stream=True)
+
+    async def _compact(self, request: Request) -> Reply:
+        """On-demand compaction: opaque items that stand for the whole conversation."""
+        items = [
+            item for message in request.messages for item in responses.message_to_wire(message)
+        ]
+        asked = request.options.summarize
+        head = responses.head_to_wire(request.head)
+        instructions = "\n\n".join(
+            part for part in (head.get("instructions"), asked and asked.instructions) if part
+        )
+        compacted = await self._sdk().responses.compact(
+            model=head["model"],
+            input=items,
+            instructions=instructions or None,
+        )
+        raw = compacted.model_dump(mode="json")
+        blocks = tuple(_opaque(item) for item in raw["output"])
+        usage = responses.responses_usage(raw.get("usage") or {})
+        return Reply(raw["id"], self.name, blocks, "compaction", usage)
+
+    def _sdk(self) -> AsyncOpenAI:
+        if self._client is None:
+            with sdk_missing("openai"):
+                from openai import AsyncOpenAI
+            key = self._key or ("none" if self._base_url else None)
+            self._client = AsyncOpenAI(api_key=key, base_url=self._base_url)
+        return self._client
+
+
+def _opaque(item: dict[str, Any]) -> Opaque:
+    return Opaque(responses.PROVIDER, responses.verbatim(item))
