@@ -70,9 +70,7 @@ class OpenAIModel:
         body = responses.head_to_wire(request.head)
         known = {"model", "instructions", "tools", "text", "reasoning", "tool_choice"}
         kept = {key: value for key, value in body.items() if key in known}
-        items = [
-            item for message in request.messages for item in responses.message_to_wire(message)
-        ]
+        items: Any = _all_items(request)
         with sdk_failures(self.name):
             counted = await self._sdk().responses.input_tokens.count(**kept, input=items)
             return counted.input_tokens
@@ -104,9 +102,7 @@ class OpenAIModel:
 
     async def _compact(self, request: Request) -> Reply:
         """On-demand compaction: opaque items that stand for the whole conversation."""
-        items = [
-            item for message in request.messages for item in responses.message_to_wire(message)
-        ]
+        items: Any = _all_items(request)
         asked = request.options.summarize
         head = responses.head_to_wire(request.head)
         instructions = "\n\n".join(
@@ -133,3 +129,7 @@ class OpenAIModel:
 
 def _opaque(item: dict[str, Any]) -> Opaque:
     return Opaque(responses.PROVIDER, responses.verbatim(item))
+
+
+def _all_items(request: Request) -> list[dict[str, Any]]:
+    return [item for message in request.messages for item in responses.message_to_wire(message)]

@@ -39,10 +39,10 @@ def root_digest(head: Head) -> str:
     return _digest("", key_bytes(head))
 
 
-def extend(links: Iterable[Link], start: str, segments: Iterable[Segment]) -> list[Link]:
-    """New links for `segments`, following `links` (or `start` when there are none)."""
-    grown = list(links)
-    digest, tokens = (grown[-1].digest, grown[-1].tokens) if grown else (start, 0)
+def extend(last: Link | None, start: str, segments: Iterable[Segment]) -> list[Link]:
+    """The links for `segments` that follow `last` (or the `start` digest when there is none)."""
+    digest, tokens = (last.digest, last.tokens) if last else (start, 0)
+    grown = []
     for segment in segments:
         digest = _digest(digest, segment.data)
         tokens += segment.tokens
@@ -51,7 +51,7 @@ def extend(links: Iterable[Link], start: str, segments: Iterable[Segment]) -> li
 
 
 def head_chain(head: Head) -> list[Link]:
-    return extend((), root_digest(head), head_segments(head))
+    return extend(None, root_digest(head), head_segments(head))
 
 
 def common_length(old: Chain, new: Chain) -> int:

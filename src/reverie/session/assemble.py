@@ -1,0 +1,101 @@
+"""Requests, put together from the frozen head and the messages.
+
+Work is proportional to what is new: messages that were there last time, as the very same objects,
+keep their links. While the chain grows, thinking whose prefix changed is left out (core.thinking),
+and the marks for the prompt cache are placed (core.prompt_cache.breakpoints).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reverie.core.capabilities import Capabilities, Ttl
+from reverie.core.incremental import shared_length
+from reverie.core.messages import Message
+from reverie.core.prompt_cache.breakpoints import Policy, as_breakpoints, placed
+from reverie.core.prompt_cache.chain import Chain, Link, extend, head_chain, root_digest
+from reverie.core.request import Head, Request, message_segments
+from reverie.core.thinking import valid_under
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A request, its chain, and which links carry a cache mark."""
+
+    request: Request
+    chain: Chain
+    marks: tuple[int, ...]
+
+
+class Assembler:
+    """Puts one conversation's requests together, each from the last."""
+
+    def __init__(
+        self, capabilities: Capabilities, *, ttl: Ttl = "5m", policy: Policy = placed
+    ) -> None:
+        self._capabilities = capabilities
+        self._ttl: Ttl = ttl
+        self._policy = policy
+        self._head: Head | None = None
+        self._given: tuple[Message, ...] = ()
+        self._sent: list[Message] = []
+        self._links: list[Link] = []
+        self._ends: list[int] = []
+        self._marked: list[tuple[int, str]] = []
+
+    def assemble(
+        self, head: Head, messages: Sequence[Message], *, previous_response: str | None = None
+    ) -> Assembled:
+        if head != self._head:
+            self._restart(head)
+        self._keep(shared_length(self._given, messages))
+        for message in messages[len(self._sent) :]:
+            self._add(message, head)
+        self._given = tuple(messages)
+        chain = Chain(head, tuple(self._links))
+        marks = self._policy(chain, self._anchor(), self._capabilities.cache)
+        self._remember(marks)
+        points = as_breakpoints(chain, marks, self._ttl)
+        request = Request(head, tuple(self._sent), points, previous_response)
+        return Assembled(request, chain, marks)
+
+    def _restart(self, head: Head) -> None:
+        self._head = head
+        self._given = ()
+        self._sent = []
+        self._links = head_chain(head)
+        self._ends = [len(self._links)]
+
+    def _keep(self, count: int) -> None:
+        """Forget everything after the first `count` messages."""
+        del self._sent[count:]
+        del self._ends[count + 1 :]
+        del self._links[self._ends[-1] :]
+
+    def _add(self, message: Message, head: Head) -> None:
+        last = self._links[-1] if self._links else None
+        prefix = last.digest if last else root_digest(head)
+        sent = valid_under(message, prefix, bound=self._capabilities.thinking_bound)
+        segments = message_segments(sent, len(self._sent))
+        self._links += extend(last, prefix, segments)
+        self._sent.append(sent)
+        self._ends.append(len(self._links))
+
+    def _anchor(self) -> int:
+        """The newest mark that still stands; marks a changed prefix left behind are forgotten."""
+        while self._marked:
+            index, digest = self._marked[-1]
+            if index < len(self._links) and self._links[index].digest == digest:
+                return index
+            self._marked.pop()
+        return -1
+
+    def _remember(self, marks: Sequence[int]) -> None:
+        """Keep the marks in order of place, each place once."""
+        for mark in marks:
+            entry = (mark, self._links[mark].digest)
+            place = bisect_left(self._marked, entry)
+            if self._marked[place : place + 1] != [entry]:
+                self._marked.insert(place, entry)
