@@ -1,0 +1,201 @@
+"""All sources together: which value holds, where it came from, and what it overrides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+
+from reverie.errors import SettingsError
+from reverie.settings import lookup, schema, sources
+from reverie.settings.sources import DEFAULT, Found, Layer, Origin, SettingsFile
+from reverie.settings.suggestions import unknown_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from reverie.settings.schema import Value
+
+Role = Literal["main", "side", "summary"]
+Threshold = int | Literal["never"]
+
+
+class Item(NamedTuple):
+    """A setting as it holds; `overridden` is what lower sources said, the nearest first."""
+
+    key: str
+    value: Value
+    origin: Origin
+    overridden: tuple[Found, ...] = ()
+
+
+class Provider(NamedTuple):
+    """How to reach a provider of models; the key itself is asked for with `secret`."""
+
+    name: str
+    kind: Literal["anthropic", "openai"] | None
+    base_url: str | None
+    api_key_env: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting with its value: `settings["window.tokens"]`, or by name below."""
+
+    _items: Mapping[str, Item] = field(repr=False)
+    # Lowest first, without the defaults. Switches read the files among them again.
+    layers: tuple[Layer, ...] = field(repr=False)
+    # What `~` stands for.
+    person_home: Path
+
+    def __getitem__(self, key: str) -> Value:
+        return self.item(key).value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def item(self, key: str) -> Item:
+        """Value and origin of one setting; an unknown key is an error with a suggestion."""
+        if item := self._items.get(key):
+            return item
+        found = lookup.find(key)
+        if found is None:
+            raise SettingsError(unknown_key(key))
+        row, stored = found
+        return self._items.get(stored) or Item(stored, row.default, DEFAULT)
+
+    def items(self) -> tuple[Item, ...]:
+        """All of them, in the order of the schema, with the chosen names that were set."""
+        return tuple(self._items.values())
+
+    def origin(self, key: str) -> Origin:
+        return self.item(key).origin
+
+    @property
+    def home(self) -> Path:
+        return cast("Path", self["home"])
+
+    @property
+    def memory_directory(self) -> Path | None:
+        return cast("Path | None", self["memory_directory"])
+
+    @property
+    def memory_enabled(self) -> bool:
+        return cast("bool", self["memory.enabled"])
+
+    @property
+    def window_tokens(self) -> int | None:
+        return cast("int | None", self["window.tokens"])
+
+    @property
+    def cache_ttl(self) -> Literal["5m", "1h"]:
+        return cast("Literal['5m', '1h']", self["cache.ttl"])
+
+    @property
+    def permission_mode(self) -> Literal["ask", "accept-edits", "plan", "bypass"]:
+        return cast("Literal['ask', 'accept-edits', 'plan', 'bypass']", self["permissions.mode"])
+
+    def flag(self, key: str) -> bool:
+        """A setting that is true or false."""
+        value = self[key]
+        if not isinstance(value, bool):
+            raise SettingsError(f"{key} is not a switch; its value is {value!r}")
+        return value
+
+    def model(self, role: Role) -> str:
+        return cast("str", self[f"models.{role}"])
+
+    def provider(self, name: str) -> Provider:
+        """What is known of a provider; all fields None for one nobody configured."""
+        values = [
+            self[f"providers.{name}.{field}"] for field in ("kind", "base_url", "api_key_env")
+        ]
+        kind, base_url, api_key_env = values
+        return Provider(
+            name,
+            cast("Literal['anthropic', 'openai'] | None", kind),
+            cast("str | None", base_url),
+            cast("str | None", api_key_env),
+        )
+
+    def result_threshold(self, tool: str) -> Threshold | None:
+        """Characters after which a result of this tool goes to a file; None: nobody set it."""
+        return cast("Threshold | None", self[f"tools.{tool}.result_threshold"])
+
+    def spend_cap(self, purpose: str) -> float | None:
+        """US dollars per day for one purpose; None: no cap of its own."""
+        return cast("float | None", self[f"spend.purpose.{purpose}"])
+
+
+def load_settings(
+    project_root: Path | None,
+    home: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    overrides: Sequence[str] = (),
+    managed: Path | None = None,
+) -> Settings:
+    """Read all sources; SettingsError names everything that is wrong, one problem a line."""
+    environ = sources.environment() if environ is None else environ
+    person = sources.person_home(environ)
+    options = sources.read_options(overrides, person)
+    if home is not None:
+        told = Found(home.absolute(), Origin("command line", "--home"))
+        options = Layer({**options.values, "home": told}, options.problems)
+    ours = _home(options, environ, person)
+    files = _files(managed or sources.MANAGED, ours, project_root)
+    read = [sources.read_file(file, person) for file in files]
+    keys = {name for layer in (*read, options) for name in sources.named_keys(layer)}
+    layers = (*read, sources.read_environment(environ, keys, person), options)
+    if problems := [problem for layer in layers for problem in layer.problems]:
+        raise SettingsError("\n".join(problems))
+    return merge(layers, person)
+
+
+def merge(layers: tuple[Layer, ...], person_home: Path) -> Settings:
+    """Lay the sources over the defaults, lowest first."""
+    found: dict[str, list[Found]] = {
+        row.key: [Found(row.default, DEFAULT)] for row in schema.SETTINGS if "*" not in row.key
+    }
+    found["home"] = [Found(person_home / ".reverie", DEFAULT)]
+    for layer in layers:
+        for key, value in layer.values.items():
+            found.setdefault(key, []).append(value)
+    items = {key: _item(key, candidates) for key, candidates in found.items()}
+    return Settings(items, layers, person_home)
+
+
+def _item(key: str, candidates: list[Found]) -> Item:
+    ranked = candidates[::-1]
+    row = lookup.find(key)
+    if row and row[0].off_wins:
+        # A stable sort: among those that say off, the highest still comes first.
+        ranked.sort(key=lambda found: found.value is not False)
+    winner, *others = ranked
+    return Item(key, winner.value, winner.origin, tuple(others))
+
+
+def _home(options: Layer, environ: Mapping[str, str], person: Path) -> Path:
+    """Needed before any file can be read; a wrong value is reported with everything else."""
+    variable = {"REVERIE_HOME": environ.get("REVERIE_HOME", "")}
+    for layer in (options, sources.read_environment(variable, (), person)):
+        if told := layer.values.get("home"):
+            return cast("Path", told.value)
+    return person / ".reverie"
+
+
+def _files(managed: Path, home: Path, root: Path | None) -> tuple[SettingsFile, ...]:
+    user = home / "settings.toml"
+    files = [SettingsFile("managed", managed, user), SettingsFile("user", user, user)]
+    if root is None:
+        return tuple(files)
+    folder = root.absolute() / ".reverie"
+    # In the person's own home folder, the project file and the user file are one and the same.
+    if not _same(folder, home):
+        files.append(SettingsFile("project", folder / "settings.toml", user))
+    files.append(SettingsFile("local", folder / "settings.local.toml", user))
+    return tuple(files)
+
+
+def _same(one: Path, other: Path) -> bool:
+    stamp = sources.stamp_of(one)
+    return one == other or (stamp is not None and stamp == sources.stamp_of(other))

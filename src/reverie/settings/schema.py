@@ -1,0 +1,243 @@
+"""Every setting there is, as data: to add one, add a row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+Value = bool | int | float | str | Path | None
+Kind = Literal[
+    "bool", "int", "float", "str", "path", "choice", "money", "url", "variable", "threshold"
+]
+
+PREFIX: Final = "REVERIE_"
+NEVER: Final = "never"
+NONE: Final = "none"
+
+
+# Named tuples all over this package: a dataclass takes ten times as long to define, and every
+# hook of a coding agent waits for these imports.
+class Setting(NamedTuple):
+    """One row. A `*` in the key stands for a name the person chooses (a provider, tool, purpose)."""
+
+    key: str
+    kind: Kind
+    default: Value
+    about: str
+    # What a hostile repository could do with it; empty when a project file may set it.
+    risk: str = ""
+    env: str = ""
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    # The file is found through this setting, so that a file cannot set it.
+    files: bool = True
+    # "Off" in any source holds, whatever a higher source says.
+    off_wins: bool = False
+
+    @property
+    def project_may_set(self) -> bool:
+        return not self.risk
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it; `*` where the name goes."""
+        return self.env or PREFIX + self.key.upper().replace(".", "_")
+
+
+def _on(name: str, about: str) -> Setting:
+    return Setting(f"features.{name}", "bool", default=True, about=about)
+
+
+def _off(name: str, about: str) -> Setting:
+    return Setting(f"features.{name}", "bool", default=False, about=about)
+
+
+def _provider(
+    name: str, kind: str | None, base_url: str | None, variable: str | None
+) -> tuple[Setting, ...]:
+    table = f"providers.{name}"
+    about_url = "Where its API is; unset: the SDK's own address."
+    about_key = "Name of the environment variable that holds its key."
+    return (
+        Setting(
+            f"{table}.kind",
+            "choice",
+            kind,
+            "Which protocol it speaks.",
+            risk="send your prompts elsewhere",
+            choices=("anthropic", "openai"),
+        ),
+        Setting(
+            f"{table}.base_url", "url", base_url, about_url, risk="send your prompts elsewhere"
+        ),
+        Setting(
+            f"{table}.api_key_env", "variable", variable, about_key, risk="pick up another key"
+        ),
+    )
+
+
+SETTINGS: Final[tuple[Setting, ...]] = (
+    Setting(
+        "home",
+        "path",
+        None,
+        "Where Reverie keeps everything; unset: `~/.reverie`.",
+        risk="move your data",
+        files=False,
+    ),
+    Setting(
+        "memory_directory",
+        "path",
+        None,
+        "The memory directory itself; unset: `<home>/projects/<project>/memory`.",
+        risk="send writes to ~/.ssh",
+        env="REVERIE_MEMORY_DIR",
+    ),
+    Setting(
+        "memory.enabled",
+        "bool",
+        default=True,
+        about="Memory as a whole: prompt section, recall, extraction, dreams. Off in any source is off.",
+        off_wins=True,
+    ),
+    Setting(
+        "memory.index_in_prompt",
+        "bool",
+        default=True,
+        about="Put MEMORY.md in the prompt; off: recall alone.",
+    ),
+    Setting(
+        "memory.extra_guidelines",
+        "str",
+        None,
+        "Guidelines of your own, added at the end of the memory section of the prompt.",
+        risk="put words in your prompts",
+    ),
+    # models
+    Setting(
+        "models.main",
+        "str",
+        "offline",
+        "Who talks to you: `provider:model`, or `offline` for none.",
+    ),
+    Setting("models.side", "str", "offline", "The small model that selects memories."),
+    Setting("models.summary", "str", "offline", "The cheapest model, for one-line summaries."),
+    Setting("models.fallback", "str", None, "Takes over when `models.main` stays overloaded."),
+    *_provider("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
+    *_provider("openai", "openai", None, "OPENAI_API_KEY"),
+    *_provider("ollama", "openai", "http://localhost:11434/v1", None),
+    *_provider("*", None, None, None),
+    # window and cache
+    Setting(
+        "window.tokens",
+        "int",
+        None,
+        "Context window of a model that nothing else is known about; unset: 200,000.",
+        env="REVERIE_CONTEXT_WINDOW",
+        low=4_000,
+        high=10_000_000,
+    ),
+    Setting(
+        "window.beta_1m",
+        "bool",
+        default=False,
+        about="Ask for the 1M-token window where it is a beta.",
+    ),
+    Setting(
+        "cache.ttl", "choice", "5m", "How long a cached prompt prefix lives.", choices=("5m", "1h")
+    ),
+    # spend
+    Setting(
+        "spend.day", "money", None, "Cap per day, all purposes together.", risk="raise your bill"
+    ),
+    Setting("spend.session", "money", None, "Cap per session.", risk="raise your bill"),
+    Setting(
+        "spend.purpose.*",
+        "money",
+        None,
+        "Cap per day for one purpose: main, recall, extract, notes, compact, dream, summary, agent:NAME.",
+        risk="raise your bill",
+    ),
+    Setting(
+        "spend.main_on_cap",
+        "choice",
+        "warn",
+        "What happens to the conversation itself when a cap is reached.",
+        risk="raise your bill",
+        choices=("warn", "stop"),
+    ),
+    # tools and permissions
+    Setting(
+        "tools.*.result_threshold",
+        "threshold",
+        None,
+        "Results longer than this go to a file; unset: what the tool declares, else 50,000.",
+        low=0,
+        high=10_000_000,
+    ),
+    Setting(
+        "permissions.mode",
+        "choice",
+        "ask",
+        "What tools may do without asking.",
+        risk="run commands without asking",
+        choices=("ask", "accept-edits", "plan", "bypass"),
+    ),
+    # what Reverie says about itself
+    Setting(
+        "log.level",
+        "choice",
+        "warning",
+        "The least serious thing that is logged.",
+        choices=("debug", "info", "warning", "error", "critical"),
+    ),
+    Setting(
+        "log.file", "path", None, "Log to this file; unset: no file.", risk="overwrite your files"
+    ),
+    Setting(
+        "telemetry.enabled",
+        "bool",
+        default=False,
+        about="OpenTelemetry spans and metrics.",
+        risk="report what you do",
+    ),
+    # one switch for every system
+    _on("recall", "Find memories that fit the prompt and attach them."),
+    _on("extract", "Save what was learnt at the end of a turn."),
+    _on("dream", "Consolidate memory between sessions."),
+    _on("session_notes", "Keep notes of the session as it goes."),
+    _on("notes_compaction", "Compact with the session notes, without a model call."),
+    _on("autocompact", "Compact when the window is nearly full."),
+    _off("microcompact_time", "Clear old tool results after an hour's pause."),
+    _on(
+        "microcompact_cached", "Clear old tool results by cache edits, where the provider has them."
+    ),
+    _on("microcompact_server", "Let the provider clear old tool results, where it can."),
+    _on("tool_result_storage", "Move long tool results to files."),
+    _off("snip", "Drop rounds that were marked as finished."),
+    _off(
+        "collapse", "Fold finished rounds into summaries that open again; instead of autocompact."
+    ),
+    _off("team", "Share a part of memory with a team."),
+    _off("daily_log", "Append to a log by day; a nightly dream distils it."),
+    _off("agent_summary", "One line on what each running agent does."),
+    _on("search_past_context", "Tell the model how to search past sessions."),
+)
+
+FEATURES: Final[tuple[str, ...]] = tuple(
+    row.key.removeprefix("features.") for row in SETTINGS if row.key.startswith("features.")
+)
+
+# These do nothing while memory.enabled is off.
+NEED_MEMORY: Final = frozenset({"recall", "extract", "dream", "team", "daily_log"})
+
+# Variables that are ours but set no setting of their own name.
+DISABLE_MEMORY: Final = "REVERIE_DISABLE_MEMORY"
+REMOTE: Final = "REVERIE_REMOTE"
+MEMORY_DIR: Final = "REVERIE_MEMORY_DIR"
+OTHER_VARIABLES: Final[dict[str, str]] = {
+    DISABLE_MEMORY: "`1` turns `memory.enabled` off.",
+    REMOTE: f"`1` says this is a remote host: `memory.enabled` is off unless `{MEMORY_DIR}` is set.",
+    "REVERIE_DATA": "Where tests and benchmarks find their data sets.",
+}

@@ -1,0 +1,206 @@
+"""What a value may be: from TOML or from text to a checked value, or an error that says what fits."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from reverie.settings.schema import NEVER, NONE, Setting, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_WORDS: Final = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off"), False),
+}
+# Shapes of well-known keys. A digit is asked for, so that "sk-learn-experiments" stays a word;
+# every repetition is bounded, so that a hostile file cannot make the search slow.
+_KEY: Final = (
+    r"\b(?:sk-(?=[\w-]{0,200}\d)[\w-]{16,200}|gh[oprsu]_\w{20,200}|github_pat_\w{20,200}"
+    r"|AIza[\w-]{30,200}|xox[abp]-[\w-]{10,200}|AKIA[0-9A-Z]{12,40}"
+    r"|eyJ[\w-]{10,200}\.[\w.-]{10,2000}|Bearer\s{1,9}\S{16,2000})"
+)
+_LOGIN: Final = r"//[^/@\s]{1,200}@"
+_VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
+_URL: Final = r"https?://[^\s/@]+(?:/[^\s@]*)?"
+_SECRETIVE: Final = r"(?i)(?:^|[._-])(?:api_?key|key|token|secret|password)$"
+_LONGEST_QUOTE: Final = 60
+_LONGEST_SEARCH: Final = 4_000
+_LARGEST_NUMBER: Final = 10**15
+
+KEYS_ADVICE: Final = (
+    "keys never go in settings: put the key in an environment variable "
+    "and its name in providers.<name>.api_key_env"
+)
+
+
+def check(row: Setting, key: str, raw: object, person_home: Path) -> Value:
+    """The value of a setting as read from TOML; ValueError says what would fit."""
+    if isinstance(raw, str) and (re.search(_KEY, raw) or (row.kind == "variable" and _opaque(raw))):
+        raise ValueError(f"{key} holds what looks like a secret key; {KEYS_ADVICE}")
+    try:
+        return _CHECKS[row.kind](row, raw, person_home)
+    except (TypeError, ValueError):
+        instead = "" if row.kind == "variable" else f", not {quote(raw)}"
+        raise ValueError(f"{key} must be {expected(row)}{instead}") from None
+
+
+def check_text(row: Setting, key: str, text: str, person_home: Path) -> Value:
+    """The same for a value that arrives as text: a variable, or a `--set` option."""
+    return check(row, key, _typed(row, text), person_home)
+
+
+def expected(row: Setting) -> str:
+    """What fits, in words: completes "must be …"."""
+    bounds = "" if row.low is None else f" from {row.low:,} to {row.high:,}"
+    return {
+        "bool": "true or false",
+        "int": f"a whole number{bounds}",
+        "float": f"a number{bounds}",
+        "str": "text that is not empty",
+        "path": "an absolute path (~/ is expanded)",
+        "choice": "one of " + ", ".join(f'"{choice}"' for choice in row.choices),
+        "money": f'an amount in US dollars, 0 or more, or "{NONE}" for no cap',
+        "url": "an http:// or https:// address without a user or password in it",
+        "variable": "the NAME of an environment variable, such as ANTHROPIC_API_KEY",
+        "threshold": f'a number of characters{bounds}, or "{NEVER}"',
+    }[row.kind]
+
+
+def quote(raw: object) -> str:
+    """A value as an error may show it: short, on one line, never a key."""
+    match raw:
+        case dict():
+            return "a table"
+        case list():
+            return "a list"
+        case bool():
+            return str(raw).lower()
+        case str():
+            return f'"{shown(raw)}"'
+        case int() if abs(raw) >= 10**_LONGEST_QUOTE:
+            return "a huge number"
+    return shown(str(raw))
+
+
+def shown(text: str) -> str:
+    """Text that a stranger wrote, made fit to stand in a message."""
+    masked = re.sub(_LOGIN, "//[login]@", re.sub(_KEY, "[key]", text[:_LONGEST_SEARCH]))
+    cut = masked if len(masked) <= _LONGEST_QUOTE else masked[:_LONGEST_QUOTE] + "…"
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in cut)
+
+
+def names_a_secret(key: str) -> bool:
+    """Would someone who writes this key be about to paste a secret?"""
+    return bool(re.search(_SECRETIVE, key))
+
+
+def _typed(row: Setting, text: str) -> object:
+    stripped = text.strip()
+    if row.kind == "bool":
+        return _WORDS.get(stripped.lower(), text)
+    if row.kind in ("int", "float", "money", "threshold"):
+        for number in (int, float):
+            try:
+                return number(stripped)
+            except ValueError:
+                continue
+    return text
+
+
+def _opaque(text: str) -> bool:
+    """Names of variables are words in capitals; keys are long runs of mixed characters."""
+    longest = max(text.split("_"), key=len)
+    return len(longest) >= 20 and not longest.isalpha()
+
+
+def _bool(row: Setting, raw: object, _: Path) -> Value:
+    if not isinstance(raw, bool):
+        raise TypeError
+    return raw
+
+
+def _int(row: Setting, raw: object, _: Path) -> Value:
+    if isinstance(raw, bool) or not isinstance(raw, int):
+        raise TypeError
+    return _within(row, raw)
+
+
+def _float(row: Setting, raw: object, _: Path) -> Value:
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        raise TypeError
+    # Neither nan, nor an int that no float can hold, is a number anyone meant.
+    if not abs(raw) < _LARGEST_NUMBER:
+        raise ValueError
+    return _within(row, float(raw))
+
+
+def _money(row: Setting, raw: object, home: Path) -> Value:
+    if raw == NONE:
+        return None
+    amount = _float(row, raw, home)
+    if not isinstance(amount, float) or amount < 0:
+        raise ValueError
+    return amount
+
+
+def _within(row: Setting, number: float) -> Value:
+    if row.low is not None and number < row.low:
+        raise ValueError
+    if row.high is not None and number > row.high:
+        raise ValueError
+    return number
+
+
+def _str(row: Setting, raw: object, _: Path) -> Value:
+    if not isinstance(raw, str):
+        raise TypeError
+    if not raw.strip() or "\0" in raw:
+        raise ValueError
+    return raw
+
+
+def _path(row: Setting, raw: object, home: Path) -> Value:
+    text = str(_str(row, raw, home))
+    path = home / text[1:].lstrip("/") if text == "~" or text.startswith("~/") else Path(text)
+    if not path.is_absolute():
+        raise ValueError
+    return path
+
+
+def _choice(row: Setting, raw: object, _: Path) -> Value:
+    if not isinstance(raw, str) or raw not in row.choices:
+        raise ValueError
+    return raw
+
+
+def _url(row: Setting, raw: object, _: Path) -> Value:
+    if not isinstance(raw, str) or not re.fullmatch(_URL, raw):
+        raise ValueError
+    return raw
+
+
+def _variable(row: Setting, raw: object, _: Path) -> Value:
+    if not isinstance(raw, str) or not re.fullmatch(_VARIABLE, raw):
+        raise ValueError
+    return raw
+
+
+def _threshold(row: Setting, raw: object, home: Path) -> Value:
+    return NEVER if raw == NEVER else _int(row, raw, home)
+
+
+_CHECKS: Final[dict[str, Callable[[Setting, object, Path], Value]]] = {
+    "bool": _bool,
+    "int": _int,
+    "float": _float,
+    "str": _str,
+    "path": _path,
+    "choice": _choice,
+    "money": _money,
+    "url": _url,
+    "variable": _variable,
+    "threshold": _threshold,
+}

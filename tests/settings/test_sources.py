@@ -1,0 +1,267 @@
+"""Every source: what it gives, where that came from, and what is said about mistakes in it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from reverie.errors import SettingsError
+from reverie.settings.schema import OTHER_VARIABLES, SETTINGS, Setting
+from reverie.settings.sources import Origin, SettingsFile, environment, read_file
+
+if TYPE_CHECKING:
+    from tests.settings.world import World
+
+
+SAMPLES: dict[str, tuple[str, str, object]] = {
+    # kind: TOML, text, value
+    "bool": ("false", "off", False),
+    "int": ("9_000", "9000", 9_000),
+    "str": ('"some words"', "some words", "some words"),
+    "path": ('"/srv/x"', "/srv/x", Path("/srv/x")),
+    "money": ("2.5", "2.5", 2.5),
+    "url": ('"http://x:1/v1"', "http://x:1/v1", "http://x:1/v1"),
+    "variable": ('"MY_KEY"', "MY_KEY", "MY_KEY"),
+    "threshold": ('"never"', "never", "never"),
+}
+IDS = [row.key for row in SETTINGS]
+in_files = [row for row in SETTINGS if row.files]
+
+
+def sample(row: Setting) -> tuple[str, str, object]:
+    last = row.choices[-1] if row.choices else ""
+    return SAMPLES.get(row.kind, (f'"{last}"', last, last))
+
+
+def complaint(world: World, *overrides: str, **environ: str) -> str:
+    with pytest.raises(SettingsError) as caught:
+        world.load(*overrides, **environ)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("row", SETTINGS, ids=IDS)
+def test_every_setting_has_a_variable(world: World, row: Setting):
+    key, variable = row.key.replace("*", "x"), row.variable.replace("*", "X")
+    _, text, value = sample(row)
+    settings = world.load(**{variable: text})
+    assert settings[key] == value
+    assert settings.origin(key) == Origin("environment", variable)
+
+
+@pytest.mark.parametrize("row", SETTINGS, ids=IDS)
+def test_every_setting_has_an_option(world: World, row: Setting):
+    key = row.key.replace("*", "x")
+    _, text, value = sample(row)
+    settings = world.load(f"{key}={text}")
+    assert settings[key] == value
+    assert settings.origin(key) == Origin("command line", f"--set {key}")
+
+
+@pytest.mark.parametrize("source", ["managed", "user", "local"])
+@pytest.mark.parametrize("row", in_files, ids=[row.key for row in in_files])
+def test_every_setting_but_home_can_stand_in_a_trusted_file(
+    world: World, row: Setting, source: str
+):
+    key = row.key.replace("*", "x")
+    toml, _, value = sample(row)
+    path = world.write(source, f"# a comment\n{key} = {toml}\n")
+    settings = world.load()
+    assert settings[key] == value
+    assert settings.origin(key) == (source, str(path), 2)
+    assert str(settings.origin(key)) == f"{source} ({path}:2)"
+
+
+@pytest.mark.parametrize("row", in_files, ids=[row.key for row in in_files])
+def test_a_project_file_is_restricted(world: World, row: Setting):
+    key = row.key.replace("*", "x")
+    toml, _, value = sample(row)
+    path = world.write("project", f"{key} = {toml}\n")
+    if row.project_may_set:
+        assert world.load()[key] == value
+        return
+    assert complaint(world) == (
+        f"{path}:1: {key} may not be set by a project file (a repository could {row.risk}); "
+        f"put it in {world.path('user')}"
+    )
+
+
+@pytest.mark.parametrize("source", ["managed", "user", "project", "local"])
+def test_home_is_set_in_no_file(world: World, source: str):
+    world.write(source, 'home = "/srv"')
+    assert "home cannot be set in a file" in complaint(world)
+    assert "REVERIE_HOME" in complaint(world)
+
+
+MISTAKES = [
+    (
+        "[features]\nrecal = true",
+        ":2: unknown setting features.recal; did you mean features.recall?",
+    ),
+    ("recall = true", ":1: unknown setting recall; did you mean features.recall?"),
+    ("featurs.recall = true", "did you mean features.recall?"),
+    ("features = true", ":1: features is a table, not a value; set what is in it, such as"),
+    ("features.recall.x = 1", "did you mean features.recall?"),
+    ("[featurs]", ":1: unknown setting featurs; did you mean features?"),
+    ("tools.Read.result_treshold = 1", "did you mean tools.Read.result_threshold?"),
+    ("qwertz = 1", ":1: unknown setting qwertz"),
+    ("q" * 101 + " = 1", ":1: unknown setting " + "q" * 60 + "…"),
+    ("providers.x.api_key = 'hunter2'", "keys never go in settings"),
+    ("providers.x.api_key_env = 'sk-ant-api03-abcdefgh12345678'", "keys never go in settings"),
+    ("models.main = 'sk-ant-api03-abcdefgh12345678'", "models.main holds what looks like a secret"),
+    ("features.recall = 'yes'", ':1: features.recall must be true or false, not "yes"'),
+    ("window.tokens = 12", "window.tokens must be a whole number from 4,000 to 10,000,000, not 12"),
+    (
+        "tools.Read.result_threshold = 1\ntools.read.result_threshold = 2",
+        ":2: tools.read.result_th",
+    ),
+    ("features.recall = \n", ":1: this is not TOML: Invalid value"),
+    ("a = " + "[" * 100_000, ": this is not TOML: nested too deeply"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), MISTAKES, ids=[text[:30] for text, _ in MISTAKES])
+def test_mistakes_in_a_file(world: World, text: str, said: str):
+    path = world.write("user", text)
+    message = complaint(world)
+    assert message.startswith(str(path))
+    assert said in message
+    assert "hunter2" not in message
+    assert "abcdefgh" not in message
+
+
+def test_every_mistake_of_every_source_is_told_at_once(world: World):
+    world.write("managed", "x y")
+    world.write("user", "recal = 1\nwindow.tokens = 'a'")
+    world.write("project", "log.file = '/x'")
+    world.write("local", "features.dream = 0")
+    message = complaint(
+        world, "nonsense", "foo=1", REVERIE_FEATURE_RECALL="1", REVERIE_LOG_LEVEL="x"
+    )
+    places = [line.split(":")[0] for line in message.splitlines()]
+    files = [str(world.path(source)) for source in ("managed", "user", "user", "project", "local")]
+    assert places == [
+        *files,
+        "REVERIE_LOG_LEVEL",
+        "REVERIE_FEATURE_RECALL",
+        "--set nonsense",
+        "--set foo",
+    ]
+
+
+def test_a_table_that_is_known_may_be_empty(world: World):
+    world.write("user", "[features]\n[providers.x]\n")
+    assert world.load()["features.recall"] is True
+
+
+def test_a_file_from_windows(world: World):
+    world.write("user", b"\xef\xbb\xbf# hello\r\n[features]\r\nrecall = false\r\n")
+    assert world.load().origin("features.recall").line == 3
+
+
+def test_a_file_that_is_not_utf8_says_which_line(world: World):
+    path = world.write("user", b"# one\n# two \xff\n")
+    assert complaint(world) == f"{path}: line 2 is not UTF-8; save the file as UTF-8"
+
+
+def test_a_file_without_end(world: World):
+    world.write("user", "#" * 300_000)
+    assert "at most 262,144 bytes" in complaint(world)
+
+
+def test_a_link_to_a_device_is_not_read(world: World):
+    path = world.write("project", "")
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    assert complaint(world) == f"{path}: this is not a regular file; remove it"
+
+
+def test_a_link_that_goes_round(world: World):
+    path = world.write("project", "")
+    path.unlink()
+    path.symlink_to(path)
+    assert complaint(world).startswith(f"{path}: Too many levels of symbolic links")
+
+
+def test_a_file_that_may_not_be_read(world: World, monkeypatch: pytest.MonkeyPatch):
+    path = world.write("user", "")
+
+    def refuse(*args: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    # Tests may run as root, whom no file mode keeps out.
+    monkeypatch.setattr(Path, "open", refuse)
+    assert complaint(world) == f"{path}: Permission denied"
+
+
+def test_a_file_where_a_folder_should_be(world: World):
+    (world.root / "person").mkdir()
+    world.home.write_text("")
+    assert world.load()["features.recall"] is True
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(st.binary(max_size=80) | st.text(alphabet='fs.[]{}"=\n 1\0é', max_size=80).map(str.encode))
+@example(b"a.b = 1\na = 2")
+@example(b"'' = 1")
+@example(b"tools.'\\n'.result_threshold = 1979-05-27")
+@example(b"models.main = 0x" + b"f" * 9_000)
+@example(b"\x00")
+@example(b"[[features]]\n[[features]]")
+def test_hostile_bytes_give_problems_and_nothing_worse(tmp_path: Path, content: bytes):
+    path = tmp_path / "settings.toml"
+    path.write_bytes(content)
+    layer = read_file(SettingsFile("project", path, path), tmp_path)
+    assert all(problem.startswith(str(path)) for problem in layer.problems)
+    assert not any("\n" in problem for problem in layer.problems)
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("REVERIE_FEATURES_RECAL", "did you mean REVERIE_FEATURES_RECALL?"),
+        ("REVERIE_MEMORY_DIRECTORY", "did you mean REVERIE_MEMORY_DIR?"),
+        ("REVERIE_DISABLE_MEMRY", "did you mean REVERIE_DISABLE_MEMORY?"),
+        ("REVERIE_", "unset it"),
+    ],
+)
+def test_a_variable_that_does_not_exist(world: World, variable: str, said: str):
+    message = complaint(world, **{variable: "hunter2"})
+    assert message.startswith(f"{variable}: no such variable; ")
+    assert said in message
+    assert "hunter2" not in message
+
+
+def test_variables_of_others_and_empty_ones_are_left_alone(world: World):
+    others = dict.fromkeys(OTHER_VARIABLES, "0")
+    settings = world.load(**others, PATH="/bin", REVERIE_LOG_LEVEL="", REVERIE_XYZ="")
+    assert all(item.origin.source == "default" for item in settings.items())
+
+
+@pytest.mark.parametrize("source", ["user", "environment", "command line"])
+def test_a_variable_that_holds_a_key_may_have_any_name(world: World, source: str):
+    options, environ = [], {}
+    if source == "user":
+        world.write("user", "providers.x.api_key_env = 'REVERIE_MY_KEY'")
+    elif source == "environment":
+        environ = {"REVERIE_PROVIDERS_X_API_KEY_ENV": "REVERIE_MY_KEY"}
+    else:
+        options = ["providers.x.api_key_env=REVERIE_MY_KEY"]
+    settings = world.load(*options, REVERIE_MY_KEY="hunter2", **environ)
+    assert settings.provider("x").api_key_env == "REVERIE_MY_KEY"
+    assert "hunter2" not in repr(settings) + repr(settings.items())
+
+
+def test_the_last_of_two_options_wins(world: World):
+    assert (
+        world.load("log.level=debug", " log.level = info".replace(" = ", "="))["log.level"]
+        == "info"
+    )
+
+
+def test_the_environment_is_that_of_the_process():
+    assert environment() is os.environ
