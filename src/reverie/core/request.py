@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from reverie.core.capabilities import Ttl
 from reverie.core.codec import block_to_json, dump
 from reverie.core.messages import Attachment, Block, Message, Text, Thinking
-from reverie.core.tokens import block_tokens, json_tokens, text_tokens
+from reverie.core.tokens import block_tokens, json_tokens, message_tokens, text_tokens
 
 Section: TypeAlias = Literal["tools", "system", "messages"]
 
@@ -96,10 +96,13 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Request:
+    """`size` is the estimate in tokens, `previous_response` the one before it, where known."""
+
     head: Head
     messages: tuple[Message, ...]
     breakpoints: tuple[Breakpoint, ...] = ()
     previous_response: str | None = None
+    size: int | None = None
 
     @property
     def model(self) -> str:
@@ -175,6 +178,14 @@ def key_bytes(head: Head) -> bytes:
     """What is part of the cache key but of no section: the model and the options that steer it."""
     o = head.options
     return dump([head.model, o.thinking, o.effort, o.tool_choice, o.output_schema])
+
+
+def estimated_size(request: Request) -> int:
+    """Tokens of the whole request; free when the assembler has already summed them."""
+    if request.size is not None:
+        return request.size
+    head = sum(segment.tokens for segment in head_segments(request.head))
+    return head + sum(message_tokens(message) for message in request.messages)
 
 
 def canonical_bytes(request: Request) -> bytes:

@@ -16,14 +16,15 @@ MAIN: Purpose = "main"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One model call on the ledger."""
+    """One model call on the ledger. The cost is None when nobody knows the model's price."""
 
     at: float
     purpose: Purpose
     session: str
     model: str
     usage: Usage
-    cost: float
+    cost: float | None
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,10 @@ class Caps:
     session: float | None = None
     purpose: Mapping[Purpose, float] = field(default_factory=dict)
     main_stops: bool = False
+
+    @property
+    def any(self) -> bool:
+        return self.day is not None or self.session is not None or bool(self.purpose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +52,13 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The call may be made; `warning` says which cap it passes, where passing is allowed."""
+    """The call may be made; `warning` says which cap it passes, where passing is allowed.
+
+    `ticket` names the reservation, to be settled with what the call really cost.
+    """
 
     warning: str = ""
+    ticket: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class Assembler:
         marks = self._policy(chain, self._anchor(), self._capabilities.cache)
         self._remember(marks)
         points = as_breakpoints(chain, marks, self._ttl)
-        request = Request(head, tuple(self._sent), points, previous_response)
+        request = Request(head, tuple(self._sent), points, previous_response, chain.tokens)
         return Assembled(request, chain, marks)
 
     def _restart(self, head: Head) -> None:

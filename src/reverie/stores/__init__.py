@@ -1,0 +1,1 @@
+"""What is kept outside the process: files, history, money."""

@@ -1,0 +1,106 @@
+"""A model with a meter: asks the ledger before each call, writes down what it cost after it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from reverie.core.capabilities import Capabilities
+from reverie.core.reply import Reply, StreamItem, TextDelta, ThinkingDelta
+from reverie.core.request import Request, estimated_size
+from reverie.core.spend import MAIN, Allowed, Caps, Entry, Purpose, Refused
+from reverie.core.tokens import text_tokens
+from reverie.core.usage import Prices, Usage
+from reverie.errors import SpendCapReached
+from reverie.events import Announce, CapReached, MoneySpent, unheard
+from reverie.ports import Clock, Model, SpendLedger
+
+# Our estimate of four bytes a token runs low on code and JSON; a ceiling must not.
+CEILING_MARGIN = 1.5
+
+
+@dataclass(slots=True)
+class MeteredModel:
+    """One model, used for one purpose in one session."""
+
+    model: Model
+    ledger: SpendLedger
+    caps: Caps
+    clock: Clock
+    session: str
+    purpose: Purpose = MAIN
+    announce: Announce = unheard
+    _said: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.model.capabilities
+
+    @property
+    def prices(self) -> Prices | None:
+        return self.model.prices
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+        ticket = self._ask(request)
+        heard = 0
+        reply: Reply | None = None
+        try:
+            async for item in self.model.stream(request):
+                if isinstance(item, Reply):
+                    reply = item
+                elif isinstance(item, TextDelta | ThinkingDelta):
+                    heard += text_tokens(item.text)
+                yield item
+        finally:
+            self._settle(ticket, request, reply, heard)
+
+    async def aclose(self) -> None:
+        await self.model.aclose()
+
+    def _ask(self, request: Request) -> str:
+        decision = self._decide(request)
+        if isinstance(decision, Refused):
+            self._say(decision.reason, stopped=True)
+            raise SpendCapReached(decision.reason)
+        if decision.warning:
+            self._say(decision.warning, stopped=False)
+        return decision.ticket
+
+    def _decide(self, request: Request) -> Allowed | Refused:
+        if self.prices is None:
+            return self._unpriced()
+        size = int(estimated_size(request) * CEILING_MARGIN)
+        ceiling = self.prices.ceiling(size, request.options.max_tokens)
+        return self.ledger.reserve(self.purpose, self.session, ceiling, self.caps)
+
+    def _unpriced(self) -> Allowed | Refused:
+        if not self.caps.any:
+            return Allowed()
+        reason = (
+            f"the price of {self.name} is not known, so a spend cap cannot be kept; "
+            f'set prices."{self.name}".input and .output (dollars per million tokens)'
+        )
+        may_pass = self.purpose == MAIN and not self.caps.main_stops
+        return Allowed(reason) if may_pass else Refused(reason)
+
+    def _settle(self, ticket: str, request: Request, reply: Reply | None, heard: int) -> None:
+        """A stream that broke off was still billed for what it read and wrote: put down the estimate."""
+        if reply is None and not heard:
+            self.ledger.settle(ticket, None)
+            return
+        usage = reply.usage if reply else Usage(input=estimated_size(request), output=heard)
+        cost = self.prices.cost(usage) if self.prices else None
+        now = self.clock.now()
+        entry = Entry(now, self.purpose, self.session, self.name, usage, cost, reply is None)
+        self.ledger.settle(ticket, entry)
+        self.announce(MoneySpent(entry))
+
+    def _say(self, reason: str, *, stopped: bool) -> None:
+        """Once: a loop that keeps knocking must not fill the screen."""
+        if not self._said:
+            self._said = True
+            self.announce(CapReached(self.purpose, reason, stopped))

@@ -1,0 +1,94 @@
+"""A model under OpenTelemetry: one span and two metrics a call, by the GenAI conventions (extra)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from reverie.core.capabilities import Capabilities
+from reverie.core.reply import Reply, StreamItem
+from reverie.core.request import Request
+from reverie.core.spend import MAIN, Purpose
+from reverie.core.usage import Prices, Usage
+from reverie.errors import ReverieError
+from reverie.models.failures import sdk_missing
+from reverie.ports import Clock, Model
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+
+class TracedModel:
+    """Message contents never leave the process this way: only names, sizes and outcomes."""
+
+    def __init__(self, model: Model, clock: Clock, purpose: Purpose = MAIN) -> None:
+        with sdk_missing("telemetry"):
+            from opentelemetry import metrics, trace
+        self._model = model
+        self._clock = clock
+        self._purpose = purpose
+        self._tracer = trace.get_tracer("reverie")
+        meter = metrics.get_meter("reverie")
+        self._tokens = meter.create_histogram("gen_ai.client.token.usage", unit="{token}")
+        self._seconds = meter.create_histogram("gen_ai.client.operation.duration", unit="s")
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._model.capabilities
+
+    @property
+    def prices(self) -> Prices | None:
+        return self._model.prices
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+        asked: dict[str, Any] = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": request.model,
+            "gen_ai.request.max_tokens": request.options.max_tokens,
+            "reverie.purpose": self._purpose,
+        }
+        began = self._clock.now()
+        with self._tracer.start_as_current_span(f"chat {request.model}", attributes=asked) as span:
+            try:
+                async for item in self._model.stream(request):
+                    if isinstance(item, Reply):
+                        self._answered(span, item)
+                    yield item
+            except ReverieError as error:
+                span.set_attribute("error.type", type(error).__name__)
+                raise
+            finally:
+                self._seconds.record(self._clock.now() - began, self._labels)
+
+    async def aclose(self) -> None:
+        await self._model.aclose()
+
+    @property
+    def _labels(self) -> dict[str, str]:
+        return {"gen_ai.request.model": self.name, "reverie.purpose": self._purpose}
+
+    def _answered(self, span: Span, reply: Reply) -> None:
+        span.set_attributes(
+            {
+                "gen_ai.response.id": reply.id,
+                "gen_ai.response.model": reply.model,
+                "gen_ai.response.finish_reasons": [reply.stop],
+                **_usage_attributes(reply.usage),
+            }
+        )
+        sizes = (("input", reply.usage.prompt), ("output", reply.usage.output))
+        for kind, tokens in sizes:
+            self._tokens.record(tokens, self._labels | {"gen_ai.token.type": kind})
+
+
+def _usage_attributes(usage: Usage) -> dict[str, int]:
+    return {
+        "gen_ai.usage.input_tokens": usage.prompt,
+        "gen_ai.usage.output_tokens": usage.output,
+        "gen_ai.usage.cache_read.input_tokens": usage.cache_read,
+        "gen_ai.usage.cache_creation.input_tokens": usage.cache_write,
+    }

@@ -1,0 +1,263 @@
+"""Claude Code transcripts as our records: a tolerant reader of a format its owner may change.
+
+What was seen in the wild: one API response is several lines that share `message.id`, one a content
+block; a fork copies old lines with their uuids; compaction appends a `compact_boundary` and never
+removes anything; sub-agents' lines carry `isSidechain`; most other record types say nothing the
+model saw. Whatever is not understood is passed over, and counted in a note.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from reverie.core.codec import parse_time
+from reverie.core.messages import (
+    Attachment,
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Origin,
+    ResultContent,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+)
+from reverie.core.usage import Usage
+from reverie.session.journal import Loaded, read_lines
+from reverie.session.records import Compacted, Opened, Record, Said, Used
+
+Json = dict[str, Any]
+
+PROVIDER = "claude-code"
+
+# Record types that are known to hold nothing the model saw.
+_SILENT = frozenset(
+    [
+        "progress",
+        "file-history-snapshot",
+        "queue-operation",
+        "summary",
+        "pr-link",
+        "last-prompt",
+        "mode",
+        "custom-title",
+        "agent-name",
+        "tag",
+        "atis-latch",
+        "tools-used",
+        "cost-state",
+        "api-request",
+        "api-request-shape",
+        "api-request-blob",
+        "content-replacement",
+    ]
+)
+
+
+def load(path: Path) -> Loaded:
+    """Everything the main conversation said, in order. Never fails on what a line holds."""
+    notes: list[str] = []
+    lines = [value for _, value in read_lines(path, notes) if isinstance(value, dict)]
+    # A sub-agent has a file of its own, in which every line is a side chain.
+    spoken = [line for line in lines if line.get("type") in {"user", "assistant"}]
+    alone = bool(spoken) and all(line.get("isSidechain") for line in spoken)
+    passed: Counter[str] = Counter()
+    records = list(_records(lines, passed, side_chain=alone))
+    unknown = [f"{count} × {kind}" for kind, count in sorted(passed.items())]
+    if unknown:
+        notes.append(f"{path.name}: passed over {', '.join(unknown)}")
+    return Loaded(tuple(records), tuple(notes))
+
+
+def _records(lines: Iterable[Json], passed: Counter[str], *, side_chain: bool) -> Iterator[Record]:
+    seen: set[str] = set()
+    pending: Used | None = None
+    opened = False
+    for line in lines:
+        kind = line.get("type")
+        if kind in _SILENT or bool(line.get("isSidechain")) != side_chain or _repeated(line, seen):
+            continue
+        try:
+            record = _record(line)
+            used = _used(line)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            record = used = None
+        if record is None:
+            if kind != "system" and not _synthetic(line):
+                passed[str(kind)] += 1
+            continue
+        if not opened:
+            opened = True
+            yield Opened(_text(line.get("sessionId")), _at(line), _text(line.get("cwd")))
+        if pending is not None and (used is None or used.response != pending.response):
+            if not _continues(line, pending):
+                yield pending
+                pending = None
+        yield record
+        if used is not None:
+            pending = _larger(pending, used)
+    if pending is not None:
+        yield pending
+
+
+def _continues(line: Json, pending: Used) -> bool:
+    """Results of parallel calls stand between the lines of one response; usage waits for the last."""
+    return line.get("type") == "user" and bool(line.get("sourceToolAssistantUUID"))
+
+
+def _larger(pending: Used | None, used: Used) -> Used:
+    """Every line repeats the usage, with the output counted so far: the largest is the final one."""
+    if pending is None or pending.usage.output < used.usage.output:
+        return used
+    return pending
+
+
+def _repeated(line: Json, seen: set[str]) -> bool:
+    uuid = line.get("uuid")
+    if not isinstance(uuid, str):
+        return False
+    if uuid in seen:
+        return True
+    seen.add(uuid)
+    return False
+
+
+def _synthetic(line: Json) -> bool:
+    message = line.get("message")
+    return isinstance(message, dict) and message.get("model") == "<synthetic>"
+
+
+def _record(line: Json) -> Record | None:
+    match line.get("type"):
+        case "user" | "assistant" if not _synthetic(line):
+            return _said(line)
+        case "attachment":
+            return _attached(line)
+        case "system" if line.get("subtype") == "compact_boundary":
+            meta = line.get("compactMetadata") or {}
+            tokens = int(meta.get("preTokens") or 0)
+            return Compacted((), None, str(meta.get("trigger") or "auto"), tokens, _at(line))
+        case _:
+            return None
+
+
+def _said(line: Json) -> Said | None:
+    raw = line["message"]
+    content = raw.get("content")
+    blocks: tuple[Block, ...]
+    if isinstance(content, str):
+        blocks = (Text(content),)
+    else:
+        blocks = tuple(_block(block) for block in content or () if isinstance(block, dict))
+    if not blocks:
+        return None
+    message = Message(
+        id=_text(line["uuid"]),
+        role="assistant" if line["type"] == "assistant" else "user",
+        blocks=blocks,
+        parent=line.get("parentUuid"),
+        at=_at(line),
+        origin=_origin(line, blocks),
+        response=raw.get("id") if line["type"] == "assistant" else None,
+    )
+    return Said(message)
+
+
+def _attached(line: Json) -> Said | None:
+    raw = line["attachment"]
+    content = raw.get("rendered") or raw.get("content")
+    text = "\n".join(content) if isinstance(content, list) else content
+    if not isinstance(text, str) or not text:
+        return None
+    block = Attachment(_text(raw.get("type")) or "attachment", text)
+    message = Message(
+        _text(line["uuid"]), "user", (block,), line.get("parentUuid"), _at(line), "hook"
+    )
+    return Said(message)
+
+
+def _origin(line: Json, blocks: tuple[Block, ...]) -> Origin:
+    if line["type"] == "assistant":
+        return "assistant"
+    if any(isinstance(block, ToolResult) for block in blocks):
+        return "tool"
+    if line.get("isCompactSummary"):
+        return "reverie"
+    return "hook" if line.get("isMeta") else "user"
+
+
+def _block(raw: Json) -> Block:
+    match raw.get("type"):
+        case "text":
+            return Text(_text(raw["text"]))
+        case "thinking":
+            return Thinking(_text(raw["thinking"]), raw.get("signature"))
+        case "redacted_thinking":
+            return Thinking("", _text(raw["data"]), redacted=True)
+        case "tool_use":
+            arguments = json.dumps(raw.get("input") or {}, ensure_ascii=False)
+            return ToolUse(_text(raw["id"]), _text(raw["name"]), arguments)
+        case "tool_result":
+            error = raw.get("is_error") is True
+            return ToolResult(_text(raw["tool_use_id"]), _result(raw.get("content")), error)
+        case "image" | "document":
+            return _media(raw)
+        case _:
+            return Opaque(PROVIDER, json.dumps(raw, ensure_ascii=False))
+
+
+def _result(content: object) -> tuple[ResultContent, ...]:
+    if isinstance(content, str):
+        return (Text(content),)
+    parts = [_block(part) for part in content if isinstance(part, dict)] if content else []  # type: ignore[attr-defined]
+    return tuple(
+        part if isinstance(part, Text | Image | Document) else Text(f"[{part.kind}]")
+        for part in parts
+    )
+
+
+def _media(raw: Json) -> Image | Document:
+    source = raw.get("source") or {}
+    media_type, data = str(source.get("media_type") or ""), str(source.get("data") or "")
+    if raw["type"] == "image":
+        return Image(media_type, data, str(source.get("url") or ""))
+    return Document(media_type, data, str(raw.get("title") or ""))
+
+
+def _used(line: Json) -> Used | None:
+    raw = line.get("message") or {}
+    usage = raw.get("usage") if line.get("type") == "assistant" else None
+    if not isinstance(usage, dict) or not raw.get("id"):
+        return None
+    written = int(usage.get("cache_creation_input_tokens") or 0)
+    hour = int((usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0)
+    counted = Usage(
+        input=int(usage.get("input_tokens") or 0),
+        cache_read=int(usage.get("cache_read_input_tokens") or 0),
+        cache_write_5m=written - hour,
+        cache_write_1h=hour,
+        output=int(usage.get("output_tokens") or 0),
+    )
+    return Used(_text(raw["id"]), "main", str(raw.get("model") or ""), counted, _at(line))
+
+
+def _at(line: Json) -> float:
+    try:
+        return parse_time(line["timestamp"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return 0.0
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(f"expected text, not {type(value).__name__}")
+    return value
