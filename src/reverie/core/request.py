@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from reverie.core.capabilities import Ttl
 from reverie.core.codec import block_to_json, dump
-from reverie.core.messages import Attachment, Block, Message, Text, Thinking
+from reverie.core.messages import Attachment, Block, Message, Text
 from reverie.core.tokens import block_tokens, json_tokens, message_tokens, text_tokens
 
 Section: TypeAlias = Literal["tools", "system", "messages"]
@@ -118,14 +118,19 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One cacheable unit: where it stands, its canonical bytes and its estimated size."""
+    """One cacheable unit: where it stands, its canonical bytes, its estimated size and its kind."""
 
     section: Section
     index: int
     block: int
     data: bytes
     tokens: int
-    markable: bool = True
+    kind: str = "text"
+
+    @property
+    def markable(self) -> bool:
+        """Providers refuse a cache mark on thinking and on empty text."""
+        return self.kind != "thinking" and not (self.kind == "text" and self.tokens == 0)
 
     @property
     def place(self) -> str:
@@ -136,7 +141,7 @@ class Segment:
 
 def head_segments(head: Head) -> tuple[Segment, ...]:
     tools = (
-        Segment("tools", i, 0, tool_bytes(tool), tool_tokens(tool))
+        Segment("tools", i, 0, tool_bytes(tool), tool_tokens(tool), "tool")
         for i, tool in enumerate(head.tools)
     )
     system = (
@@ -150,16 +155,9 @@ def message_segments(message: Message, index: int) -> tuple[Segment, ...]:
     """Providers merge neighbours of one role, so a block carries its role and no message boundary."""
     role = message.role.encode() + b" "
     return tuple(
-        Segment(
-            "messages", index, i, role + block_bytes(block), block_tokens(block), _markable(block)
-        )
+        Segment("messages", index, i, role + block_bytes(block), block_tokens(block), block.kind)
         for i, block in enumerate(message.blocks)
     )
-
-
-def _markable(block: Block) -> bool:
-    """Providers refuse a cache mark on thinking and on empty text."""
-    return not isinstance(block, Thinking) and not (isinstance(block, Text) and not block.text)
 
 
 def block_bytes(block: Block) -> bytes:

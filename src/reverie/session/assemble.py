@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from reverie.core.capabilities import Capabilities, Ttl
 from reverie.core.incremental import shared_length
 from reverie.core.messages import Message
-from reverie.core.prompt_cache.breakpoints import Policy, as_breakpoints, placed
+from reverie.core.prompt_cache.breakpoints import (
+    Mark,
+    Policy,
+    Standing,
+    as_breakpoints,
+    placed,
+)
 from reverie.core.prompt_cache.chain import Chain, Link, extend, head_chain, root_digest
 from reverie.core.request import Head, Request, message_segments
 from reverie.core.thinking import valid_under
@@ -26,24 +32,21 @@ class Assembled:
 
     request: Request
     chain: Chain
-    marks: tuple[int, ...]
+    marks: tuple[Mark, ...]
 
 
 class Assembler:
     """Puts one conversation's requests together, each from the last."""
 
-    def __init__(
-        self, capabilities: Capabilities, *, ttl: Ttl = "5m", policy: Policy = placed
-    ) -> None:
+    def __init__(self, capabilities: Capabilities, policy: Policy | None = None) -> None:
         self._capabilities = capabilities
-        self._ttl: Ttl = ttl
-        self._policy = policy
+        self._policy = policy or placed()
         self._head: Head | None = None
         self._given: tuple[Message, ...] = ()
         self._sent: list[Message] = []
         self._links: list[Link] = []
         self._ends: list[int] = []
-        self._marked: list[tuple[int, str]] = []
+        self._marked: dict[Ttl, list[tuple[int, str]]] = {"5m": [], "1h": []}
 
     def assemble(
         self, head: Head, messages: Sequence[Message], *, previous_response: str | None = None
@@ -55,9 +58,9 @@ class Assembler:
             self._add(message, head)
         self._given = tuple(messages)
         chain = Chain(head, tuple(self._links))
-        marks = self._policy(chain, self._anchor(), self._capabilities.cache)
+        marks = self._policy(chain, self._standing(), self._capabilities.cache)
         self._remember(marks)
-        points = as_breakpoints(chain, marks, self._ttl)
+        points = as_breakpoints(chain, marks)
         request = Request(head, tuple(self._sent), points, previous_response, chain.tokens)
         return Assembled(request, chain, marks)
 
@@ -83,19 +86,25 @@ class Assembler:
         self._sent.append(sent)
         self._ends.append(len(self._links))
 
-    def _anchor(self) -> int:
+    def _standing(self) -> Standing:
+        hour = self._newest("1h")
+        return Standing(max(hour, self._newest("5m")), hour)
+
+    def _newest(self, ttl: Ttl) -> int:
         """The newest mark that still stands; marks a changed prefix left behind are forgotten."""
-        while self._marked:
-            index, digest = self._marked[-1]
+        marked = self._marked[ttl]
+        while marked:
+            index, digest = marked[-1]
             if index < len(self._links) and self._links[index].digest == digest:
                 return index
-            self._marked.pop()
+            marked.pop()
         return -1
 
-    def _remember(self, marks: Sequence[int]) -> None:
+    def _remember(self, marks: Sequence[Mark]) -> None:
         """Keep the marks in order of place, each place once."""
         for mark in marks:
-            entry = (mark, self._links[mark].digest)
-            place = bisect_left(self._marked, entry)
-            if self._marked[place : place + 1] != [entry]:
-                self._marked.insert(place, entry)
+            entry = (mark.index, self._links[mark.index].digest)
+            marked = self._marked[mark.ttl]
+            place = bisect_left(marked, entry)
+            if marked[place : place + 1] != [entry]:
+                marked.insert(place, entry)

@@ -81,25 +81,17 @@ def _records(lines: Iterable[Json], passed: Counter[str], *, side_chain: bool) -
     pending: Used | None = None
     opened = False
     for line in lines:
-        kind = line.get("type")
-        if kind in _SILENT or bool(line.get("isSidechain")) != side_chain or _repeated(line, seen):
+        if bool(line.get("isSidechain")) != side_chain or _repeated(line, seen):
             continue
-        try:
-            record = _record(line)
-            used = _used(line)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            record = used = None
+        record, used = _understood(line, passed)
         if record is None:
-            if kind != "system" and not _synthetic(line):
-                passed[str(kind)] += 1
             continue
         if not opened:
             opened = True
-            yield Opened(_text(line.get("sessionId")), _at(line), _text(line.get("cwd")))
-        if pending is not None and (used is None or used.response != pending.response):
-            if not _continues(line, pending):
-                yield pending
-                pending = None
+            yield Opened(str(line.get("sessionId") or ""), _at(line), str(line.get("cwd") or ""))
+        if pending is not None and not _continues(line, used, pending):
+            yield pending
+            pending = None
         yield record
         if used is not None:
             pending = _larger(pending, used)
@@ -107,8 +99,24 @@ def _records(lines: Iterable[Json], passed: Counter[str], *, side_chain: bool) -
         yield pending
 
 
-def _continues(line: Json, pending: Used) -> bool:
+def _understood(line: Json, passed: Counter[str]) -> tuple[Record | None, Used | None]:
+    """What a line says and what it cost; lines nobody understands are counted."""
+    kind = line.get("type")
+    if kind in _SILENT or _synthetic(line):
+        return None, None
+    try:
+        record, used = _record(line), _used(line)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        record = used = None
+    if record is None and kind != "system":
+        passed[str(kind)] += 1
+    return record, used
+
+
+def _continues(line: Json, used: Used | None, pending: Used) -> bool:
     """Results of parallel calls stand between the lines of one response; usage waits for the last."""
+    if used is not None:
+        return used.response == pending.response
     return line.get("type") == "user" and bool(line.get("sourceToolAssistantUUID"))
 
 
@@ -136,7 +144,7 @@ def _synthetic(line: Json) -> bool:
 
 def _record(line: Json) -> Record | None:
     match line.get("type"):
-        case "user" | "assistant" if not _synthetic(line):
+        case "user" | "assistant":
             return _said(line)
         case "attachment":
             return _attached(line)
@@ -193,7 +201,7 @@ def _origin(line: Json, blocks: tuple[Block, ...]) -> Origin:
     return "hook" if line.get("isMeta") else "user"
 
 
-def _block(raw: Json) -> Block:
+def _block(raw: Json) -> Block:  # noqa: PLR0911 - one return a block kind
     match raw.get("type"):
         case "text":
             return Text(_text(raw["text"]))

@@ -3,55 +3,109 @@
 An entry is written only at a mark, and a mark finds an entry only among the last `look_back`
 blocks before it. Four marks are allowed. Ours, in order of what they protect:
 
-1. the end of tools and system: shared by every conversation with the same head, and by forks;
-2. the stable start of the conversation (its first user message): survives a later compaction;
-3. the tail, moving with every request;
-4. the *anchor*, when more blocks were added than the look-back reaches: the newest earlier mark
-   that still stands, so that the entry written there is found.
+1. the tail, moving with every request;
+2. the *anchor*, when more blocks were added than the look-back reaches: the newest earlier mark
+   that still stands, so that the entry written there is found;
+3. the end of tools and system: shared by every conversation with the same head, and by forks;
+4. the stable start of the conversation (its first message): survives a later compaction.
+
+How long entries live is a choice too: five minutes, an hour at a higher price, or `auto`, which
+pays for the hour only where it is cheap and likely to matter: when a person has just spoken (they
+may pause; tools do not) and little is new compared with what a lapse would cost to write again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from reverie.core.capabilities import CacheRules, Ttl
 from reverie.core.prompt_cache.chain import Chain, Link
 from reverie.core.request import Breakpoint
 
-# A policy sees the chain of this request and the anchor (-1 when there is none), and answers with
-# the links to mark, ascending.
-Policy: TypeAlias = Callable[[Chain, int, CacheRules], tuple[int, ...]]
+TtlChoice: TypeAlias = Literal["5m", "1h", "auto"]
+
+# An hour costs 0.75 of the input price more to write; a lapse costs 1.15 (a write instead of a
+# read) of the whole prefix. About one human pause in ten falls between five minutes and an hour.
+_HOUR_EXTRA = 0.75
+_LAPSE = 1.15
+_PAUSE = 0.1
 
 
-def no_marks(chain: Chain, anchor: int, rules: CacheRules) -> tuple[int, ...]:
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A link to mark, and for how long its entry shall live."""
+
+    index: int
+    ttl: Ttl = "5m"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The newest earlier mark that still holds, and the newest with an hour to live; -1 for none."""
+
+    newest: int = -1
+    newest_hour: int = -1
+
+
+Policy: TypeAlias = Callable[[Chain, Standing, CacheRules], tuple[Mark, ...]]
+
+
+def no_marks(chain: Chain, standing: Standing, rules: CacheRules) -> tuple[Mark, ...]:
     return ()
 
 
-def tail_only(chain: Chain, anchor: int, rules: CacheRules) -> tuple[int, ...]:
+def tail_only(chain: Chain, standing: Standing, rules: CacheRules) -> tuple[Mark, ...]:
     """What most clients do: one moving mark on the newest block."""
-    return _usable(chain, [len(chain.links) - 1], rules)
+    return _usable(chain, [Mark(len(chain.links) - 1)], rules)
 
 
-def head_only(chain: Chain, anchor: int, rules: CacheRules) -> tuple[int, ...]:
+def head_only(chain: Chain, standing: Standing, rules: CacheRules) -> tuple[Mark, ...]:
     """For one-shot requests: share the head, pay nothing to keep what will not be read again."""
-    return _usable(chain, [_head_end(chain.links)], rules)
+    return _usable(chain, [Mark(_head_end(chain.links))], rules)
 
 
-def placed(chain: Chain, anchor: int, rules: CacheRules) -> tuple[int, ...]:
+def placed(ttl: TtlChoice = "5m") -> Policy:
     """Ours: the four marks above, as far as they apply."""
-    tail = len(chain.links) - 1
-    far = [anchor] if tail - anchor >= rules.look_back else []
-    return _usable(chain, [tail, *far, _head_end(chain.links), _start_end(chain.links)], rules)
+
+    def policy(chain: Chain, standing: Standing, rules: CacheRules) -> tuple[Mark, ...]:
+        tail = len(chain.links) - 1
+        kept: Ttl = "5m" if ttl == "auto" else ttl
+        wanted = [Mark(tail, _tail_ttl(chain, standing) if ttl == "auto" else ttl)]
+        if tail - standing.newest >= rules.look_back:
+            wanted.append(Mark(standing.newest, kept))
+        if ttl == "auto" and standing.newest_hour >= 0:
+            wanted.append(Mark(standing.newest_hour, "1h"))
+        wanted += [Mark(_head_end(chain.links), kept), Mark(_start_end(chain.links), kept)]
+        return _usable(chain, wanted, rules)
+
+    return policy
 
 
-def _usable(chain: Chain, wanted: Sequence[int], rules: CacheRules) -> tuple[int, ...]:
-    """The wanted marks that count, most important first, as many as the provider takes."""
+def _tail_ttl(chain: Chain, standing: Standing) -> Ttl:
+    if not chain.links or chain.links[-1].segment.kind == "tool_result":
+        return "5m"
+    before = chain.links[standing.newest].tokens if standing.newest >= 0 else 0
+    new = chain.tokens - before
+    return "1h" if new * _HOUR_EXTRA < chain.tokens * _LAPSE * _PAUSE else "5m"
+
+
+def _usable(chain: Chain, wanted: Sequence[Mark], rules: CacheRules) -> tuple[Mark, ...]:
+    """The wanted marks that count, most important first, as many as the provider takes.
+
+    The first wish for a place wins, and entries that live longer must come first in a request.
+    """
     if rules.kind != "explicit":
         return ()
-    marks = (_markable_at_or_before(chain.links, i) for i in wanted)
-    usable = [i for i in marks if i >= 0 and chain.links[i].tokens >= rules.minimum]
-    return tuple(sorted(list(dict.fromkeys(usable))[: rules.max_breakpoints]))
+    places: dict[int, Ttl] = {}
+    for mark in wanted:
+        index = _markable_at_or_before(chain.links, mark.index)
+        if index >= 0 and chain.links[index].tokens >= rules.minimum:
+            places.setdefault(index, mark.ttl)
+    chosen = sorted(list(places)[: rules.max_breakpoints])
+    last_hour = max((i for i in chosen if places[i] == "1h"), default=-1)
+    return tuple(Mark(i, "1h" if i <= last_hour else "5m") for i in chosen)
 
 
 def _markable_at_or_before(links: Sequence[Link], index: int) -> int:
@@ -60,9 +114,9 @@ def _markable_at_or_before(links: Sequence[Link], index: int) -> int:
     return index
 
 
-def as_breakpoints(chain: Chain, marks: Sequence[int], ttl: Ttl) -> tuple[Breakpoint, ...]:
-    segments = (chain.links[i].segment for i in marks)
-    return tuple(Breakpoint(s.section, s.index, s.block, ttl) for s in segments)
+def as_breakpoints(chain: Chain, marks: Sequence[Mark]) -> tuple[Breakpoint, ...]:
+    found = ((chain.links[mark.index].segment, mark.ttl) for mark in marks)
+    return tuple(Breakpoint(s.section, s.index, s.block, ttl) for s, ttl in found)
 
 
 def _head_end(links: Sequence[Link]) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from reverie.core.capabilities import TTL_SECONDS, CacheRules, Ttl
-from reverie.core.prompt_cache.breakpoints import Policy
+from reverie.core.prompt_cache.breakpoints import Mark, Policy, Standing
 from reverie.core.prompt_cache.chain import Chain
 from reverie.core.usage import Prices, Usage
 
@@ -31,7 +31,6 @@ class Plan:
 
     name: str
     policy: Policy
-    ttl: Ttl = "5m"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,44 +44,67 @@ class Outcome:
         return sum(self.usages, Usage())
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    expires: float
+    ttl: Ttl = "5m"
+
+
 @dataclass(slots=True)
 class Simulator:
     """The provider's side of one cache, fed call by call."""
 
     rules: CacheRules
-    expiry: dict[str, float] = field(default_factory=dict)
+    entries: dict[str, _Entry] = field(default_factory=dict)
 
-    def run(self, call: Call, marks: tuple[int, ...], ttl: Ttl = "5m") -> Usage:
+    def run(self, call: Call, marks: tuple[Mark, ...]) -> Usage:
         if self.rules.kind == "automatic":
             return self._automatic(call)
+        links = call.chain.links
+        kept = [mark for mark in marks if links[mark.index].tokens >= self.rules.minimum]
         read = self._find(call, marks)
-        kept = [mark for mark in marks if call.chain.links[mark].tokens >= self.rules.minimum]
-        for mark in kept:
-            self.expiry[call.chain.links[mark].digest] = call.at + TTL_SECONDS[ttl]
-        read_tokens = call.chain.links[read].tokens if read >= 0 else 0
-        stored = max(call.chain.links[kept[-1]].tokens, read_tokens) if kept else read_tokens
-        written = stored - read_tokens
+        self._keep(call, kept, read)
+        read_tokens = links[read].tokens if read >= 0 else 0
+        hour = max((links[m.index].tokens for m in kept if m.ttl == "1h"), default=0)
+        stored = max((links[m.index].tokens for m in kept), default=0)
+        hour, stored = max(hour, read_tokens), max(stored, read_tokens)
         return Usage(
             input=call.chain.tokens - stored,
             cache_read=read_tokens,
-            cache_write_5m=written if ttl == "5m" else 0,
-            cache_write_1h=written if ttl == "1h" else 0,
+            cache_write_5m=stored - hour,
+            cache_write_1h=hour - read_tokens,
             output=call.output,
         )
 
-    def anchor(self, chain: Chain) -> int:
-        """The newest link with a living or dead entry: where an earlier mark still stands."""
+    def standing(self, chain: Chain) -> Standing:
+        """Where earlier marks still hold in this chain, whether or not their entries live."""
+        newest = newest_hour = -1
         for i in range(len(chain.links) - 1, -1, -1):
-            if chain.links[i].digest in self.expiry:
-                return i
-        return -1
+            entry = self.entries.get(chain.links[i].digest)
+            if entry is not None:
+                newest = max(newest, i)
+                newest_hour = i if entry.ttl == "1h" else newest_hour
+                if newest_hour >= 0:
+                    break
+        return Standing(newest, newest_hour)
 
-    def _find(self, call: Call, marks: tuple[int, ...]) -> int:
+    def _find(self, call: Call, marks: tuple[Mark, ...]) -> int:
         for mark in reversed(marks):
-            for i in range(mark, max(-1, mark - self.rules.look_back), -1):
+            for i in range(mark.index, max(-1, mark.index - self.rules.look_back), -1):
                 if self._alive(call.chain.links[i].digest, call.at):
                     return i
         return -1
+
+    def _keep(self, call: Call, marks: list[Mark], read: int) -> None:
+        """Write at each mark; what is read or marked again lives anew, never shorter than before."""
+        renewed = {mark.index: mark.ttl for mark in marks}
+        if read >= 0:
+            renewed.setdefault(read, self.entries[call.chain.links[read].digest].ttl)
+        for index, ttl in renewed.items():
+            digest = call.chain.links[index].digest
+            hour = self._alive(digest, call.at) and self.entries[digest].ttl == "1h"
+            life: Ttl = "1h" if hour else ttl
+            self.entries[digest] = _Entry(call.at + TTL_SECONDS[life], life)
 
     def _automatic(self, call: Call) -> Usage:
         links = call.chain.links
@@ -91,11 +113,13 @@ class Simulator:
         )
         tokens = links[read].tokens // self.rules.step * self.rules.step if read >= 0 else 0
         tokens = tokens if tokens >= self.rules.minimum else 0
-        self.expiry |= {link.digest: call.at + self.rules.ttl_seconds for link in links}
+        entry = _Entry(call.at + self.rules.ttl_seconds)
+        self.entries |= {link.digest: entry for link in links}
         return Usage(call.chain.tokens - tokens, cache_read=tokens, output=call.output)
 
     def _alive(self, digest: str, at: float) -> bool:
-        return self.expiry.get(digest, float("-inf")) >= at
+        entry = self.entries.get(digest)
+        return entry is not None and entry.expires >= at
 
 
 def simulate(calls: Iterable[Call], plan: Plan, rules: CacheRules, prices: Prices) -> Outcome:
@@ -103,6 +127,6 @@ def simulate(calls: Iterable[Call], plan: Plan, rules: CacheRules, prices: Price
     simulator = Simulator(rules)
     usages = []
     for call in calls:
-        marks = plan.policy(call.chain, simulator.anchor(call.chain), rules)
-        usages.append(simulator.run(call, marks, plan.ttl))
+        marks = plan.policy(call.chain, simulator.standing(call.chain), rules)
+        usages.append(simulator.run(call, marks))
     return Outcome(plan, tuple(usages), sum(prices.cost(usage) for usage in usages))

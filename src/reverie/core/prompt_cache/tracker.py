@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from reverie.core.capabilities import CacheRules
+from reverie.core.capabilities import TTL_SECONDS, CacheRules
+from reverie.core.prompt_cache.breakpoints import Mark
 from reverie.core.prompt_cache.chain import Chain, common_length
 from reverie.core.prompt_cache.changes import Change, changes
 from reverie.core.usage import Usage
@@ -61,9 +62,8 @@ class Sent:
     """A request as it left: its chain, the links that were marked, when, and for how long."""
 
     chain: Chain
-    marks: tuple[int, ...]
+    marks: tuple[Mark, ...]
     at: float
-    ttl: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,27 +104,31 @@ class Tracker:
             return Kept(usage.cache_read)
         if promise.expected is not None:
             return ExpectedBreak(promise.expected, lost)
-        return Broken(lost, _causes(promise, last.sent, sent.at, diagnosis))
+        return Broken(lost, self._causes(promise, last.sent, sent.at, diagnosis))
 
     def _standing(self, last: _Cached, chain: Chain) -> int:
         """The share of the cached prefix that lies before the first change, at a mark."""
         old, marks = last.sent.chain, last.sent.marks
         shared = common_length(old, chain)
-        standing = [mark for mark in marks if mark < shared]
+        standing = [mark.index for mark in marks if mark.index < shared]
         if self._rules.kind == "automatic" and shared:
             standing.append(shared - 1)
-        whole = old.links[marks[-1]].tokens if marks else old.tokens
+        whole = old.links[marks[-1].index].tokens if marks else old.tokens
         kept = old.links[max(standing)].tokens if standing else 0
         return last.tokens * kept // whole if whole else 0
 
+    def _causes(
+        self, promise: Promise, last: Sent, at: float, diagnosis: str
+    ) -> tuple[Change, ...]:
+        causes = list(promise.changed)
+        idle, life = at - last.at, self._life(last)
+        if not causes and idle > life:
+            causes.append(Change("ttl_expired", f"{idle:.0f} s idle, entries live {life:.0f} s"))
+        if not causes:
+            causes.append(Change("provider", "nothing changed on this side; the entry was evicted"))
+        if diagnosis:
+            causes.append(Change("provider", f"says: {diagnosis}"))
+        return tuple(causes)
 
-def _causes(promise: Promise, last: Sent, at: float, diagnosis: str) -> tuple[Change, ...]:
-    causes = list(promise.changed)
-    idle = at - last.at
-    if not causes and idle > last.ttl:
-        causes.append(Change("ttl_expired", f"{idle:.0f} s idle, entries live {last.ttl:.0f} s"))
-    if not causes:
-        causes.append(Change("provider", "nothing changed on this side; the entry was evicted"))
-    if diagnosis:
-        causes.append(Change("provider", f"says: {diagnosis}"))
-    return tuple(causes)
+    def _life(self, last: Sent) -> float:
+        return TTL_SECONDS[last.marks[-1].ttl] if last.marks else self._rules.ttl_seconds
