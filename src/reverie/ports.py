@@ -60,8 +60,8 @@ class SpendLedger(Protocol):
         """Ask for up to `ceiling` dollars; when allowed, they count as spent until settled."""
         ...
 
-    def settle(self, entry: Entry, ceiling: float) -> None:
-        """The call is over: replace its reservation by what it really cost."""
+    def settle(self, ticket: str, entry: Entry | None) -> None:
+        """The call is over: what it really cost replaces its reservation; None if it never began."""
         ...
 
 

@@ -175,12 +175,16 @@ def test_access_by_name(world: World):
     assert loaded.result_threshold("Read") is None
     assert loaded.spend_cap("agent:ann") == 1.5
     assert loaded.spend_cap("dream") is None
-    assert loaded.provider("my-gpu") == Provider("my-gpu", "openai", "http://gpu:8000/v1", None)
+    assert loaded.price("gpt-9", "input") is None
+    assert {"anthropic", "openai", "ollama", "my_gpu"} <= set(loaded.provider_names)
+    assert loaded.provider("my-gpu") == Provider(
+        "my-gpu", "openai", "http://gpu:8000/v1", None, "chat"
+    )
     assert loaded.provider("anthropic") == Provider(
-        "anthropic", "anthropic", None, "ANTHROPIC_API_KEY"
+        "anthropic", "anthropic", None, "ANTHROPIC_API_KEY", "chat"
     )
     assert loaded.provider("ollama").base_url == "http://localhost:11434/v1"
-    assert loaded.provider("nobody") == Provider("nobody", None, None, None)
+    assert loaded.provider("nobody") == Provider("nobody", None, None, None, "chat")
 
 
 def test_a_name_nobody_set_has_the_default_of_its_table(world: World):

@@ -51,6 +51,11 @@ class SessionState:
         return state
 
     @property
+    def measured(self) -> bool:
+        """Did a provider report the size since the conversation was last rewritten?"""
+        return self._measured is not None
+
+    @property
     def tokens(self) -> int:
         """The size of the conversation, by the last measurement and what came since."""
         return context_tokens(self.messages, self._measured)

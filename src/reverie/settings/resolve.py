@@ -36,6 +36,7 @@ class Provider(NamedTuple):
     kind: Literal["anthropic", "openai"] | None
     base_url: str | None
     api_key_env: str | None
+    protocol: Literal["chat", "responses"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,8 @@ class Settings:
         return cast("int | None", self["window.tokens"])
 
     @property
-    def cache_ttl(self) -> Literal["5m", "1h"]:
-        return cast("Literal['5m', '1h']", self["cache.ttl"])
+    def cache_ttl(self) -> Literal["5m", "1h", "auto"]:
+        return cast("Literal['5m', '1h', 'auto']", self["cache.ttl"])
 
     @property
     def permission_mode(self) -> Literal["ask", "accept-edits", "plan", "bypass"]:
@@ -107,16 +108,24 @@ class Settings:
 
     def provider(self, name: str) -> Provider:
         """What is known of a provider; all fields None for one nobody configured."""
-        values = [
-            self[f"providers.{name}.{field}"] for field in ("kind", "base_url", "api_key_env")
-        ]
-        kind, base_url, api_key_env = values
+        table = f"providers.{name}"
         return Provider(
             name,
-            cast("Literal['anthropic', 'openai'] | None", kind),
-            cast("str | None", base_url),
-            cast("str | None", api_key_env),
+            cast("Literal['anthropic', 'openai'] | None", self[f"{table}.kind"]),
+            cast("str | None", self[f"{table}.base_url"]),
+            cast("str | None", self[f"{table}.api_key_env"]),
+            cast("Literal['chat', 'responses']", self[f"{table}.protocol"]),
         )
+
+    @property
+    def provider_names(self) -> tuple[str, ...]:
+        """Every provider that is built in or configured."""
+        keys = (key.split(".") for key in self._items if key.startswith("providers."))
+        return tuple(dict.fromkeys(parts[1] for parts in keys))
+
+    def price(self, model: str, name: Literal["input", "output", "cache_read"]) -> float | None:
+        """US dollars per million tokens, where the person told us; None: the shipped table holds."""
+        return cast("float | None", self[f"prices.{model}.{name}"])
 
     def result_threshold(self, tool: str) -> Threshold | None:
         """Characters after which a result of this tool goes to a file; None: nobody set it."""

@@ -54,7 +54,7 @@ def _off(name: str, about: str) -> Setting:
 
 
 def _provider(
-    name: str, kind: str | None, base_url: str | None, variable: str | None
+    name: str, kind: str | None, base_url: str | None, variable: str | None, protocol: str = "chat"
 ) -> tuple[Setting, ...]:
     table = f"providers.{name}"
     about_url = "Where its API is; unset: the SDK's own address."
@@ -74,7 +74,18 @@ def _provider(
         Setting(
             f"{table}.api_key_env", "variable", variable, about_key, risk="pick up another key"
         ),
+        Setting(
+            f"{table}.protocol",
+            "choice",
+            protocol,
+            "For OpenAI-compatible providers: Chat Completions, or Responses where offered.",
+            choices=("chat", "responses"),
+        ),
     )
+
+
+def _price(name: str, about: str) -> Setting:
+    return Setting(f"prices.*.{name}", "money", None, about, risk="hide what you spend")
 
 
 SETTINGS: Final[tuple[Setting, ...]] = (
@@ -125,7 +136,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("models.summary", "str", "offline", "The cheapest model, for one-line summaries."),
     Setting("models.fallback", "str", None, "Takes over when `models.main` stays overloaded."),
     *_provider("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
-    *_provider("openai", "openai", None, "OPENAI_API_KEY"),
+    *_provider("openai", "openai", None, "OPENAI_API_KEY", "responses"),
     *_provider("ollama", "openai", "http://localhost:11434/v1", None),
     *_provider("*", None, None, None),
     # window and cache
@@ -145,8 +156,16 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         about="Ask for the 1M-token window where it is a beta.",
     ),
     Setting(
-        "cache.ttl", "choice", "5m", "How long a cached prompt prefix lives.", choices=("5m", "1h")
+        "cache.ttl",
+        "choice",
+        "5m",
+        "How long a cached prompt prefix lives; `auto` pays for the hour where it is cheap.",
+        choices=("5m", "1h", "auto"),
     ),
+    # prices of models the shipped table does not know, or knows wrongly
+    _price("input", "US dollars per million input tokens of one model."),
+    _price("output", "US dollars per million output tokens of one model."),
+    _price("cache_read", "US dollars per million tokens read from the cache; unset: as input."),
     # spend
     Setting(
         "spend.day", "money", None, "Cap per day, all purposes together.", risk="raise your bill"

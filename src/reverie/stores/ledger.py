@@ -164,7 +164,7 @@ def _records(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
     return records, offset + len(whole)
 
 
-_NEEDED = {
+_NEEDED: dict[str, dict[str, Any]] = {
     "reserved": {"ticket": str, "at": str, "purpose": str, "session": str, "cost": (int, float)},
     "released": {"ticket": str},
     "spent": {"at": str, "purpose": str, "session": str, "model": str, "usage": dict},

@@ -1,0 +1,82 @@
+"""Which project a folder belongs to, and where Reverie keeps things about it.
+
+Every worktree and sub-folder of a repository shares one project: the canonical git root decides.
+It is found by reading git's own pointer files; no git process is started.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_READABLE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project and its folder under Reverie's home."""
+
+    root: Path
+    folder: Path
+
+    @property
+    def sessions(self) -> Path:
+        return self.folder / "sessions"
+
+    def journal(self, session: str) -> Path:
+        return self.sessions / f"{session}.jsonl"
+
+
+def find_project(start: Path, home: Path) -> Project:
+    """The project that `start` lies in; outside git, `start` itself."""
+    root = canonical_root(start)
+    return Project(root, home / "projects" / slug(root))
+
+
+def slug(root: Path) -> str:
+    """A folder name a person recognises, and that no other root shares."""
+    readable = re.sub(r"[^A-Za-z0-9._]+", "-", str(root)).strip("-")[-_READABLE:]
+    digest = hashlib.blake2b(str(root).encode("utf-8", "surrogateescape"), digest_size=4)
+    return f"{readable}-{digest.hexdigest()}".lstrip("-.")
+
+
+def canonical_root(start: Path) -> Path:
+    """The root of the main work tree (or the bare repository) that `start` belongs to."""
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        marker = folder / ".git"
+        if marker.is_dir():
+            return folder
+        if marker.is_file():
+            return _linked_root(folder, marker)
+        if _is_bare(folder):
+            return folder
+    return start
+
+
+def _linked_root(folder: Path, marker: Path) -> Path:
+    """A worktree points to its main repository; a submodule is a project of its own."""
+    text = _first_line(marker)
+    if not text.startswith("gitdir:"):
+        return folder
+    git_dir = (folder / text.removeprefix("gitdir:").strip()).resolve()
+    common = _first_line(git_dir / "commondir")
+    if not common:
+        return folder
+    shared = (git_dir / common).resolve()
+    return shared.parent if shared.name == ".git" else shared
+
+
+def _is_bare(folder: Path) -> bool:
+    return (
+        (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+    )
+
+
+def _first_line(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape").partition("\n")[0].strip()
+    except OSError:
+        return ""

@@ -1,0 +1,76 @@
+"""`reverie context`: what fills the window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.surfaces.cli.figures import share, tokens
+from reverie.surfaces.cli.frame import Frame, reverie_command
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_COLOURS = {
+    "system": "blue",
+    "tools": "cyan",
+    "memory index": "magenta",
+    "recalled memories": "bright_magenta",
+    "messages": "green",
+    "tool results": "yellow",
+    "free": "bright_black",
+}
+
+
+@reverie_command(name="context")
+@click.argument("session", required=False)
+@click.option("--model", help="Measure against this model's window.")
+def command(frame: Frame, session: str | None, model: str | None) -> None:
+    """What fills the window of a session (default: the newest one)."""
+    from reverie.errors import InputError
+    from reverie.session import transcripts
+    from reverie.session.fill import window_fill
+    from reverie.session.state import SessionState
+
+    app = frame.app()
+    found = app.journals()
+    if session is None and not found:
+        raise InputError("no sessions yet in this project; give the path of a transcript")
+    path = found[0] if session is None else app.transcript(session)
+    state = SessionState.replay(transcripts.load(path).records)
+    fill = window_fill(state)
+    last = state.usages[-1].model if state.usages else ""
+    window = app.window(model or (state.head.model if state.head else last))
+    data = {
+        "session": state.session or path.stem,
+        "window": window.tokens,
+        "window_source": window.source,
+        "state": window.state(fill.total),
+        "compacts_at": window.compaction,
+        "tokens": {**fill.parts, "free": max(0, window.tokens - fill.total)},
+        "measured": fill.measured,
+    }
+    frame.show(data, lambda console: _draw(console, data))
+
+
+def _draw(console: Console, data: dict[str, Any]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    window = data["window"]
+    width = min(console.width, 80)
+    bar = Text()
+    for name, count in data["tokens"].items():
+        bar.append("█" * round(count / window * width), style=_COLOURS[name])
+    console.print(bar)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, count in data["tokens"].items():
+        table.add_row(Text("█ ", _COLOURS[name]) + Text(name), tokens(count), share(count / window))
+    console.print(table)
+    note = "by the provider's count" if data["measured"] else "estimated"
+    console.print(
+        f"window {tokens(window)} ({data['window_source']}); compaction at "
+        f"{tokens(data['compacts_at'])}; now: {data['state']}; {note}",
+        style="dim",
+    )

@@ -1,0 +1,124 @@
+"""`reverie doctor`: is everything in order, and if not, what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from reverie.errors import ReverieError
+from reverie.surfaces.cli.frame import Frame, reverie_command
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.app import App
+
+_SIGNS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "wrong": ("✗", "red")}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at; `advice` says what to do about it."""
+
+    state: Literal["ok", "note", "wrong"]
+    what: str
+    advice: str = ""
+
+
+@reverie_command(name="doctor")
+def command(frame: Frame) -> None:
+    """Check that everything is in order."""
+    findings = list(examine(frame.app()))
+    frame.show([asdict(finding) for finding in findings], lambda c: _print(c, findings))
+    if any(finding.state == "wrong" for finding in findings):
+        click.get_current_context().exit(1)
+
+
+def examine(app: App) -> Iterator[Finding]:
+    """Every check, in order. Settings were read to get here, so they are valid."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("ok", f"Python {version}, settings are valid")
+    yield _home(app.settings.home)
+    yield Finding("ok", f"project {app.project.root}")
+    yield from _models(app)
+    yield from _local_file(app.project.root)
+    yield from _transcripts(app)
+    if app.switches.problem:
+        yield Finding("wrong", f"switches: {app.switches.problem}")
+
+
+def _home(home: Path) -> Finding:
+    nearest = next(folder for folder in (home, *home.parents) if folder.exists())
+    if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
+        return Finding("ok", f"home {home} can be written")
+    advice = "give yourself write access, or choose another with --home or REVERIE_HOME"
+    return Finding("wrong", f"home {home} cannot be written", advice)
+
+
+def _models(app: App) -> Iterator[Finding]:
+    for role in ("main", "side", "summary"):
+        name = app.settings.model(role)
+        try:
+            model = app.bare_model(name)
+            window = app.window(name)
+        except ReverieError as error:
+            yield Finding("wrong", f"models.{role}: {error}")
+            continue
+        yield Finding("ok", f"models.{role} = {name}, window {window.tokens:,} ({window.source})")
+        if model.prices is None:
+            advice = f'set prices."{model.name}".input and .output to see and cap what it costs'
+            yield Finding("note", f"the price of {model.name} is not known", advice)
+        yield from _provider(app, name)
+
+
+def _provider(app: App, name: str) -> Iterator[Finding]:
+    provider = app.provider_of(name)
+    if provider is None or provider.kind is None:
+        return
+    if find_spec(provider.kind) is None:
+        advice = f"pip install 'reverie[{provider.kind}]'"
+        yield Finding("wrong", f"{name} needs the {provider.kind} package", advice)
+    if provider.api_key_env and not app.has_key(provider):
+        advice = f"put it in the environment as {provider.api_key_env}"
+        yield Finding("wrong", f"{name} has no key", advice)
+
+
+def _local_file(root: Path) -> Iterator[Finding]:
+    """A committed local file would set what a project file may not: paths, addresses, permissions."""
+    local = root / ".reverie" / "settings.local.toml"
+    git = shutil.which("git")
+    if git is None or not local.exists():
+        return
+    asked = [git, "-C", str(root), "ls-files", "--error-unmatch", str(local)]
+    if subprocess.run(asked, capture_output=True, check=False).returncode == 0:
+        advice = "it came with the repository: read it, then `git rm --cached` it"
+        yield Finding("wrong", f"{local} is tracked by git", advice)
+
+
+def _transcripts(app: App) -> Iterator[Finding]:
+    from reverie.session import journal
+
+    for path in app.journals():
+        notes = journal.load(path).notes
+        if notes:
+            more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+            yield Finding("note", f"transcript {notes[0]}{more}", "what could be read is kept")
+
+
+def _print(console: Console, findings: list[Finding]) -> None:
+    from rich.text import Text
+
+    for finding in findings:
+        sign, colour = _SIGNS[finding.state]
+        console.print(Text(f"{sign} ", colour) + Text(finding.what))
+        if finding.advice:
+            console.print(Text(f"    {finding.advice}", "dim"))

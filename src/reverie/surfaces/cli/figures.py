@@ -1,0 +1,38 @@
+"""Numbers as people read them: tokens, dollars, shares, times, sparklines, bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def tokens(count: int) -> str:
+    if count >= 10_000_000:
+        return f"{count / 1_000_000:.0f}M"
+    if count >= 1_000_000:
+        return f"{count / 1_000_000:.1f}M"
+    return f"{count / 1000:.1f}k" if count >= 10_000 else f"{count:,}"
+
+
+def dollars(amount: float | None) -> str:
+    if amount is None:
+        return "?"
+    return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
+
+
+def share(part: float) -> str:
+    return f"{part * 100:.1f} %"
+
+
+def when(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M") if at else "–"
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """One character a value, as tall as its share of the largest."""
+    top = max(values, default=0)
+    if top <= 0:
+        return _BARS[0] * len(values)
+    return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in values)

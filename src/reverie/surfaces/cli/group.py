@@ -1,0 +1,125 @@
+"""The `reverie` command: a table of commands, loaded only when they are called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+from reverie.errors import ReverieError
+from reverie.surfaces.cli.frame import Frame, shared_options
+
+
+class Entry(NamedTuple):
+    """A command's place: help group, module, and the one line `--help` prints without loading it."""
+
+    group: str
+    module: str
+    line: str
+
+
+COMMANDS: dict[str, Entry] = {
+    "context": Entry("context", "context", "What fills the window of a session."),
+    "cache": Entry("context", "cache", "Cache hit rate, breaks and their cost; what-if."),
+    "spend": Entry("context", "spend", "What was spent, on what, and the caps."),
+    "sessions": Entry("context", "sessions", "The sessions of this project."),
+    "show": Entry("context", "show", "Read a session's transcript."),
+    "settings": Entry("wiring", "settings", "Every setting, its value and where it came from."),
+    "doctor": Entry("wiring", "doctor", "Check that everything is in order."),
+}
+
+GROUPS = ("context", "wiring")
+
+
+class LazyGroup(click.Group):
+    """Knows the names and lines of all commands; imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module = import_module(f"reverie.surfaces.cli.{entry.module}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(_no_such(args[0]), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for group in GROUPS:
+            rows = [(name, entry.line) for name, entry in COMMANDS.items() if entry.group == group]
+            with formatter.section(group):
+                formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except ReverieError as error:
+            raise Failed(str(error)) from error
+
+
+class Failed(click.ClickException):
+    """An error of ours: one message on stderr, exit code 1."""
+
+    exit_code = 1
+
+    def show(self, file: object = None) -> None:
+        click.echo(f"reverie: {self.message}", err=True)
+
+
+def _no_such(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, COMMANDS, n=1)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    return f"No such command '{name}'.{hint}"
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        from reverie import __version__
+
+        click.echo(f"reverie {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@shared_options
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
+    help="Print the version.",
+)  # fmt: skip
+@click.pass_context
+def cli(ctx: click.Context, frame: Frame) -> None:
+    """Layered memory and context management for any LLM agent.
+
+    Memory is plain markdown you can read, edit and undo; cost is visible and capped.
+    """
+    ctx.obj = frame
+
+
+def main() -> None:
+    """Run the command line; exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    try:
+        cli.main(prog_name="reverie", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("reverie: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader went away (`reverie … | head`): nothing is wrong, and nothing is left to say.
+        sys.stderr.close()
+        sys.exit(0)
