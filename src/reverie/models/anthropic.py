@@ -51,12 +51,14 @@ class AnthropicModel:
         capabilities: Capabilities,
         prices: Prices | None,
         base_url: str | None = None,
+        retries: int = 2,
     ) -> None:
         self.name = name
         self.capabilities = capabilities
         self.prices = prices
         self._key = api_key
         self._base_url = base_url
+        self._retries = retries
         self._client: AsyncAnthropic | None = None
         self._messages: GrowingMap[Message, wire.Wire | None] = GrowingMap(
             lambda message, _: wire.message_to_wire(message)
@@ -65,11 +67,12 @@ class AnthropicModel:
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         body = self.body(request)
         accumulated = _Accumulator()
-        with sdk_failures(self.name):
+        with sdk_failures(self.name) as call:
             events = await self._sdk().beta.messages.create(**body, stream=True)
             try:
                 async for event in events:
-                    for item in accumulated.feed(event.model_dump(mode="json")):
+                    call.began = True
+                    for item in accumulated.feed(event.model_dump(mode="json", warnings=False)):
                         yield item
             finally:
                 await events.close()
@@ -109,7 +112,9 @@ class AnthropicModel:
         if self._client is None:
             with sdk_missing("anthropic"):
                 from anthropic import AsyncAnthropic
-            self._client = AsyncAnthropic(api_key=self._key, base_url=self._base_url)
+            self._client = AsyncAnthropic(
+                api_key=self._key, base_url=self._base_url, max_retries=self._retries
+            )
         return self._client
 
 
@@ -210,6 +215,12 @@ def _merged(start: dict[str, Any] | None, end: dict[str, Any] | None) -> dict[st
 
 
 def _usage(raw: dict[str, Any]) -> Usage:
+    """What is billed: the reply, and any compaction, which the top level leaves out."""
+    extra = [i for i in raw.get("iterations") or () if i.get("type") == "compaction"]
+    return sum((_counts(iteration) for iteration in extra), _counts(raw))
+
+
+def _counts(raw: dict[str, Any]) -> Usage:
     written = raw.get("cache_creation_input_tokens") or 0
     hour = (raw.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
     return Usage(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from reverie.errors import (
@@ -27,6 +28,8 @@ _TOO_LONG = re.compile(
     r"|context window|too many tokens|input is too long",
     re.IGNORECASE,
 )
+# An error that arrives inside a stream has the status 200; its type says what it is.
+_LATER = re.compile(r"overloaded_error|rate_limit_error|'api_error'|server_error")
 _SIZES = (
     re.compile(r"(?P<tokens>\d+) tokens > (?P<limit>\d+)"),
     re.compile(r"maximum context length is (?P<limit>\d+).*?(?P<tokens>\d+)", re.DOTALL),
@@ -45,31 +48,42 @@ def sdk_missing(package: str) -> Iterator[None]:
         ) from error
 
 
+@dataclass(slots=True)
+class Call:
+    """A call under way; `began` once the reply has started to arrive."""
+
+    model: str
+    began: bool = False
+
+
 @contextmanager
-def sdk_failures(model: str) -> Iterator[None]:
+def sdk_failures(model: str) -> Iterator[Call]:
     """Translate whatever an official SDK raises while a call is under way."""
+    call = Call(model)
     try:
-        yield
+        yield call
     except ReverieError:
         raise
     except Exception as error:
-        raise translate(error, model) from error
+        raise translate(error, call) from error
 
 
-def translate(error: Exception, model: str) -> ReverieError:
+def translate(error: Exception, call: Call) -> ReverieError:
     names = {kind.__name__ for kind in type(error).__mro__}
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
-        return _from_status(status, error, model)
-    if "APITimeoutError" in names or "TimeoutException" in names:
-        return Unreachable(f"{model} did not answer in time; check the connection and try again")
-    if "APIConnectionError" in names:
-        return Unreachable(f"cannot reach the provider of {model} ({_said(error)}); check base_url")
-    if names & {"CredentialsError"} or "api_key" in str(error):
-        return AccessDenied(_no_key(model))
-    if names & {"TransportError", "RemoteProtocolError", "StreamError"}:
-        return ReplyBroken(f"the stream of {model} was cut ({_said(error)}); try again")
-    return ReplyBroken(f"{model} answered something that is no reply ({_said(error)}); try again")
+        return _from_status(status, error, call.model)
+    if "api_key" in str(error) or "CredentialsError" in names:
+        return AccessDenied(_no_key(call.model))
+    if not call.began and "APITimeoutError" in names:
+        return Unreachable(f"{call.model} did not answer in time; check the connection, try again")
+    if not call.began and "APIConnectionError" in names:
+        said = f"cannot reach the provider of {call.model} ({_said(error)})"
+        return Unreachable(f"{said}; check the connection and providers.<name>.base_url")
+    if names & {"APIConnectionError", "TransportError", "StreamError"}:
+        return ReplyBroken(f"the stream of {call.model} was cut ({_said(error)}); try again")
+    what = f"{call.model} answered something that is no reply"
+    return ReplyBroken(f"{what} ({_said(error)}); try again")
 
 
 def _from_status(status: int, error: Exception, model: str) -> ReverieError:
@@ -81,17 +95,17 @@ def _from_status(status: int, error: Exception, model: str) -> ReverieError:
     if status == 413 or (status == 400 and _TOO_LONG.search(_everything(error))):
         tokens, limit = _sizes(_everything(error))
         return PromptTooLong(f"{model}: {said}", tokens=tokens, limit=limit)
-    if status in {408, 409, 429} or status >= 500:
+    if status in {408, 409, 429} or status >= 500 or _LATER.search(_everything(error)):
         return Overloaded(
             f"{model} is not available now ({status}: {said})", retry_after=_wait(error)
         )
-    if status == 200:
+    if status < 400:
         return ReplyBroken(f"{model} answered something that is no reply ({said}); try again")
     return RequestRefused(f"{model} refused the request ({status}): {said}")
 
 
 def _unknown(model: str, said: str) -> ModelError | UnknownModelError:
-    close = similar(model)
+    close = [name for name in similar(model) if name != model]
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     return UnknownModelError(f"no model {model!r} at this provider ({said}){hint}")
 

@@ -46,10 +46,11 @@ class MeteredModel:
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         ticket = self._ask(request)
-        heard = 0
+        heard: int | None = None
         reply: Reply | None = None
         try:
             async for item in self.model.stream(request):
+                heard = heard or 0
                 if isinstance(item, Reply):
                     reply = item
                 elif isinstance(item, TextDelta | ThinkingDelta):
@@ -87,9 +88,14 @@ class MeteredModel:
         may_pass = self.purpose == MAIN and not self.caps.main_stops
         return Allowed(reason) if may_pass else Refused(reason)
 
-    def _settle(self, ticket: str, request: Request, reply: Reply | None, heard: int) -> None:
-        """A stream that broke off was still billed for what it read and wrote: put down the estimate."""
-        if reply is None and not heard:
+    def _settle(
+        self, ticket: str, request: Request, reply: Reply | None, heard: int | None
+    ) -> None:
+        """A stream that broke off was still billed for what it read and wrote: put down the estimate.
+
+        `heard` is None when it never began.
+        """
+        if heard is None:
             self.ledger.settle(ticket, None)
             return
         usage = reply.usage if reply else Usage(input=estimated_size(request), output=heard)

@@ -25,7 +25,7 @@ Protocol: TypeAlias = Literal["chat", "responses"]
 class OpenAIModel:
     """One model behind Chat Completions or Responses. Local servers need no key."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a connection is made of
         self,
         name: str,
         *,
@@ -33,6 +33,7 @@ class OpenAIModel:
         capabilities: Capabilities,
         prices: Prices | None,
         base_url: str | None = None,
+        retries: int = 2,
         protocol: Protocol = "chat",
     ) -> None:
         self.name = name
@@ -40,6 +41,7 @@ class OpenAIModel:
         self.prices = prices
         self._key = api_key
         self._base_url = base_url
+        self._retries = retries
         self._protocol = protocol
         self._client: AsyncOpenAI | None = None
         to_wire = chat.message_to_wire if protocol == "chat" else responses.message_to_wire
@@ -48,7 +50,7 @@ class OpenAIModel:
         )
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
-        with sdk_failures(self.name):
+        with sdk_failures(self.name) as call:
             if request.options.summarize is not None:
                 yield await self._compact(request)
                 return
@@ -60,7 +62,8 @@ class OpenAIModel:
             events = await self._open(self.body(request))
             try:
                 async for event in events:
-                    for item in accumulated.feed(event.model_dump(mode="json")):
+                    call.began = True
+                    for item in accumulated.feed(event.model_dump(mode="json", warnings=False)):
                         yield item
             finally:
                 await events.close()
@@ -113,7 +116,7 @@ class OpenAIModel:
             input=items,
             instructions=instructions or None,
         )
-        raw = compacted.model_dump(mode="json")
+        raw = compacted.model_dump(mode="json", warnings=False, exclude_unset=True)
         blocks = tuple(_opaque(item) for item in raw["output"])
         usage = responses.responses_usage(raw.get("usage") or {})
         return Reply(raw["id"], self.name, blocks, "compaction", usage)
@@ -123,7 +126,9 @@ class OpenAIModel:
             with sdk_missing("openai"):
                 from openai import AsyncOpenAI
             key = self._key or ("none" if self._base_url else None)
-            self._client = AsyncOpenAI(api_key=key, base_url=self._base_url)
+            self._client = AsyncOpenAI(
+                api_key=key, base_url=self._base_url, max_retries=self._retries
+            )
         return self._client
 
 
