@@ -1,0 +1,219 @@
+"""What is never saved, even when asked: the part that code can decide, with reason and advice.
+
+Precision comes before recall: an ordinary sentence must never be refused, and a dump that slips
+through is caught by the prompt or by a dream.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+ExclusionKind = Literal[
+    "instructions", "git log", "listing", "diff", "code", "stack trace", "debugging", "task state"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """Why a text is not memory, and what to save instead."""
+
+    kind: ExclusionKind
+    reason: str
+    advice: str
+
+
+_ADVICE: Mapping[ExclusionKind, str] = {
+    "instructions": "It is loaded with that file anyway. Save only what differs from it, and why.",
+    "git log": "Ask git for history. What was surprising about these changes? Save that.",
+    "listing": "Look at the folder when it matters. What was surprising about it? Save that.",
+    "diff": "The change is in git. What was surprising about it, or why was it made? Save that.",
+    "code": "Read the code when it matters. What was surprising about it? Save that.",
+    "stack trace": "What was surprising about the cause? Save that in a sentence, not the trace.",
+    "debugging": "The fix is in the code and its reason in the commit. What was surprising? Save that.",
+    "task state": "This will be untrue tomorrow: keep it in the plan or task list. "
+    "If a decision or a deadline was surprising, save that.",
+}
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_FENCED = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
+
+_LOG_HEADER = re.compile(r"^[*|\\/ ]*commit [0-9a-f]{7,40}\b", re.M)
+_LOG_ONELINE = re.compile(r"[*|\\/ ]*(?=[0-9a-f]*[0-9])[0-9a-f]{7,40} (?:\([^)]*\) )?\S.*")
+_LOG_PERSON = re.compile(r"^[ \t]*(?:Author|AuthorDate|Commit|Date|Merge):\s", re.M)
+
+_LS_LONG = re.compile(r"[-dlcbps][-rwxsStT]{9}[.+@]?\s+\d+\s+\S+.*|total \d+")
+_TREE = re.compile(r"\s*(?:[│|]\s*)*(?:├──|└──|├─|└─|\|--|`--|\+--)\s*\S.*")
+_BARE_PATH = re.compile(r"(?:[-*+] )?`?(?:\.{0,2}/)?[\w.@+-]+(?:/[\w.@+-]*)*(?:\.\w{1,8}|/)`?")
+
+_DIFF = re.compile(
+    r"^(?:diff --git a/|@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|index [0-9a-f]{7,}\.\.)", re.M
+)
+_DIFF_FILES = re.compile(r"^--- \S+.*\n\+\+\+ \S+", re.M)
+
+_CODE_LINE = re.compile(
+    r"\s*(?:"
+    r"(?:async )?def \w+\(|class \w+[(:{]|(?:from [\w.]+ )?import [\w.{*]|return\b.*[;)\]]$"
+    r"|(?:export |public |private |static |const |let |var |func |fn |function )\S*[ (].*[({;=>]"
+    r"|@\w[\w.]*(?:\(.*)?$|#include\s*[<\"]|(?:if|for|while|elif|else|try|except|switch|with)\b.*[:{]$"
+    r"|[}\])]+[;,)]*$|[\w.\[\]\"'*&]+\s*(?:[-+*/|&]|:)?=\s*\S.*[;({\[,]$|[\w.]+\(.*\);?$|.*[;{]$|</?\w[^>]*>.*"
+    r"|SELECT\b.*|FROM\b.*|WHERE\b.*|JOIN\b.*)"
+)
+
+_TRACES = (
+    re.compile(r"^[ \t]*Traceback \(most recent call last\):", re.M),
+    re.compile(
+        r"(?:^[ \t]+at (?:[\w$.<>\[\] ]+ )?\(?[^\s()]+:\d+(?::\d+)?\)?[ \t\r]*$\n?){2,}", re.M
+    ),
+    re.compile(r"(?:^[ \t]+at [\w$.<>]+\([\w$.]+(?::\d+)?\)[ \t\r]*$\n?){2,}", re.M),
+    re.compile(r"^goroutine \d+ \[\w+", re.M),
+    re.compile(r"^thread '[^']*' panicked at ", re.M),
+    re.compile(r"(?:^[ \t]*File \"[^\"\n]+\", line \d+, in .*\n(?:.*\n?)){2,}", re.M),
+)
+
+_SOURCE_PLACE = (
+    r"`?[\w./-]+\.(?:py|js|ts|tsx|jsx|go|rs|java|rb|c|cc|cpp|h|hpp|cs|php|kt|swift|sh)`?(?::\d+)?"
+)
+_FIXED = re.compile(
+    r"^(?:(?:i|we|the (?:bug|error|crash|failure|issue|problem|fix)\b[^.]{0,80}?)\s+(?:was |is )?)?"
+    r"(?:fixed|solved|resolved|patched|fix)\b[^.\n]{0,120}\b(?:by|in|at)\b[^.\n]{0,80}?"
+    + _SOURCE_PLACE,
+    re.I,
+)
+_TO_FIX = re.compile(
+    r"^(?:to (?:fix|solve|debug|work around|get rid of) (?:the|this|that|an?) [^,.\n]{0,60}"
+    r"\b(?:error|exception|crash|traceback|bug|failure)s?\b|"
+    r"if you (?:see|get|hit) [^,.\n]{0,80}\b(?:error|exception|traceback)\b)"
+    r"[^\n]{0,30}?\b(?:run|delete|change|edit|add|set|replace|remove|reinstall|clear|restart)\b",
+    re.I,
+)
+
+_CHECKBOX = re.compile(r"\s*[-*+] \[[ xX]\] ")
+_WORK = (
+    r"(?:run|fix|open|write|update|test|commit|push|rebase|merge|refactor|edit|rename|implement)\b"
+)
+_STATE = re.compile(
+    r"^(?:(?:my |the |our )?(?:current|immediate) (?:task|step|status|todo)s?\b"
+    r"|(?:my |the )?next steps?(?: is| are)?:"
+    r"|to-?dos?(?: list)?:|wip\b|work in progress\b|in progress:|still (?:to do|left|need to|have to)\b"
+    r"|remaining (?:steps|tasks|work):"
+    r"|step \d+ (?:of|out of|/) ?\d+"
+    r"|\d+ (?:of|out of|/) ?\d+ (?:steps|tasks|tests|files|items)\b.{0,30}\b(?:done|pass\w*|left|fail\w*)"
+    rf"|(?:i|we)(?:'m| am|'re| are) (?:about to {_WORK}|halfway through|in the middle of \w+ing)\b"
+    rf"|(?:i|we)(?:'ll| will) (?:now|next|then) {_WORK}"
+    rf"|now (?:i|we)(?:'ll| will| need to| have to) {_WORK}"
+    r"|(?:the )?(?:tests?|build|ci|suite|lint(?:er)?) (?:is|are) (?:now |currently |still )?"
+    r"(?:green|red|running|failing|passing|broken)\b"
+    r"|just (?:ran|committed|pushed|rebased)\b)",
+    re.I,
+)
+
+
+def check(text: str, instructions: Mapping[str, str] | None = None) -> Excluded | None:
+    """The first reason not to save a text, or None; `instructions` maps file names to contents."""
+    for file, contents in (instructions or {}).items():
+        if _restates(text, contents):
+            return _excluded("instructions", f"it restates what {file} already says")
+    for kind, reason, found in _CHECKS:
+        if found(text):
+            return _excluded(kind, reason)
+    return None
+
+
+def _excluded(kind: ExclusionKind, reason: str) -> Excluded:
+    return Excluded(kind, f"Not saved: {reason}.", _ADVICE[kind])
+
+
+def _restates(text: str, contents: str, *, run: int = 5, share: float = 0.8) -> bool:
+    """Most runs of five words stand in the file too; a short text must stand there whole."""
+    words, known = _words(text), _words(contents)
+    if len(words) < 4:
+        return False
+    if len(words) < run + 3:
+        return f" {' '.join(words)} " in f" {' '.join(known)} "
+    theirs = {tuple(known[at : at + run]) for at in range(len(known) - run + 1)}
+    ours = [tuple(words[at : at + run]) for at in range(len(words) - run + 1)]
+    return sum(piece in theirs for piece in ours) >= share * len(ours)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower().replace("’", "'"))
+
+
+def _lines(text: str) -> list[str]:
+    plain = (line for line in text.splitlines() if not re.match(r"\s*(?:```|~~~)", line))
+    return [line for line in plain if line.strip()]
+
+
+def _mostly(pattern: re.Pattern[str], text: str, *, least: int, share: float = 0.6) -> bool:
+    lines = _lines(text)
+    hits = sum(pattern.fullmatch(line) is not None for line in lines)
+    return hits >= least and hits >= share * len(lines)
+
+
+def _git_log(text: str) -> bool:
+    if _LOG_HEADER.search(text) and len(_LOG_PERSON.findall(text)) >= 2:
+        return True
+    return _mostly(_LOG_ONELINE, text, least=3) or len(_LOG_HEADER.findall(text)) >= 3
+
+
+def _listing(text: str) -> bool:
+    return (
+        _mostly(_LS_LONG, text, least=3)
+        or _mostly(_TREE, text, least=3)
+        or _mostly(_BARE_PATH, text, least=5, share=0.8)
+    )
+
+
+def _diff(text: str) -> bool:
+    return _DIFF.search(text) is not None or _DIFF_FILES.search(text) is not None
+
+
+def _code(text: str) -> bool:
+    """Code that outweighs the prose around it; a snippet inside an explanation is fine."""
+    fenced = sum(len(_lines(block)) for _, block in _FENCED.findall(text))
+    total = len(_lines(text))
+    if fenced >= 8 and fenced >= 0.6 * total:
+        return True
+    starts = sum(_CODE_LINE.match(line) is not None for line in _lines(text))
+    return starts >= 5 and starts >= 0.6 * total
+
+
+def _stack_trace(text: str) -> bool:
+    return any(trace.search(text) for trace in _TRACES)
+
+
+def _debugging(text: str) -> bool:
+    sentences = _sentences(text)
+    hits = sum(bool(_FIXED.match(said) or _TO_FIX.match(said)) for said in sentences)
+    return hits > 0 and hits >= 0.5 * len(sentences)
+
+
+def _task_state(text: str) -> bool:
+    lines = _lines(text)
+    boxes = sum(_CHECKBOX.match(line) is not None for line in lines)
+    if boxes >= 2 and boxes >= 0.6 * len(lines):
+        return True
+    sentences = _sentences(text)
+    hits = sum(_STATE.match(said) is not None for said in sentences)
+    return hits > 0 and hits >= 0.5 * len(sentences)
+
+
+def _sentences(text: str) -> list[str]:
+    pieces = re.split(r"(?<=[.!?])\s+|\n+", text)
+    return [piece.strip(" \t-*") for piece in pieces if piece.strip(" \t-*")]
+
+
+_CHECKS: tuple[tuple[ExclusionKind, str, Callable[[str], bool]], ...] = (
+    ("diff", "it is a diff", _diff),
+    ("git log", "it is output of git log", _git_log),
+    ("stack trace", "it is a stack trace", _stack_trace),
+    ("listing", "it is a list of files", _listing),
+    ("code", "it is mostly source code", _code),
+    ("debugging", "it is a recipe for a bug that is fixed in the code", _debugging),
+    ("task state", "it is the state of a task in progress", _task_state),
+)

@@ -1,0 +1,88 @@
+"""The manifest: one line for each memory, from the first lines of its file, newest first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from reverie.memory import frontmatter
+from reverie.memory.scalars import one_line, parse_text, readable
+from reverie.memory.topic import read_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from reverie.memory.taxonomy import MemoryType
+
+HEAD_LINES = 30
+INDEX_FILE = "MEMORY.md"
+
+_HEAD = re.compile(rb"(?:[^\n]*\n){0,%d}" % HEAD_LINES)
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestEntry:
+    """What is known of a memory without reading all of it."""
+
+    file: str
+    type: MemoryType | None
+    mtime: datetime
+    description: str
+    name: str
+    pinned: bool = False
+    superseded: bool = False
+    problem: str | None = None
+
+
+def is_index(file: str) -> bool:
+    """Whether a file is an index (here or in a sub-store) and not a memory."""
+    return file.rpartition("/")[2] == INDEX_FILE
+
+
+def head(data: bytes) -> bytes:
+    """The part of a file that a manifest may read: its first 30 lines."""
+    found = _HEAD.match(data)
+    cut = found.end() if found else 0
+    return data if data.count(b"\n") < HEAD_LINES else data[:cut]
+
+
+def entry(file: str, data: bytes, mtime: datetime) -> ManifestEntry:
+    """One memory from its first lines; a broken file is listed under its own name."""
+    document = frontmatter.parse(head(data).decode("utf-8", "surrogateescape"), partial=True)
+    if document.problem is not None:
+        return ManifestEntry(file, None, mtime, "", file, problem=document.problem)
+    values = {item.key: item.value for item in document.entries if item.key in _READ}
+    return ManifestEntry(
+        file=file,
+        type=read_type(document),
+        mtime=mtime,
+        description=parse_text(values.get("description", "")),
+        name=parse_text(values.get("name", "")) or file,
+        pinned=parse_text(values.get("pinned", "")).lower() in {"true", "yes", "on"},
+        superseded=bool(parse_text(values.get("superseded_by", ""))),
+    )
+
+
+_READ = frozenset({"name", "description", "pinned", "superseded_by"})
+
+
+def newest_first(entries: Iterable[ManifestEntry]) -> tuple[ManifestEntry, ...]:
+    """Memories by time of change, index files left out; equal times by name, so order is stable."""
+    memories = [entry for entry in entries if not is_index(entry.file)]
+    memories.sort(key=lambda entry: entry.file)
+    memories.sort(key=lambda entry: entry.mtime, reverse=True)
+    return tuple(memories)
+
+
+def render(entries: Iterable[ManifestEntry]) -> str:
+    """`- [type] file.md (time): description`, one a line, newest first."""
+    return "".join(f"{_line(entry)}\n" for entry in newest_first(entries))
+
+
+def _line(entry: ManifestEntry) -> str:
+    kind = f"[{entry.type}] " if entry.type else ""
+    stamp = entry.mtime.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    said = f": {entry.description}" if entry.description else ""
+    return readable(one_line(f"- {kind}{entry.file} ({stamp}){said}"))

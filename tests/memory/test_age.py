@@ -1,0 +1,57 @@
+"""Age in words."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from reverie.memory.age import caveat, words
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("days", "said"),
+    [
+        (-3, "today"),
+        (0, "today"),
+        (1, "yesterday"),
+        (2, "2 days ago"),
+        (3, "3 days ago"),
+        (13, "13 days ago"),
+        (14, "2 weeks ago"),
+        (35, "5 weeks ago"),
+        (60, "8 weeks ago"),
+        (61, "2 months ago"),
+        (400, "13 months ago"),
+        (730, "2 years ago"),
+        (3700, "10 years ago"),
+    ],
+)
+def test_words(days, said):
+    assert words(NOW - timedelta(days=days), NOW) == said
+
+
+def test_a_late_evening_is_yesterday_an_hour_after_midnight():
+    now = datetime(2026, 11, 15, 1, 0)
+    assert words(datetime(2026, 11, 14, 23, 30), now) == "yesterday"
+
+
+def test_days_are_counted_where_the_reader_is():
+    tokyo = timezone(timedelta(hours=9))
+    then = datetime(2026, 11, 14, 16, 0, tzinfo=UTC)
+    assert words(then, datetime(2026, 11, 15, 9, 0, tzinfo=tokyo)) == "today"
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"), [(-5, False), (0, False), (24, False), (25, True), (900, True)]
+)
+def test_only_what_is_older_than_a_day_carries_a_caveat(hours, said):
+    text = caveat(NOW - timedelta(hours=hours), NOW)
+    assert (text is not None) == said
+
+
+def test_the_caveat_says_when_and_what_to_do():
+    text = caveat(NOW - timedelta(days=3), NOW)
+    assert text.startswith("Saved 3 days ago:")
+    assert "file:line" in text
+    assert "check before" in text
