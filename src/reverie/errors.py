@@ -6,6 +6,7 @@
     │   ├── TranscriptError            a transcript that cannot be read
     │   └── UnknownModelError          a model name nobody serves
     ├── SpendCapReached            you: raise the cap, or wait
+    ├── WriteConflict              you: a file changed meanwhile; look at both, then write again
     ├── ModelError                 the provider, or the way to it
     │   ├── PromptTooLong              the request is larger than the window
     │   ├── Overloaded                 try later (429, 529)
@@ -47,6 +48,23 @@ class SpendCapReached(ReverieError):
     """A call was stopped before it was made, because it could exceed a spend cap."""
 
 
+class WriteConflict(ReverieError):
+    """A file changed since the version a write was based on, and the two do not merge cleanly.
+
+    Nothing was written: `current` is what the file holds now, `proposed` what was to be written.
+    """
+
+    def __init__(self, file: str, current: bytes | None, proposed: bytes | None) -> None:
+        now = "was removed" if current is None else "changed"
+        super().__init__(
+            f"{file} {now} since it was read, and the two versions do not merge; "
+            "nothing was written: read it again, then repeat the change"
+        )
+        self.file = file
+        self.current = current
+        self.proposed = proposed
+
+
 class ModelError(ReverieError):
     """The provider, or the way to it, failed."""
 
@@ -54,7 +72,9 @@ class ModelError(ReverieError):
 class PromptTooLong(ModelError):
     """The request is larger than the model's window; sizes are given when the provider said them."""
 
-    def __init__(self, message: str, *, tokens: int | None = None, limit: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, tokens: int | None = None, limit: int | None = None
+    ) -> None:
         super().__init__(message)
         self.tokens = tokens
         self.limit = limit

@@ -1,0 +1,276 @@
+"""Every change to a memory directory, as git commits in a git directory of its own.
+
+Commits are made with libgit2, in process, with fsync on. A change is written ahead: its commit is
+stored and named `refs/reverie/pending` before any file is touched, and becomes `main` when all
+files are in place. Whoever finds a pending commit finishes what it describes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import SortMode
+
+from reverie.errors import InputError
+from reverie.memory.revisions import Author, Revision, parse_message, render_message, version
+from reverie.ports import Clock
+from reverie.stores.git_trees import (
+    blob_of,
+    changed_files,
+    commit_of,
+    file_of,
+    files_of,
+    in_bulk,
+    merged,
+    new_repository,
+    open_repository,
+    tree_of,
+)
+
+MAIN = "refs/heads/main"
+PENDING = "refs/reverie/pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A change that was written ahead: what each file shall be, and what it was."""
+
+    id: str
+    files: Mapping[str, bytes | None]
+    before: Mapping[str, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class BlamedLine:
+    """A line of a file and the revision that last changed it."""
+
+    number: int
+    text: str
+    revision: Revision
+
+
+class GitHistory:
+    """The history of one memory directory."""
+
+    def __init__(self, git_dir: Path, clock: Clock) -> None:
+        self.git_dir = git_dir
+        self._clock = clock
+        self._opened: pygit2.Repository | None = None
+
+    # --- writing ---
+
+    def begin(self, files: Mapping[str, bytes | None], author: Author, summary: str) -> Pending:
+        """Write a change ahead: from here on it will happen, whatever dies."""
+        before = {name: self.read(name) for name in files}
+        commit = self._commit(files, author, summary)
+        self._repo.references.create(PENDING, commit, force=True)
+        return Pending(str(commit), files, before)
+
+    def finish(self, pending: Pending) -> Revision:
+        """All files are in place: the change is history."""
+        repo = self._repo
+        repo.references.create(MAIN, pending.id, force=True)
+        repo.references.delete(PENDING)
+        return self._revision(commit_of(repo, pending.id), tuple(pending.files))
+
+    def abandon(self) -> None:
+        """Nothing was done to the files yet, and nothing will be."""
+        if self._repo.references.get(PENDING) is not None:
+            self._repo.references.delete(PENDING)
+
+    def pending(self) -> Pending | None:
+        """A change whose writer died before it was finished."""
+        if not self.exists:
+            return None
+        reference = self._repo.references.get(PENDING)
+        if reference is None:
+            return None
+        commit = commit_of(self._repo, reference.target)
+        names = changed_files(self._repo, commit)
+        parents = commit.parent_ids
+        before = {name: self._read_at(parents[0], name) if parents else None for name in names}
+        return Pending(
+            str(commit.id), {name: self._read_at(commit.id, name) for name in names}, before
+        )
+
+    def record(self, files: Mapping[str, bytes | None], author: Author, summary: str) -> Revision:
+        """Note a change that is already on disk (a hand edit, an import)."""
+        with in_bulk(len(files)):
+            commit = self._commit(files, author, summary)
+        self._repo.references.create(MAIN, commit, force=True)
+        return self._revision(commit_of(self._repo, commit), tuple(files))
+
+    # --- reading ---
+
+    @property
+    def exists(self) -> bool:
+        return (self.git_dir / "HEAD").is_file()
+
+    @property
+    def is_empty(self) -> bool:
+        return self._head() is None
+
+    def read(self, file: str, revision: str | None = None) -> bytes | None:
+        """A file as it was in a revision (default: the newest)."""
+        head = self._find(revision) if revision else self._head()
+        return None if head is None else self._read_at(head, file)
+
+    def version(self, file: str) -> str | None:
+        """The version of a file in the newest revision."""
+        data = self.read(file)
+        return None if data is None else version(data)
+
+    def content(self, wanted: str) -> bytes | None:
+        """Some content by its version, wherever in history it was."""
+        return blob_of(self._repo, wanted) if self.exists else None
+
+    def files(self, revision: str | None = None) -> dict[str, str]:
+        """Every file of a revision, with its version."""
+        head = self._find(revision) if revision else self._head()
+        return {} if head is None else dict(files_of(self._repo, commit_of(self._repo, head).tree))
+
+    def revision(self, wanted: str) -> Revision:
+        """A revision by its id, the start of it, or an expression such as `HEAD~2`."""
+        return self._revision(commit_of(self._repo, self._find(wanted)))
+
+    def as_of(self, moment: datetime) -> Revision | None:
+        """The newest revision that is not younger than a moment."""
+        limit = moment.astimezone(UTC).timestamp()
+        return next((found for found in self.log() if found.at <= limit), None)
+
+    def log(self, file: str | None = None) -> Iterator[Revision]:
+        """Revisions, newest first; with a file, those that touched it."""
+        head = self._head()
+        if head is None:
+            return
+        for commit in self._repo.walk(head):
+            found = self._revision(commit)
+            if file is None or file in found.files:
+                yield found
+
+    def diff(self, old: str | None, new: str | None = None, file: str | None = None) -> str:
+        """What changed between two revisions, as a patch; `old` None is the beginning."""
+        newer = commit_of(self._repo, self._find(new) if new else self._require_head()).tree
+        older = commit_of(self._repo, self._find(old)).tree if old else None
+        patches = older.diff_to_tree(newer) if older else newer.diff_to_tree(swap=True)
+        wanted = (p for p in patches if p is not None and file in (None, p.delta.new_file.path))
+        return "".join(patch.text or "" for patch in wanted)
+
+    def parent(self, revision: Revision) -> str | None:
+        parents = commit_of(self._repo, revision.id).parent_ids
+        return str(parents[0]) if parents else None
+
+    def blame(self, file: str) -> list[BlamedLine]:
+        """Which revision taught us each line."""
+        data = self.read(file)
+        if data is None:
+            raise InputError(f"{file} is not in the history of this memory")
+        lines = data.decode("utf-8", "replace").splitlines()
+        found: list[BlamedLine] = []
+        for hunk in self._repo.blame(file, newest_commit=self._require_head()):
+            revision = self._revision(commit_of(self._repo, hunk.final_commit_id))
+            start = hunk.final_start_line_number
+            numbers = range(start, min(start + hunk.lines_in_hunk, len(lines) + 1))
+            found += [BlamedLine(number, lines[number - 1], revision) for number in numbers]
+        return found
+
+    def merge(self, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+        """A three-way merge of one file; None when the two sides conflict."""
+        return merged(self._repo, base, ours, theirs)
+
+    # --- forgetting ---
+
+    def rewrite(
+        self, change: Callable[[str, bytes], bytes | None], message: Callable[[str], str]
+    ) -> int:
+        """Make every revision anew, as if it had always been so; the old objects are gone.
+
+        `change` gives a file's new bytes, or None to leave it out. Returns how many revisions
+        changed. The new history is built beside the old one and takes its place in one rename.
+        """
+        beside = self.git_dir.with_name(self.git_dir.name + ".new")
+        shutil.rmtree(beside, ignore_errors=True)
+        fresh = new_repository(beside)
+        oldest_first = SortMode.TOPOLOGICAL | SortMode.REVERSE
+        parents: list[pygit2.Oid] = []
+        count = 0
+        for commit in self._repo.walk(self._require_head(), oldest_first):
+            found = files_of(self._repo, commit.tree)
+            files = {name: blob_of(self._repo, id_) or b"" for name, id_ in found}
+            made = {name: change(name, old) for name, old in files.items()}
+            kept = {name: data for name, data in made.items() if data is not None}
+            said = message(commit.message)
+            count += kept != files or said != commit.message
+            tree = tree_of(fresh, None, kept)
+            parents = [
+                fresh.create_commit(None, commit.author, commit.committer, said, tree, parents)
+            ]
+        fresh.references.create(MAIN, parents[0], force=True)
+        fresh.free()
+        self._swap(beside)
+        return count
+
+    def _swap(self, beside: Path) -> None:
+        old = self.git_dir.with_name(self.git_dir.name + ".old")
+        if self._opened is not None:
+            self._opened.free()
+            self._opened = None
+        shutil.rmtree(old, ignore_errors=True)
+        self.git_dir.rename(old)
+        beside.rename(self.git_dir)
+        shutil.rmtree(old, ignore_errors=True)
+
+    # --- the repository ---
+
+    @property
+    def _repo(self) -> pygit2.Repository:
+        if self._opened is None:
+            self._opened = open_repository(self.git_dir)
+        return self._opened
+
+    def _head(self) -> pygit2.Oid | None:
+        if not self.exists:
+            return None
+        reference = self._repo.references.get(MAIN)
+        return None if reference is None else reference.peel(pygit2.Commit).id
+
+    def _require_head(self) -> pygit2.Oid:
+        head = self._head()
+        if head is None:
+            raise InputError("this memory has no history yet")
+        return head
+
+    def _find(self, wanted: str) -> pygit2.Oid:
+        self._require_head()
+        expression = wanted.replace("HEAD", MAIN, 1) if wanted.startswith("HEAD") else wanted
+        try:
+            found: pygit2.Commit = self._repo.revparse_single(expression).peel(pygit2.Commit)
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            raise InputError(f"no revision {wanted!r}; `reverie log` lists them") from error
+        return found.id
+
+    def _commit(
+        self, files: Mapping[str, bytes | None], author: Author, summary: str
+    ) -> pygit2.Oid:
+        repo = self._repo
+        head = self._head()
+        tree = commit_of(repo, head).tree if head is not None else None
+        id_ = tree_of(repo, tree, files)
+        signature = pygit2.Signature(author.writer, "reverie@localhost", int(self._clock.now()), 0)
+        parents = [] if head is None else [head]
+        return repo.create_commit(
+            None, signature, signature, render_message(summary, author), id_, parents
+        )
+
+    def _read_at(self, commit: pygit2.Oid | str, file: str) -> bytes | None:
+        return file_of(commit_of(self._repo, commit).tree, file)
+
+    def _revision(self, commit: pygit2.Commit, files: tuple[str, ...] | None = None) -> Revision:
+        summary, author = parse_message(commit.message)
+        touched = changed_files(self._repo, commit) if files is None else files
+        return Revision(str(commit.id), float(commit.commit_time), author, summary, touched)
