@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from reverie.core.capabilities import Capabilities
@@ -11,6 +11,10 @@ from reverie.core.request import Request
 from reverie.core.spend import Caps, Decision, Entry, Purpose
 from reverie.core.usage import Prices
 from reverie.errors import ReplyBroken
+from reverie.memory.index import Index
+from reverie.memory.manifest import ManifestEntry
+from reverie.memory.revisions import Author, Change, Revision
+from reverie.memory.topic import Topic
 
 
 class Clock(Protocol):
@@ -63,6 +67,54 @@ class SpendLedger(Protocol):
     def settle(self, ticket: str, entry: Entry | None) -> None:
         """The call is over: what it really cost replaces its reservation; None if it never began."""
         ...
+
+
+class Stored(Protocol):
+    """A topic as it is kept, and the version a write must be based on."""
+
+    @property
+    def topic(self) -> Topic: ...
+
+    @property
+    def version(self) -> str: ...
+
+
+class TopicStore(Protocol):
+    """Where memories are kept. Reading takes no lock; every write is one transaction."""
+
+    def entries(self) -> tuple[ManifestEntry, ...]:
+        """Every memory, newest first."""
+        ...
+
+    def read(self, file: str) -> Stored | None: ...
+
+    def index(self) -> Index: ...
+
+    def apply(
+        self,
+        changes: Sequence[Change],
+        author: Author,
+        summary: str,
+        edit_index: Callable[[Index], Index] = ...,
+    ) -> Revision | None:
+        """Make all changes and the matching change to the index, or none of them."""
+        ...
+
+
+class Scrubbed(Protocol):
+    """A text without its secrets, and what kinds of secret were in it."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def kinds(self) -> tuple[str, ...]: ...
+
+
+class Scrubber(Protocol):
+    """Takes secrets out of what is about to be written."""
+
+    def scrub(self, text: str) -> Scrubbed: ...
 
 
 async def complete(model: Model, request: Request) -> Reply:

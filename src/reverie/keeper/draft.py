@@ -1,0 +1,87 @@
+"""From a person's sentence to a memory: its type, title and one-line description. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from reverie.memory.taxonomy import MemoryType
+
+LONGEST_TITLE = 70
+LONGEST_DESCRIPTION = 180
+
+# Tried in order; the first that speaks decides. Precision before recall: `project` is what is left.
+_SIGNS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
+    (
+        "reference",
+        re.compile(
+            r"https?://|\b(?:dashboard|runbook|wiki|tracked in|documented (?:in|at)|lives? (?:in|at)"
+            r"|slack channel|linear|jira|grafana|confluence|notion|issue tracker|mailing list)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "feedback",
+        re.compile(
+            r"^(?:please )?(?:don'?t|do not|never|always|stop|avoid|use|prefer|keep|make sure|ask)\b"
+            r"|\b(?:from now on|instead of|next time|yes,? exactly|i(?:'d| would) (?:like|prefer|rather)"
+            r"|i want you to|you should|when you)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "user",
+        re.compile(
+            r"\b(?:i am|i'm|i work|i've been|i have been|i know|i don'?t know|i live|i like|i prefer"
+            r"|my (?:name|role|job|background|team|title|favou?rite|pronouns|time ?zone))\b",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory that is not saved yet."""
+
+    name: str
+    description: str
+    type: MemoryType
+    body: str
+
+
+def infer_type(text: str) -> MemoryType:
+    return next((kind for kind, sign in _SIGNS if sign.search(text)), "project")
+
+
+def draft(
+    text: str,
+    *,
+    type_: MemoryType | None = None,
+    name: str | None = None,
+    description: str | None = None,
+) -> Draft:
+    """Fill in what the person did not say; their own words are the body."""
+    body = text.strip()
+    first = _first_sentence(body)
+    return Draft(
+        name=_cut(name or first.rstrip(".!?。"), LONGEST_TITLE),
+        description=_cut(description or first, LONGEST_DESCRIPTION),
+        type=type_ or infer_type(body),
+        body=body,
+    )
+
+
+def _first_sentence(text: str) -> str:
+    plain = re.sub(r"^[#>*\-\s]+", "", text)
+    return " ".join(_SENTENCE.split(plain, maxsplit=1)[0].split())
+
+
+def _cut(text: str, longest: int) -> str:
+    """At a word, with a sign that there is more."""
+    if len(text) <= longest:
+        return text
+    kept = text[: longest - 1].rpartition(" ")[0] or text[: longest - 1]
+    return f"{kept}…"
