@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from reverie.core.capabilities import Capabilities
@@ -99,6 +99,30 @@ class TopicStore(Protocol):
     ) -> Revision | None:
         """Make all changes and the matching change to the index, or none of them."""
         ...
+
+    def restore(
+        self, files: Mapping[str, bytes | None], author: Author, summary: str
+    ) -> Revision | None:
+        """Make files hold what they held before; None removes one."""
+        ...
+
+    def current(self, file: str) -> bytes | None:
+        """A file's bytes as they are now."""
+        ...
+
+
+class History(Protocol):
+    """What memory was: every change, who made it and why."""
+
+    def log(self, file: str | None = None) -> Iterator[Revision]: ...
+
+    def revision(self, wanted: str) -> Revision: ...
+
+    def parent(self, revision: Revision) -> str | None: ...
+
+    def read(self, file: str, revision: str | None = None) -> bytes | None: ...
+
+    def merge(self, base: bytes, ours: bytes, theirs: bytes) -> bytes | None: ...
 
 
 class Scrubbed(Protocol):

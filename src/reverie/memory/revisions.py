@@ -83,7 +83,7 @@ def parse_message(message: str) -> tuple[str, Author]:
     summary, _, rest = message.partition("\n")
     found = {match["key"]: match["value"] for match in _TRAILER.finditer(rest)}
     named = found.get("Writer", "user")
-    writer = next((known for known in WRITERS if known == named), "user")
+    writer: Writer = next((known for known in WRITERS if known == named), "user")
     author = Author(
         writer=writer,
         session=found.get("Session", ""),

@@ -8,7 +8,8 @@ A crash at any point leaves the old files or a pending commit that the next writ
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,11 +47,12 @@ def unchanged(index: Index) -> Index:
 class FileStore:
     """One memory directory with its history."""
 
-    def __init__(self, root: Path, history: GitHistory) -> None:
+    def __init__(self, root: Path, history: GitHistory, apart: Iterable[str] = ()) -> None:
+        """`apart` names folders at the top that are not memories of this store (team, logs)."""
         self.root = root
         self.history = history
         self._directory = Directory(root)
-        self._scanner = Scanner(self._directory)
+        self._scanner = Scanner(self._directory, frozenset(apart))
 
     # --- reading: no locks ---
 
@@ -66,6 +68,9 @@ class FileStore:
     def read(self, file: str) -> Stored | None:
         data = self._directory.read(file)
         return None if data is None else Stored(topics.parse(data, file), version(data))
+
+    def current(self, file: str) -> bytes | None:
+        return self._directory.read(file)
 
     def index(self) -> Index:
         return indexes.parse(self._directory.read(INDEX_FILE) or b"")
@@ -100,14 +105,22 @@ class FileStore:
             self._recover()
             return self._notice({*self._on_disk(), *self.history.files()})
 
-    def revert(
-        self, files: dict[str, bytes | None], author: Author, summary: str
+    def restore(
+        self, files: Mapping[str, bytes | None], author: Author, summary: str
     ) -> Revision | None:
         """Put files back as they were; the caller has planned it against the present."""
         with self._directory.locked():
             self._recover()
             self._notice(files)
-            return self._commit(files, author, summary)
+            return self._commit(dict(files), author, summary)
+
+    @contextmanager
+    def exclusively(self) -> Iterator[None]:
+        """Hold the lock for work on the history itself, with everything on disk recorded."""
+        with self._directory.locked():
+            self._recover()
+            self._notice({*self._on_disk(), *self.history.files()})
+            yield
 
     # --- inside the lock ---
 

@@ -29,8 +29,9 @@ class Skipped:
 class Scanner:
     """Remembers what each file looked like (time, size, inode) and what it said."""
 
-    def __init__(self, directory: Directory) -> None:
+    def __init__(self, directory: Directory, apart: frozenset[str] = frozenset()) -> None:
         self._directory = directory
+        self._apart = apart
         self._seen: dict[str, tuple[Signature, ManifestEntry]] = {}
         self.skipped: tuple[Skipped, ...] = ()
 
@@ -43,7 +44,7 @@ class Scanner:
         fresh: dict[str, tuple[Signature, ManifestEntry]] = {}
         skipped: list[Skipped] = []
         old = self._seen
-        for name, signature in _files(str(self._directory.root)):
+        for name, signature in _files(str(self._directory.root), self._apart):
             known = old.get(name)
             if known is not None and known[0] == signature:
                 fresh[name] = known
@@ -70,12 +71,14 @@ class Scanner:
         return entry(name, data, datetime.fromtimestamp(signature[0] / 1e9, UTC))
 
 
-def _files(root: str) -> list[tuple[str, Signature]]:
-    """Markdown files below a folder, hidden ones and indexes left out."""
+def _files(root: str, apart: frozenset[str]) -> list[tuple[str, Signature]]:
+    """Markdown files below a folder, hidden ones, indexes and the folders kept apart left out."""
     found: list[tuple[str, Signature]] = []
     folders = [(root, "", 0)]
     while folders:
         path, prefix, depth = folders.pop()
+        if depth > DEEPEST_NAME or (depth == 1 and prefix[:-1] in apart):
+            continue
         try:
             listing = os.scandir(path)
         except OSError:
@@ -87,7 +90,7 @@ def _files(root: str) -> list[tuple[str, Signature]]:
                 if name[-3:] == ".md" and name != INDEX_FILE and name[0] != ".":
                     seen = _stat(item)
                     found.append((prefix + name, (seen.st_mtime_ns, seen.st_size, seen.st_ino)))
-                elif name[0] != "." and depth < DEEPEST_NAME and item.is_dir(follow_symlinks=False):
+                elif name[0] != "." and item.is_dir(follow_symlinks=False):
                     folders.append((item.path, f"{prefix}{name}/", depth + 1))
     return found
 

@@ -1,0 +1,85 @@
+"""Where a project's memory is, and how a project that moved finds it again."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from reverie.core.codec import dump
+from reverie.errors import InputError
+from reverie.memory.paths import Refused, check_directory
+from reverie.stores.projects import Project, slug
+
+IDENTITY = "project.json"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlace:
+    """The directory itself, and the folder beside it for history, inbox and shadow index."""
+
+    directory: Path
+    state: Path
+
+    @property
+    def history(self) -> Path:
+        return self.state / "history.git"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a project is known by, wherever it lies: its remote and its first commit."""
+
+    root: str
+    remote: str = ""
+    first_commit: str = ""
+    # The folder of the project it was before it moved, and the directory it adopted, if any.
+    continues: str = ""
+    adopted: str = ""
+
+    def is_same(self, other: Identity) -> bool:
+        same_remote = bool(self.remote) and self.remote == other.remote
+        return same_remote or (bool(self.first_commit) and self.first_commit == other.first_commit)
+
+
+def memory_place(project: Project, chosen: Path | None, *, home: Path, person: Path) -> MemoryPlace:
+    """The chosen directory, or the adopted one, checked, or the default; its state is beside it."""
+    folder = continued(project.folder)
+    known = read_identity(folder)
+    if chosen is None and known is not None and known.adopted:
+        chosen = Path(known.adopted)
+    if chosen is None:
+        return MemoryPlace(folder / "memory", folder)
+    verdict = check_directory(str(chosen), str(person))
+    if isinstance(verdict, Refused):
+        raise InputError(verdict.reason)
+    real = Path(os.path.realpath(chosen))
+    default = (project.folder / "memory").resolve()
+    state = project.folder if real == default else home / "directories" / slug(real)
+    return MemoryPlace(Path(verdict.path), state)
+
+
+def continued(folder: Path) -> Path:
+    """The folder a project's memory lives in: its own, or the one it was linked to."""
+    link = read_identity(folder)
+    if link is None or not link.continues or Path(link.continues).name != link.continues:
+        return folder
+    older = folder.with_name(link.continues)
+    return older if older.is_dir() else folder
+
+
+def read_identity(folder: Path) -> Identity | None:
+    try:
+        data = json.loads((folder / IDENTITY).read_bytes())
+        known = {key: str(data.get(key) or "") for key in asdict(Identity(""))}
+    except (OSError, ValueError, AttributeError):
+        return None
+    return Identity(**known)
+
+
+def write_identity(folder: Path, identity: Identity) -> None:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = folder / f".{IDENTITY}.new"
+    fresh.write_bytes(dump(asdict(identity)) + b"\n")
+    fresh.replace(folder / IDENTITY)
