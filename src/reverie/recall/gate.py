@@ -1,0 +1,61 @@
+"""Whether to look for memories at all. Pure: a refusal is a value with its reason."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from reverie.core.messages import Message
+
+MOST_FILES = 5
+MOST_SESSION_BYTES = 60_000
+
+_WORD = re.compile(r"\w+", re.UNICODE)
+# Scripts that do not put spaces between words: a "single word" may be a whole sentence.
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
+
+
+@dataclass(slots=True)
+class Surfaced:
+    """What this session was already given; reset when the conversation is compacted."""
+
+    files: set[str] = field(default_factory=set)
+    bytes: int = 0
+
+    def add(self, files: tuple[str, ...], size: int) -> None:
+        self.files.update(files)
+        self.bytes += size
+
+    def reset(self) -> None:
+        self.files.clear()
+        self.bytes = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Look for memories that help with this."""
+
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    reason: str
+
+
+Decision: TypeAlias = Due | Skipped
+
+
+def due(message: Message, surfaced: Surfaced, *, enabled: bool) -> Decision:
+    """The first that applies: memory off, not a person's words, too little to go on, budget spent."""
+    if not enabled:
+        return Skipped("recall is off")
+    if message.role != "user" or message.origin != "user":
+        return Skipped("not written by a person")
+    text = message.text.strip()
+    if len(_WORD.findall(text)) < 2 and not _UNSPACED.search(text):
+        return Skipped("a single word says too little")
+    if surfaced.bytes >= MOST_SESSION_BYTES:
+        return Skipped(f"this session was given {surfaced.bytes:,} bytes of memories already")
+    return Due(text)
