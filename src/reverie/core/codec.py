@@ -56,12 +56,11 @@ def block_to_json(block: Block) -> Json:  # noqa: PLR0911 - one return a block k
             found = {"type": "tool_result", "tool_use_id": tool_use_id, "content": parts}
             return found | _present({"is_error": is_error})
         case Image(media_type, data, url):
-            return {"type": "image", "media_type": media_type} | _present(
-                {"data": data, "url": url}
-            )
+            optional = {"data": data or None, "url": url or None}
+            return {"type": "image", "media_type": media_type} | _present(optional)
         case Document(media_type, data, title):
             base = {"type": "document", "media_type": media_type, "data": data}
-            return base | _present({"title": title})
+            return base | _present({"title": title or None})
         case Attachment(label, text):
             return {"type": "attachment", "label": label, "text": text}
         case Opaque(provider, payload):
@@ -142,7 +141,7 @@ _READERS: Mapping[str, Callable[[Json], Block]] = {
 
 
 def _present(optional: Json) -> Json:
-    return {key: value for key, value in optional.items() if value}
+    return {key: value for key, value in optional.items() if value not in (None, False)}
 
 
 def _object(value: object, what: str) -> Json:

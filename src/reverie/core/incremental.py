@@ -31,7 +31,9 @@ class GrowingMap(Generic[Item, Result]):
 
     def __call__(self, items: Sequence[Item]) -> list[Result]:
         kept = shared_length(self._items, items)
+        # Forget first: should `f` fail, what is remembered is still true.
         del self._results[kept:]
+        self._items = self._items[:kept]
         self._results.extend(self._f(items[i], i) for i in range(kept, len(items)))
         self._items = tuple(items)
         return self._results.copy()

@@ -43,7 +43,7 @@ class ToolUse:
         """The arguments as an object; text that is not a JSON object reads as empty."""
         try:
             value = json.loads(self.arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return value if isinstance(value, dict) else {}
 

@@ -176,11 +176,14 @@ def repair(messages: Iterable[Message]) -> tuple[Message, ...]:
     """Make a foreign or torn history valid: results move behind their call, gaps are filled.
 
     Orphaned and repeated results are dropped, a call nobody answered gets a result that says so,
-    messages left empty go away, and the history starts with the user side.
+    messages left empty go away, and the history starts with the user side. A history that can be
+    sent as it is stays as it is, with its ids and times: moving its bytes would break the cache.
     """
     history = [message for message in messages if message.blocks]
-    while history and (history[0].role != "user" or _all_results(history[0])):
+    while history and not _can_lead(history[0]):
         history.pop(0)
+    if pairing(history).ok and _answered_at_once(history):
+        return tuple(history)
     results = _first_results(history)
     repaired: list[Message] = []
     seen: set[str] = set()
@@ -191,6 +194,39 @@ def repair(messages: Iterable[Message]) -> tuple[Message, ...]:
             if kept.tool_uses:
                 repaired.append(_answers(kept.tool_uses, results, kept))
     return tuple(_merge_answers(repaired))
+
+
+def _can_lead(message: Message) -> bool:
+    traffic = all(isinstance(block, ToolUse | ToolResult) for block in message.blocks)
+    return message.role == "user" and not traffic
+
+
+def _answered_at_once(messages: Sequence[Message]) -> bool:
+    """Whether behind a whole response come all its results, before anybody else speaks."""
+    waiting: set[str] = set()
+    response: str | None = None
+    answering = False
+    for message in messages:
+        model = message.role == "assistant"
+        if model and answering and message.response is not None and message.response == response:
+            return False
+        for block in message.blocks:
+            if not _in_place(block, model=model, waiting=bool(waiting)):
+                return False
+            if isinstance(block, ToolUse):
+                waiting.add(block.id)
+            elif isinstance(block, ToolResult):
+                waiting.discard(block.tool_use_id)
+        response = message.response if model else response
+        answering = bool(message.tool_results)
+    return True
+
+
+def _in_place(block: Block, *, model: bool, waiting: bool) -> bool:
+    """The model calls and the user side answers; while calls wait, it does nothing else."""
+    if model:
+        return not isinstance(block, ToolResult)
+    return isinstance(block, ToolResult) or not (waiting or isinstance(block, ToolUse))
 
 
 def _all_results(message: Message) -> bool:

@@ -76,6 +76,8 @@ def _spec(tool: ToolSpec) -> bytes:
 def _first_difference(old: Chain, new: Chain, shared: int) -> Change:
     before = old.links[shared].segment
     after = new.links[shared].segment if shared < len(new.links) else None
+    if before.section == "messages" and after is not None and after.section == "system":
+        return Change("system", f"{after.place} is new: {_around(after.data, 0)}")
     what: What = "system" if before.section == "system" else "message"
     if after is None or after.section != before.section:
         return Change(what, f"{before.place} is gone: {_around(before.data, 0)}")

@@ -85,9 +85,8 @@ class Tracker:
         self._expected = reason
 
     def before(self, chain: Chain) -> Promise:
-        """What the coming request can expect; consumes a registered break."""
-        expected, self._expected = self._expected, None
-        last = self._last
+        """What the coming request can expect; a registered break holds until it was answered."""
+        last, expected = self._last, self._expected
         if last is None or not last.tokens:
             return Promise(0, 0, expected=expected)
         changed = changes(last.sent.chain, chain)
@@ -98,8 +97,11 @@ class Tracker:
         """Judge the response, and remember this request as the one to extend."""
         last = self._last
         self._last = _Cached(sent, usage.cache_read + usage.cache_write)
-        lost = promise.lost + max(0, promise.tokens - usage.cache_read)
+        if self._expected == promise.expected:
+            self._expected = None
         hoped = promise.tokens + promise.lost
+        # An older entry may have been found beyond the last marks: what was read is not lost.
+        lost = max(0, hoped - usage.cache_read)
         if last is None or lost <= max(TOLERATED_TOKENS, hoped * TOLERATED_SHARE):
             return Kept(usage.cache_read)
         if promise.expected is not None:

@@ -1,0 +1,8 @@
+"""Property tests measure nothing: a slow machine is not a failure."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "core", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("core")

@@ -1,0 +1,180 @@
+"""Where marks are put: few, in order, where providers take them, and where entries are found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.core.build import a_head, chain_of, chain_of_blocks, filler, result, user
+from tests.core.prompt_cache.growth import AUTOMATIC, EXPLICIT, blocks, rules
+
+from reverie.core.capabilities import CacheRules
+from reverie.core.messages import Text, Thinking
+from reverie.core.prompt_cache.breakpoints import (
+    Mark,
+    Standing,
+    as_breakpoints,
+    head_only,
+    no_marks,
+    placed,
+    tail_only,
+)
+from reverie.core.request import Breakpoint
+
+BIG = Text(filler(200))
+HEAD = a_head(system=[filler(200)], tools=["t: " + filler(200)])
+EMPTY = chain_of(a_head(), [])
+
+
+def talk(*last, blocks=3):
+    """Links 0 and 1 are the head, 2 the first message, then `blocks` in all, then `last`."""
+    return chain_of_blocks(*[BIG] * blocks, *last, head=HEAD)
+
+
+def indices(marks):
+    return [mark.index for mark in marks]
+
+
+@pytest.mark.parametrize(
+    ("chain", "standing", "marked"),
+    [
+        (talk(), Standing(), [1, 2, 4]),
+        (talk(blocks=1), Standing(), [1, 2]),
+        (talk(blocks=0), Standing(), [1]),
+        (EMPTY, Standing(), []),
+        (talk(blocks=30), Standing(25), [1, 2, 31]),
+        (talk(blocks=30), Standing(12), [1, 2, 31]),
+        (talk(blocks=30), Standing(11), [1, 2, 11, 31]),
+        (talk(Thinking("hm"), Text("")), Standing(), [1, 2, 4]),
+        (chain_of_blocks(*[BIG] * 3), Standing(), [0, 2]),
+        (chain_of_blocks(*[Text("x")] * 3), Standing(), []),
+        (chain_of_blocks(*[Text(filler(40))] * 4), Standing(), [3]),
+    ],
+    ids=[
+        "head, start, tail",
+        "start is tail",
+        "nothing said yet",
+        "nothing at all",
+        "the last entry is near",
+        "just within the look-back",
+        "just out of it: anchor",
+        "no mark on thoughts and empty text",
+        "no head",
+        "too small to keep",
+        "only the tail is large enough",
+    ],
+)
+def test_where_marks_are_put(chain, standing, marked):
+    marks = placed()(chain, standing, EXPLICIT)
+    assert indices(marks) == marked
+    assert {mark.ttl for mark in marks} <= {"5m"}
+
+
+def test_with_few_marks_the_tail_and_what_finds_the_last_entry_come_first():
+    for most, marked in [(0, []), (1, [31]), (2, [11, 31]), (3, [1, 11, 31]), (4, [1, 2, 11, 31])]:
+        few = replace(EXPLICIT, max_breakpoints=most)
+        assert indices(placed()(talk(blocks=30), Standing(11), few)) == marked
+
+
+@pytest.mark.parametrize("policy", [placed(), placed("auto"), tail_only, head_only, no_marks])
+@pytest.mark.parametrize("other", [AUTOMATIC, CacheRules("none")], ids=["automatic", "none"])
+def test_providers_without_marks_get_none(policy, other):
+    assert policy(talk(), Standing(), other) == ()
+
+
+def test_the_simpler_policies():
+    assert tail_only(talk(), Standing(), EXPLICIT) == (Mark(4),)
+    assert head_only(talk(), Standing(), EXPLICIT) == (Mark(1),)
+    assert head_only(chain_of_blocks(BIG), Standing(), EXPLICIT) == ()
+    assert no_marks(talk(), Standing(), EXPLICIT) == ()
+
+
+def test_the_start_of_a_conversation_is_its_whole_first_message():
+    chain = chain_of(HEAD, [user(BIG, BIG, BIG), user(BIG), user(BIG)])
+    assert indices(placed()(chain, Standing(), EXPLICIT)) == [1, 4, 6]
+    nothing_first = chain_of(HEAD, [user(), user(BIG), user(BIG)])
+    assert indices(placed()(nothing_first, Standing(), EXPLICIT)) == [1, 3]
+
+
+def test_marks_for_an_hour():
+    marks = placed("1h")(talk(), Standing(), EXPLICIT)
+    assert marks == (Mark(1, "1h"), Mark(2, "1h"), Mark(4, "1h"))
+
+
+QUESTION = Text(filler(20))
+MUCH = Text(filler(2_000))
+
+
+@pytest.mark.parametrize(
+    ("chain", "standing", "ttls"),
+    [
+        (talk(QUESTION, blocks=8), Standing(9), {10: "1h", 1: "1h", 2: "1h"}),
+        (talk(result("a", "found"), blocks=8), Standing(9), {10: "5m", 1: "5m", 2: "5m"}),
+        (talk(MUCH, blocks=8), Standing(9), {10: "5m", 1: "5m", 2: "5m"}),
+        (talk(QUESTION, blocks=8), Standing(), {10: "5m", 1: "5m", 2: "5m"}),
+        (talk(MUCH, blocks=8), Standing(9, 6), {10: "5m", 6: "1h", 1: "1h", 2: "1h"}),
+        (talk(MUCH, blocks=30), Standing(9, 6), {32: "5m", 9: "5m", 6: "1h", 1: "1h"}),
+        (EMPTY, Standing(), {}),
+    ],
+    ids=[
+        "a person may pause: little is new, an hour is cheap",
+        "tools do not pause",
+        "too much is new",
+        "all is new",
+        "an hour bought before is kept",
+        "with an anchor",
+        "nothing at all",
+    ],
+)
+def test_an_hour_is_bought_where_a_pause_is_likely_and_cheap(chain, standing, ttls):
+    marks = placed("auto")(chain, standing, EXPLICIT)
+    assert {mark.index: mark.ttl for mark in marks} == ttls
+
+
+def test_marks_as_the_wire_names_them():
+    chain = talk(Text("last"))
+    points = as_breakpoints(chain, [Mark(0, "1h"), Mark(1, "1h"), Mark(5)])
+    assert points == (
+        Breakpoint("tools", 0, 0, "1h"),
+        Breakpoint("system", 0, 0, "1h"),
+        Breakpoint("messages", 3, 0, "5m"),
+    )
+
+
+@st.composite
+def situations(draw):
+    """Any chain, with earlier marks anywhere in it."""
+    head = a_head(system=[filler(n) for n in draw(st.lists(st.integers(0, 300), max_size=2))])
+    said = [user(*draw(st.lists(blocks, max_size=3))) for _ in range(draw(st.integers(0, 30)))]
+    chain = chain_of(head, said)
+    newest = draw(st.integers(-1, len(chain.links) - 1))
+    return chain, Standing(newest, draw(st.integers(-1, newest)))
+
+
+policies = st.sampled_from([placed("5m"), placed("1h"), placed("auto"), tail_only, head_only])
+
+
+@given(situations(), rules, policies)
+def test_every_provider_takes_our_marks(situation, limits, policy):
+    chain, standing = situation
+    marks = policy(chain, standing, limits)
+    assert len(marks) <= limits.max_breakpoints
+    assert indices(marks) == sorted(set(indices(marks)))
+    assert [mark.ttl for mark in marks] == sorted(mark.ttl for mark in marks)  # "1h" < "5m"
+    assert all(chain.links[mark.index].segment.markable for mark in marks)
+    assert all(chain.links[mark.index].tokens >= limits.minimum for mark in marks)
+
+
+@given(
+    situations(), rules, st.sampled_from([placed("5m"), placed("1h"), placed("auto"), tail_only])
+)
+def test_the_tail_is_marked_whenever_it_is_large_enough(situation, limits, policy):
+    chain, standing = situation
+    markable = [i for i, link in enumerate(chain.links) if link.segment.markable]
+    marked = indices(policy(chain, standing, limits))
+    if markable and chain.links[markable[-1]].tokens >= limits.minimum:
+        assert marked[-1] == markable[-1]
+    else:
+        assert marked == []

@@ -1,0 +1,76 @@
+"""The window: which size holds, and at which fill something happens."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reverie.core.capabilities import Capabilities
+from reverie.core.window import Window, resolve_window, split_suffix
+
+EVERYTHING = {"looked_up": 400_000, "shipped": 300_000, "large_beta": True, "configured": 64_000}
+
+
+@pytest.mark.parametrize(
+    ("model", "without", "tokens", "source"),
+    [
+        ("m[1m]", [], 1_000_000, "[1m] on the model name"),
+        ("m", [], 400_000, "the provider's models endpoint"),
+        ("m", ["looked_up"], 300_000, "the shipped model table"),
+        ("m", ["looked_up", "shipped"], 1_000_000, "window.beta_1m"),
+        ("m", ["looked_up", "shipped", "large_beta"], 64_000, "window.tokens"),
+        ("m", list(EVERYTHING), 200_000, "default"),
+    ],
+)
+def test_the_first_that_applies_decides_and_is_named(model, without, tokens, source):
+    known = {key: value for key, value in EVERYTHING.items() if key not in without}
+    assert resolve_window(model, **known) == Window(tokens, source)
+
+
+def test_the_suffix_is_ours_and_not_the_providers():
+    assert split_suffix("claude[1m]") == ("claude", True)
+    assert split_suffix("[1m]claude") == ("[1m]claude", False)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "state"),
+    [
+        (0, "ok"),
+        (146_999, "ok"),
+        (147_000, "warning"),
+        (166_999, "warning"),
+        (167_000, "compact"),
+        (176_999, "compact"),
+        (177_000, "blocked"),
+        (999_999, "blocked"),
+    ],
+)
+def test_what_happens_as_200k_fill_up(tokens, state):
+    assert Window(200_000, "default").state(tokens) == state
+
+
+def test_a_small_local_window_keeps_the_same_shares():
+    window = Window(8_000, "window.tokens")
+    assert window.effective == 6_400
+    assert window.compaction == 5_360
+    assert window.warning == 3_760
+    assert window.blocking == 6_160
+
+
+@given(st.integers(1, 2_000_000))
+def test_thresholds_come_in_order_in_a_window_of_any_size(tokens):
+    w = Window(tokens, "")
+    assert 0 <= w.warning <= w.compaction <= w.blocking <= w.effective <= w.tokens
+    order = ["ok", "warning", "compact", "blocked"]
+    states = [order.index(w.state(t)) for t in (0, w.warning, w.compaction, w.blocking, w.tokens)]
+    assert states == sorted(states)
+    assert w.state(w.blocking) == "blocked"
+
+
+def test_an_unknown_model_is_trusted_with_nothing_special():
+    unknown = Capabilities()
+    assert unknown.window is None
+    assert unknown.cache.kind == "none"
+    assert not unknown.thinking
+    assert not any([unknown.cache_edits, unknown.context_management, unknown.compaction])
