@@ -196,8 +196,12 @@ def canonical_bytes(request: Request) -> bytes:
 
 
 def attachment_text(attachment: Attachment) -> str:
-    """How an attachment reads on every provider: marked off from what the person wrote."""
-    return f'<reminder about="{attachment.label}">\n{attachment.text}\n</reminder>'
+    """How an attachment reads on every provider: marked off from what the person wrote.
+
+    Text from a memory or a tool cannot close the mark and speak as the person.
+    """
+    inside = attachment.text.replace("</reminder", "<\\/reminder")
+    return f'<reminder about="{attachment.label}">\n{inside}\n</reminder>'
 
 
 def wire_text(text: str) -> str:

@@ -81,6 +81,6 @@ def resolve_window(
         (configured, "window.tokens"),
     )
     for tokens, source in candidates:
-        if tokens:
+        if tokens and tokens > 0:
             return Window(tokens, source)
     return Window(DEFAULT_WINDOW, "default")

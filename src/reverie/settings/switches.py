@@ -92,8 +92,8 @@ class Switches:
 
 def _warn(problem: str) -> None:
     # Not at the top: only a session with a broken file needs it.
-    import logging  # noqa: PLC0415
+    from reverie.logs import logger  # noqa: PLC0415
 
-    logging.getLogger(__name__).warning(
+    logger(__name__).warning(
         "a settings file became invalid; its last good values stay: %s", problem
     )
