@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reverie.core.capabilities import Capabilities
 from reverie.memory.manifest import ManifestEntry
+from reverie.models.scripted import ScriptedModel
 from reverie.recall.prompts import parse_selection, selection_request
+
+SELECTOR = ScriptedModel(capabilities=Capabilities(json_schema=True, effort=True))
 
 LIST = [
     ManifestEntry("a.md", "feedback", datetime(2026, 11, 1, tzinfo=UTC), "Never mock the db", "A"),
@@ -17,7 +21,7 @@ LIST = [
 
 
 def test_the_request_is_small_and_has_a_schema():
-    request = selection_request("m", "when can I ship?", LIST, ["Bash", "Read"])
+    request = selection_request(SELECTOR, "when can I ship?", LIST, ["Bash", "Read"])
     (message,) = request.messages
     assert "when can I ship?" in message.text
     assert "- [feedback] a.md (2026-11-01T00:00:00Z): Never mock the db" in message.text
@@ -27,7 +31,10 @@ def test_the_request_is_small_and_has_a_schema():
 
 
 def test_without_tools_nothing_is_said_of_them():
-    assert "Tools in use" not in selection_request("m", "q", LIST, []).messages[0].text
+    request = selection_request(ScriptedModel(), "q", LIST, [])
+    assert "Tools in use" not in request.messages[0].text
+    assert request.options.output_schema is None
+    assert request.options.effort is None
 
 
 @pytest.mark.parametrize(

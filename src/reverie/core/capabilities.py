@@ -37,6 +37,7 @@ class Capabilities:
     thinking: frozenset[str] = frozenset()
     thinking_bound: bool = False
     sampling: bool = True
+    effort: bool = False
     json_schema: bool = False
     forced_tool_choice: bool = True
     cache_edits: bool = False

@@ -9,6 +9,7 @@ from reverie.core.messages import Text, new_message
 from reverie.core.request import Head, Options, Request
 from reverie.memory import manifest
 from reverie.memory.manifest import ManifestEntry
+from reverie.ports import Model
 
 MOST_OUTPUT = 256
 
@@ -24,7 +25,8 @@ than five.
 Some tools are in use right now. The assistant already knows how they work, so leave out notes that \
 only describe them. Keep notes that warn of trouble with them: now is when a warning counts.
 
-Give file names exactly as they stand in the list.
+Answer with JSON and nothing else: {"selected_memories": ["file.md", …]}, with file names exactly as \
+they stand in the list.
 """
 
 SCHEMA = json.dumps(
@@ -38,13 +40,17 @@ SCHEMA = json.dumps(
 
 
 def selection_request(
-    model: str, question: str, shortlist: Sequence[ManifestEntry], tools: Sequence[str]
+    model: Model, question: str, shortlist: Sequence[ManifestEntry], tools: Sequence[str]
 ) -> Request:
     """One small request of its own: nothing of the conversation but the message goes with it."""
     used = f"\n\nTools in use: {', '.join(tools)}" if tools else ""
     text = f"Message:\n{question}{used}\n\nNotes:\n{manifest.render(shortlist)}"
-    options = Options(max_tokens=MOST_OUTPUT, output_schema=SCHEMA, effort="low")
-    return Request(Head(model, (Text(SYSTEM),), (), options), (new_message("user", Text(text)),))
+    can = model.capabilities
+    schema = SCHEMA if can.json_schema else None
+    effort = "low" if can.effort else None
+    options = Options(max_tokens=MOST_OUTPUT, output_schema=schema, effort=effort)
+    head = Head(model.name, (Text(SYSTEM),), (), options)
+    return Request(head, (new_message("user", Text(text)),))
 
 
 def parse_selection(reply: str, shortlist: Sequence[ManifestEntry], most: int) -> tuple[str, ...]:

@@ -1,0 +1,186 @@
+"""From a person's message to the memories beside it: scan, shortlist, select, read, attach.
+
+Nothing here may stop a turn. A selector that fails, is slow or talks nonsense gives way to the
+calibrated score; an index that fails gives way to the newest memories; a file that went away is
+left out. Each such step is counted as trouble and announced, never raised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from reverie.core.messages import Attachment, Message
+from reverie.errors import ReverieError
+from reverie.events import Announce, TroubleNoted, unheard
+from reverie.memory.manifest import ManifestEntry
+from reverie.memory.topic import Topic
+from reverie.ports import Clock, Model, TopicStore, complete
+from reverie.recall import anchors, attach
+from reverie.recall.attach import Recalled
+from reverie.recall.gate import MOST_FILES, Skipped, Surfaced, due
+from reverie.recall.prompts import parse_selection, selection_request
+
+SHORTLIST = 200
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A memory and how well it fits; `sure` when the score alone would show it."""
+
+    file: str
+    score: float
+    sure: bool
+
+
+class Ranker(Protocol):
+    """The hybrid index, as far as the pipeline needs it."""
+
+    def rank(self, question: str, entries: Sequence[ManifestEntry]) -> Sequence[Ranked]:
+        """The memories that fit, best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What was found for one message, and how it came about."""
+
+    attachment: Attachment | None = None
+    files: tuple[str, ...] = ()
+    how: str = ""
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class Recall:
+    """Recall for one session."""
+
+    store: TopicStore
+    ranker: Ranker
+    clock: Clock
+    directory: Path
+    project: Path
+    selector: Model | None = None
+    timeout: float = 10.0
+    announce: Announce = unheard
+    surfaced: Surfaced = field(default_factory=Surfaced)
+
+    async def recollect(
+        self,
+        message: Message,
+        *,
+        enabled: bool = True,
+        seen: frozenset[str] = frozenset(),
+        tools: Sequence[str] = (),
+    ) -> Recollection:
+        """Memories for a message. Run it as a task beside the model's stream; cancel it freely.
+
+        `seen` are memories the agent has read with its own tools, `tools` those it used of late.
+        """
+        decision = due(message, self.surfaced, enabled=enabled)
+        if isinstance(decision, Skipped):
+            return Recollection(how=decision.reason)
+        question = decision.question
+        entries = await asyncio.to_thread(self._try, "scan", self.store.entries, ())
+        fresh = [e for e in entries if e.file not in self.surfaced.files | seen]
+        if not fresh:
+            return Recollection(how="there is nothing it was not given already")
+        ranked = await asyncio.to_thread(
+            self._try, "rank", lambda: self.ranker.rank(question, fresh), ()
+        )
+        shortlist = shortlisted(fresh, ranked)
+        chosen, how = await self._choose(question, shortlist, ranked, tools)
+        read = await asyncio.to_thread(self._read, chosen)
+        return self._surface(read, how)
+
+    async def _choose(
+        self,
+        question: str,
+        shortlist: Sequence[ManifestEntry],
+        ranked: Sequence[Ranked],
+        tools: Sequence[str],
+    ) -> tuple[tuple[str, ...], str]:
+        if self.selector is not None:
+            try:
+                request = selection_request(self.selector, question, shortlist, tools)
+                async with asyncio.timeout(self.timeout):
+                    reply = await complete(self.selector, request)
+                return parse_selection(reply.text, shortlist, MOST_FILES), "chosen by the selector"
+            except (ReverieError, ValueError, TimeoutError) as error:
+                self.announce(TroubleNoted("recall.selector", f"{error!r}; the score decides"))
+        known = {entry.file for entry in shortlist}
+        sure = [found.file for found in ranked if found.sure and found.file in known]
+        return tuple(sure[:MOST_FILES]), "chosen by score"
+
+    def _read(self, files: Sequence[str]) -> list[Recalled]:
+        found = (self._try("read", partial(self.store.read, file), None) for file in files)
+        return [self._recalled(stored.topic) for stored in found if stored is not None]
+
+    def _recalled(self, topic: Topic) -> Recalled:
+        path = self.directory / topic.file
+        moment = _moment(topic.updated or topic.created) or _changed(path)
+        now = datetime.fromtimestamp(self.clock.now(), UTC)
+        notes = (*labels(topic, now), *anchors.check(topic.anchors, self.project))
+        return Recalled(topic.file, str(path), topic.body, moment or now, notes)
+
+    def _surface(self, read: Sequence[Recalled], how: str) -> Recollection:
+        now = datetime.fromtimestamp(self.clock.now(), UTC)
+        block = attach.attachment(read, now)
+        if block is None:
+            return Recollection(how=how)
+        files = tuple(memory.file for memory in read)
+        self.surfaced.add(files, len(block.text.encode("utf-8", "surrogatepass")))
+        return Recollection(block, files, how)
+
+    def _try(self, what: str, work: Callable[[], T], otherwise: T) -> T:
+        """Failure falls through, and is told."""
+        try:
+            return work()
+        except (ReverieError, OSError, ValueError) as error:
+            self.announce(TroubleNoted(f"recall.{what}", repr(error)))
+            return otherwise
+
+
+def shortlisted(entries: Sequence[ManifestEntry], ranked: Sequence[Ranked]) -> list[ManifestEntry]:
+    """All of them up to 200; beyond that the best fitting, then the newest."""
+    if len(entries) <= SHORTLIST:
+        return list(entries)
+    by_file = {entry.file: entry for entry in entries}
+    best = [by_file[found.file] for found in ranked if found.file in by_file][:SHORTLIST]
+    names = {entry.file for entry in best}
+    rest = (entry for entry in entries if entry.file not in names)
+    return [*best, *list(rest)[: SHORTLIST - len(best)]]
+
+
+def labels(topic: Topic, now: datetime) -> tuple[str, ...]:
+    """What a reader must know of a memory's standing before believing it."""
+    found = []
+    if topic.superseded_by:
+        found.append(f"Superseded by {topic.superseded_by}; kept for history.")
+    until = _moment(topic.valid_until)
+    if until is not None and until < now:
+        found.append(f"Held until {topic.valid_until}.")
+    if topic.confidence is not None and topic.confidence < 0.5:
+        found.append(f"Uncertain (confidence {topic.confidence:g}).")
+    return tuple(found)
+
+
+def _moment(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _changed(path: Path) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except OSError:
+        return None
