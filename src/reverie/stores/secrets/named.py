@@ -1,0 +1,129 @@
+"""Values that only their surroundings give away: `password = …`, `user:…@host`, `Bearer …`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from reverie.stores.secrets.plausibility import (
+    is_key,
+    is_password,
+    is_real,
+    is_spoken_password,
+)
+from reverie.stores.secrets.secret import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_PASSWORDS = (
+    *("password", "passwd", "passphrase", "passcode", "pwd", "passwort", "kennwort", "wachtwoord"),
+    *("contraseña", "senha", "mot de passe", "hasło", "пароль"),
+    *("密码", "密碼", "口令", "パスワード", "비밀번호"),
+)
+_OWNERS = (
+    *("api", "access", "account", "auth", "client", "encryption", "license", "master", "private"),
+    *("secret", "service", "shared", "signing", "storage", "subscription"),
+)
+_KEYS = (
+    *(f"{owner}{joint}key" for owner, joint in product(_OWNERS, ("", "_", "-", " "))),
+    *("secret", "token", "credential", "密钥", "密鑰", "令牌"),
+)
+# `SECRET_KEY_BASE`, `token2`, `API_KEY_PROD`; but not `token_count`, `secret_name`, `password_hash`.
+_SUFFIX = r"(?:[_-]?(?:key|token|base|value|prod|production|staging|dev|live|test|\d{1,2}))?"
+_EQUALS = r"[\\\"'`\])*]{0,6}[ \t]{0,8}(?:=>|:=|==|[=:：＝])[ \t]{0,8}\**[ \t]?\\{0,3}[\"'`「]?"
+_IS = (
+    r"(?: [\w-]{1,20}){0,3}?[\"'`*]{0,3}[ \t]{0,2}"
+    r"(?:\b(?:is|was|ist|lautet|est|es)\b|[是为為は])[ \t]{0,2}:?[\"'`*「]{0,3}"
+)
+# Where a value ends when nothing says so; a backslash ends it, so that no escape is cut in two.
+_STOP = r"\s\"'`<>,;\\「」，。；、\ufffc"
+_QUOTED = re.compile(r"[^\s\\\ufffc]{0,256}?(?=[\"'`」])")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """After one of `names`, in any case, comes `rest`; its first group is the value."""
+
+    kind: str
+    names: tuple[str, ...]
+    rest: str
+    believe: Callable[[str], bool] = is_real
+
+
+RULES: Sequence[Rule] = (
+    Rule(
+        "password in url",
+        ("://",),
+        r"[^\s:/?#@\"'`<>\\\ufffc]{0,128}:([^\s/\"'`<>\\\ufffc]{3,256})@(?=[\w\[.{-])",
+    ),
+    Rule(
+        "aws secret key",
+        ("secret_access_key", "secretaccesskey", "secret access key", "secret-access-key"),
+        r"[^\w\n\ufffc]{1,8}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+    ),
+    Rule("password", _PASSWORDS, rf"{_SUFFIX}{_EQUALS}([^{_STOP}]{{6,256}})", is_password),
+    Rule("password", _PASSWORDS, rf"{_IS}([^{_STOP}]{{8,256}})", is_spoken_password),
+    Rule("api key", _KEYS, rf"{_SUFFIX}{_EQUALS}([^{_STOP}]{{16,1024}})", is_key),
+    Rule("api key", _KEYS, rf"{_IS}([^{_STOP}]{{16,1024}})", is_key),
+    Rule("authorization", ("bearer ",), r"[ \t]{0,4}([\w.~+/-]{16,2048}={0,2})", is_key),
+    Rule(
+        "authorization",
+        ("authorization",),
+        r"[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?basic[ \t]{1,4}([\w+/-]{8,1024}={0,2})",
+    ),
+    Rule(
+        "password of curl",
+        (" -u ", " --user ", " --user=", " --proxy-user "),
+        rf"[ \t]{{0,4}}[\"']?[^\s:\"'\\\ufffc]{{1,64}}:([^{_STOP}]{{4,256}})(?=[\"']?[ \t].{{0,200}}//)",
+    ),
+    Rule(
+        "signed url",
+        ("?sig=", "&sig=", "x-amz-signature=", "x-goog-signature=", "&signature="),
+        r"([\w%+/-]{32,1024}={0,2})",
+    ),
+)
+
+
+def find_named(text: str) -> Iterator[Secret]:
+    """Every value that its name, its URL or its header calls a secret."""
+    lower = _lowered(text)
+    for rule in RULES:
+        for name in rule.names:
+            if name in lower:
+                yield from _find_rule(rule, name, text, lower)
+
+
+def _find_rule(rule: Rule, name: str, text: str, lower: str) -> Iterator[Secret]:
+    rest = re.compile(rule.rest, re.IGNORECASE)
+    at = lower.find(name)
+    while at >= 0:
+        at += len(name)
+        found = rest.match(text, at)
+        if found:
+            start, end = _value(text, found)
+            if rule.believe(text[start:end]):
+                yield Secret(rule.kind, start, end)
+                at = end
+        at = lower.find(name, at)
+
+
+def _lowered(text: str) -> str:
+    """Lower case, one character for one character: `İ` would become two and shift the rest."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(low if len(low := char.lower()) == 1 else char for char in text)
+
+
+def _value(text: str, found: re.Match[str]) -> tuple[int, int]:
+    """A quoted value reaches to its closing quote; any other leaves the sentence its full stop."""
+    start, end = found.span(1)
+    quote = text[start - 1]
+    if quote in "\"'`":
+        more = _QUOTED.match(text, end)
+        if more and text[more.end()] == quote:
+            return start, more.end()
+    return start, start + len(text[start:end].rstrip(".!?)]}*:"))
