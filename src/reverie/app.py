@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,12 +21,22 @@ from reverie.events import Announce, unheard
 from reverie.models import catalog
 from reverie.settings import Provider, Settings, Switches, load_settings, secret
 from reverie.stores.ledger import Ledger
+from reverie.stores.places import MemoryPlace, memory_place
 from reverie.stores.projects import Project, find_project
 
 if TYPE_CHECKING:
+    from reverie.keeper.keeper import Keeper
+    from reverie.memory.revisions import Author
     from reverie.ports import Clock, Model
     from reverie.session.cache_report import CacheRow
     from reverie.session.replay import Replay
+    from reverie.stores.adoption import Adoption
+    from reverie.stores.files import FileStore
+    from reverie.stores.forgetting import Cleaned
+    from reverie.stores.history import GitHistory
+    from reverie.stores.scrubber import SecretScrubber
+    from reverie.stores.team import SyncReport
+    from reverie.stores.team_address import TeamAddress
 
 
 class SystemClock:
@@ -52,6 +63,26 @@ class WhatIf:
     def billed_cost(self) -> float:
         prices = self.row.prices
         return sum(prices.cost(used.usage) for used in self.replay.reported) if prices else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMemory:
+    """A memory directory, ready to be used: its store, its history and the keeper over both."""
+
+    place: MemoryPlace
+    store: FileStore
+    keeper: Keeper
+    history: GitHistory
+    scrubber: SecretScrubber
+    # The project's own folder: sessions, their notes and the inbox stay there wherever memory is.
+    beside: Path
+    team: bool = False
+
+    def forget_everywhere(self, file: str, author: Author) -> list[Cleaned]:
+        """Remove a memory from files, history and every shadow; the receipt lists each place."""
+        from reverie.stores.forgetting import forget_everywhere
+
+        return forget_everywhere(file, self.store, self.place, author, beside=self.beside)
 
 
 PLANS = (
@@ -82,7 +113,7 @@ class App:
     ) -> App:
         """Read the settings for the folder `start` (default: where we are)."""
         start = start or Path.cwd()
-        if not start.is_dir():
+        if not _is_folder(start):
             raise InputError(f"--project {str(start)!r} is not a folder")
         root = find_project(start, Path()).root
         settings = load_settings(root, home, overrides=overrides)
@@ -91,6 +122,93 @@ class App:
     @property
     def ledger(self) -> Ledger:
         return Ledger(self.project.folder, home=self.settings.home, clock=self.clock)
+
+    @property
+    def memory_place(self) -> MemoryPlace:
+        """Where this project's memory is; the settings may name a directory, a repository may not."""
+        return memory_place(
+            self.project,
+            self.settings.memory_directory,
+            home=self.settings.home,
+            person=self.settings.person_home,
+        )
+
+    @property
+    def adoption(self) -> Adoption:
+        """What this project's memory is linked to, and what it could be."""
+        from reverie.stores.adoption import Adoption
+
+        return Adoption(self.project, self.settings.home, self.settings.person_home)
+
+    def claude_memory(self) -> Path | None:
+        """The memory directory Claude Code keeps for this project, if it has one."""
+        from reverie.settings.neighbours import claude_config
+        from reverie.stores.adoption import claude_memory
+
+        return claude_memory(claude_config(), (self.project.root, Path.cwd()))
+
+    def memory_of(self, file: str, *, team: bool = False) -> tuple[OpenMemory, str]:
+        """The memory a file belongs to, and its name there: `team/x.md`, or a path, says which."""
+        name = file
+        if Path(file).is_absolute():
+            with suppress(ValueError):
+                root = self.memory_place.directory.resolve()
+                name = Path(file).resolve().relative_to(root).as_posix()
+        shared = name.startswith("team/")
+        return self.memory(team=team or shared), name.removeprefix("team/")
+
+    def memory(self, *, team: bool = False) -> OpenMemory:
+        """The memory of this project, or the part of it that is shared with the team."""
+        if not self.settings.memory_enabled:
+            raise InputError(
+                f"memory is off (memory.enabled, {self.settings.origin('memory.enabled')})"
+            )
+        from reverie.keeper.keeper import Keeper
+        from reverie.stores.files import FileStore
+        from reverie.stores.history import GitHistory
+        from reverie.stores.instructions import read_instructions
+        from reverie.stores.scrubber import SecretScrubber
+
+        place = self.memory_place
+        if team:
+            place = MemoryPlace(place.directory / "team", place.state / "team")
+        history = GitHistory(place.history, self.clock)
+        store = FileStore(
+            place.directory, history, apart=("team", "logs"), before_write=self.adoption.recognise
+        )
+        scrubber = SecretScrubber(place.state / "allowed-secrets.json")
+        keeper = Keeper(
+            store,
+            self.clock,
+            scrubber,
+            instructions=lambda: read_instructions(self.project.root),
+            shared=team,
+        )
+        return OpenMemory(place, store, keeper, history, scrubber, self.project.folder, team)
+
+    def sync_team(self, address: TeamAddress, author: Author) -> SyncReport:
+        """Bring the shared memory and the team's branch together, both ways."""
+        from reverie.settings.sources import environment
+        from reverie.stores.team import TeamSync
+
+        memory = self.memory(team=True)
+        remote = address.remote(environment())
+        return TeamSync(memory.store, remote, memory.scrubber, self.clock).sync(author)
+
+    def team_address(self, chosen: tuple[str, str] | None = None) -> TeamAddress | None:
+        """Where the team keeps its memory; `chosen` (address, branch) is written down first."""
+        from reverie.stores.team_address import TeamAddress, read_address, write_address
+
+        state = self.memory(team=True).place.state
+        if chosen is not None:
+            write_address(state, TeamAddress(*chosen))
+        return read_address(state)
+
+    def unsent_to_team(self) -> tuple[str, ...]:
+        """Shared memories the team does not have yet."""
+        from reverie.stores.team_address import unsent
+
+        return unsent(self.memory(team=True).history)
 
     def caps(self, purpose: Purpose) -> Caps:
         own = self.settings.spend_cap(purpose)
@@ -192,18 +310,21 @@ class App:
 
         records = transcripts.load(transcript).records
         name = model or next((r.model for r in records if isinstance(r, Used)), "")
-        row = catalog.find(split_suffix(name.partition(":")[2] or name)[0])
+        name = name.partition(":")[2] or name
+        row = catalog.find(split_suffix(name)[0])
         rules = row.capabilities.cache if row else CacheRules()
         return cache_report(transcript.stem, records, rules, self._prices(name, row))
 
     def transcript(self, session: str) -> Path:
         """A transcript by session id, by the start of one, or by its path."""
-        path = Path(session)
-        if path.is_file():
-            return path
+        # An id may be too long, or too strange, for a path.
+        with suppress(OSError, ValueError):
+            if Path(session).is_file():
+                return Path(session)
         found = [path for path in self.journals() if path.stem.startswith(session)]
-        if len(found) == 1:
-            return found[0]
+        exact = [path for path in found if path.stem == session]
+        if len(exact or found) == 1:
+            return (exact or found)[0]
         if found:
             names = ", ".join(path.stem for path in found[:5])
             raise InputError(
@@ -213,7 +334,7 @@ class App:
 
     def journals(self) -> list[Path]:
         """This project's transcripts, newest first."""
-        found = self.project.sessions.glob("*.jsonl")
+        found = [path for path in self.project.sessions.glob("*.jsonl") if path.exists()]
         return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 
     def _split(self, name: str) -> tuple[Provider, str]:
@@ -239,11 +360,19 @@ class App:
     def _prices(self, model: str, row: catalog.Row | None) -> Prices | None:
         """What the person set, over what the table says."""
         shipped = row.prices if row else None
+        if not model:
+            return shipped
         input_, output = self.settings.price(model, "input"), self.settings.price(model, "output")
         if input_ is None or output is None:
             return shipped
         read = self.settings.price(model, "cache_read")
         return replace(Prices.of(input_, output), cache_read=input_ if read is None else read)
+
+
+def _is_folder(path: Path) -> bool:
+    with suppress(OSError):
+        return path.is_dir()
+    return False
 
 
 def _money(value: object) -> float | None:

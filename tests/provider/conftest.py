@@ -5,16 +5,8 @@ from collections.abc import AsyncIterator, Iterator
 import anthropic
 import openai
 import pytest
-from tests.provider.fixtures import provider, provider_server
 from tests.provider.provider import Provider
 from tests.provider.server import ProviderServer
-
-__all__ = ["provider", "provider_server"]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture(scope="session")

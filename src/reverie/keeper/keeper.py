@@ -6,62 +6,26 @@ already known, or holds a secret that must not be shared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
-from typing import TypeAlias
 
 from reverie.errors import InputError
+from reverie.keeper import judging
 from reverie.keeper.draft import Draft, draft
+from reverie.keeper.pointers import pointed, refreshed, unpointed
+from reverie.keeper.wishes import Declined, Outcome, Prepared, Remembered, Wish
 from reverie.memory import exclusions, topic
 from reverie.memory.dates import DateChange, absolute_dates
-from reverie.memory.index import MOST_LINES, Index, Pointer, more_line
+from reverie.memory.index import Index
 from reverie.memory.manifest import ManifestEntry
 from reverie.memory.names import file_name
+from reverie.memory.paths import Refused, check_name
 from reverie.memory.revisions import Author, Drop, Put, Revision
-from reverie.memory.similar import nearest
-from reverie.memory.taxonomy import MemoryType
 from reverie.memory.topic import Topic
 from reverie.ports import Clock, Scrubber, Stored, TopicStore
 
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """A memory was saved. What was changed on the way is told, so that a person can object."""
-
-    topic: Topic
-    revision: Revision
-    dates: tuple[DateChange, ...] = ()
-    secrets: tuple[str, ...] = ()
-    superseded: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Declined:
-    """Nothing was saved, and why; `existing` is the memory that already says it."""
-
-    reason: str
-    advice: str = ""
-    existing: str | None = None
-
-
-Outcome: TypeAlias = Remembered | Declined
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What somebody wants remembered; everything but the text can be worked out."""
-
-    text: str
-    type: MemoryType | None = None
-    name: str | None = None
-    description: str | None = None
-    supersedes: str | None = None
-    source: tuple[str, ...] = ()
-    origin: str = "user"
-    even_if_known: bool = False
-    allow_excluded: bool = False
+__all__ = ["Declined", "Keeper", "Outcome", "Prepared", "Remembered", "Wish", "pointed"]
 
 
 class Keeper:
@@ -84,30 +48,69 @@ class Keeper:
 
     def remember(self, wish: Wish, author: Author) -> Outcome:
         """Save a memory and its pointer, unless it should not be or is already there."""
-        refusal = None if wish.allow_excluded else self._excluded(wish.text)
+        prepared = self.prepare(wish)
+        if isinstance(prepared, Declined):
+            return prepared
+        fresh = prepared.topic
+        revision = self._save(fresh, wish, author)
+        return Remembered(fresh, revision, prepared.dates, prepared.secrets, wish.supersedes)
+
+    def prepare(self, wish: Wish, beside: Sequence[Topic] = ()) -> Prepared | Declined:
+        """What would be saved, or why not; `beside` are memories about to be saved with it."""
+        refusal = self._excluded(wish)
         if refusal is not None:
             return refusal
-        text, dates = absolute_dates(wish.text, self._today())
-        scrubbed = self._scrubber.scrub(text)
-        if scrubbed.kinds and self._shared:
-            return _secret_in_team(scrubbed.kinds)
-        made = draft(scrubbed.text, type_=wish.type, name=wish.name, description=wish.description)
+        text, dates = self._dated(wish)
+        made, kinds = self._drafted(text, wish)
         entries = self.store.entries()
-        known = None if wish.even_if_known or wish.supersedes else _known(made, entries)
-        if known is not None:
-            return known
-        fresh = self._topic(made, wish, entries)
-        revision = self._save(fresh, wish, author)
-        return Remembered(fresh, revision, dates, scrubbed.kinds, wish.supersedes)
+        refusal = self._team_refusal(made, kinds) or self._known(made, wish, entries, beside)
+        if refusal is not None:
+            return refusal
+        taken = [*(entry.file for entry in entries), *(other.file for other in beside)]
+        if wish.original is None:
+            fresh = self._topic(made, wish, taken)
+        else:
+            fresh, more = self._taken_in(wish.original, made, wish, taken)
+            kinds = tuple(dict.fromkeys((*kinds, *more)))
+        refusal = judging.too_large(fresh) or self._team_refusal(made, kinds)
+        return refusal or Prepared(fresh, dates, kinds)
+
+    def prepare_all(self, wishes: Iterable[Wish]) -> list[Prepared | Declined]:
+        """What of a pile would be saved; each is judged beside those before it."""
+        outcomes: list[Prepared | Declined] = []
+        fresh: list[Topic] = []
+        for wish in wishes:
+            found = self.prepare(wish, fresh)
+            outcomes.append(found)
+            if isinstance(found, Prepared):
+                fresh.append(found.topic)
+        return outcomes
+
+    def save_all(
+        self, prepared: Sequence[Prepared], author: Author, summary: str
+    ) -> Revision | None:
+        """Save a pile in one transaction, so that one undo takes it back."""
+        fresh = [one.topic for one in prepared]
+        puts = [Put(memory.file, topic.render(memory)) for memory in fresh]
+
+        def edit(index: Index) -> Index:
+            for memory in fresh:
+                if memory.superseded_by is None:
+                    index = pointed(index, memory)
+            return index
+
+        return self.store.apply(puts, author, summary, edit) if puts else None
 
     def change(self, stored: Stored, fresh: Topic, author: Author, summary: str) -> Revision | None:
         """Write a changed topic back, based on the version that was read."""
         scrubbed = self._scrubber.scrub(topic.render(fresh).decode("utf-8", "surrogateescape"))
         if scrubbed.kinds and self._shared:
-            raise InputError(_secret_in_team(scrubbed.kinds).reason)
+            raise InputError(judging.secret_in_team(scrubbed.kinds).reason)
         data = scrubbed.text.encode("utf-8", "surrogateescape")
+        clean = topic.parse(data, fresh.file)
         put = Put(fresh.file, data, stored.version)
-        return self.store.apply((put,), author, summary, lambda index: pointed(index, fresh))
+        old = stored.topic
+        return self.store.apply((put,), author, summary, lambda index: refreshed(index, old, clean))
 
     def pin(self, file: str, author: Author, *, pinned: bool = True) -> Revision | None:
         stored = self.require(file)
@@ -118,11 +121,12 @@ class Keeper:
     def forget(self, file: str, author: Author) -> Revision | None:
         """Remove a memory and its pointer; history still has it."""
         stored = self.require(file)
+        name = stored.topic.file
         return self.store.apply(
-            (Drop(file, stored.version),),
+            (Drop(name, stored.version),),
             author,
             f"forget {stored.topic.name}",
-            lambda index: index.without(file),
+            lambda index: unpointed(index, name),
         )
 
     def require(self, file: str) -> Stored:
@@ -133,26 +137,91 @@ class Keeper:
             raise InputError(_missing(file, self.store.entries()))
         return stored
 
-    def _excluded(self, text: str) -> Declined | None:
-        if not text.strip():
+    def _excluded(self, wish: Wish) -> Declined | None:
+        if not wish.text.strip():
             return Declined("there is nothing to remember", "say what, in a sentence")
-        found = exclusions.check(text, self._instructions())
+        if wish.supersedes is not None:
+            old = self.require(wish.supersedes).topic
+            if (again := judging.replaced(old)) is not None:
+                return again
+        if wish.allow_excluded:
+            return None
+        found = exclusions.check(wish.text, self._instructions())
         return Declined(found.reason, found.advice) if found else None
 
-    def _topic(self, made: Draft, wish: Wish, entries: tuple[ManifestEntry, ...]) -> Topic:
-        now = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="seconds")
+    def _dated(self, wish: Wish) -> tuple[str, tuple[DateChange, ...]]:
+        """Relative dates count from the day it was said; of an import nobody knows that day."""
+        if wish.said is None and wish.origin == "import":
+            return wish.text, ()
+        return absolute_dates(wish.text, wish.said or self._today())
+
+    def _drafted(self, text: str, wish: Wish) -> tuple[Draft, tuple[str, ...]]:
+        """Scrubbed before it is cut: half a secret is one that no scanner knows."""
+        body, name, description = (
+            self._scrubber.scrub(part or "") for part in (text, wish.name, wish.description)
+        )
+        made = draft(
+            body.text,
+            type_=wish.type,
+            name=name.text or None,
+            description=description.text or None,
+        )
+        return made, tuple(dict.fromkeys((*body.kinds, *name.kinds, *description.kinds)))
+
+    def _team_refusal(self, made: Draft, kinds: Sequence[str]) -> Declined | None:
+        return judging.not_for_team(made.type, kinds) if self._shared else None
+
+    def _known(
+        self,
+        made: Draft,
+        wish: Wish,
+        entries: Sequence[ManifestEntry],
+        beside: Sequence[Topic],
+    ) -> Declined | None:
+        if wish.even_if_known or wish.supersedes:
+            return None
+        if wish.original is not None and wish.original.superseded_by is not None:
+            # History is not news: it is known only when the very same memory is here.
+            here = next((entry for entry in entries if entry.file == wish.original.file), None)
+            same = here is not None and here.description == made.description
+            return Declined(f"{wish.original.file} is already here") if same else None
+        return judging.known(made, entries) or judging.twin(made, beside)
+
+    def _topic(self, made: Draft, wish: Wish, taken: Sequence[str]) -> Topic:
+        now = self._now()
+        old = None if wish.supersedes is None else self.require(wish.supersedes).topic.file
         return topic.new(
             made.name,
             made.description,
             made.type,
             made.body,
-            file=file_name(f"{made.type} {made.name}", [entry.file for entry in entries]),
+            file=file_name(f"{made.type} {made.name}", taken),
             created=now,
             origin=wish.origin,
             source=wish.source,
-            supersedes=(wish.supersedes,) if wish.supersedes else (),
-            valid_from=now if wish.supersedes else None,
+            supersedes=(old,) if old else (),
+            valid_from=now if old else None,
         )
+
+    def _taken_in(
+        self, original: Topic, made: Draft, wish: Wish, taken: Sequence[str]
+    ) -> tuple[Topic, tuple[str, ...]]:
+        """A memory from elsewhere with all its keys; only what it lacks is drafted."""
+        named = original.document.entry("name") is not None
+        changed = original.with_(
+            name=original.name if named else made.name,
+            description=original.description or made.description,
+            type=original.type or made.type,
+            origin=wish.origin,
+        )
+        if made.body != original.body.strip():
+            changed = changed.with_(body=f"{made.body}\n")
+        scrubbed = self._scrubber.scrub(topic.render(changed).decode("utf-8", "surrogateescape"))
+        name = original.file
+        if isinstance(check_name(name), Refused) or name.casefold() in map(str.casefold, taken):
+            name = file_name(made.name, taken)
+        data = scrubbed.text.encode("utf-8", "surrogateescape")
+        return topic.parse(data, name), scrubbed.kinds
 
     def _save(self, fresh: Topic, wish: Wish, author: Author) -> Revision:
         put = Put(fresh.file, topic.render(fresh))
@@ -177,58 +246,14 @@ class Keeper:
             lambda index: pointed(index.without(old.topic.file), fresh),
         )
 
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="seconds")
+
     def _today(self) -> date:
         return datetime.fromtimestamp(self._clock.now()).astimezone().date()
 
 
-def pointed(index: Index, memory: Topic) -> Index:
-    """The index with a pointer to a memory; a full one counts it instead: recall will find it."""
-    pointer = Pointer(memory.name, memory.file, memory.description)
-    known = any(present.file == memory.file for present in index.pointers)
-    if known or len(index.lines) < MOST_LINES - 1:
-        grown = index.with_pointer(pointer)
-        return grown if known or grown.fits else _counted(index)
-    return _counted(index)
-
-
-def _counted(index: Index) -> Index:
-    kept = [line for line in index.lines if not Index((line,)).more]
-    if kept and not kept[-1].endswith("\n"):
-        kept[-1] += "\n"
-    return Index((*kept, more_line(index.more + 1)))
-
-
-def _known(made: Draft, entries: tuple[ManifestEntry, ...]) -> Declined | None:
-    """Is it there already? Two values of one thing are not the same fact."""
-    current = [entry for entry in entries if not entry.superseded]
-    texts = [(entry.file, entry.description or entry.name) for entry in current]
-    match = nearest(made.description, texts)
-    if match is None or match.likeness == "unrelated":
-        return None
-    found = next(entry for entry in current if entry.file == match.key)
-    if match.likeness == "same":
-        return Declined(
-            f"{match.key} already says so: {found.description or found.name}",
-            f"change it with `reverie edit {match.key}`, or save anyway with --even-if-known",
-            match.key,
-        )
-    if match.likeness == "differs":
-        return Declined(
-            f"{match.key} says otherwise: {found.description or found.name}",
-            f"replace it with --supersedes {match.key}, or keep both with --even-if-known",
-            match.key,
-        )
-    return None
-
-
-def _secret_in_team(kinds: tuple[str, ...]) -> Declined:
-    return Declined(
-        f"it holds a secret ({', '.join(kinds)}), and team memory is shared",
-        "say where the secret is kept instead of what it is",
-    )
-
-
-def _missing(file: str, entries: tuple[ManifestEntry, ...]) -> str:
+def _missing(file: str, entries: Sequence[ManifestEntry]) -> str:
     names = [entry.file for entry in entries]
     close = get_close_matches(file, names, n=3, cutoff=0.4)
     hint = f"; did you mean {' or '.join(close)}?" if close else "; `reverie list` shows them all"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reverie.errors import InputError
-from reverie.memory.revisions import Author, Revision
+from reverie.memory.revisions import FOUND, Author, Revision
 from reverie.memory.undoing import Step, plan
 from reverie.ports import History, TopicStore
 
@@ -14,6 +14,8 @@ def undo(
     store: TopicStore, history: History, revisions: Sequence[Revision], author: Author
 ) -> Revision:
     """Take the revisions back (newest first), all or none; what came later stays."""
+    for revision in revisions:
+        _require_ours(history, revision)
     steps = [_step(history, revision) for revision in revisions]
     undone = plan(steps, store.current, history.merge)
     if undone.conflicts:
@@ -41,6 +43,15 @@ def of_dream(history: History, dream: str) -> list[Revision]:
     if not found:
         raise InputError(f"no dream {dream!r} changed this memory")
     return found
+
+
+def _require_ours(history: History, revision: Revision) -> None:
+    """Files that were there before us came with the first revision: taking it back would delete them."""
+    if revision.summary.startswith(FOUND) and history.parent(revision) is None:
+        raise InputError(
+            f"cannot undo {revision.short}: it is where this history begins, and its files were "
+            "there before; remove one with `reverie forget FILE`"
+        )
 
 
 def _step(history: History, revision: Revision) -> Step:

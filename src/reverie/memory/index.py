@@ -21,6 +21,8 @@ MOST_BYTES = 25_000
 POINTER_AIM = 150
 LONGEST_TITLE = 100
 
+_STOPS = ".!?。 "
+
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _POINTER = re.compile(
     r"(?P<bullet>[ \t]*[-*+][ \t]+)"
@@ -44,6 +46,16 @@ class Pointer:
         target = self.file if re.fullmatch(r"[^\s()<>]+", self.file) else f"<{self.file}>"
         hook = one_line(writable(self.hook))
         return f"{bullet}[{title}]({target})" + (f" — {hook}" if hook else "")
+
+
+def pointer_to(name: str, file: str, description: str) -> Pointer:
+    """A pointer to a memory; its hook says only what the title does not: it is in every prompt."""
+    if description.rstrip(_STOPS) == name.rstrip(_STOPS):
+        return Pointer(name, file)
+    begun = name.removesuffix("…")
+    if begun != name and description.startswith(begun):
+        return Pointer(name, file, f"…{description[len(begun) :]}")
+    return Pointer(name, file, description)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +177,33 @@ def _warning(limit: str, hidden: int) -> str:
 
 def rebuild(entries: Iterable[ManifestEntry], recalled: Mapping[str, int] | None = None) -> Index:
     """An index from frontmatter alone: pinned, then by type, then most recalled, then newest."""
+    return rebuilt(Index(), entries, recalled)
+
+
+def rebuilt(
+    old: Index, entries: Iterable[ManifestEntry], recalled: Mapping[str, int] | None = None
+) -> Index:
+    """The same around the lines somebody else wrote: those on top stay there, others go below."""
     counts = recalled or {}
+    above, below = _foreign(old)
+    known = {pointer.file: pointer for pointer in old.pointers}
     current = [e for e in entries if not e.superseded and not is_index(e.file)]
     by_use = sorted(current, key=lambda e: _usefulness(e, counts))
-    kept = _fitting(by_use)
+    kept = _fitting(by_use, known, (*above, *below))
     ordered = sorted(kept, key=lambda e: (not e.pinned, _type_rank(e), *_usefulness(e, counts)))
-    lines = [f"{_pointer(entry).render()}\n" for entry in ordered]
+    lines = [f"{_pointer(entry, known).render()}\n" for entry in ordered]
     missing = len(current) - len(kept)
-    return Index((*lines, more_line(missing)) if missing else tuple(lines))
+    return Index((*above, *lines, *below, *((more_line(missing),) if missing else ())))
+
+
+def _foreign(index: Index) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Lines that lead to no memory: those before the first pointer, and the others."""
+    first = next((n for n, line in enumerate(index.lines) if pointer_of(line)), len(index.lines))
+    whole = [line if line.endswith(("\n", "\r")) else f"{line}\n" for line in index.lines]
+    ours = [bool(pointer_of(line) or _MORE.fullmatch(line.strip())) for line in whole]
+    above = tuple(line for line, own in zip(whole[:first], ours, strict=False) if not own)
+    below = tuple(line for line, own in zip(whole[first:], ours[first:], strict=True) if not own)
+    return above, below
 
 
 def more_line(count: int) -> str:
@@ -182,21 +213,27 @@ def more_line(count: int) -> str:
     return f"_{count} more memories are not listed here; recall finds them._\n"
 
 
-def _fitting(by_use: list[ManifestEntry]) -> list[ManifestEntry]:
+def _fitting(
+    by_use: list[ManifestEntry], known: Mapping[str, Pointer], foreign: tuple[str, ...]
+) -> list[ManifestEntry]:
     # The line that counts the rest needs room too, but only when there is a rest.
-    sizes = [
-        len(_pointer(entry).render().encode("utf-8", "surrogateescape")) + 1 for entry in by_use
-    ]
-    if len(by_use) <= MOST_LINES and sum(sizes) <= MOST_BYTES:
+    sizes = [_size(f"{_pointer(entry, known).render()}\n") for entry in by_use]
+    most = MOST_LINES - len(foreign)
+    room = MOST_BYTES - sum(map(_size, foreign))
+    if len(by_use) <= most and sum(sizes) <= room:
         return by_use
-    room = MOST_BYTES - len(more_line(len(by_use)))
+    room -= len(more_line(len(by_use)))
     kept: list[ManifestEntry] = []
-    for entry, size in zip(by_use[: MOST_LINES - 1], sizes, strict=False):
+    for entry, size in zip(by_use[: max(0, most - 1)], sizes, strict=False):
         room -= size
         if room < 0:
             break
         kept.append(entry)
     return kept
+
+
+def _size(line: str) -> int:
+    return len(line.encode("utf-8", "surrogateescape"))
 
 
 def _usefulness(entry: ManifestEntry, counts: Mapping[str, int]) -> tuple[bool, int, float, str]:
@@ -207,9 +244,12 @@ def _type_rank(entry: ManifestEntry) -> int:
     return TYPES.index(entry.type) if entry.type else len(TYPES)
 
 
-def _pointer(entry: ManifestEntry) -> Pointer:
+def _pointer(entry: ManifestEntry, known: Mapping[str, Pointer]) -> Pointer:
+    # A memory that says nothing of itself keeps the line somebody wrote for it.
+    if not entry.description and entry.file in known:
+        return known[entry.file]
     title = entry.name if len(entry.name) <= LONGEST_TITLE else f"{entry.name[:LONGEST_TITLE]}…"
-    pointer = Pointer(title, entry.file, entry.description)
+    pointer = pointer_to(title, entry.file, entry.description)
     excess = len(pointer.render()) - POINTER_AIM
     if excess <= 0 or not pointer.hook:
         return pointer

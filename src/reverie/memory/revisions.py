@@ -11,6 +11,9 @@ Writer: TypeAlias = Literal["user", "main", "extract", "dream", "team"]
 
 WRITERS: tuple[Writer, ...] = ("user", "main", "extract", "dream", "team")
 
+# How the first revision begins when files were there before it.
+FOUND = "found "
+
 _TRAILER = re.compile(r"^Reverie-(?P<key>[A-Za-z]+): (?P<value>.*)$", re.MULTILINE)
 
 

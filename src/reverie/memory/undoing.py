@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from reverie.memory import index as indexes
 from reverie.memory import topic as topics
-from reverie.memory.index import Pointer
+from reverie.memory.index import pointer_to
 from reverie.memory.manifest import INDEX_FILE
 
 Content: TypeAlias = bytes | None
@@ -88,5 +88,5 @@ def _index(
         elif all(pointer.file != name for pointer in index.pointers):
             found = topics.parse(data, name)
             if found.superseded_by is None:
-                index = index.with_pointer(Pointer(found.name, name, found.description))
+                index = index.with_pointer(pointer_to(found.name, name, found.description))
     return indexes.render(index)

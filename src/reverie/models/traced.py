@@ -28,6 +28,7 @@ class TracedModel:
         self._clock = clock
         self._purpose = purpose
         self._tracer = trace.get_tracer("reverie")
+        self._error = trace.StatusCode.ERROR
         meter = metrics.get_meter("reverie")
         self._tokens = meter.create_histogram("gen_ai.client.token.usage", unit="{token}")
         self._seconds = meter.create_histogram("gen_ai.client.operation.duration", unit="s")
@@ -52,17 +53,22 @@ class TracedModel:
             "reverie.purpose": self._purpose,
         }
         began = self._clock.now()
-        with self._tracer.start_as_current_span(f"chat {request.model}", attributes=asked) as span:
-            try:
-                async for item in self._model.stream(request):
-                    if isinstance(item, Reply):
-                        self._answered(span, item)
-                    yield item
-            except ReverieError as error:
-                span.set_attribute("error.type", type(error).__name__)
-                raise
-            finally:
-                self._seconds.record(self._clock.now() - began, self._labels)
+        # Not the current span: between two items the caller's code runs, in the same context, and
+        # a stream that is abandoned is closed in another one.
+        span = self._tracer.start_span(f"chat {request.model}", attributes=asked)
+        try:
+            async for item in self._model.stream(request):
+                if isinstance(item, Reply):
+                    self._answered(span, item)
+                yield item
+        except ReverieError as error:
+            # Only its type: the message may quote what was sent.
+            span.set_attribute("error.type", type(error).__name__)
+            span.set_status(self._error)
+            raise
+        finally:
+            span.end()
+            self._seconds.record(self._clock.now() - began, self._labels)
 
     async def aclose(self) -> None:
         await self._model.aclose()

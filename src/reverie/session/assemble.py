@@ -36,7 +36,11 @@ class Assembled:
 
 
 class Assembler:
-    """Puts one conversation's requests together, each from the last."""
+    """Puts one conversation's requests together, each from the last.
+
+    Putting together is free of consequences. Only a request that was answered is `sent`: from then
+    on its marks stand for entries the provider keeps.
+    """
 
     def __init__(self, capabilities: Capabilities, policy: Policy | None = None) -> None:
         self._capabilities = capabilities
@@ -59,10 +63,26 @@ class Assembler:
         self._given = tuple(messages)
         chain = Chain(head, tuple(self._links))
         marks = self._policy(chain, self._standing(), self._capabilities.cache)
-        self._remember(marks)
         points = as_breakpoints(chain, marks)
         request = Request(head, tuple(self._sent), points, previous_response, chain.tokens)
         return Assembled(request, chain, marks)
+
+    def sent(self, request: Assembled) -> None:
+        """Remember the marks of an answered request, in order of place, each place once."""
+        for mark in request.marks:
+            entry = (mark.index, request.chain.links[mark.index].digest)
+            marked = self._marked[mark.ttl]
+            place = bisect_left(marked, entry)
+            if marked[place : place + 1] != [entry]:
+                marked.insert(place, entry)
+
+    def resume(self, head: Head, messages: Sequence[Message]) -> None:
+        """Know again which marks stand: every response says which prefix it answered."""
+        for i, message in enumerate(messages):
+            if message.bound_to is not None:
+                request = self.assemble(head, messages[:i])
+                if request.chain.digest == message.bound_to:
+                    self.sent(request)
 
     def _restart(self, head: Head) -> None:
         self._head = head
@@ -99,12 +119,3 @@ class Assembler:
                 return index
             marked.pop()
         return -1
-
-    def _remember(self, marks: Sequence[Mark]) -> None:
-        """Keep the marks in order of place, each place once."""
-        for mark in marks:
-            entry = (mark.index, self._links[mark.index].digest)
-            marked = self._marked[mark.ttl]
-            place = bisect_left(marked, entry)
-            if marked[place : place + 1] != [entry]:
-                marked.insert(place, entry)

@@ -37,6 +37,11 @@ Json = dict[str, Any]
 
 PROVIDER = "claude-code"
 
+_LONGEST_NAME = 40
+
+# Times past this would not fit a date once moved to another time zone.
+_LAST_TIME = 253_370_764_800.0
+
 # Record types that are known to hold nothing the model saw.
 _SILENT = frozenset(
     [
@@ -66,7 +71,7 @@ def load(path: Path) -> Loaded:
     notes: list[str] = []
     lines = [value for _, value in read_lines(path, notes) if isinstance(value, dict)]
     # A sub-agent has a file of its own, in which every line is a side chain.
-    spoken = [line for line in lines if line.get("type") in {"user", "assistant"}]
+    spoken = [line for line in lines if line.get("type") in ("user", "assistant")]
     alone = bool(spoken) and all(line.get("isSidechain") for line in spoken)
     passed: Counter[str] = Counter()
     records = list(_records(lines, passed, side_chain=alone))
@@ -101,23 +106,28 @@ def _records(lines: Iterable[Json], passed: Counter[str], *, side_chain: bool) -
 
 def _understood(line: Json, passed: Counter[str]) -> tuple[Record | None, Used | None]:
     """What a line says and what it cost; lines nobody understands are counted."""
-    kind = line.get("type")
+    kind = str(line.get("type"))
     if kind in _SILENT or _synthetic(line):
         return None, None
     try:
         record, used = _record(line), _used(line)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         record = used = None
     if record is None and kind != "system":
-        passed[str(kind)] += 1
+        passed[kind[:_LONGEST_NAME]] += 1
     return record, used
 
 
 def _continues(line: Json, used: Used | None, pending: Used) -> bool:
-    """Results of parallel calls stand between the lines of one response; usage waits for the last."""
+    """Results of parallel calls, and what hooks say to them, stand between the lines of one response.
+
+    Its usage waits for the last of them.
+    """
     if used is not None:
         return used.response == pending.response
-    return line.get("type") == "user" and bool(line.get("sourceToolAssistantUUID"))
+    return line["type"] == "attachment" or (
+        line["type"] == "user" and bool(line.get("sourceToolAssistantUUID"))
+    )
 
 
 def _larger(pending: Used | None, used: Used) -> Used:
@@ -170,10 +180,10 @@ def _said(line: Json) -> Said | None:
         id=_text(line["uuid"]),
         role="assistant" if line["type"] == "assistant" else "user",
         blocks=blocks,
-        parent=line.get("parentUuid"),
+        parent=_optional_text(line.get("parentUuid")),
         at=_at(line),
         origin=_origin(line, blocks),
-        response=raw.get("id") if line["type"] == "assistant" else None,
+        response=_optional_text(raw.get("id")) if line["type"] == "assistant" else None,
     )
     return Said(message)
 
@@ -185,9 +195,8 @@ def _attached(line: Json) -> Said | None:
     if not isinstance(text, str) or not text:
         return None
     block = Attachment(_text(raw.get("type")) or "attachment", text)
-    message = Message(
-        _text(line["uuid"]), "user", (block,), line.get("parentUuid"), _at(line), "hook"
-    )
+    parent = _optional_text(line.get("parentUuid"))
+    message = Message(_text(line["uuid"]), "user", (block,), parent, _at(line), "hook")
     return Said(message)
 
 
@@ -206,7 +215,7 @@ def _block(raw: Json) -> Block:  # noqa: PLR0911 - one return a block kind
         case "text":
             return Text(_text(raw["text"]))
         case "thinking":
-            return Thinking(_text(raw["thinking"]), raw.get("signature"))
+            return Thinking(_text(raw["thinking"]), _optional_text(raw.get("signature")))
         case "redacted_thinking":
             return Thinking("", _text(raw["data"]), redacted=True)
         case "tool_use":
@@ -258,9 +267,10 @@ def _used(line: Json) -> Used | None:
 
 def _at(line: Json) -> float:
     try:
-        return parse_time(line["timestamp"])
+        at = parse_time(line["timestamp"])
     except (KeyError, TypeError, ValueError, OverflowError):
         return 0.0
+    return at if 0 <= at < _LAST_TIME else 0.0
 
 
 def _text(value: object) -> str:
@@ -269,3 +279,7 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"expected text, not {type(value).__name__}")
     return value
+
+
+def _optional_text(value: object) -> str | None:
+    return None if value is None else _text(value)

@@ -14,7 +14,7 @@ from reverie.core.prompt_cache.tracker import Kept, Sent, Tracker
 from reverie.core.reply import Reply
 from reverie.core.request import Head
 from reverie.core.spend import MAIN, Purpose
-from reverie.errors import InvariantBroken
+from reverie.errors import InvariantBroken, ReplyBroken
 from reverie.events import CacheBroke, ContextCleared, Event, Replied
 from reverie.ports import Clock, Model
 from reverie.session.assemble import Assembled, Assembler
@@ -43,10 +43,12 @@ class Conversation:
         self._purpose = purpose
         self._assembler = Assembler(model.capabilities, policy)
         self._tracker = Tracker(model.capabilities.cache)
+        if self.state.head is not None:
+            self._assembler.resume(self.state.head, self.state.messages)
 
     def open(self, session: str, head: Head, project: str = "") -> None:
         """Begin: from here on the head's bytes do not change."""
-        self._record(Opened(session, self._clock.now(), project), HeadFrozen(head))
+        self._record(Opened(session, round(self._clock.now(), 3), project), HeadFrozen(head))
 
     def say(self, *blocks: Block, origin: Origin = "user") -> Message:
         """Add a message from the user side."""
@@ -74,10 +76,12 @@ class Conversation:
         sent = self.assembled()
         at = self._clock.now()
         promise = self._tracker.before(sent.chain)
+        answered = False
         async for item in self.model.stream(sent.request):
             if not isinstance(item, Reply):
                 yield item
                 continue
+            answered = True
             self._replied(item, sent)
             verdict = self._tracker.after(
                 promise, Sent(sent.chain, sent.marks, at), item.usage, item.diagnosis
@@ -87,8 +91,11 @@ class Conversation:
             for cleared in item.cleared:
                 yield ContextCleared(self.state.session, cleared)
             yield Replied(item)
+        if not answered:
+            raise ReplyBroken(f"{self.model.name} ended its stream without a reply; try again")
 
     def _replied(self, reply: Reply, sent: Assembled) -> None:
+        self._assembler.sent(sent)
         now = round(self._clock.now(), 3)
         used = Used(reply.id, self._purpose, reply.model, reply.usage, now)
         if not reply.blocks:

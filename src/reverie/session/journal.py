@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -54,13 +55,20 @@ class Journal:
             if written < len(data):
                 raise OSError(0, f"only {written} of {len(data)} bytes fit")
         except OSError as error:
-            with suppress(OSError):
-                os.ftruncate(self._file, size)
+            self._torn = not self._cut_back(size)
             raise StorageError(
                 f"cannot write to the transcript {self.path}: {error.strerror or error}; "
                 "free some space and try again, nothing was lost"
             ) from error
         self._torn = False
+
+    def _cut_back(self, size: int) -> bool:
+        """Take away what a failed write left behind; a line that stays torn is noted on load."""
+        try:
+            os.ftruncate(self._file, size)
+        except OSError:
+            return False
+        return not _ends_torn(self._file)
 
     def close(self) -> None:
         """Make what was written durable, and let go of the file."""
@@ -116,6 +124,6 @@ def _raw_lines(path: Path) -> Iterable[bytes]:
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             yield from file
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise TranscriptError(f"cannot read the transcript {path}: {reason}") from error

@@ -152,8 +152,10 @@ def parse(data: object) -> Record:
         return Unknown(data)
     try:
         return read(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise TranscriptError(f"bad {data['type']!r} record: {error!r}") from error
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise TranscriptError(f"bad {data['type']!r} record: {error!r:.200}") from error
+    except RecursionError as error:
+        raise TranscriptError(f"bad {data['type']!r} record: nested too deeply") from error
 
 
 def _head_to_json(head: Head) -> Json:
@@ -173,7 +175,7 @@ def _head_to_json(head: Head) -> Json:
 def _head_from_json(data: Json) -> Head:
     return Head(
         model=_text(data["model"]),
-        system=tuple(Text(_text(text)) for text in data["system"]),
+        system=tuple(Text(text) for text in _texts(data["system"])),
         tools=tuple(
             ToolSpec(_text(t["name"]), _text(t["description"]), _text(t["schema"]))
             for t in data["tools"]
@@ -183,34 +185,47 @@ def _head_from_json(data: Json) -> Head:
 
 
 def _options_from_json(data: Json) -> Options:
-    known = {field.name for field in fields(Options)}
-    found = {key: value for key, value in data.items() if key in known}
-    found["stop"] = tuple(found.get("stop") or ())
-    found["edits"] = tuple(_edit_from_json(edit) for edit in found.get("edits") or ())
-    if found.get("summarize") is not None:
-        found["summarize"] = Summarize(**found["summarize"])
-    return Options(**found)
+    summarize = data.get("summarize")
+    temperature = data.get("temperature")
+    return Options(
+        max_tokens=_count(data.get("max_tokens", Options().max_tokens)),
+        thinking=_optional_text(data.get("thinking")),
+        effort=_optional_text(data.get("effort")),
+        tool_choice=_optional_text(data.get("tool_choice")),
+        output_schema=_optional_text(data.get("output_schema")),
+        stop=_texts(data.get("stop", [])),
+        temperature=None if temperature is None else float(temperature),
+        edits=tuple(_edit_from_json(edit) for edit in data.get("edits", [])),
+        summarize=None if summarize is None else Summarize(_text(summarize["instructions"])),
+    )
 
 
 def _edit_from_json(data: Json) -> ContextEdit:
-    rest = {key: value for key, value in data.items() if key != "kind"}
     if data["kind"] == "ClearThinking":
-        return ClearThinking(**rest)
-    return ClearToolUses(**{**rest, "exclude": tuple(rest.get("exclude") or ())})
+        keep = data["keep_turns"]
+        return ClearThinking(None if keep is None else _count(keep))
+    if data["kind"] != "ClearToolUses":
+        raise ValueError(f"unknown edit {data['kind']!r}")
+    return ClearToolUses(
+        _count(data["trigger_tokens"]),
+        _count(data["clear_at_least"]),
+        _count(data["keep"]),
+        _texts(data["exclude"]),
+    )
 
 
 def _compacted(data: Json) -> Compacted:
     return Compacted(
         start=tuple(message_from_json(message) for message in data["start"]),
-        kept_from=data.get("kept_from"),
+        kept_from=_optional_text(data.get("kept_from")),
         trigger=_text(data["trigger"]),
-        tokens_before=int(data["tokens_before"]),
+        tokens_before=_count(data["tokens_before"]),
         at=parse_time(data["at"]),
     )
 
 
 def _used(data: Json) -> Used:
-    counts = {name: int(data["usage"].get(name, 0)) for name in _USAGE_FIELDS}
+    counts = {name: _count(data["usage"].get(name, 0)) for name in _USAGE_FIELDS}
     return Used(
         response=_text(data["response"]),
         purpose=_text(data["purpose"]),
@@ -230,20 +245,10 @@ def _flat(kind: type[_Flat]) -> Callable[[Json], _Flat]:
     names = [field.name for field in fields(kind)]
 
     def read(data: Json) -> _Flat:
-        values = {name: _plain(name, data[name]) for name in names if name in data}
+        values = {name: _PLAIN.get(name, _text)(data[name]) for name in names if name in data}
         return kind(**values)
 
     return read
-
-
-def _plain(name: str, value: object) -> Any:
-    if name == "at":
-        return parse_time(_text(value))
-    if isinstance(value, list):
-        return tuple(_text(item) for item in value)
-    if not isinstance(value, str | int):
-        raise TypeError(f"{name} is {value!r}")
-    return value
 
 
 def _text(value: object) -> str:
@@ -251,6 +256,29 @@ def _text(value: object) -> str:
         raise TypeError(f"expected text, not {value!r}")
     return value
 
+
+def _optional_text(value: object) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, not {value!r}")
+    return tuple(_text(item) for item in value)
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"expected a whole number, not {value!r}")
+    return value
+
+
+# How fields that are not text are read, in records whose fields are plain values.
+_PLAIN: Mapping[str, Callable[[Any], Any]] = {
+    "at": lambda value: parse_time(_text(value)),
+    "format": _count,
+    "tool_use_ids": _texts,
+}
 
 _NAMES: Mapping[type, str] = {
     Opened: "session",

@@ -85,9 +85,9 @@ class _Growing:
 
     def chain(self, reported: int) -> Chain:
         """The chain as it was sent, its new part scaled to the size the provider saw."""
-        if self._sized and reported < _SHRUNK * self._tokens:
+        if not self._bare and 0 < reported < _SHRUNK * self._tokens:
             self._cut_silently()
-        if not self._sized:
+        if self._bare and reported and (not self._sized or reported < self._tokens):
             self._size_head(reported)
         room = max(0, reported - self._tokens)
         estimate = sum(segment.tokens for segment in self._pending)
@@ -106,11 +106,22 @@ class _Growing:
     def _head_length(self) -> int:
         return len(self._head.tools) + len(self._head.system)
 
+    @property
+    def _bare(self) -> bool:
+        """Is only the head linked so far?"""
+        head = self._links[: self._head_length]
+        return self._tokens == (head[-1].tokens if head else 0)
+
     def _size_head(self, reported: int) -> None:
-        """Whatever the first prompt holds beyond its messages is the head."""
+        """Whatever a prompt holds beyond its messages is the head.
+
+        It is sized by the first prompt, and again by a smaller one: a transcript that starts in the
+        middle of a conversation has hidden a part of that conversation in its head.
+        """
         estimate = sum(segment.tokens for segment in self._pending)
         tokens = max(0, reported - estimate)
-        self._links = [replace(link, tokens=tokens) for link in self._links]
+        share = tokens / self._tokens if self._tokens else 0.0
+        self._links = [replace(link, tokens=round(link.tokens * share)) for link in self._links]
         self._sized = True
 
     def _cut_silently(self) -> None:

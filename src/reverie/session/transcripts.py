@@ -14,13 +14,17 @@ OURS = "reverie"
 
 def load(path: Path) -> Loaded:
     """Records of one of our journals, or of a Claude Code session."""
-    if not path.is_file():
-        raise TranscriptError(f"there is no transcript at {path}")
+    try:
+        found = path.is_file()
+    except OSError as error:
+        raise TranscriptError(f"cannot read the transcript {path}: {error.strerror}") from error
+    if not found:
+        raise TranscriptError(f"there is no transcript at {path}; give the path of a file")
     loaded = journal.load(path) if author(path) == OURS else claude_code.load(path)
     if not any(isinstance(record, Said) for record in loaded.records):
-        found = f" ({loaded.notes[0]})" if loaded.notes else ""
+        seen = f" ({loaded.notes[0]})" if loaded.notes else ""
         raise TranscriptError(
-            f"{path} holds no conversation{found}; expected JSON lines by Reverie or Claude Code"
+            f"{path} holds no conversation{seen}; expected JSON lines by Reverie or Claude Code"
         )
     return loaded
 
@@ -28,7 +32,7 @@ def load(path: Path) -> Loaded:
 def author(path: Path) -> str:
     """Who wrote it, judged by its first readable records."""
     for _, value in read_lines(path, []):
-        if isinstance(value, dict) and value.get("type") in {"session", "head", "message"}:
+        if isinstance(value, dict) and value.get("type") in ("session", "head", "message"):
             return OURS
         if isinstance(value, dict) and ({"uuid", "sessionId", "messageId"} & value.keys()):
             return claude_code.PROVIDER

@@ -19,7 +19,8 @@ def find(key: str) -> tuple[Setting, str] | None:
     if row := _BY_KEY.get(key):
         return row, key
     for row in _NAMED:
-        if name := _between(key, row.key):
+        # On the command line a name may be quoted, as TOML wants it: prices."gpt-5.5".input.
+        if name := (_between(key, row.key) or "").strip('"'):
             stored = row.key.replace("*", fold(name))
             return _BY_KEY.get(stored, row), stored
     return None

@@ -12,9 +12,11 @@ import fcntl
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 from reverie.errors import InputError, StorageError
 from reverie.memory.paths import Refused, check_name
@@ -23,6 +25,11 @@ TEMPORARY = ".reverie-tmp-"
 
 _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
+# A pipe in the folder must not make us wait for somebody to write into it.
+_READ = os.O_RDONLY | os.O_NONBLOCK | _NO_LINK
+
+# The same names come again with every scan, and what is refused depends on their text alone.
+_checked = lru_cache(maxsize=16_384)(check_name)
 
 
 class Directory:
@@ -33,16 +40,26 @@ class Directory:
 
     def read(self, name: str, most: int | None = None) -> bytes | None:
         """A file's bytes (the first `most` of them), or None when it is not there."""
+        with _explained("read", self.root / name):
+            opened = self.open(name)
+            if opened is None:
+                return None
+            with opened:
+                return opened.read() if most is None else opened.read(most)
+
+    def open(self, name: str) -> BinaryIO | None:
+        """A file to read from; it stays readable when another takes its name meanwhile."""
         parts = self._inside(name)
         with _explained("read", self.root / name):
             try:
                 with self._folder(parts[:-1]) as folder:
-                    file = os.open(parts[-1], os.O_RDONLY | _NO_LINK, dir_fd=folder)
+                    file = os.open(parts[-1], _READ, dir_fd=folder)
             except FileNotFoundError:
                 return None
-            with os.fdopen(file, "rb") as opened:
-                _require_plain(opened.fileno(), self.root / name)
-                return opened.read() if most is None else opened.read(most)
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                os.close(file)
+                raise InputError(f"{self.root / name} is not a plain file")
+            return os.fdopen(file, "rb")
 
     def replace(self, name: str, data: bytes) -> None:
         """Atomic and durable: a crash leaves the old file or the new one, whole."""
@@ -76,23 +93,25 @@ class Directory:
         with _explained("lock", self.root):
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
             folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            fcntl.flock(folder, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX)
+            except BaseException:
+                os.close(folder)
+                raise
         try:
-            self._sweep(folder)
             yield
         finally:
             os.close(folder)
 
-    def _sweep(self, folder: int) -> None:
-        """Temporary files seen under the lock belong to writers that died."""
-        for name in os.listdir(folder):
-            if name.startswith(TEMPORARY):
-                with suppress(OSError):
-                    os.unlink(name, dir_fd=folder)
+    def sweep(self, names: Iterable[str]) -> None:
+        """Under the lock: temporary files beside these files belong to writers that died."""
+        for parts in {self._inside(name)[:-1] for name in names}:
+            with suppress(FileNotFoundError), self._folder(parts) as folder:
+                _remove_temporary(folder)
 
     def _inside(self, name: str) -> tuple[str, ...]:
         """The components of the real file a name leads to; refused when it is outside."""
-        verdict = check_name(name)
+        verdict = _checked(name)
         if isinstance(verdict, Refused):
             raise InputError(verdict.reason)
         path = self.root / name
@@ -117,14 +136,26 @@ class Directory:
         try:
             for part in parts:
                 if make:
-                    with suppress(FileExistsError):
-                        os.mkdir(part, 0o700, dir_fd=folder)
+                    _make_folder(part, folder)
                 inner = os.open(part, _FOLDER, dir_fd=folder)
                 os.close(folder)
                 folder = inner
             yield folder
         finally:
             os.close(folder)
+
+
+def _remove_temporary(folder: int) -> None:
+    for name in os.listdir(folder):
+        if name.startswith(TEMPORARY):
+            os.unlink(name, dir_fd=folder)
+
+
+def _make_folder(name: str, folder: int) -> None:
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=folder)
+        # A file is not safe before the folder that leads to it is.
+        os.fsync(folder)
 
 
 def _has_link(root: Path, parts: tuple[str, ...]) -> bool:
@@ -157,11 +188,6 @@ def _write_new(name: str, data: bytes, mode: int, folder: int) -> None:
         os.fsync(file)
     finally:
         os.close(file)
-
-
-def _require_plain(file: int, path: Path) -> None:
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        raise InputError(f"{path} is not a plain file")
 
 
 @contextmanager

@@ -7,24 +7,26 @@ A crash at any point leaves the old files or a pending commit that the next writ
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from reverie.errors import InputError, ReverieError, WriteConflict
+from reverie.logs import logger
 from reverie.memory import index as indexes
 from reverie.memory import topic as topics
 from reverie.memory.index import Index
 from reverie.memory.manifest import INDEX_FILE, ManifestEntry
-from reverie.memory.revisions import Author, Change, Put, Revision, version
+from reverie.memory.revisions import FOUND, Author, Change, Put, Revision, version
 from reverie.memory.topic import LARGEST_FILE, Topic
 from reverie.stores.directory import Directory
+from reverie.stores.git_trees import explained
 from reverie.stores.history import GitHistory, Pending
 from reverie.stores.scan import Scanner, Skipped
 
-log = logging.getLogger(__name__)
+log = logger(__name__)
 
 # Foreign files may be larger than ours, but not so large that every commit suffers.
 _LARGEST_KEPT = 1024 * 1024
@@ -44,13 +46,24 @@ def unchanged(index: Index) -> Index:
     return index
 
 
+def nothing() -> None:
+    """Before most writes there is nothing to do."""
+
+
 class FileStore:
     """One memory directory with its history."""
 
-    def __init__(self, root: Path, history: GitHistory, apart: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        history: GitHistory,
+        apart: Iterable[str] = (),
+        before_write: Callable[[], None] = nothing,
+    ) -> None:
         """`apart` names folders at the top that are not memories of this store (team, logs)."""
         self.root = root
         self.history = history
+        self._before_write = before_write
         self._directory = Directory(root)
         self._scanner = Scanner(self._directory, frozenset(apart))
 
@@ -87,8 +100,8 @@ class FileStore:
         """Make the changes and the matching change to the index, all or none; None: nothing to do."""
         for change in changes:
             _check_size(change)
-        with self._directory.locked():
-            self._recover()
+        self._before_write()
+        with self._alone():
             self._notice({change.file for change in changes} | {INDEX_FILE})
             files = {change.file: self._resolved(change) for change in changes}
             index = indexes.render(edit_index(self.index()))
@@ -101,25 +114,30 @@ class FileStore:
 
     def notice_hand_edits(self) -> Revision | None:
         """Commit what was changed in an editor, everywhere in the directory."""
-        with self._directory.locked():
-            self._recover()
-            return self._notice({*self._on_disk(), *self.history.files()})
+        with self._alone():
+            return self._notice((), {*self._on_disk(), *self.history.files()})
 
     def restore(
         self, files: Mapping[str, bytes | None], author: Author, summary: str
     ) -> Revision | None:
         """Put files back as they were; the caller has planned it against the present."""
-        with self._directory.locked():
-            self._recover()
+        with self._alone():
             self._notice(files)
             return self._commit(dict(files), author, summary)
 
     @contextmanager
     def exclusively(self) -> Iterator[None]:
         """Hold the lock for work on the history itself, with everything on disk recorded."""
-        with self._directory.locked():
+        with self._alone():
+            self._notice((), {*self._on_disk(), *self.history.files()})
+            yield
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Under the lock, after what a dead writer left was put right."""
+        with self._directory.locked(), explained(self.history.git_dir):
+            self.history.mend()
             self._recover()
-            self._notice({*self._on_disk(), *self.history.files()})
             yield
 
     # --- inside the lock ---
@@ -131,30 +149,46 @@ class FileStore:
         if not wanted:
             return None
         pending = self.history.begin(wanted, author, summary)
-        try:
-            self._place(pending)
-        except ReverieError:
-            self._take_back(pending)
-            raise
-        return self.history.finish(pending)
+        with ExitStack() as stack:
+            # What stood under a name stays open: a save that came between our last look and the
+            # rename, or is not over yet, is still seen.
+            displaced: dict[str, BinaryIO | None] = {}
+            try:
+                for name, data in pending.files.items():
+                    displaced[name] = self._directory.open(name)
+                    stack.callback(_close, displaced[name])
+                    self._put(name, data)
+            except ReverieError:
+                self._take_back(pending, displaced)
+                raise
+            made = self.history.finish(pending)
+            self._keep_late_edits(pending, displaced)
+        return made
 
-    def _place(self, pending: Pending) -> None:
-        for name, data in pending.files.items():
-            if data is None:
-                self._directory.remove(name)
-            else:
-                self._directory.replace(name, data)
+    def _put(self, name: str, data: bytes | None) -> None:
+        if data is None:
+            self._directory.remove(name)
+        else:
+            self._directory.replace(name, data)
 
-    def _take_back(self, pending: Pending) -> None:
+    def _take_back(self, pending: Pending, displaced: Mapping[str, BinaryIO | None]) -> None:
         """The disk said no half-way: put back what was; if even that fails, recovery will go on."""
-        for name, data in pending.before.items():
-            if self._directory.read(name) == data:
-                continue
-            if data is None:
-                self._directory.remove(name)
-            else:
-                self._directory.replace(name, data)
+        for name, file in displaced.items():
+            if self._directory.read(name) == pending.files[name]:
+                was = None if file is None else file.read()
+                self._put(name, was or pending.before[name])
         self.history.abandon()
+
+    def _keep_late_edits(self, pending: Pending, displaced: Mapping[str, BinaryIO | None]) -> None:
+        """What a person saved while we wrote is merged or kept, as if they had come after us."""
+        edits: dict[str, bytes | None] = {}
+        for name, file in displaced.items():
+            late = None if file is None else file.read()
+            # Editors that save in place empty the file first: that alone says nothing.
+            if late and late != pending.before[name]:
+                edits[name] = self._settled(pending, name, late)
+        if edits:
+            self._commit(edits, BY_HAND, f"edited by hand meanwhile: {', '.join(edits)}")
 
     def _recover(self) -> None:
         """Complete a change whose writer died. What a person edited meanwhile is merged or kept."""
@@ -162,34 +196,38 @@ class FileStore:
         if pending is None:
             return
         log.warning("completing a memory write that was interrupted: %s", pending.id)
-        for name, wanted in pending.files.items():
-            current, before = self._directory.read(name), pending.before[name]
-            if current == before:
-                final = wanted
-            elif current is None or wanted is None or before is None:
-                final = current
-            else:
-                final = self.history.merge(before, current, wanted) or current
-            if final is not None and final != current:
-                self._directory.replace(name, final)
-            elif final is None and current is not None:
-                self._directory.remove(name)
+        self._directory.sweep(pending.files)
+        for name in pending.files:
+            current = self._directory.read(name)
+            final = self._settled(pending, name, current)
+            if final != current:
+                self._put(name, final)
         self.history.finish(pending)
 
-    def _notice(self, files: Iterable[str]) -> Revision | None:
-        """Commit hand edits before anything of ours touches the file."""
+    def _settled(self, pending: Pending, name: str, current: bytes | None) -> bytes | None:
+        """What a file shall hold: ours; with a person's edit merged in; or theirs, if that fails."""
+        before, wanted = pending.before[name], pending.files[name]
+        if current == before:
+            return wanted
+        if current is None or wanted is None or before is None:
+            return current
+        merged = self.history.merge(before, current, wanted)
+        return current if merged is None else merged
+
+    def _notice(self, touched: Iterable[str], others: Iterable[str] = ()) -> Revision | None:
+        """Commit hand edits before anything of ours touches the file; of others, what is not huge."""
         first = self.history.is_empty
-        names = {*files, *self._on_disk()} if first else files
+        ours = set(touched)
         edits = {}
-        for name in names:
+        for name in {*ours, *others, *(self._on_disk() if first else ())}:
             data = self._directory.read(name)
-            kept = None if data is not None and len(data) > _LARGEST_KEPT else data
-            if kept != self.history.read(name):
-                edits[name] = kept
+            huge = data is not None and len(data) > _LARGEST_KEPT
+            if not (huge and name not in ours) and data != self.history.read(name):
+                edits[name] = data
         if not edits:
             return None
         shown = ", ".join(sorted(edits)[:3]) + (" …" if len(edits) > 3 else "")
-        summary = f"found {len(edits)} files" if first else f"edited by hand: {shown}"
+        summary = f"{FOUND}{len(edits)} files" if first else f"edited by hand: {shown}"
         return self.history.record(edits, BY_HAND, summary)
 
     def _on_disk(self) -> set[str]:
@@ -211,6 +249,11 @@ class FileStore:
         if merged is None:
             raise WriteConflict(change.file, current, proposed)
         return merged
+
+
+def _close(file: BinaryIO | None) -> None:
+    if file is not None:
+        file.close()
 
 
 def _check_size(change: Change) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,19 +16,64 @@ from reverie.errors import StorageError
 _MANY = 32
 
 
+# References that writers lock; a lock of git's outlives a process that was killed.
+_LOCKS = ("HEAD.lock", "refs/heads/main.lock", "refs/reverie/pending.lock")
+
+
 def open_repository(git_dir: Path) -> pygit2.Repository:
-    """Open or make the repository; finish a swap that was interrupted."""
-    old = git_dir.with_name(git_dir.name + ".old")
-    if not git_dir.exists() and old.exists():
-        old.rename(git_dir)
+    """Open the repository, or make it: beside its place, so that it is never there by halves."""
     # Objects and references must be on disk before the files that rely on them.
     pygit2.option(Option.ENABLE_FSYNC_GITDIR, 1)
+    # Every object carries a checksum of zlib's too; hashing a large tree at each reading is slow.
+    pygit2.option(Option.ENABLE_STRICT_HASH_VERIFICATION, 0)
+    with explained(git_dir):
+        if not (git_dir / "HEAD").is_file():
+            made = beside(git_dir, "new")
+            shutil.rmtree(made, ignore_errors=True)
+            new_repository(made).free()
+            move(made, git_dir)
+        return pygit2.Repository(str(git_dir))
+
+
+@contextmanager
+def explained(git_dir: Path) -> Iterator[None]:
+    """Errors of the library and the disk below it, as ours."""
     try:
-        if (git_dir / "HEAD").is_file():
-            return pygit2.Repository(str(git_dir))
-        return new_repository(git_dir)
-    except pygit2.GitError as error:
-        raise StorageError(f"cannot open the history {git_dir}: {error}") from error
+        yield
+    except (pygit2.GitError, OSError) as error:
+        raise StorageError(f"cannot use the history {git_dir}: {error}") from error
+
+
+def beside(git_dir: Path, state: str) -> Path:
+    """Where a repository is while another takes its place."""
+    return git_dir.with_name(f"{git_dir.name}.{state}")
+
+
+def move(source: Path, target: Path) -> None:
+    """A rename that outlives a power cut."""
+    source.rename(target)
+    _flush(target.parent)
+
+
+def _flush(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def mend(git_dir: Path) -> None:
+    """Put right what a dead writer left; only where no other can be at work."""
+    old = beside(git_dir, "old")
+    if old.exists() and not git_dir.exists():
+        move(old, git_dir)
+    # What was to be forgotten must not stay in a history that was replaced.
+    for left in (old, beside(git_dir, "new")):
+        if left.exists():
+            shutil.rmtree(left, ignore_errors=True)
+    for lock in _LOCKS:
+        (git_dir / lock).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -46,7 +92,11 @@ def in_bulk(count: int) -> Iterator[None]:
 
 def new_repository(git_dir: Path) -> pygit2.Repository:
     git_dir.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return pygit2.init_repository(str(git_dir), bare=True, initial_head="main")
+    made = pygit2.init_repository(str(git_dir), bare=True, initial_head="main")
+    # The library flushes what it writes into a repository, but not the repository it makes.
+    for path in (*git_dir.rglob("*"), git_dir):
+        _flush(path)
+    return made
 
 
 def commit_of(repo: pygit2.Repository, id_: pygit2.Oid | str) -> pygit2.Commit:

@@ -20,13 +20,16 @@ from reverie.errors import InputError
 from reverie.memory.revisions import Author, Revision, parse_message, render_message, version
 from reverie.ports import Clock
 from reverie.stores.git_trees import (
+    beside,
     blob_of,
     changed_files,
     commit_of,
     file_of,
     files_of,
     in_bulk,
+    mend,
     merged,
+    move,
     new_repository,
     open_repository,
     tree_of,
@@ -61,6 +64,8 @@ class GitHistory:
         self.git_dir = git_dir
         self._clock = clock
         self._opened: pygit2.Repository | None = None
+        # A large tree takes longer to read than all else in a write.
+        self._newest: tuple[pygit2.Oid, pygit2.Tree] | None = None
 
     # --- writing ---
 
@@ -83,16 +88,25 @@ class GitHistory:
         if self._repo.references.get(PENDING) is not None:
             self._repo.references.delete(PENDING)
 
+    def mend(self) -> None:
+        """Put right what a dead writer left half-done in the repository. Only under the lock."""
+        mend(self.git_dir)
+
     def pending(self) -> Pending | None:
-        """A change whose writer died before it was finished."""
+        """A change whose writer died before it was finished. Only under the lock."""
         if not self.exists:
             return None
         reference = self._repo.references.get(PENDING)
         if reference is None:
             return None
         commit = commit_of(self._repo, reference.target)
-        names = changed_files(self._repo, commit)
         parents = commit.parent_ids
+        head = self._head()
+        if parents != ([] if head is None else [head]):
+            # It does not follow `main`: it was finished, only its name stayed.
+            reference.delete()
+            return None
+        names = changed_files(self._repo, commit)
         before = {name: self._read_at(parents[0], name) if parents else None for name in names}
         return Pending(
             str(commit.id), {name: self._read_at(commit.id, name) for name in names}, before
@@ -100,10 +114,11 @@ class GitHistory:
 
     def record(self, files: Mapping[str, bytes | None], author: Author, summary: str) -> Revision:
         """Note a change that is already on disk (a hand edit, an import)."""
+        repo = self._repo
         with in_bulk(len(files)):
             commit = self._commit(files, author, summary)
-        self._repo.references.create(MAIN, commit, force=True)
-        return self._revision(commit_of(self._repo, commit), tuple(files))
+        repo.references.create(MAIN, commit, force=True)
+        return self._revision(commit_of(repo, commit), tuple(files))
 
     # --- reading ---
 
@@ -136,7 +151,9 @@ class GitHistory:
 
     def revision(self, wanted: str) -> Revision:
         """A revision by its id, the start of it, or an expression such as `HEAD~2`."""
-        return self._revision(commit_of(self._repo, self._find(wanted)))
+        # Found first: opening a repository makes one where there is none.
+        id_ = self._find(wanted)
+        return self._revision(commit_of(self._repo, id_))
 
     def as_of(self, moment: datetime) -> Revision | None:
         """The newest revision that is not younger than a moment."""
@@ -155,7 +172,8 @@ class GitHistory:
 
     def diff(self, old: str | None, new: str | None = None, file: str | None = None) -> str:
         """What changed between two revisions, as a patch; `old` None is the beginning."""
-        newer = commit_of(self._repo, self._find(new) if new else self._require_head()).tree
+        newest = self._find(new) if new else self._require_head()
+        newer = commit_of(self._repo, newest).tree
         older = commit_of(self._repo, self._find(old)).tree if old else None
         patches = older.diff_to_tree(newer) if older else newer.diff_to_tree(swap=True)
         wanted = (p for p in patches if p is not None and file in (None, p.delta.new_file.path))
@@ -170,13 +188,16 @@ class GitHistory:
         data = self.read(file)
         if data is None:
             raise InputError(f"{file} is not in the history of this memory")
-        lines = data.decode("utf-8", "replace").splitlines()
+        # Lines as git counts them: `splitlines` would also cut at a form feed.
+        lines = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
         found: list[BlamedLine] = []
         for hunk in self._repo.blame(file, newest_commit=self._require_head()):
             revision = self._revision(commit_of(self._repo, hunk.final_commit_id))
             start = hunk.final_start_line_number
             numbers = range(start, min(start + hunk.lines_in_hunk, len(lines) + 1))
-            found += [BlamedLine(number, lines[number - 1], revision) for number in numbers]
+            found += [
+                BlamedLine(number, lines[number - 1].rstrip("\r"), revision) for number in numbers
+            ]
         return found
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
@@ -193,9 +214,9 @@ class GitHistory:
         `change` gives a file's new bytes, or None to leave it out. Returns how many revisions
         changed. The new history is built beside the old one and takes its place in one rename.
         """
-        beside = self.git_dir.with_name(self.git_dir.name + ".new")
-        shutil.rmtree(beside, ignore_errors=True)
-        fresh = new_repository(beside)
+        made_at = beside(self.git_dir, "new")
+        shutil.rmtree(made_at, ignore_errors=True)
+        fresh = new_repository(made_at)
         oldest_first = SortMode.TOPOLOGICAL | SortMode.REVERSE
         parents: list[pygit2.Oid] = []
         count = 0
@@ -212,17 +233,17 @@ class GitHistory:
             ]
         fresh.references.create(MAIN, parents[0], force=True)
         fresh.free()
-        self._swap(beside)
+        self._swap(made_at)
         return count
 
-    def _swap(self, beside: Path) -> None:
-        old = self.git_dir.with_name(self.git_dir.name + ".old")
+    def _swap(self, made_at: Path) -> None:
+        old = beside(self.git_dir, "old")
         if self._opened is not None:
             self._opened.free()
-            self._opened = None
+            self._opened = self._newest = None
         shutil.rmtree(old, ignore_errors=True)
-        self.git_dir.rename(old)
-        beside.rename(self.git_dir)
+        move(self.git_dir, old)
+        move(made_at, self.git_dir)
         shutil.rmtree(old, ignore_errors=True)
 
     # --- the repository ---
@@ -251,7 +272,11 @@ class GitHistory:
         try:
             found: pygit2.Commit = self._repo.revparse_single(expression).peel(pygit2.Commit)
         except (KeyError, ValueError, pygit2.GitError) as error:
-            raise InputError(f"no revision {wanted!r}; `reverie log` lists them") from error
+            if "ambiguous" in str(error):
+                problem = f"{wanted!r} fits several revisions; give more of the id"
+            else:
+                problem = f"no revision {wanted!r}; `reverie log` lists them"
+            raise InputError(problem) from error
         return found.id
 
     def _commit(
@@ -259,7 +284,7 @@ class GitHistory:
     ) -> pygit2.Oid:
         repo = self._repo
         head = self._head()
-        tree = commit_of(repo, head).tree if head is not None else None
+        tree = self._tree(head) if head is not None else None
         id_ = tree_of(repo, tree, files)
         signature = pygit2.Signature(author.writer, "reverie@localhost", int(self._clock.now()), 0)
         parents = [] if head is None else [head]
@@ -268,7 +293,13 @@ class GitHistory:
         )
 
     def _read_at(self, commit: pygit2.Oid | str, file: str) -> bytes | None:
-        return file_of(commit_of(self._repo, commit).tree, file)
+        return file_of(self._tree(commit), file)
+
+    def _tree(self, commit: pygit2.Oid | str) -> pygit2.Tree:
+        if self._newest is None or str(self._newest[0]) != str(commit):
+            found = commit_of(self._repo, commit)
+            self._newest = found.id, found.tree
+        return self._newest[1]
 
     def _revision(self, commit: pygit2.Commit, files: tuple[str, ...] | None = None) -> Revision:
         summary, author = parse_message(commit.message)

@@ -8,6 +8,7 @@ processes together cannot pass a cap. A reservation whose process died lapses by
 from __future__ import annotations
 
 import json
+import math
 import os
 import secrets
 from collections import defaultdict
@@ -56,7 +57,6 @@ class Ledger:
     def reserve(self, purpose: Purpose, session: str, ceiling: float, caps: Caps) -> Decision:
         if not caps.any:
             return Allowed()
-        self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
         with exclusive(self._home / LOCK):
             decision = decide(purpose, ceiling, self.spent(purpose, session), caps)
             if not isinstance(decision, Allowed):
@@ -105,7 +105,7 @@ class Ledger:
     def _ledgers(self, today: date) -> list[Path]:
         """This project's file, and every other under the home that was written today."""
         others = sorted((self._home / "projects").glob(f"*/{LEDGER}"))
-        fresh = [path for path in others if _day(path.stat().st_mtime) >= today]
+        fresh = [path for path in others if path.exists() and _day(path.stat().st_mtime) >= today]
         return [self.path, *(path for path in fresh if path != self.path)]
 
     def _read(self, path: Path) -> _Totals:
@@ -120,14 +120,23 @@ class Ledger:
     def _append(self, record: dict[str, Any]) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             file = os.open(self.path, flags, 0o600)
             try:
-                os.write(file, dump(record) + b"\n")
+                _write_line(file, dump(record))
             finally:
                 os.close(file)
         except OSError as error:
             raise StorageError(f"cannot write the ledger {self.path}: {error.strerror}") from error
+
+
+def _write_line(file: int, line: bytes) -> None:
+    """One write of a whole line, on a line of its own even after one that a crash has torn."""
+    size = os.fstat(file).st_size
+    torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
+    data = b"\n" + line + b"\n" if torn else line + b"\n"
+    if os.write(file, data) < len(data):
+        raise OSError(0, "the disk is full")
 
 
 def _holds(reservation: dict[str, Any], now: float) -> bool:
@@ -145,7 +154,7 @@ def _count(totals: _Totals, record: dict[str, Any]) -> None:
         return
     totals.reserved.pop(record.get("ticket", ""), None)
     if record["type"] == "spent":
-        day, cost = _day(parse_time(record["at"])), record["cost"] or 0.0
+        day, cost = _day(parse_time(record["at"])), record.get("cost") or 0.0
         totals.day[day] += cost
         totals.purpose[day, record["purpose"]] += cost
         totals.session[record["session"]] += cost
@@ -159,6 +168,8 @@ def _records(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
             data = file.read()
     except FileNotFoundError:
         return [], offset
+    except OSError as error:
+        raise StorageError(f"cannot read the ledger {path}: {error.strerror}") from error
     whole = data[: data.rfind(b"\n") + 1]
     records = [record for line in whole.splitlines() if (record := _parse(line)) is not None]
     return records, offset + len(whole)
@@ -175,13 +186,22 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
         needed = _NEEDED[record["type"]]
-        if not all(isinstance(record[key], kind) for key, kind in needed.items()):
-            return None
-        if "at" in needed:
-            parse_time(record["at"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+        fits = all(isinstance(record[key], kind) for key, kind in needed.items())
+        return record if fits and _sound(record) else None
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError):
         return None
-    return record if isinstance(record.get("cost"), int | float | None) else None
+
+
+def _sound(record: dict[str, Any]) -> bool:
+    """Can it be counted? A cost that is no amount would put every cap out of force."""
+    if "at" in record:
+        _day(parse_time(record["at"]))
+    if record["type"] == "spent":
+        _entry(record)
+    cost = record.get("cost")
+    return isinstance(record.get("ticket", ""), str) and (
+        cost is None or (math.isfinite(cost) and cost >= 0)
+    )
 
 
 def _entry(record: dict[str, Any]) -> Entry:
@@ -192,7 +212,7 @@ def _entry(record: dict[str, Any]) -> Entry:
         session=record["session"],
         model=record["model"],
         usage=Usage(**counts),
-        cost=record["cost"],
+        cost=record.get("cost"),
         estimated=record.get("estimated") is True,
     )
 

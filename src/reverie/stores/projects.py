@@ -7,11 +7,13 @@ It is found by reading git's own pointer files; no git process is started.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 _READABLE = 60
+_LONGEST_PATH = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,12 @@ def _is_bare(folder: Path) -> bool:
 
 
 def _first_line(path: Path) -> str:
+    """Git writes these files, but anybody may: a device, a pipe or a novel in their place is no line."""
     try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape").partition("\n")[0].strip()
-    except OSError:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            start = file.read(_LONGEST_PATH)
+    except (OSError, ValueError):
         return ""
+    return os.fsdecode(start).partition("\n")[0].strip().replace("\0", "")

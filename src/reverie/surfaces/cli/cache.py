@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.surfaces.cli.figures import dollars, share, tokens
+from reverie.errors import TranscriptError
+from reverie.surfaces.cli.figures import dollars, printable, share, tokens
 from reverie.surfaces.cli.frame import Frame, reverie_command
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.app import WhatIf
+    from reverie.app import App, WhatIf
     from reverie.session.cache_report import CacheRow
 
 
@@ -43,9 +44,20 @@ def command(
 
 def _hit_rates(frame: Frame, session: str | None, model: str | None) -> None:
     app = frame.app()
-    paths = [app.transcript(session)] if session else app.journals()
-    rows = [row for path in paths for row in app.cache_report(path, model=model)]
+    if session:
+        rows = app.cache_report(app.transcript(session), model=model)
+    else:
+        rows = [row for path in app.journals() for row in _readable(app, path, model)]
     frame.show([row.as_json() for row in rows], lambda console: _print_rates(console, rows))
+
+
+def _readable(app: App, path: Path, model: str | None) -> list[CacheRow]:
+    """Among all sessions, one that cannot be read does not hide the others."""
+    try:
+        return app.cache_report(path, model=model)
+    except TranscriptError as error:
+        click.echo(f"note: {printable(str(error))}", err=True)
+        return []
 
 
 def _print_rates(console: Console, rows: list[CacheRow]) -> None:

@@ -7,14 +7,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from reverie.errors import ReverieError
+from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.findings import Finding
 from reverie.surfaces.cli.frame import Frame, reverie_command
 
 if TYPE_CHECKING:
@@ -23,15 +25,6 @@ if TYPE_CHECKING:
     from reverie.app import App
 
 _SIGNS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "wrong": ("✗", "red")}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at; `advice` says what to do about it."""
-
-    state: Literal["ok", "note", "wrong"]
-    what: str
-    advice: str = ""
 
 
 @reverie_command(name="doctor")
@@ -47,11 +40,14 @@ def examine(app: App) -> Iterator[Finding]:
     """Every check, in order. Settings were read to get here, so they are valid."""
     version = ".".join(map(str, sys.version_info[:3]))
     yield Finding("ok", f"Python {version}, settings are valid")
-    yield _home(app.settings.home)
+    home = _home(app.settings.home)
+    yield home
     yield Finding("ok", f"project {app.project.root}")
     yield from _models(app)
     yield from _local_file(app.project.root)
     yield from _transcripts(app)
+    if home.state == "ok":
+        yield from _memory(app)
     if app.switches.problem:
         yield Finding("wrong", f"switches: {app.switches.problem}")
 
@@ -114,11 +110,17 @@ def _transcripts(app: App) -> Iterator[Finding]:
             yield Finding("note", f"transcript {notes[0]}{more}", "what could be read is kept")
 
 
+def _memory(app: App) -> Iterator[Finding]:
+    from reverie.surfaces.cli.memory_checks import examine_memory
+
+    yield from examine_memory(app)
+
+
 def _print(console: Console, findings: list[Finding]) -> None:
     from rich.text import Text
 
     for finding in findings:
         sign, colour = _SIGNS[finding.state]
-        console.print(Text(f"{sign} ", colour) + Text(finding.what))
+        console.print(Text(f"{sign} ", colour) + Text(printable(finding.what)), soft_wrap=True)
         if finding.advice:
-            console.print(Text(f"    {finding.advice}", "dim"))
+            console.print(Text(f"    {printable(finding.advice)}", "dim"), soft_wrap=True)

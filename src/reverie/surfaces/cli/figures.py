@@ -1,11 +1,20 @@
-"""Numbers as people read them: tokens, dollars, shares, times, sparklines, bars."""
+"""Numbers and foreign text as people read them: tokens, dollars, shares, times, sparklines."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
 _BARS = "▁▂▃▄▅▆▇█"
+
+# Control characters but for tab and newline, and halves of characters.
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Text somebody else wrote, unable to steer the terminal: control characters are spelt out."""
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def tokens(count: int) -> str:
@@ -27,7 +36,11 @@ def share(part: float) -> str:
 
 
 def when(at: float) -> str:
-    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M") if at else "–"
+    try:
+        return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M") if at else "–"
+    except (ValueError, OverflowError, OSError):
+        # A time no calendar of this machine has, from a file somebody else wrote.
+        return "?"
 
 
 def sparkline(values: Sequence[float]) -> str:

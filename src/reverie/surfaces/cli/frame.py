@@ -63,9 +63,15 @@ class Frame:
 def console() -> Console:
     from rich.console import Console
 
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would exit with 1; the group knows better.
+            raise BrokenPipeError
+
     # Not a terminal: no colour, and no folding of long lines that a pipe would choke on.
-    width = None if sys.stdout.isatty() else 160
-    return Console(highlight=False, soft_wrap=False, width=width)
+    # Without markup: "[/b]" in a transcript is text.
+    width = None if sys.stdout.isatty() else 10_000
+    return Screen(highlight=False, soft_wrap=False, width=width, markup=False, emoji=False)
 
 
 _OPTIONS = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from importlib import import_module
 from typing import NamedTuple
@@ -9,6 +11,7 @@ from typing import NamedTuple
 import click
 
 from reverie.errors import ReverieError
+from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, shared_options
 
 
@@ -21,16 +24,30 @@ class Entry(NamedTuple):
 
 
 COMMANDS: dict[str, Entry] = {
-    "context": Entry("context", "context", "What fills the window of a session."),
+    "remember": Entry("memory", "remember", "Save a memory, with absolute dates and without secrets."),
+    "list": Entry("memory", "listing", "The memories of this project, newest first."),
+    "show": Entry("memory", "show", "Read a memory, a change to memory, or a session."),
+    "edit": Entry("memory", "edit", "Change a memory in your editor ($VISUAL, $EDITOR)."),
+    "forget": Entry("memory", "forget", "Remove a memory, or every trace of it."),
+    "pin": Entry("memory", "pin", "Keep a memory first in the index."),
+    "index": Entry("memory", "index", "MEMORY.md as it goes into every prompt."),
+    "import": Entry("memory", "imports", "Bring in memories from files of many kinds."),
+    "export": Entry("memory", "exports", "Write all memories to a folder, a .zip or JSON."),
+    "adopt": Entry("memory", "adopt", "Use a memory that exists elsewhere, in place."),
+    "log": Entry("history", "log", "Every change to memory, newest first."),
+    "diff": Entry("history", "diff", "What changed in memory."),
+    "blame": Entry("history", "blame", "Which change taught us each line of a memory."),
+    "undo": Entry("history", "undo", "Take a change to memory back: the last one, or REV."),
+    "context": Entry("context", "context", "What fills the window of a session (default: the newest one)."),
     "cache": Entry("context", "cache", "Cache hit rate, breaks and their cost; what-if."),
     "spend": Entry("context", "spend", "What was spent, on what, and the caps."),
-    "sessions": Entry("context", "sessions", "The sessions of this project."),
-    "show": Entry("context", "show", "Read a session's transcript."),
+    "sessions": Entry("context", "sessions", "The sessions of this project, newest first."),
+    "team": Entry("wiring", "team", "Share a part of memory with your team, through git."),
     "settings": Entry("wiring", "settings", "Every setting, its value and where it came from."),
     "doctor": Entry("wiring", "doctor", "Check that everything is in order."),
-}
+}  # fmt: skip
 
-GROUPS = ("context", "wiring")
+GROUPS = ("memory", "history", "context", "wiring")
 
 
 class LazyGroup(click.Group):
@@ -65,6 +82,10 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except ReverieError as error:
             raise Failed(str(error)) from error
+        except BrokenPipeError:
+            # The reader went away (`reverie … | head`): nothing is wrong, nothing is left to say.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
 
 
 class Failed(click.ClickException):
@@ -73,7 +94,7 @@ class Failed(click.ClickException):
     exit_code = 1
 
     def show(self, file: object = None) -> None:
-        click.echo(f"reverie: {self.message}", err=True)
+        click.echo(f"reverie: {printable(self.message)}", err=True)
 
 
 def _no_such(name: str) -> str:
@@ -109,17 +130,14 @@ def cli(ctx: click.Context, frame: Frame) -> None:
 
 def main() -> None:
     """Run the command line; exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    # A transcript may hold text that no encoding has: show it escaped rather than fail.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        cli.main(prog_name="reverie", standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
+        sys.exit(cli.main(prog_name="reverie", standalone_mode=False))
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("reverie: interrupted", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader went away (`reverie … | head`): nothing is wrong, and nothing is left to say.
-        sys.stderr.close()
-        sys.exit(0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.surfaces.cli.figures import dollars, tokens, when
+from reverie.surfaces.cli.figures import dollars, printable, tokens, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
 
 if TYPE_CHECKING:
@@ -64,6 +64,6 @@ def _table(console: Console, rows: list[dict[str, Any]]) -> None:
             str(row["messages"]),
             tokens(row["tokens"]),
             dollars(row["cost"]),
-            row["starts"][:50].replace("\n", " "),
+            printable(row["starts"][:50].replace("\n", " ")),
         )
     console.print(table)

@@ -1,75 +1,187 @@
-"""`reverie show`: a transcript as a person reads it."""
+"""`reverie show`: a memory, a change to memory, or a session, as a person reads it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.core.codec import message_to_json
-from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
-from reverie.surfaces.cli.figures import when
+from reverie.errors import InputError
+from reverie.surfaces.cli.figures import printable, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
+from reverie.surfaces.cli.memories import label, opened_for, revision_json, up_to_date, who
+from reverie.surfaces.cli.moments import moment
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_LONG = 2_000
+    from reverie.app import App, OpenMemory
+    from reverie.memory.revisions import Revision
+    from reverie.memory.topic import Topic
+
+KINDS = ("memory", "revision", "session")
+
+Show = Callable[[], None]
 
 
 @reverie_command(name="show")
-@click.argument("session")
+@click.argument("what")
+@click.option("--kind", type=click.Choice(KINDS), help="What WHAT is, when its name fits several.")
+@click.option("--as-of", metavar="DATE", callback=moment, help="The memory as it was then.")
 @click.option(
     "--before-compaction", is_flag=True, help="Also what compaction took out of the window."
 )
 @click.option("--full", is_flag=True, help="Do not shorten long results.")
-def command(frame: Frame, session: str, before_compaction: bool, full: bool) -> None:
-    """Read a session's transcript.
+def command(
+    frame: Frame,
+    what: str,
+    kind: str | None,
+    as_of: datetime | None,
+    before_compaction: bool,
+    full: bool,
+) -> None:
+    """Read a memory, a change to memory, or a session.
 
-    SESSION is an id (or its start) from `reverie sessions`, or the path of a transcript by Reverie
-    or Claude Code.
+    WHAT is tried in this order: a memory file (from `reverie list`), a revision (from
+    `reverie log`), a session or the start of its id (from `reverie sessions`), the path of a
+    transcript by Reverie or Claude Code.
+
+    \b
+    reverie show project_audit.md --as-of 2026-03-01
+    reverie show HEAD~1
     """
-    from reverie.session import transcripts
-    from reverie.session.records import Said
-    from reverie.session.state import SessionState
-
-    loaded = transcripts.load(frame.app().transcript(session))
-    if before_compaction:
-        messages = [r.message for r in loaded.records if isinstance(r, Said)]
-    else:
-        messages = SessionState.replay(loaded.records).messages
-    for note in loaded.notes:
-        click.echo(f"note: {note}", err=True)
-    data = [message_to_json(message) for message in messages]
-    frame.show(data, lambda console: _print(console, messages, full=full))
-
-
-def _print(console: Console, messages: list[Message], *, full: bool) -> None:
-    from rich.text import Text as Line
-
-    for message in messages:
-        console.print(Line(f"{message.role} · {message.origin} · {when(message.at)}", style="bold"))
-        for block in message.blocks:
-            console.print(Line(_shortened(_readable(block), full=full)))
-        console.print()
+    app = frame.app()
+    if as_of is not None:
+        _show_past(frame, app, what, as_of)
+        return
+    finders: dict[str, Callable[[], Show]] = {
+        "memory": lambda: _memory(frame, app, what),
+        "revision": lambda: _revision(frame, app, what),
+        "session": lambda: _session(
+            frame, app, what, before_compaction=before_compaction, full=full
+        ),
+    }
+    tried = (kind,) if kind else ("memory",) if what.endswith(".md") else KINDS
+    _first(what, {name: finders[name] for name in tried})()
 
 
-def _readable(block: Block) -> str:
-    match block:
-        case Text(text):
-            return text
-        case Thinking(text, _, _):
-            return f"[thinking] {text}"
-        case ToolUse(_, name, arguments):
-            return f"[{name}] {arguments}"
-        case ToolResult():
-            return f"[{'error' if block.is_error else 'result'}] {block.text}"
-        case _:
-            found: Any = getattr(block, "text", "")
-            return f"[{block.kind}] {found}"
+def _first(what: str, finders: dict[str, Callable[[], Show]]) -> Show:
+    """The first kind that fits; the others that would fit too are named."""
+    found: dict[str, Show] = {}
+    problems: dict[str, InputError] = {}
+    for name, find in finders.items():
+        try:
+            found[name] = find()
+        except InputError as error:
+            problems[name] = error
+    if not found:
+        raise _nothing(what, problems)
+    shown, *others = found
+    for name in others:
+        hint = f"to see that: reverie show --kind {name} {what}"
+        click.echo(
+            f"note: {printable(what)} is shown as a {shown}; it is also a {name}, {hint}", err=True
+        )
+    return found[shown]
 
 
-def _shortened(text: str, *, full: bool) -> str:
-    if full or len(text) <= _LONG:
-        return text
-    return f"{text[:_LONG]}\n… {len(text) - _LONG:,} more characters (--full shows them)"
+def _nothing(what: str, problems: dict[str, InputError]) -> InputError:
+    if len(problems) == 1:
+        return next(iter(problems.values()))
+    several = next((error for error in problems.values() if " fits " in str(error)), None)
+    return several or InputError(
+        f"no memory, no revision and no session {what!r} here; `reverie sessions` lists them, "
+        "`reverie list` and `reverie log` the others"
+    )
+
+
+def _memory(frame: Frame, app: App, what: str) -> Show:
+    memory, name = opened_for(app, what)
+    stored = memory.keeper.require(name)
+    file = label(memory, stored.topic.file)
+    entries = {entry.file: entry.mtime for entry in memory.store.entries()}
+    return partial(_show_memory, frame, app, file, stored.topic, entries.get(stored.topic.file))
+
+
+def _show_past(frame: Frame, app: App, what: str, as_of: datetime) -> None:
+    from reverie.memory import topic
+
+    memory, name = opened_for(app, what)
+    day = as_of.strftime("%Y-%m-%d %H:%M")
+    revision = up_to_date(memory).history.as_of(as_of)
+    if revision is None:
+        raise InputError(f"this memory has no history from before {day}; `reverie log` shows it")
+    data = memory.history.read(name, revision.id)
+    if data is None:
+        raise InputError(f"{name} was not there on {day}; `reverie log {name}` shows when it was")
+    then = datetime.fromtimestamp(revision.at, UTC)
+    _show_memory(frame, app, label(memory, name), topic.parse(data, name), then)
+
+
+def _show_memory(
+    frame: Frame, app: App, file: str, memory: Topic, changed: datetime | None
+) -> None:
+    from reverie.memory import topic
+
+    text = topic.render(memory).decode("utf-8", "replace")
+    data = {
+        "kind": "memory",
+        "file": file,
+        "name": memory.name,
+        "description": memory.description,
+        "type": memory.type,
+        "pinned": memory.pinned,
+        "supersedes": list(memory.supersedes),
+        "superseded_by": memory.superseded_by,
+        "problem": memory.problem,
+        "warnings": list(memory.warnings),
+        "changed": changed.isoformat(timespec="seconds") if changed else None,
+        "text": text,
+    }
+    frame.show(data, lambda console: _print_memory(console, app, data, changed))
+
+
+def _print_memory(
+    console: Console, app: App, data: dict[str, Any], changed: datetime | None
+) -> None:
+    from reverie.memory.age import words
+
+    now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
+    about = [data["file"], data["type"] or "no type"]
+    about += [f"changed {words(changed, now)}"] if changed else []
+    about += ["pinned"] if data["pinned"] else []
+    about += [f"superseded by {data['superseded_by']}"] if data["superseded_by"] else []
+    console.print(printable(" · ".join(about)), style="bold", soft_wrap=True)
+    for problem in filter(None, (data["problem"], *data["warnings"])):
+        console.print(f"problem: {printable(problem)}", style="yellow", soft_wrap=True)
+    console.print(printable(data["text"].rstrip("\n")), soft_wrap=True)
+
+
+def _revision(frame: Frame, app: App, what: str) -> Show:
+    memory = app.memory()
+    found = memory.history.revision(what)
+    return partial(_show_revision, frame, memory, found)
+
+
+def _show_revision(frame: Frame, memory: OpenMemory, revision: Revision) -> None:
+    patch = memory.history.diff(memory.history.parent(revision), revision.id)
+    data = {"kind": "revision", **revision_json(revision), "diff": patch}
+    frame.show(data, lambda console: _print_revision(console, revision, patch))
+
+
+def _print_revision(console: Console, revision: Revision, patch: str) -> None:
+    from reverie.surfaces.cli.patches import print_patch
+
+    head = f"{revision.short} · {when(revision.at)} · {who(revision)} · {revision.summary}"
+    console.print(printable(head), style="bold", soft_wrap=True)
+    print_patch(console, patch)
+
+
+def _session(frame: Frame, app: App, what: str, *, before_compaction: bool, full: bool) -> Show:
+    from reverie.surfaces.cli.transcript import show_transcript
+
+    path = app.transcript(what)
+    return partial(show_transcript, frame, path, before_compaction=before_compaction, full=full)

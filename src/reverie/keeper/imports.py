@@ -1,0 +1,237 @@
+"""Memories from elsewhere, as wishes: loose markdown, instruction files, Mem0, Letta, our own exports.
+
+Pure: bytes go in. What cannot be a memory is named with its reason, never dropped silently.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from io import BytesIO
+from pathlib import PurePosixPath
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from reverie.errors import InputError
+from reverie.keeper.draft import draft
+from reverie.keeper.pieces import pieces
+from reverie.keeper.wishes import Declined, Wish
+from reverie.memory import frontmatter
+from reverie.memory import topic as topics
+from reverie.memory.manifest import is_index
+from reverie.memory.taxonomy import MemoryType, parse_type
+
+# A pile larger than this is not somebody's memory, or is made to fill a disk.
+LARGEST_PILE = 64 * 1024 * 1024
+
+_TEXT_KEYS = ("memory", "content", "text", "value", "data")
+_DAY_KEYS = ("created_at", "createdAt", "updated_at", "date")
+_PERSONA = "it is the agent's own persona, not a memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing in a pile: where it stood, and the wish made of it, or why there is none."""
+
+    source: str
+    wish: Wish | Declined
+
+
+def read_pile(files: Mapping[str, bytes]) -> list[Found]:
+    """A folder of loose markdown, or an unpacked export: each file is one memory."""
+    found: list[Found] = []
+    for name in sorted(files):
+        if name.endswith(".md"):
+            found += [] if is_index(name) else [_loose(name, files[name])]
+        elif name.endswith((".json", ".jsonl", ".af")):
+            found += read_file(name, files[name])
+    return found
+
+
+def read_file(name: str, data: bytes) -> list[Found]:
+    """One file, by what is in it: a .zip, JSON, a memory, or a long file of many things."""
+    if len(data) > LARGEST_PILE:
+        raise InputError(f"{name} has {len(data):,} bytes; at most {LARGEST_PILE:,} are imported")
+    if data.startswith(b"PK\x03\x04"):
+        return read_pile(_unpacked(name, data))
+    if name.endswith(".jsonl"):
+        return list(_from_lines(name, data))
+    if name.endswith((".json", ".af")) or data.lstrip()[:1] in (b"{", b"["):
+        return list(_from_json(name, _loaded(name, data)))
+    memory = topics.parse(data, PurePosixPath(name).name)
+    if memory.problem == frontmatter.ABSENT:
+        return list(_split(name, memory.body))
+    return [_loose(name, data)]
+
+
+def _unpacked(name: str, data: bytes) -> dict[str, bytes]:
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            inside = [item for item in archive.infolist() if not item.is_dir()]
+            if sum(item.file_size for item in inside) > LARGEST_PILE:
+                raise InputError(f"{name} unpacks to more than {LARGEST_PILE:,} bytes")
+            return {item.filename: archive.read(item) for item in inside}
+    except (BadZipFile, RuntimeError, NotImplementedError, OSError, EOFError) as error:
+        raise InputError(f"{name} cannot be unpacked: {error}") from error
+
+
+# --- markdown ---
+
+
+def _loose(name: str, data: bytes) -> Found:
+    """A file that is one memory; what it says of itself is kept."""
+    memory = topics.parse(data, PurePosixPath(name).name)
+    if memory.problem is None:
+        text = memory.body.strip() or memory.description
+        named = memory.document.entry("name") is not None
+        wish = Wish(
+            text,
+            type=memory.type,
+            name=memory.name if named else None,
+            description=memory.description or None,
+            origin="import",
+            original=memory,
+        )
+        return Found(name, wish)
+    if memory.problem != frontmatter.ABSENT:
+        return Found(name, Declined(memory.problem, "correct the file, then import it again"))
+    title, text = _titled(memory.body)
+    return Found(name, Wish(text, name=title, origin="import"))
+
+
+def _titled(text: str) -> tuple[str | None, str]:
+    first, _, rest = text.strip().partition("\n")
+    if first.startswith("#") and rest.strip():
+        return first.lstrip("# ").strip() or None, rest.strip()
+    return None, text.strip()
+
+
+def _split(name: str, text: str) -> Iterator[Found]:
+    """An instruction file or a list of notes: a memory for each thing it says."""
+    for number, piece in enumerate(pieces(text), 1):
+        place = f"{name}, {piece.under}" if piece.under else f"{name}, piece {number}"
+        said = draft(piece.text).description
+        described = f"{piece.under}: {said}" if piece.under else None
+        yield Found(place, Wish(piece.text, description=described, origin="import"))
+
+
+# --- JSON ---
+
+
+def _loaded(name: str, data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name} is not JSON: {error}") from error
+
+
+def _from_lines(name: str, data: bytes) -> Iterator[Found]:
+    for number, line in enumerate(data.splitlines(), 1):
+        if line.strip():
+            yield _item(f"{name}, line {number}", _loaded(f"{name}, line {number}", line))
+
+
+def _from_json(name: str, loaded: Any) -> Iterator[Found]:
+    """Told apart by their shape: ours, Letta's agent file, then any list of memories."""
+    if isinstance(loaded, dict):
+        for fits, read in _SHAPES:
+            if fits(loaded):
+                yield from read(name, loaded)
+                return
+    if not isinstance(loaded, list):
+        raise InputError(f"{name} holds no list of memories that is known here")
+    for number, item in enumerate(loaded, 1):
+        yield _item(f"{name} #{number}", item)
+
+
+def _own(name: str, loaded: dict[str, Any]) -> Iterator[Found]:
+    for number, item in enumerate(loaded["memories"], 1):
+        given = item if isinstance(item, dict) else {}
+        file, text = given.get("file"), given.get("text")
+        if isinstance(file, str) and isinstance(text, str):
+            yield _loose(file, text.encode("utf-8", "surrogateescape"))
+        else:
+            yield Found(f"{name} #{number}", Declined("it has no file and text"))
+
+
+def _letta(name: str, loaded: dict[str, Any]) -> Iterator[Found]:
+    """Memory blocks: what is known of the person and the work; the persona is the agent's."""
+    agents = [agent for agent in loaded.get("agents") or () if isinstance(agent, dict)]
+    lists = [loaded.get("blocks"), loaded.get("core_memory")]
+    lists += [agent.get("core_memory") or agent.get("blocks") for agent in agents]
+    for block in (block for blocks in lists for block in blocks or () if isinstance(block, dict)):
+        yield from _block(name, block)
+    for number, passage in enumerate(loaded.get("passages") or (), 1):
+        yield _item(f"{name}, passage {number}", passage)
+
+
+def _block(name: str, block: dict[str, Any]) -> Iterator[Found]:
+    title, value = str(block.get("label") or "block"), block.get("value")
+    if title == "persona":
+        yield Found(f"{name}, {title}", Declined(_PERSONA))
+    elif isinstance(value, str):
+        type_: MemoryType | None = "user" if title == "human" else None
+        for piece in pieces(value):
+            yield Found(f"{name}, {title}", Wish(piece.text, type=type_, origin="import"))
+
+
+def _listed(key: str) -> Callable[[str, dict[str, Any]], Iterator[Found]]:
+    def read(name: str, loaded: dict[str, Any]) -> Iterator[Found]:
+        for number, item in enumerate(loaded[key], 1):
+            yield _item(f"{name} #{number}", item)
+
+    return read
+
+
+_SHAPES: tuple[
+    tuple[
+        Callable[[dict[str, Any]], bool], Callable[[str, dict[str, Any]], Iterator[Found]]
+    ],
+    ...,
+] = (
+    (lambda data: "reverie_export" in data and isinstance(data.get("memories"), list), _own),
+    (lambda data: any(key in data for key in ("blocks", "core_memory", "passages")), _letta),
+    (lambda data: isinstance(data.get("results"), list), _listed("results")),
+    (lambda data: isinstance(data.get("memories"), list), _listed("memories")),
+)  # fmt: skip
+
+
+def _item(place: str, item: Any) -> Found:
+    """A memory as Mem0 and its kin write it: a text, when it was made, what it is about."""
+    if isinstance(item, str):
+        return Found(place, Wish(item, origin="import"))
+    if not isinstance(item, dict):
+        return Found(place, Declined("it is no memory: neither a text nor an object"))
+    text = next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str)), None)
+    if text is None:
+        return Found(place, Declined(f"it has no text under {', '.join(_TEXT_KEYS)}"))
+    if item.get("state") in ("deleted", "archived") or item.get("is_deleted"):
+        return Found(place, Declined("it was deleted or archived there"))
+    return Found(place, Wish(text, type=_type(item), said=_day(item), origin="import"))
+
+
+def _type(item: dict[str, Any]) -> MemoryType | None:
+    metadata = item.get("metadata")
+    about = metadata if isinstance(metadata, dict) else {}
+    categories = item.get("categories")
+    words = [
+        item.get("type"),
+        about.get("type"),
+        *(categories if isinstance(categories, list) else ()),
+    ]
+    return next(
+        (found for word in words if isinstance(word, str) and (found := parse_type(word))), None
+    )
+
+
+def _day(item: dict[str, Any]) -> date | None:
+    for key in _DAY_KEYS:
+        value = item.get(key)
+        if isinstance(value, str):
+            try:
+                return datetime.fromisoformat(value).date()
+            except ValueError:
+                continue
+    return None

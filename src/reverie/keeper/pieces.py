@@ -1,0 +1,97 @@
+"""A long markdown file as the separate things it says: one piece a bullet or paragraph. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t#]*")
+_BULLET = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+(?=\S)")
+_FENCE = re.compile(r"[ \t]*(```|~~~)")
+_EMPTY = re.compile(r"[-=_* \t]*|<!--.*-->|!\[[^\]]*\]\([^)]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One thing a file says, and the headings it stands under."""
+
+    text: str
+    under: str = ""
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Lines go in, pieces come out; headings and the words that introduce a list are kept aside."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    headings: dict[int, str] = field(default_factory=dict)
+    intro: str = ""
+    lines: list[str] = field(default_factory=list)
+    fence: str = ""
+    in_item: bool = False
+    after_blank: bool = False
+
+    def read(self, line: str) -> None:
+        if self.fence or (_FENCE.match(line) and self.lines):
+            self._read_code(line)
+        elif found := _HEADING.fullmatch(line):
+            self._read_heading(len(found[1]), found[2])
+        elif not line.strip():
+            self._read_blank()
+        else:
+            self._read_prose(line)
+
+    def flush(self) -> None:
+        text = "\n".join(self.lines).strip()
+        self.lines = []
+        if not text or _EMPTY.fullmatch(text):
+            return
+        if not self.in_item and text.endswith(":") and "\n" not in text:
+            self.intro = text.removesuffix(":")
+            return
+        under = [self.headings[level] for level in sorted(self.headings) if level > 1]
+        self.pieces.append(Piece(text, ", ".join(filter(None, (*under[-1:], self.intro)))))
+
+    def _read_code(self, line: str) -> None:
+        """Code belongs to what was said before it."""
+        self.lines.append(line)
+        found = _FENCE.match(line)
+        if not self.fence:
+            self.fence = found[1] if found else ""
+        elif found and found[1] == self.fence:
+            self.fence = ""
+
+    def _read_heading(self, level: int, title: str) -> None:
+        self.flush()
+        kept = {known: text for known, text in self.headings.items() if known < level}
+        self.headings = {**kept, level: title.strip()}
+        self.intro, self.in_item = "", False
+
+    def _read_blank(self) -> None:
+        if self.in_item:
+            self.after_blank = True
+        else:
+            self.flush()
+
+    def _read_prose(self, line: str) -> None:
+        bullet = _BULLET.match(line)
+        indented = line[0] in " \t"
+        if bullet or (self.in_item and self.after_blank and not indented):
+            self.flush()
+            if not bullet:
+                self.intro = ""
+            self.in_item = bool(bullet)
+            line = line[bullet.end() :] if bullet else line
+        elif self.after_blank and self.lines:
+            self.lines.append("")
+        self.after_blank = False
+        self.lines.append(line.strip() if not indented else line.rstrip())
+
+
+def pieces(text: str) -> list[Piece]:
+    """Every bullet and paragraph, under its last heading; the title of the file is no heading."""
+    reader = _Reader()
+    for line in text.splitlines():
+        reader.read(line)
+    reader.flush()
+    return reader.pieces

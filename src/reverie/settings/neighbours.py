@@ -1,0 +1,43 @@
+"""What other programs' variables say: the person's editor, and where Claude Code keeps its files."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from reverie.errors import SettingsError
+from reverie.settings.sources import environment, person_home
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_USUAL: Final = ("sensible-editor", "nano", "vim", "vi")
+
+
+def editor(environ: Mapping[str, str] | None = None) -> list[str]:
+    """The command that opens a text: `VISUAL`, then `EDITOR`, then what is usually there."""
+    environ = environment() if environ is None else environ
+    for name in ("VISUAL", "EDITOR"):
+        if environ.get(name, "").strip():
+            return _split(name, environ[name])
+    path = environ.get("PATH")
+    found = next((name for name in _USUAL if shutil.which(name, path=path)), None)
+    if found is None:
+        raise SettingsError("there is no editor; set VISUAL or EDITOR to the one you use")
+    return [found]
+
+
+def _split(name: str, value: str) -> list[str]:
+    try:
+        return shlex.split(value)
+    except ValueError as error:
+        raise SettingsError(f"{name}={value!r} is no command: {error}") from error
+
+
+def claude_config(environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of Claude Code: `CLAUDE_CONFIG_DIR`, or `~/.claude`."""
+    environ = environment() if environ is None else environ
+    chosen = environ.get("CLAUDE_CONFIG_DIR", "").strip()
+    return Path(chosen).absolute() if chosen else person_home(environ) / ".claude"

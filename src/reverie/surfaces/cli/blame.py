@@ -1,0 +1,45 @@
+"""`reverie blame`: who taught us each line of a memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.surfaces.cli.figures import printable, when
+from reverie.surfaces.cli.frame import Frame, reverie_command
+from reverie.surfaces.cli.memories import opened_for, revision_json, team_option, up_to_date, who
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.memory.revisions import Revision
+
+
+@reverie_command(name="blame")
+@click.argument("file")
+@team_option
+def command(frame: Frame, file: str, team: bool) -> None:
+    """Which change taught us each line of a memory.
+
+    \b
+    reverie blame project_audit.md
+    """
+    memory, name = opened_for(frame.app(), file, team=team)
+    memory.keeper.require(name)
+    lines = up_to_date(memory).history.blame(name)
+    data = [_as_json(line.number, line.text, line.revision) for line in lines]
+    shown = [(line.revision, line.text) for line in lines]
+    frame.show(data, lambda console: _print(console, shown))
+
+
+def _as_json(number: int, text: str, revision: Revision) -> dict[str, Any]:
+    about = revision_json(revision)
+    return {"line": number, "text": text, **{key: about[key] for key in about if key != "files"}}
+
+
+def _print(console: Console, lines: list[tuple[Revision, str]]) -> None:
+    width = max((len(who(revision)) for revision, _ in lines), default=0)
+    for revision, text in lines:
+        head = f"{revision.short}  {when(revision.at)}  {who(revision):<{width}}"
+        console.print(printable(f"{head}  {text}".rstrip()), soft_wrap=True)

@@ -1,0 +1,161 @@
+"""`reverie forget`: remove memories, and with --everywhere every trace of them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.errors import InputError
+from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.frame import Frame, reverie_command
+from reverie.surfaces.cli.memories import PERSON, label, opened_for, team_option, undo_hint
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.app import App, OpenMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One memory to forget."""
+
+    memory: OpenMemory
+    file: str
+    title: str
+
+    @property
+    def label(self) -> str:
+        return label(self.memory, self.file)
+
+
+@reverie_command(name="forget")
+@click.argument("what", nargs=-1, required=True, metavar="FILE|QUERY…")
+@click.option(
+    "--everywhere", is_flag=True, help="Also from history, indexes, notes and inbox: for good."
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@team_option
+def command(frame: Frame, what: tuple[str, ...], everywhere: bool, yes: bool, team: bool) -> None:
+    """Remove a memory, or every trace of it.
+
+    Give files from `reverie list`, or words: every memory that holds all of them is meant. On a
+    terminal it asks first; elsewhere words, and --everywhere, need --yes.
+
+    \b
+    reverie forget project_audit.md
+    reverie forget old staging server --everywhere
+    """
+    app = frame.app()
+    targets, exact = _targets(app, what, everywhere=everywhere, team=team)
+    _confirm(targets, everywhere=everywhere, yes=yes, exact=exact)
+    if everywhere:
+        receipts = [(t.label, _for_good(t)) for t in targets]
+        frame.show(
+            [{"file": file, "everywhere": True, "receipt": rows} for file, rows in receipts],
+            lambda console: _print_receipts(console, receipts),
+        )
+    else:
+        frame.show(*_forget(targets))
+
+
+def _targets(
+    app: App, what: tuple[str, ...], *, everywhere: bool, team: bool
+) -> tuple[list[Target], bool]:
+    """The memories that are meant, and whether they were named by their files."""
+    found = [_named(app, one, everywhere=everywhere, team=team) for one in what]
+    named = [target for target in found if target is not None]
+    if len(named) == len(what):
+        return named, True
+    missing = [one for one, target in zip(what, found, strict=True) if target is None]
+    if named or any(one.endswith(".md") for one in missing):
+        # A list of files with one that is not there: a typing mistake, not a search.
+        memory, name = opened_for(app, missing[0], team=team)
+        memory.keeper.require(name)
+    matching = _matching(app, what, team=team)
+    if not matching:
+        raise InputError(f"no memory holds {' '.join(what)!r}; `reverie list` shows them all")
+    return matching, False
+
+
+def _named(app: App, what: str, *, everywhere: bool, team: bool) -> Target | None:
+    memory, name = opened_for(app, what, team=team)
+    try:
+        stored = memory.store.read(name)
+    except InputError:
+        return None
+    if stored is not None:
+        return Target(memory, name, stored.topic.name)
+    # One that was removed before can still be taken out of history.
+    if everywhere and next(memory.history.log(name), None) is not None:
+        return Target(memory, name, name)
+    return None
+
+
+def _matching(app: App, words: tuple[str, ...], *, team: bool) -> list[Target]:
+    memory = app.memory(team=team)
+    wanted = [word.casefold() for piece in words for word in piece.split()]
+    found = []
+    for entry in memory.store.entries():
+        text = (memory.store.current(entry.file) or b"").decode("utf-8", "replace")
+        held = f"{entry.file}\n{text}".casefold()
+        if all(word in held for word in wanted):
+            found.append(Target(memory, entry.file, entry.name))
+    return found
+
+
+def _confirm(targets: list[Target], *, everywhere: bool, yes: bool, exact: bool) -> None:
+    if yes:
+        return
+    names = ", ".join(target.label for target in targets)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if everywhere or not exact:
+            raise InputError(f"this would forget {names}; say so with --yes")
+        return
+    for target in targets:
+        click.echo(printable(f"  {target.label}  {target.title}"), err=True)
+    ending = " for good, with its history" if everywhere else ""
+    count = "this memory" if len(targets) == 1 else f"these {len(targets)} memories"
+    if not click.confirm(f"Forget {count}{ending}?", err=True):
+        raise click.Abort
+
+
+def _for_good(target: Target) -> list[dict[str, str]]:
+    if target.label != target.file:
+        raise InputError(
+            f"{target.label} is shared: forget it without --everywhere, and `reverie team sync` "
+            "removes it for all; its history lies in the team's repository, for its owners to rewrite"
+        )
+    return [asdict(place) for place in target.memory.forget_everywhere(target.file, PERSON)]
+
+
+def _forget(targets: list[Target]) -> tuple[list[dict[str, Any]], Any]:
+    made = [(target, target.memory.keeper.forget(target.file, PERSON)) for target in targets]
+    data = [
+        {"file": target.label, "everywhere": False, "revision": revision.id if revision else None}
+        for target, revision in made
+    ]
+
+    def human(console: Console) -> None:
+        for target, revision in made:
+            console.print(printable(f"Forgot {target.label}: {target.title}"), soft_wrap=True)
+            if revision is not None:
+                shared = target.label != target.file
+                console.print(f"  {undo_hint(revision, team=shared)}")
+        console.print("  history still holds it; for good: add --everywhere")
+
+    return data, human
+
+
+def _print_receipts(console: Console, receipts: list[tuple[str, list[dict[str, str]]]]) -> None:
+    from rich.table import Table
+
+    for file, rows in receipts:
+        console.print(printable(f"Forgot {file} everywhere:"), soft_wrap=True)
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for row in rows:
+            table.add_row(f"  {printable(row['place'])}", printable(row["done"]))
+        console.print(table)

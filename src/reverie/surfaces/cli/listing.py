@@ -1,0 +1,117 @@
+"""`reverie list`: what is remembered."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.memory.taxonomy import TYPES
+from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.frame import Frame, reverie_command
+from reverie.surfaces.cli.memories import (
+    iso,
+    label,
+    mention_former,
+    opened,
+    shown_path,
+    team_option,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.app import App, OpenMemory
+    from reverie.memory.manifest import ManifestEntry
+
+
+@reverie_command(name="list")
+@click.option("--type", "type_", type=click.Choice(TYPES), help="Only memories of this type.")
+@click.option("--all", "everything", is_flag=True, help="Also what was superseded.")
+@click.option("--problems", is_flag=True, help="Only files that cannot be read as they should.")
+@team_option
+def command(frame: Frame, type_: str | None, everything: bool, problems: bool, team: bool) -> None:
+    """The memories of this project, newest first.
+
+    \b
+    reverie list --type feedback
+    reverie list --problems
+    """
+    app = frame.app()
+    rows = [row for memory in _memories(app, team=team) for row in _rows(app, memory)]
+    if problems:
+        rows = [row for row in rows if row["problem"]]
+    else:
+        rows = [row for row in rows if everything or not (row["superseded"] or row["skipped"])]
+    if type_ is not None:
+        rows = [row for row in rows if row["type"] == type_]
+    if not rows:
+        mention_former(app)
+    frame.show(rows, lambda console: _print(console, app, rows, problems=problems))
+
+
+def _memories(app: App, *, team: bool) -> list[OpenMemory]:
+    """Both, when team memory is on; with --team only that one."""
+    if team:
+        return [opened(app, team=True)]
+    shared = [app.memory(team=True)] if app.settings.flag("features.team") else []
+    return [app.memory(), *shared]
+
+
+def _rows(app: App, memory: OpenMemory) -> list[dict[str, Any]]:
+    now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
+    rows = [_row(label(memory, entry.file), entry, now) for entry in memory.store.entries()]
+    for skipped in memory.store.skipped:
+        empty = dict.fromkeys(("name", "type", "description", "changed", "age"))
+        flags = {"pinned": False, "superseded": False, "skipped": True, "problem": skipped.reason}
+        rows.append({"file": label(memory, skipped.file), **empty, **flags})
+    return rows
+
+
+def _row(file: str, entry: ManifestEntry, now: datetime) -> dict[str, Any]:
+    from reverie.memory.age import words
+
+    return {
+        "file": file,
+        "name": entry.name,
+        "type": entry.type,
+        "description": entry.description,
+        "changed": iso(entry.mtime.timestamp()),
+        "age": words(entry.mtime, now),
+        "pinned": entry.pinned,
+        "superseded": entry.superseded,
+        "skipped": False,
+        "problem": entry.problem,
+    }
+
+
+def _print(console: Console, app: App, rows: list[dict[str, Any]], *, problems: bool) -> None:
+    from rich.table import Table
+
+    if not rows:
+        console.print(
+            "No file has a problem."
+            if problems
+            else 'Nothing remembered yet. Begin with: reverie remember "…"'
+        )
+        return
+    table = Table("type", "memory", "changed", "problem" if problems else "what it says", box=None, pad_edge=False)  # fmt: skip
+    for column in table.columns[:3]:
+        column.no_wrap = True
+    table.columns[3].no_wrap, table.columns[3].overflow = True, "ellipsis"
+    for row in rows:
+        said = row["problem"] or f"{_marks(row)}{row['description'] or row['name']}"
+        table.add_row(
+            row["type"] or "–", printable(row["file"]), row["age"] or "–", printable(said)
+        )
+    console.print(table)
+    count = "1 memory" if len(rows) == 1 else f"{len(rows)} memories"
+    console.print(
+        f"{count} in {shown_path(app, app.memory_place.directory)}", style="dim", soft_wrap=True
+    )
+
+
+def _marks(row: dict[str, Any]) -> str:
+    marks = [word for word in ("pinned", "superseded") if row[word]]
+    return f"({', '.join(marks)}) " if marks else ""

@@ -1,0 +1,106 @@
+"""What the memory and history commands share: whose memory, which file, and how a change is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from reverie.errors import InputError
+from reverie.memory.revisions import Author, Revision
+
+if TYPE_CHECKING:
+    from reverie.app import App, OpenMemory
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+# Whoever types a command is the user.
+PERSON = Author("user")
+
+
+def team_option(handler: Decorated) -> Decorated:
+    """`--team`: the part of memory that is shared."""
+    return click.option("--team", is_flag=True, help="Work on the memory shared with the team.")(
+        handler
+    )
+
+
+def opened(app: App, *, team: bool = False) -> OpenMemory:
+    """The private memory, or the shared one if it is on."""
+    require_team(app, team=team)
+    return app.memory(team=team)
+
+
+def opened_for(app: App, file: str, *, team: bool = False) -> tuple[OpenMemory, str]:
+    """The memory a file belongs to, and its name there; `.md` may be left out."""
+    memory, name = app.memory_of(file, team=team)
+    return memory, name if name.endswith(".md") else f"{name}.md"
+
+
+def require_team(app: App, *, team: bool) -> None:
+    if team and not app.settings.flag("features.team"):
+        raise InputError("team memory is off; turn it on with features.team = true in the settings")
+
+
+def shown_path(app: App, path: Path) -> str:
+    """A path as a person writes it: `~` for their home."""
+    person = app.settings.person_home
+    return f"~/{path.relative_to(person)}" if path.is_relative_to(person) else str(path)
+
+
+def label(memory: OpenMemory, file: str) -> str:
+    """A file's name as any command takes it: shared ones start with `team/`."""
+    return f"team/{file}" if memory.team else file
+
+
+def up_to_date(memory: OpenMemory) -> OpenMemory:
+    """With what was edited by hand in its history; nothing is made where there is no memory."""
+    if memory.place.directory.is_dir():
+        memory.store.notice_hand_edits()
+    return memory
+
+
+def iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def revision_json(revision: Revision) -> dict[str, Any]:
+    author = revision.author
+    return {
+        "revision": revision.id,
+        "at": iso(revision.at),
+        "writer": author.writer,
+        "session": author.session,
+        "messages": list(author.messages),
+        "model": author.model,
+        "dream": author.dream,
+        "summary": revision.summary,
+        "files": list(revision.files),
+    }
+
+
+def who(revision: Revision) -> str:
+    """Who made a change, and in which session or dream."""
+    author = revision.author
+    of = author.dream or author.session
+    return f"{author.writer} {of[:8]}" if of else author.writer
+
+
+def undo_hint(revision: Revision, *, team: bool = False) -> str:
+    return f"undo with: reverie undo {revision.short}" + (" --team" if team else "")
+
+
+def mention_former(app: App) -> None:
+    """A repository that moved is told where its memory is, before it starts an empty one."""
+    if app.memory_place.directory.is_dir() or app.adoption.current:
+        return
+    for folder, identity in app.adoption.former():
+        if (folder / "memory").is_dir() or identity.adopted:
+            click.echo(
+                f"note: this repository has a memory from when it was {identity.root}; "
+                f"continue it with: reverie adopt --from {folder.name}",
+                err=True,
+            )

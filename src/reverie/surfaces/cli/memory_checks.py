@@ -1,0 +1,139 @@
+"""The doctor's look at memory: files, index, history, leftovers, projects that are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from reverie.errors import ReverieError
+from reverie.memory.index import capped
+from reverie.surfaces.cli.findings import Finding
+from reverie.surfaces.cli.memories import label, shown_path
+
+if TYPE_CHECKING:
+    from reverie.app import App, OpenMemory
+
+_SHOWN = 10
+
+
+def examine_memory(app: App) -> Iterator[Finding]:
+    """Every check of this project's memory, then of the projects of this home."""
+    if not app.settings.memory_enabled:
+        origin = app.settings.origin("memory.enabled")
+        yield Finding("note", f"memory is off ({origin})", "set memory.enabled = true to use it")
+        return
+    try:
+        memories = [app.memory()]
+    except ReverieError as error:
+        yield Finding("wrong", f"memory: {error}")
+        return
+    if app.settings.flag("features.team"):
+        memories.append(app.memory(team=True))
+    for memory in memories:
+        yield from _one(app, memory)
+    yield from _projects(app)
+
+
+def _one(app: App, memory: OpenMemory) -> Iterator[Finding]:
+    """What cannot even be looked at is a finding too."""
+    for check in (_count, _files, _index, _history, _leftovers):
+        try:
+            yield from list(check(app, memory))
+        except ReverieError as error:
+            yield Finding("wrong", f"memory: {error}")
+            return
+
+
+def _count(app: App, memory: OpenMemory) -> Iterator[Finding]:
+    where = shown_path(app, memory.place.directory)
+    yield Finding("ok", f"memory {where}: {len(memory.store.entries())} memories")
+
+
+def _files(app: App, memory: OpenMemory) -> Iterator[Finding]:
+    broken = [
+        Finding(
+            "wrong", f"{label(memory, entry.file)}: {entry.problem}", f"reverie edit {entry.file}"
+        )
+        for entry in memory.store.entries()
+        if entry.problem
+    ]
+    yield from _some(broken, "more broken files")
+    skipped = [
+        Finding("note", f"{label(memory, one.file)} is not read: {one.reason}")
+        for one in memory.store.skipped
+    ]
+    yield from _some(skipped, "more files that are not read")
+
+
+def _some(findings: list[Finding], rest: str) -> Iterator[Finding]:
+    yield from findings[:_SHOWN]
+    if len(findings) > _SHOWN:
+        yield Finding(
+            findings[0].state, f"{len(findings) - _SHOWN} {rest}", "reverie list --problems"
+        )
+
+
+def _index(app: App, memory: OpenMemory) -> Iterator[Finding]:
+    index = memory.store.index()
+    name = label(memory, "MEMORY.md")
+    listed = {pointer.file for pointer in index.pointers}
+    files = {entry.file: entry.superseded for entry in memory.store.entries()}
+    lost = sorted(listed - files.keys())
+    unlisted = [file for file, old in files.items() if not old and file not in listed]
+    advice = "reverie index --rebuild"
+    if lost:
+        yield Finding("wrong", f"{name} leads nowhere: {_names(lost)}", advice)
+    if len(unlisted) > index.more:
+        yield Finding("note", f"{name} does not list {_names(sorted(unlisted))}", advice)
+    if (limit := capped(index).limit) is not None:
+        hidden = capped(index).hidden
+        yield Finding("wrong", f"{name} is over {limit}: {hidden} pointers are hidden", advice)
+
+
+def _history(app: App, memory: OpenMemory) -> Iterator[Finding]:
+    try:
+        pending = memory.history.pending()
+        newest = next(memory.history.log(), None)
+        if newest is not None:
+            memory.history.files(newest.id)
+    except (ReverieError, KeyError, ValueError) as error:
+        advice = f"keep a copy of {memory.place.history}, then remove it: files are the truth"
+        yield Finding("wrong", f"history cannot be read: {error}", advice)
+        return
+    if pending is not None:
+        advice = "the next change completes it by itself"
+        yield Finding("note", f"a write was interrupted: {_names(sorted(pending.files))}", advice)
+
+
+def _leftovers(app: App, memory: OpenMemory) -> Iterator[Finding]:
+    place = memory.place
+    for path in sorted(place.directory.glob(".reverie-tmp-*")):
+        advice = "the next change to memory removes it"
+        yield Finding("note", f"left by a writer that died: {path.name}", advice)
+    for path in sorted(place.state.glob("history.git.*")):
+        yield Finding(
+            "note", f"left by an interrupted forgetting: {shown_path(app, path)}", "remove it"
+        )
+    for path in sorted((place.state / "drafts").glob("[!.]*")):
+        advice = f"go on with: reverie edit {path.name.replace('__', '/')}"
+        yield Finding("note", f"an edit was not saved: {shown_path(app, path)}", advice)
+
+
+def _projects(app: App) -> Iterator[Finding]:
+    former = {folder for folder, _ in app.adoption.former()}
+    for folder, identity in app.adoption.orphans():
+        if not (folder / "memory").is_dir() and not identity.adopted:
+            continue
+        if folder in former and not app.adoption.current:
+            advice = f"this project was there: reverie adopt --from {folder.name}"
+        else:
+            advice = (
+                f"if it moved: reverie adopt --from {folder.name}, there; if not, remove {folder}"
+            )
+        yield Finding("note", f"the project {identity.root} is gone, its memory is not", advice)
+
+
+def _names(files: Iterable[str]) -> str:
+    found = list(files)
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    return ", ".join(found[:3]) + more

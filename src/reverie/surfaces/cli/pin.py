@@ -1,0 +1,53 @@
+"""`reverie pin`: keep a memory first in the index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.frame import Frame, reverie_command
+from reverie.surfaces.cli.memories import PERSON, label, opened_for, team_option, undo_hint
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.memory.revisions import Revision
+
+
+@reverie_command(name="pin")
+@click.argument("file")
+@click.option("--off", is_flag=True, help="Unpin it.")
+@team_option
+def command(frame: Frame, file: str, off: bool, team: bool) -> None:
+    """Keep a memory first in the index.
+
+    \b
+    reverie pin feedback_real_database.md
+    reverie pin feedback_real_database.md --off
+    """
+    memory, name = opened_for(frame.app(), file, team=team)
+    revision = memory.keeper.pin(name, PERSON, pinned=not off)
+    shown = label(memory, name)
+    data = {
+        "file": shown,
+        "pinned": not off,
+        "changed": revision is not None,
+        "revision": revision.id if revision else None,
+    }
+    shared = shown != name
+    frame.show(data, lambda c: _print(c, shown, revision, off=off, shared=shared))
+
+
+def _print(
+    console: Console, file: str, revision: Revision | None, *, off: bool, shared: bool
+) -> None:
+    verb = "unpinned" if off else "pinned"
+    if revision is None:
+        console.print(printable(f"{file} was {verb} already."), soft_wrap=True)
+        return
+    console.print(printable(f"{verb.capitalize()} {file}"), soft_wrap=True)
+    if not off:
+        console.print("  it moves to the top with: reverie index --rebuild")
+    console.print(f"  {undo_hint(revision, team=shared)}")

@@ -1,0 +1,140 @@
+"""`reverie remember`: save a memory."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.memory.taxonomy import TYPES, MemoryType
+from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.frame import Frame, reverie_command
+from reverie.surfaces.cli.memories import (
+    PERSON,
+    label,
+    mention_former,
+    opened,
+    opened_for,
+    shown_path,
+    team_option,
+    undo_hint,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.app import App, OpenMemory
+    from reverie.keeper.keeper import Declined, Remembered
+
+
+@reverie_command(name="remember")
+@click.argument("text", nargs=-1, required=True)
+@click.option(
+    "--type", "type_", type=click.Choice(TYPES), help="What kind it is; otherwise inferred."
+)
+@click.option("--name", help="A title; otherwise the first sentence.")
+@click.option("--description", help="The one line by which it is found again.")
+@click.option("--supersedes", metavar="FILE", help="Replace this memory; both are kept.")
+@click.option(
+    "--even-if-known", is_flag=True, help="Save although a memory says the same or otherwise."
+)
+@click.option(
+    "--allow-secret", is_flag=True, help="What looks like a secret in TEXT is none; recorded."
+)
+@team_option
+def command(
+    frame: Frame,
+    text: tuple[str, ...],
+    type_: MemoryType | None,
+    name: str | None,
+    description: str | None,
+    supersedes: str | None,
+    even_if_known: bool,
+    allow_secret: bool,
+    team: bool,
+) -> None:
+    """Save a memory, with absolute dates and without secrets.
+
+    TEXT is a sentence or more; `-` reads it from standard input.
+
+    \b
+    reverie remember "Deploys freeze next Thursday, the auditors come"
+    reverie remember --type feedback --name "Real database" - < note.md
+    reverie remember "The service listens on 8443" --supersedes default_port.md
+    """
+    from reverie.keeper.keeper import Declined, Wish
+
+    said = _standard_input() if text == ("-",) else " ".join(text)
+    app = frame.app()
+    memory = opened(app, team=team)
+    mention_former(app)
+    if allow_secret:
+        memory.scrubber.allow("\n".join((said, name or "", description or "")))
+    wish = Wish(
+        said,
+        type=type_,
+        name=name,
+        description=description,
+        supersedes=opened_for(app, supersedes, team=team)[1] if supersedes else None,
+        even_if_known=even_if_known,
+    )
+    outcome = memory.keeper.remember(wish, PERSON)
+    if isinstance(outcome, Declined):
+        _decline(frame, outcome)
+    else:
+        data = _as_json(memory, outcome)
+        frame.show(data, lambda console: _print(console, app, data, outcome, team=team))
+
+
+def _standard_input() -> str:
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _decline(frame: Frame, declined: Declined) -> None:
+    if frame.as_json:
+        data = {
+            "saved": False,
+            "reason": declined.reason,
+            "advice": declined.advice,
+            "existing": declined.existing,
+        }
+        frame.show(data, lambda console: None)
+    joint = " " if declined.reason.endswith((".", "!", "?")) else "; "
+    said = joint.join(filter(None, (declined.reason, declined.advice)))
+    click.echo(f"reverie: {printable(said)}", err=True)
+    click.get_current_context().exit(1)
+
+
+def _as_json(memory: OpenMemory, outcome: Remembered) -> dict[str, Any]:
+    saved = outcome.topic
+    return {
+        "saved": True,
+        "file": label(memory, saved.file),
+        "path": str(memory.place.directory / saved.file),
+        "name": saved.name,
+        "description": saved.description,
+        "type": saved.type,
+        "dates": [{"before": change.before, "after": change.after} for change in outcome.dates],
+        "secrets": list(outcome.secrets),
+        "supersedes": outcome.superseded,
+        "revision": outcome.revision.id,
+    }
+
+
+def _print(
+    console: Console, app: App, data: dict[str, Any], outcome: Remembered, *, team: bool
+) -> None:
+    from pathlib import Path
+
+    lines = [f"Remembered ({data['type']}): {data['name']}"]
+    lines.append(f"  in {shown_path(app, Path(data['path']))}")
+    lines += [f"  “{change['before']}” became {change['after']}" for change in data["dates"]]
+    if data["secrets"]:
+        kinds = ", ".join(data["secrets"])
+        lines.append(f"  removed a secret ({kinds}); if it is none, repeat with --allow-secret")
+    if data["supersedes"]:
+        lines.append(f"  replaces {data['supersedes']}, which is kept")
+    lines.append(f"  {undo_hint(outcome.revision, team=team)}")
+    for line in lines:
+        console.print(printable(line), soft_wrap=True)

@@ -1,0 +1,225 @@
+"""A model with a meter: asked before each call, written down after it, whatever happens between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.place import NOON, FixedClock
+
+from reverie.core.capabilities import Capabilities
+from reverie.core.messages import Text, new_message
+from reverie.core.reply import Reply, StreamItem, TextDelta, ThinkingDelta, ToolUseStarted
+from reverie.core.request import Head, Options, Request, estimated_size
+from reverie.core.spend import Caps
+from reverie.core.tokens import text_tokens
+from reverie.core.usage import Prices, Usage
+from reverie.errors import Overloaded, ReplyBroken, SpendCapReached
+from reverie.events import CapReached, Event, MoneySpent
+from reverie.models.metered import CEILING_MARGIN, MeteredModel
+from reverie.models.scripted import ScriptedModel
+from reverie.ports import Model, complete
+from reverie.stores.ledger import Ledger
+
+PRICES = Prices.of(10, 50)
+REQUEST = Request(
+    Head("m", options=Options(max_tokens=100)), (new_message("user", Text("word " * 400)),)
+)
+USAGE = Usage(100, 200, 300, 0, 50)
+
+
+class Streaming:
+    """Streams these items; an exception among them is raised."""
+
+    name = "m"
+    capabilities = Capabilities()
+
+    def __init__(self, *items: StreamItem | BaseException, prices: Prices | None = PRICES) -> None:
+        self.items = items
+        self.prices = prices
+        self.calls = 0
+        self.closed = False
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+        self.calls += 1
+        for item in self.items:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+REPLY = Reply("r1", "m", (Text("hi"),), "end", USAGE)
+
+
+class Desk:
+    """A ledger, and everything that was announced."""
+
+    def __init__(self, folder: Path, clock: FixedClock) -> None:
+        self.clock = clock
+        self.ledger = Ledger(folder / "projects" / "p", home=folder, clock=clock)
+        self.heard: list[Event] = []
+
+    def meter(self, model: Model, caps: Caps = Caps(), purpose: str = "recall") -> MeteredModel:  # noqa: B008
+        heard = self.heard.append
+        return MeteredModel(model, self.ledger, caps, self.clock, "s1", purpose, heard)
+
+    @property
+    def held(self) -> float:
+        return self.ledger.spent("recall", "s1").day
+
+
+@pytest.fixture
+def desk(tmp_path: Path, clock: FixedClock) -> Desk:
+    return Desk(tmp_path, clock)
+
+
+async def test_a_call_is_written_down_at_what_it_cost(desk: Desk) -> None:
+    model = desk.meter(Streaming(TextDelta("hi"), REPLY), Caps(day=1))
+    items = [item async for item in model.stream(REQUEST)]
+    assert items == [TextDelta("hi"), REPLY]
+    [entry] = desk.ledger.entries()
+    assert (entry.at, entry.purpose, entry.session, entry.model) == (NOON, "recall", "s1", "m")
+    assert (entry.usage, entry.cost, entry.estimated) == (USAGE, PRICES.cost(USAGE), False)
+    assert desk.heard == [MoneySpent(entry)]
+    assert desk.held == entry.cost
+
+
+async def test_it_is_the_model_it_meters(desk: Desk) -> None:
+    inner = Streaming(REPLY)
+    model = desk.meter(inner)
+    assert (model.name, model.capabilities, model.prices) == ("m", inner.capabilities, PRICES)
+    await model.aclose()
+    assert inner.closed
+
+
+async def test_while_it_runs_the_most_it_can_cost_is_held(desk: Desk) -> None:
+    model = desk.meter(Streaming(TextDelta("hi"), REPLY), Caps(day=1))
+    stream = model.stream(REQUEST)
+    await anext(stream)
+    ceiling = PRICES.ceiling(int(estimated_size(REQUEST) * CEILING_MARGIN), 100)
+    assert desk.held == pytest.approx(ceiling)
+    assert ceiling > PRICES.cost(Usage(input=estimated_size(REQUEST), output=100))
+    _ = [item async for item in stream]
+    assert desk.held == pytest.approx(PRICES.cost(USAGE))
+
+
+async def test_a_call_that_could_pass_a_cap_is_not_made(desk: Desk) -> None:
+    inner = Streaming(REPLY)
+    model = desk.meter(inner, Caps(day=0.01))
+    for _ in range(3):
+        with pytest.raises(SpendCapReached, match=r"day cap of \$0\.01.*raise spend\.day"):
+            await complete(model, REQUEST)
+    assert inner.calls == 0
+    assert list(desk.ledger.entries()) == []
+    # Said once: a loop that keeps knocking does not fill the screen.
+    [said] = desk.heard
+    assert isinstance(said, CapReached)
+    assert (said.purpose, said.stopped) == ("recall", True)
+
+
+@pytest.mark.parametrize(("main_stops", "calls"), [(False, 2), (True, 0)])
+async def test_the_conversation_warns_or_stops_by_setting(
+    desk: Desk, main_stops: bool, calls: int
+) -> None:
+    inner = Streaming(REPLY)
+    model = desk.meter(inner, Caps(day=0.01, main_stops=main_stops), "main")
+    for _ in range(2):
+        if main_stops:
+            with pytest.raises(SpendCapReached):
+                await complete(model, REQUEST)
+        else:
+            assert await complete(model, REQUEST) == REPLY
+    assert inner.calls == calls
+    [said] = [event for event in desk.heard if isinstance(event, CapReached)]
+    assert said.stopped is main_stops
+
+
+class TestUnpriced:
+    async def test_without_caps_it_is_only_written_down(self, desk: Desk) -> None:
+        await complete(desk.meter(Streaming(REPLY, prices=None)), REQUEST)
+        [entry] = desk.ledger.entries()
+        assert (entry.cost, entry.usage) == (None, USAGE)
+
+    async def test_under_a_cap_background_work_stops(self, desk: Desk) -> None:
+        inner = Streaming(REPLY, prices=None)
+        with pytest.raises(SpendCapReached, match=r'price of m is not known.*prices\."m"\.input'):
+            await complete(desk.meter(inner, Caps(session=1)), REQUEST)
+        assert inner.calls == 0
+
+    @pytest.mark.parametrize("main_stops", [False, True])
+    async def test_under_a_cap_the_conversation_warns_or_stops(
+        self, desk: Desk, main_stops: bool
+    ) -> None:
+        model = desk.meter(Streaming(REPLY, prices=None), Caps(1, main_stops=main_stops), "main")
+        if main_stops:
+            with pytest.raises(SpendCapReached):
+                await complete(model, REQUEST)
+        else:
+            await complete(model, REQUEST)
+        said = [event for event in desk.heard if isinstance(event, CapReached)]
+        assert [event.stopped for event in said] == [main_stops]
+
+
+BROKEN: list[tuple[str, list[Any], int]] = [
+    ("after some words", [TextDelta("word " * 40)], text_tokens("word " * 40)),
+    ("after some thinking", [ThinkingDelta("word " * 40)], text_tokens("word " * 40)),
+    ("after a call began", [ToolUseStarted("t1", "Read")], 0),
+]
+
+
+@pytest.mark.parametrize(("name", "items", "heard"), BROKEN)
+async def test_a_stream_that_breaks_off_is_put_down_as_an_estimate(
+    desk: Desk, name: str, items: list[Any], heard: int
+) -> None:
+    model = desk.meter(Streaming(*items, ReplyBroken("cut")), Caps(day=1))
+    with pytest.raises(ReplyBroken):
+        await complete(model, REQUEST)
+    [entry] = desk.ledger.entries()
+    assert entry.estimated
+    assert entry.usage == Usage(input=estimated_size(REQUEST), output=heard)
+    assert desk.held == entry.cost == PRICES.cost(entry.usage)
+
+
+async def test_a_call_that_failed_at_once_costs_nothing(desk: Desk) -> None:
+    with pytest.raises(Overloaded):
+        await complete(desk.meter(Streaming(Overloaded("later")), Caps(day=1)), REQUEST)
+    assert desk.held == 0
+    assert desk.heard == []
+
+
+async def test_a_stream_nobody_reads_to_its_end_is_settled(desk: Desk) -> None:
+    stream = desk.meter(Streaming(TextDelta("hi"), REPLY), Caps(day=1)).stream(REQUEST)
+    await anext(stream)
+    await stream.aclose()  # type: ignore[attr-defined]
+    [entry] = desk.ledger.entries()
+    assert entry.estimated
+
+
+async def test_a_cancelled_call_is_settled(desk: Desk) -> None:
+    begun = asyncio.Event()
+
+    class Endless(Streaming):
+        async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+            yield TextDelta("hi")
+            begun.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(complete(desk.meter(Endless(), Caps(day=1)), REQUEST))
+    await begun.wait()
+    assert desk.held > 0.01
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    [entry] = desk.ledger.entries()
+    assert entry.estimated
+    assert desk.held == entry.cost
+
+
+async def test_a_free_model_may_always_be_called(desk: Desk) -> None:
+    assert (await complete(desk.meter(ScriptedModel(["hi"]), Caps(day=0)), REQUEST)).text == "hi"

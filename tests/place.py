@@ -1,0 +1,78 @@
+"""A scratch home and project, and a clock that only the test moves."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from reverie.app import App
+from reverie.session.journal import Journal
+from reverie.session.records import Record
+
+# A summer day before any of these tests was written, at noon: every time zone agrees on the day.
+NOON = datetime(2025, 6, 15, 12, tzinfo=UTC).timestamp()
+
+
+@dataclass
+class FixedClock:
+    at: float = NOON
+
+    def now(self) -> float:
+        return self.at
+
+    def advance(self, seconds: float) -> None:
+        self.at += seconds
+
+
+class Place:
+    """`person` is their home folder, `home` is Reverie's, `root` is the project."""
+
+    def __init__(self, base: Path, clock: FixedClock) -> None:
+        self.base = base
+        self.clock = clock
+        self.person = base / "person"
+        self.home = self.person / ".reverie"
+        self.root = base / "project"
+        self.person.mkdir()
+        self.root.mkdir()
+
+    def app(self, *overrides: str) -> App:
+        return App.open(self.root, overrides=overrides, clock=self.clock)
+
+    def journal(self, session: str, *records: Record) -> Path:
+        """A session of this project; the later it is written, the newer it is."""
+        path = self.app().project.journal(session)
+        with Journal(path) as journal:
+            journal.append(*records)
+        others = len(list(path.parent.iterdir()))
+        os.utime(path, (NOON + others, NOON + others))
+        return path
+
+    def settings(self, text: str, source: str = "user") -> Path:
+        path = {
+            "user": self.home / "settings.toml",
+            "project": self.root / ".reverie" / "settings.toml",
+            "local": self.root / ".reverie" / "settings.local.toml",
+        }[source]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+
+def git(folder: Path, *arguments: str | Path) -> None:
+    """Run git as nobody in particular."""
+    who = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid")
+    settings: Sequence[str] = (
+        *who,
+        "-c",
+        "protocol.file.allow=always",
+        "-c",
+        "commit.gpgsign=false",
+    )
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    command = ["git", "-C", str(folder), *settings, *map(str, arguments)]
+    subprocess.run(command, check=True, capture_output=True, env=environment)

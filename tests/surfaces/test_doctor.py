@@ -1,0 +1,125 @@
+"""`reverie doctor`: every finding, and whether it is wrong or only worth knowing."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import pytest
+from tests.place import Place, git
+from tests.session.build import RECORDS
+from tests.surfaces.run import data, run
+
+from reverie.surfaces.cli.doctor import Finding, examine
+
+
+def findings(place: Place, *overrides: str) -> list[Finding]:
+    return list(examine(place.app(*overrides)))
+
+
+def wrong(place: Place, *overrides: str) -> list[Finding]:
+    return [finding for finding in findings(place, *overrides) if finding.state == "wrong"]
+
+
+def test_a_fresh_machine_is_in_order(place: Place) -> None:
+    assert {finding.state for finding in findings(place)} == {"ok"}
+    said = " ".join(finding.what for finding in findings(place))
+    assert str(place.home) in said
+    assert str(place.root) in said
+    for role in ("main", "side", "summary"):
+        assert f"models.{role} = offline, window 200,000 (default)" in said
+
+
+def test_a_missing_key_is_wrong(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    [finding] = wrong(place, "models.main=anthropic:claude-opus-5")
+    assert finding.what == "anthropic:claude-opus-5 has no key"
+    assert "ANTHROPIC_API_KEY" in finding.advice
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    assert wrong(place, "models.main=anthropic:claude-opus-5") == []
+
+
+def test_a_local_model_needs_no_key_and_its_price_is_a_note(place: Place) -> None:
+    found = findings(place, "models.side=ollama:tiny")
+    assert not [f for f in found if f.state == "wrong"]
+    [note] = [f for f in found if f.state == "note"]
+    assert note.what == "the price of tiny is not known"
+    assert 'prices."tiny".input' in note.advice
+
+
+@pytest.mark.parametrize("model", ["claude-opus5", "zzz:x"])
+def test_a_model_nobody_serves_is_wrong(place: Place, model: str) -> None:
+    [finding] = wrong(place, f"models.summary={model}")
+    assert finding.what.startswith("models.summary: no ")
+
+
+def test_a_missing_sdk_is_wrong(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine where the extra was never installed."""
+    find = importlib.util.find_spec
+
+    def without(name: str, *more: Any) -> Any:
+        return None if name == "openai" else find(name, *more)
+
+    monkeypatch.setattr("reverie.surfaces.cli.doctor.find_spec", without)
+    [finding] = wrong(place, "models.main=ollama:tiny")
+    assert finding.what == "ollama:tiny needs the openai package"
+    assert finding.advice == "pip install 'reverie[openai]'"
+
+
+def test_a_home_that_cannot_be_written_is_wrong(place: Place) -> None:
+    place.home.write_text("in the way")
+    [finding] = wrong(place)
+    assert finding.what == f"home {place.home} cannot be written"
+    assert "REVERIE_HOME" in finding.advice
+
+
+class TestLocalFile:
+    def test_one_that_came_with_the_repository_is_wrong(self, place: Place) -> None:
+        local = place.settings("log.level = 'info'", "local")
+        git(place.root, "init", "-q")
+        git(place.root, "add", "--force", local)
+        [finding] = wrong(place)
+        assert finding.what == f"{local} is tracked by git"
+        assert "git rm --cached" in finding.advice
+        git(place.root, "rm", "-q", "--cached", local)
+        assert wrong(place) == []
+
+    def test_outside_git_it_is_the_persons_own(self, place: Place) -> None:
+        place.settings("log.level = 'info'", "local")
+        assert wrong(place) == []
+
+    def test_without_git_nobody_can_tell(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place.settings("log.level = 'info'", "local")
+        monkeypatch.setenv("PATH", str(place.base))
+        assert wrong(place) == []
+
+
+def test_a_damaged_transcript_is_a_note(place: Place) -> None:
+    path = place.journal("s1", *RECORDS)
+    path.write_bytes(b"torn\nagain\n" + path.read_bytes())
+    [note] = [f for f in findings(place) if f.state == "note"]
+    assert note.what == "transcript s1.jsonl, line 1: not JSON; skipped (and 1 more)"
+    assert note.advice == "what could be read is kept"
+
+
+def test_a_settings_file_that_broke_while_running_is_wrong(place: Place) -> None:
+    app = place.app()
+    place.settings("features.recal = true")
+    [finding] = [f for f in examine(app) if f.state == "wrong"]
+    assert finding.what.startswith("switches: ")
+    assert "features.recall" in finding.what
+
+
+def test_the_exit_code_and_the_signs(place: Place) -> None:
+    assert run("doctor").exit_code == 0
+    result = run("doctor", "--set", "models.main=zzz", "--set", "models.side=ollama:tiny")
+    assert result.exit_code == 1
+    for sign in ("✓ Python", "· the price", "✗ models.main", "    set prices"):
+        assert sign in result.stdout
+    assert result.stderr == ""
+    assert {row["state"] for row in data("doctor", "--set", "models.side=ollama:tiny")} == {
+        "ok",
+        "note",
+    }
+    assert run("doctor", "--json", "--set", "models.main=zzz").exit_code == 1
