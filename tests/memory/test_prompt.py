@@ -89,3 +89,11 @@ def test_a_long_index_is_capped_with_its_warning():
 
 def test_directories_with_braces_are_printed_as_they_are():
     assert "/home/{x}/logs/YYYY" in memory_prompt(Shelf("/home/{x}"), daily_log=True)
+
+
+def test_an_agent_sees_its_whole_index():
+    """It has no recall that could find what a cut would hide."""
+    long = index.parse("".join(f"- [T{i}](t{i}.md) — hook\n" for i in range(400)).encode())
+    text = agent_memory_prompt(Shelf("/m", long), "user")
+    assert "(t399.md)" in text
+    assert "WARNING" not in text

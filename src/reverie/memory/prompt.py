@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from reverie.memory.index import capped
+from reverie.memory.scalars import readable
 from reverie.memory.taxonomy import KINDS
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def agent_memory_prompt(shelf: Shelf, scope: AgentScope, *, guidelines: str = ""
         _saving(team_on=False),
         _BEFORE,
         guidelines.strip(),
-        _indexes(shelf, None),
+        _section("MEMORY.md", "".join(shelf.index.lines)) if shelf.index is not None else "",
     )
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
@@ -111,11 +112,12 @@ def _searching(shelf: Shelf, team: Shelf | None, transcripts: str | None) -> str
 
 def _indexes(shelf: Shelf, team: Shelf | None) -> str:
     shelves = [("MEMORY.md", shelf)] + ([("team/MEMORY.md", team)] if team else [])
-    return "\n\n".join(_index(title, one.index) for title, one in shelves if one.index is not None)
+    found = ((title, one.index) for title, one in shelves if one.index is not None)
+    return "\n\n".join(_section(title, capped(index).text) for title, index in found)
 
 
-def _index(title: str, index: Index) -> str:
-    return f"## {title}\n\n{capped(index).text.strip() or 'It is empty so far.'}"
+def _section(title: str, index: str) -> str:
+    return f"## {title}\n\n{readable(index).strip() or 'It is empty so far.'}"
 
 
 _WHERE = """\

@@ -170,11 +170,12 @@ class TeamSync:
         """
         with self._store.exclusively():
             newest = commit_of(self._repo, self._at(MAIN) or made)
-            ours, message = newest.parent_ids, newest.message
+            parents = [*map(str, newest.parent_ids), theirs]
+            message = newest.message
             if str(newest.id) != made:
-                ours, message = [newest.id], render_message("with the team's history", _THE_TEAM)
+                message = render_message("with the team's history", _THE_TEAM)
+                parents = [str(newest.id), theirs]
             who = self._signature(_THE_TEAM.writer, "reverie@localhost")
-            parents = [*ours, theirs]
             linked = self._repo.create_commit(None, who, who, message, newest.tree.id, parents)
             self._repo.references.create(MAIN, linked, force=True)
 

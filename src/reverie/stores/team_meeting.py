@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from reverie.errors import InputError
@@ -138,15 +139,14 @@ class Meeting:
     def _unshared(self, here: Files) -> Iterator[tuple[str, str | None]]:
         """Files of ours that the team does not have like this, with what stands against sharing."""
         there = {folded(name): name for name in (*self._theirs, *self._left_out)}
-        for name, data in sorted(here.items()):
-            if name != INDEX_FILE and not is_same(data, self._theirs.get(name)):
-                yield name, self._in_the_way(name, there) or self._objection(name, data)
+        for name in sorted(here.keys() - self._left_out - {INDEX_FILE}):
+            if not is_same(here[name], self._theirs.get(name)):
+                yield name, self._in_the_way(name, there) or self._objection(name, here[name])
 
     def _in_the_way(self, name: str, there: Mapping[str, str]) -> str | None:
-        folders = name.split("/")[:-1]
-        paths = {"/".join(folders[: n + 1]) for n in range(len(folders))} | {name}
-        if blocked := sorted(paths & self._left_out):
-            return f"the team has something else under {blocked[0]!r}"
+        for folder in PurePosixPath(name).parents:
+            if str(folder) in self._left_out:
+                return f"the team has something else under {str(folder)!r}"
         twin = there.get(folded(name), name)
         return None if twin == name else f"on some disks it is the same file as {twin!r}"
 
