@@ -243,7 +243,7 @@ class Keeper:
             (put, kept),
             author,
             f"{fresh.name} supersedes {old.topic.name}",
-            lambda index: pointed(index.without(old.topic.file), fresh),
+            lambda index: pointed(unpointed(index, old.topic.file), fresh),
         )
 
     def _now(self) -> str:
@@ -255,6 +255,8 @@ class Keeper:
 
 def _missing(file: str, entries: Sequence[ManifestEntry]) -> str:
     names = [entry.file for entry in entries]
-    close = get_close_matches(file, names, n=3, cutoff=0.4)
+    stem = file.removesuffix(".md")
+    holding = [name for name in names if stem in name]
+    close = holding[:3] or get_close_matches(file, names, n=3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(close)}?" if close else "; `reverie list` shows them all"
     return f"no memory {file!r}{hint}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from textwrap import dedent
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t#]*")
 _BULLET = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+(?=\S)")
@@ -32,7 +33,7 @@ class _Reader:
     after_blank: bool = False
 
     def read(self, line: str) -> None:
-        if self.fence or (_FENCE.match(line) and self.lines):
+        if self.fence or _FENCE.match(line):
             self._read_code(line)
         elif found := _HEADING.fullmatch(line):
             self._read_heading(len(found[1]), found[2])
@@ -42,19 +43,26 @@ class _Reader:
             self._read_prose(line)
 
     def flush(self) -> None:
-        text = "\n".join(self.lines).strip()
+        first, rest = "".join(self.lines[:1]), dedent("\n".join(self.lines[1:]))
+        text = f"{first}\n{rest}".strip()
         self.lines = []
-        if not text or _EMPTY.fullmatch(text):
+        if all(_EMPTY.fullmatch(line) for line in text.splitlines()):
             return
         if not self.in_item and text.endswith(":") and "\n" not in text:
             self.intro = text.removesuffix(":")
             return
-        under = [self.headings[level] for level in sorted(self.headings) if level > 1]
-        self.pieces.append(Piece(text, ", ".join(filter(None, (*under[-1:], self.intro)))))
+        self.pieces.append(Piece(text, self._under()))
+
+    def _under(self) -> str:
+        headings = [self.headings[level] for level in sorted(self.headings) if level > 1]
+        return ", ".join(filter(None, (*headings[-1:], self.intro)))
 
     def _read_code(self, line: str) -> None:
-        """Code belongs to what was said before it."""
-        self.lines.append(line)
+        """Code belongs to what was said before it, also across a blank line."""
+        if not self.lines and self.pieces and self.pieces[-1].under == self._under():
+            self.lines = [*self.pieces.pop().text.splitlines(), ""]
+        self.lines += ["", line] if self.after_blank else [line]
+        self.after_blank = False
         found = _FENCE.match(line)
         if not self.fence:
             self.fence = found[1] if found else ""

@@ -48,9 +48,14 @@ def head(data: bytes) -> bytes:
     return data if data.count(b"\n") < HEAD_LINES else data[:cut]
 
 
-def entry(file: str, data: bytes, mtime: datetime) -> ManifestEntry:
-    """One memory from its first lines; a broken file is listed under its own name."""
-    document = frontmatter.parse(head(data).decode("utf-8", "surrogateescape"), partial=True)
+def entry(file: str, data: bytes, mtime: datetime, *, whole: bool = True) -> ManifestEntry:
+    """One memory from its first lines; a broken file is listed under its own name.
+
+    `whole`: the data is all of the file; only then can frontmatter without an end be told.
+    """
+    first = head(data)
+    cut = len(first) < len(data) or not whole
+    document = frontmatter.parse(first.decode("utf-8", "surrogateescape"), partial=cut)
     if document.problem is not None:
         return ManifestEntry(file, None, mtime, "", file, problem=document.problem)
     values = {item.key: item.value for item in document.entries if item.key in _READ}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 Likeness = Literal["same", "extends", "differs", "unrelated"]
 
@@ -106,6 +107,8 @@ def _compare(new: str, old: str) -> tuple[Likeness, float]:
     first, second = set(ours), set(theirs)
     if not first or not second:
         return ("same" if first == second and new.split() == old.split() else "unrelated"), 0.0
+    if first.isdisjoint(second):
+        return "unrelated", 0.0
     score = len(first & second) / len(first | second)
     if not _about_one_thing(first, second):
         return "unrelated", score
@@ -121,11 +124,12 @@ def _about_one_thing(first: set[str], second: set[str]) -> bool:
     return len(first & second) >= 2 and shared >= _ABOUT_ONE_THING * min(len(words), len(others))
 
 
+@lru_cache(maxsize=8_192)
 def _numeric(token: str) -> bool:
     return any(char.isdigit() for char in token)
 
 
-def _relation(ours: list[str], theirs: list[str], new: str, old: str) -> Likeness:
+def _relation(ours: Sequence[str], theirs: Sequence[str], new: str, old: str) -> Likeness:
     only_ours, only_theirs = set(ours) - set(theirs), set(theirs) - set(ours)
     if _negated(new) != _negated(old) or (only_ours and only_theirs):
         return "differs"
@@ -138,9 +142,11 @@ def _relation(ours: list[str], theirs: list[str], new: str, old: str) -> Likenes
     return "extends" if only_ours else "same"
 
 
-def _content(text: str) -> list[str]:
+@lru_cache(maxsize=8_192)
+def _content(text: str) -> tuple[str, ...]:
+    """The words that carry meaning; kept, because a pile is compared with all there is."""
     words = [_stem(word) for word in _tokens(text)]
-    return [word for word in words if word not in _STOP and word not in _NEGATIONS]
+    return tuple(word for word in words if word not in _STOP and word not in _NEGATIONS)
 
 
 def _tokens(text: str) -> list[str]:
@@ -184,7 +190,7 @@ def _negated(text: str) -> int:
     return sum(token in _NEGATIONS for token in _tokens(text)) % 2
 
 
-def _order(ours: list[str], theirs: list[str]) -> float:
+def _order(ours: Sequence[str], theirs: Sequence[str]) -> float:
     shared = set(ours) & set(theirs)
     first, second = ([w for w in words if w in shared] for words in (ours, theirs))
     pairs = [set(pairwise(words)) for words in (first, second)]

@@ -49,13 +49,14 @@ def command(frame: Frame, what: str | None, old: str | None, back: bool, anyway:
     if what is None and old is None:
         _offer(frame, app)
         return
+    directory = _directory(app, what) if what is not None else None
     _require_free(app, anyway=anyway)
-    if old is not None:
-        app.adoption.continue_from(old)
-        _tell(frame, app, f"Goes on with the memory of {old}.")
-    else:
-        app.adoption.adopt(_directory(app, what or ""))
+    if directory is not None:
+        app.adoption.adopt(directory)
         _tell(frame, app, "Adopted, in place.")
+    else:
+        app.adoption.continue_from(old or "")
+        _tell(frame, app, f"Goes on with the memory of {old}.")
 
 
 def _directory(app: App, what: str) -> Path:

@@ -45,9 +45,7 @@ def command(frame: Frame, path: Path | None, format_: str | None, team: bool) ->
     if chosen == "json" and path is None:
         click.echo(as_json(export, app.clock.now()), nl=False)
         return
-    target = path or Path(
-        f"{app.project.root.name or 'all'}-memory{'.zip' if chosen == 'zip' else ''}"
-    )
+    target = path or Path(_default_name(app, chosen))
     _write(app, export, target, chosen)
     data = {
         "path": str(target.absolute()),
@@ -72,6 +70,11 @@ def _format_of(path: Path | None) -> str:
     if path is None or path.suffix == ".zip":
         return "zip"
     return "json" if path.suffix == ".json" else "folder"
+
+
+def _default_name(app: App, chosen: str) -> str:
+    ending = ".zip" if chosen == "zip" else ""
+    return f"{app.project.root.name or 'all'}-memory{ending}"
 
 
 def _write(app: App, export: Exported, target: Path, chosen: str) -> None:

@@ -56,18 +56,11 @@ def command(
     if not found:
         raise InputError(f"there is nothing to import in {', '.join(map(str, paths))}")
     outcomes = _judged(memory.keeper, found, type_, even_if_known=even_if_known)
-    fresh = [(source, what) for source, what in outcomes if isinstance(what, Prepared)]
-    refused = [(source, what) for source, what in outcomes if isinstance(what, Declined)]
-    revision = None
-    if not dry_run:
-        summary = f"import {len(fresh)} memories from {', '.join(path.name for path in paths)}"
-        revision = memory.keeper.save_all([what for _, what in fresh], PERSON, summary)
-    data = {
-        "imported": [_saved_json(source, what) for source, what in fresh],
-        "declined": [{"source": source, **asdict(what)} for source, what in refused],
-        "dry_run": dry_run,
-        "revision": revision.id if revision else None,
-    }
+    fresh = [what for _, what in outcomes if isinstance(what, Prepared)]
+    names = ", ".join(path.name for path in paths)
+    summary = f"import {len(fresh)} memories from {names}"
+    revision = None if dry_run else memory.keeper.save_all(fresh, PERSON, summary)
+    data = _as_json(outcomes, revision, dry_run=dry_run)
     frame.show(data, lambda console: _print(console, data, revision, team=team))
 
 
@@ -109,6 +102,19 @@ def _judged(
     return [
         (one.source, one.wish if isinstance(one.wish, Declined) else next(judged)) for one in found
     ]
+
+
+def _as_json(
+    outcomes: list[tuple[str, Prepared | Declined]], revision: Revision | None, *, dry_run: bool
+) -> dict[str, Any]:
+    return {
+        "imported": [_saved_json(s, what) for s, what in outcomes if isinstance(what, Prepared)],
+        "declined": [
+            {"source": s, **asdict(what)} for s, what in outcomes if isinstance(what, Declined)
+        ],
+        "dry_run": dry_run,
+        "revision": revision.id if revision else None,
+    }
 
 
 def _saved_json(source: str, what: Prepared) -> dict[str, Any]:

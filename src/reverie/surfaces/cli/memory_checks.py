@@ -92,7 +92,7 @@ def _index(app: App, memory: OpenMemory) -> Iterator[Finding]:
 
 def _history(app: App, memory: OpenMemory) -> Iterator[Finding]:
     try:
-        pending = memory.history.pending()
+        unfinished = memory.history.unfinished()
         newest = next(memory.history.log(), None)
         if newest is not None:
             memory.history.files(newest.id)
@@ -100,9 +100,9 @@ def _history(app: App, memory: OpenMemory) -> Iterator[Finding]:
         advice = f"keep a copy of {memory.place.history}, then remove it: files are the truth"
         yield Finding("wrong", f"history cannot be read: {error}", advice)
         return
-    if pending is not None:
+    if unfinished:
         advice = "the next change completes it by itself"
-        yield Finding("note", f"a write was interrupted: {_names(sorted(pending.files))}", advice)
+        yield Finding("note", f"a write was interrupted: {_names(sorted(unfinished))}", advice)
 
 
 def _leftovers(app: App, memory: OpenMemory) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.memory.taxonomy import TYPES, MemoryType
+from reverie.memory.taxonomy import TYPES
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 @reverie_command(name="remember")
 @click.argument("text", nargs=-1, required=True)
-@click.option(
-    "--type", "type_", type=click.Choice(TYPES), help="What kind it is; otherwise inferred."
-)
+@click.option("--type", type=click.Choice(TYPES), help="What kind it is; otherwise inferred.")
 @click.option("--name", help="A title; otherwise the first sentence.")
 @click.option("--description", help="The one line by which it is found again.")
 @click.option("--supersedes", metavar="FILE", help="Replace this memory; both are kept.")
@@ -44,15 +42,7 @@ if TYPE_CHECKING:
 )
 @team_option
 def command(
-    frame: Frame,
-    text: tuple[str, ...],
-    type_: MemoryType | None,
-    name: str | None,
-    description: str | None,
-    supersedes: str | None,
-    even_if_known: bool,
-    allow_secret: bool,
-    team: bool,
+    frame: Frame, text: tuple[str, ...], allow_secret: bool, team: bool, **given: Any
 ) -> None:
     """Save a memory, with absolute dates and without secrets.
 
@@ -65,20 +55,14 @@ def command(
     """
     from reverie.keeper.keeper import Declined, Wish
 
-    said = _standard_input() if text == ("-",) else " ".join(text)
     app = frame.app()
     memory = opened(app, team=team)
     mention_former(app)
+    if given["supersedes"]:
+        given["supersedes"] = opened_for(app, given["supersedes"], team=team)[1]
+    wish = Wish(_standard_input() if text == ("-",) else " ".join(text), **given)
     if allow_secret:
-        memory.scrubber.allow("\n".join((said, name or "", description or "")))
-    wish = Wish(
-        said,
-        type=type_,
-        name=name,
-        description=description,
-        supersedes=opened_for(app, supersedes, team=team)[1] if supersedes else None,
-        even_if_known=even_if_known,
-    )
+        memory.scrubber.allow("\n".join((wish.text, wish.name or "", wish.description or "")))
     outcome = memory.keeper.remember(wish, PERSON)
     if isinstance(outcome, Declined):
         _decline(frame, outcome)

@@ -60,9 +60,7 @@ def command(
     finders: dict[str, Callable[[], Show]] = {
         "memory": lambda: _memory(frame, app, what),
         "revision": lambda: _revision(frame, app, what),
-        "session": lambda: _session(
-            frame, app, what, before_compaction=before_compaction, full=full
-        ),
+        "session": lambda: _session(frame, app, what, before=before_compaction, full=full),
     }
     tried = (kind,) if kind else ("memory",) if what.endswith(".md") else KINDS
     _first(what, {name: finders[name] for name in tried})()
@@ -180,8 +178,8 @@ def _print_revision(console: Console, revision: Revision, patch: str) -> None:
     print_patch(console, patch)
 
 
-def _session(frame: Frame, app: App, what: str, *, before_compaction: bool, full: bool) -> Show:
+def _session(frame: Frame, app: App, what: str, *, before: bool, full: bool) -> Show:
     from reverie.surfaces.cli.transcript import show_transcript
 
     path = app.transcript(what)
-    return partial(show_transcript, frame, path, before_compaction=before_compaction, full=full)
+    return partial(show_transcript, frame, path, before_compaction=before, full=full)

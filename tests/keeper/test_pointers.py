@@ -1,0 +1,63 @@
+"""The index follows each change: one line a memory, and an honest count when it is full."""
+
+from reverie.keeper.pointers import pointed, refreshed, unpointed
+from reverie.memory import topic
+from reverie.memory.index import MOST_LINES, Index, parse, pointer_to
+from reverie.memory.topic import Topic
+
+
+def memory(number: int, description: str = "says something", **keys: str) -> Topic:
+    return topic.new(f"M{number}", description, "project", "x", file=f"m{number}.md", **keys)
+
+
+def full(extra: int = 0) -> Index:
+    index = Index()
+    for number in range(MOST_LINES + extra):
+        index = pointed(index, memory(number))
+    return index
+
+
+def test_a_full_index_counts_what_it_cannot_list():
+    index = full(extra=5)
+    assert len(index.lines) == MOST_LINES
+    assert (len(index.pointers), index.more) == (MOST_LINES - 1, 6)
+    assert index.fits
+
+
+def test_a_change_to_a_counted_memory_does_not_count_it_again():
+    index = full(extra=5)
+    last = memory(MOST_LINES + 4)
+    assert refreshed(index, last, last) == index
+    assert refreshed(index, last, memory(MOST_LINES + 4, "says it better")) == index
+
+
+def test_forgetting_a_counted_memory_counts_one_less():
+    index = full()
+    assert index.more == 1
+    gone = unpointed(index, f"m{MOST_LINES - 1}.md")
+    assert (gone.more, len(gone.pointers)) == (0, MOST_LINES - 1)
+    assert unpointed(index, "m0.md").more == 1
+
+
+def test_a_line_follows_the_words_of_its_memory_and_only_them():
+    theirs = parse(b"# Mine\n* [My title](./m1.md): my hook\n")
+    old = memory(1)
+    assert refreshed(theirs, old, old.with_(pinned=True)) == theirs
+    changed = refreshed(theirs, old, old.with_(description="new words"))
+    assert changed.lines == ("# Mine\n", "* [M1](m1.md) — new words\n")
+
+
+def test_what_was_superseded_stays_out():
+    old = memory(1).with_(superseded_by="m2.md")
+    assert refreshed(Index(), old, old.with_(pinned=True)) == Index()
+    assert refreshed(pointed(Index(), memory(1)), memory(1), old) == Index()
+
+
+def test_a_hook_says_only_what_the_title_does_not():
+    rows = {
+        ("Ask first", "Ask first."): "",
+        ("Ask first", "Ask before you delete"): "Ask before you delete",
+        ("Ask before you…", "Ask before you delete"): "… delete",
+        ("…", "anything"): "…anything",
+    }
+    assert {key: pointer_to(key[0], "f.md", key[1]).hook for key in rows} == rows
