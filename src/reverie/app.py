@@ -171,7 +171,7 @@ class App:
 
         place = self.memory_place
         if team:
-            place = MemoryPlace(place.directory / "team", place.state / "team")
+            place = place.team
         history = GitHistory(place.history, self.clock)
         store = FileStore(
             place.directory, history, apart=("team", "logs"), before_write=self.adoption.recognise

@@ -101,9 +101,9 @@ class TopicStore(Protocol):
         ...
 
     def restore(
-        self, files: Mapping[str, bytes | None], author: Author, summary: str
+        self, plan: Callable[[], Mapping[str, bytes | None]], author: Author, summary: str
     ) -> Revision | None:
-        """Make files hold what they held before; None removes one."""
+        """Make files hold what the plan says; it is made while nobody else can write."""
         ...
 
     def current(self, file: str) -> bytes | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 
-from reverie.errors import InputError
+from reverie.errors import InputError, WriteConflict
 from reverie.keeper import judging
 from reverie.keeper.draft import Draft, draft
 from reverie.keeper.pointers import pointed, refreshed, unpointed
@@ -26,6 +26,10 @@ from reverie.memory.topic import Topic
 from reverie.ports import Clock, Scrubber, Stored, TopicStore
 
 __all__ = ["Declined", "Keeper", "Outcome", "Prepared", "Remembered", "Wish", "pointed"]
+
+
+# How often a name may be taken by somebody else between looking and saving.
+_TRIES = 5
 
 
 class Keeper:
@@ -48,12 +52,20 @@ class Keeper:
 
     def remember(self, wish: Wish, author: Author) -> Outcome:
         """Save a memory and its pointer, unless it should not be or is already there."""
-        prepared = self.prepare(wish)
-        if isinstance(prepared, Declined):
-            return prepared
-        fresh = prepared.topic
-        revision = self._save(fresh, wish, author)
-        return Remembered(fresh, revision, prepared.dates, prepared.secrets, wish.supersedes)
+        for _ in range(_TRIES):
+            prepared = self.prepare(wish)
+            if isinstance(prepared, Declined):
+                return prepared
+            fresh = prepared.topic
+            try:
+                revision = self._save(fresh, wish, author)
+            except WriteConflict as conflict:
+                # Somebody took this name a moment ago: judge anew, beside what they saved.
+                if conflict.file != fresh.file:
+                    raise
+                continue
+            return Remembered(fresh, revision, prepared.dates, prepared.secrets, wish.supersedes)
+        raise WriteConflict(fresh.file, None, None)
 
     def prepare(self, wish: Wish, beside: Sequence[Topic] = ()) -> Prepared | Declined:
         """What would be saved, or why not; `beside` are memories about to be saved with it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reverie.errors import InputError
 from reverie.memory.revisions import FOUND, Author, Revision
@@ -17,13 +17,17 @@ def undo(
     for revision in revisions:
         _require_ours(history, revision)
     steps = [_step(history, revision) for revision in revisions]
-    undone = plan(steps, store.current, history.merge)
-    if undone.conflicts:
-        raise InputError(
-            f"cannot undo: {', '.join(undone.conflicts)} changed since in the same place; "
-            "undo the later changes first (`reverie log FILE`), or edit it by hand"
-        )
-    made = store.restore(undone.files, author, _summary(revisions))
+
+    def planned() -> Mapping[str, bytes | None]:
+        undone = plan(steps, store.current, history.merge)
+        if undone.conflicts:
+            raise InputError(
+                f"cannot undo: {', '.join(undone.conflicts)} changed since in the same place; "
+                "undo the later changes first (`reverie log FILE`), or edit it by hand"
+            )
+        return undone.files
+
+    made = store.restore(planned, author, _summary(revisions))
     if made is None:
         raise InputError("there is nothing to undo: memory is already as it was before")
     return made

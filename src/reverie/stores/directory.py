@@ -29,7 +29,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
 _READ = os.O_RDONLY | os.O_NONBLOCK | _NO_LINK
 
 # The same names come again with every scan, and what is refused depends on their text alone.
-_checked = lru_cache(maxsize=16_384)(check_name)
+checked_name = lru_cache(maxsize=16_384)(check_name)
 
 
 class Directory:
@@ -111,7 +111,7 @@ class Directory:
 
     def _inside(self, name: str) -> tuple[str, ...]:
         """The components of the real file a name leads to; refused when it is outside."""
-        verdict = _checked(name)
+        verdict = checked_name(name)
         if isinstance(verdict, Refused):
             raise InputError(verdict.reason)
         path = self.root / name

@@ -118,12 +118,11 @@ class FileStore:
             return self._notice((), {*self._on_disk(), *self.history.files()})
 
     def restore(
-        self, files: Mapping[str, bytes | None], author: Author, summary: str
+        self, plan: Callable[[], Mapping[str, bytes | None]], author: Author, summary: str
     ) -> Revision | None:
-        """Put files back as they were; the caller has planned it against the present."""
-        with self._alone():
-            self._notice(files)
-            return self._commit(dict(files), author, summary)
+        """Put files back; the plan is made under the lock, against what is on disk then."""
+        with self.exclusively():
+            return self._commit(dict(plan()), author, summary)
 
     @contextmanager
     def exclusively(self) -> Iterator[None]:
@@ -220,7 +219,7 @@ class FileStore:
         ours = set(touched)
         edits = {}
         for name in {*ours, *others, *(self._on_disk() if first else ())}:
-            data = self._directory.read(name)
+            data = self._directory.read(name) if name in ours else self._acceptable(name)
             huge = data is not None and len(data) > _LARGEST_KEPT
             if not (huge and name not in ours) and data != self.history.read(name):
                 edits[name] = data
@@ -229,6 +228,13 @@ class FileStore:
         shown = ", ".join(sorted(edits)[:3]) + (" …" if len(edits) > 3 else "")
         summary = f"{FOUND}{len(edits)} files" if first else f"edited by hand: {shown}"
         return self.history.record(edits, BY_HAND, summary)
+
+    def _acceptable(self, name: str) -> bytes | None:
+        """A memory that became a link leading out, or a folder, is no memory any more."""
+        try:
+            return self._directory.read(name)
+        except InputError:
+            return None
 
     def _on_disk(self) -> set[str]:
         names = set(self._scanner.refresh())

@@ -20,11 +20,12 @@ from reverie.errors import InputError
 from reverie.memory.revisions import Author, Revision, parse_message, render_message, version
 from reverie.ports import Clock
 from reverie.stores.git_trees import (
+    Folder,
     beside,
     blob_of,
     changed_files,
     commit_of,
-    file_of,
+    explained,
     files_of,
     in_bulk,
     mend,
@@ -32,7 +33,9 @@ from reverie.stores.git_trees import (
     move,
     new_repository,
     open_repository,
+    stored,
     tree_of,
+    write_commit,
 )
 
 MAIN = "refs/heads/main"
@@ -65,7 +68,7 @@ class GitHistory:
         self._clock = clock
         self._opened: pygit2.Repository | None = None
         # A large tree takes longer to read than all else in a write.
-        self._newest: tuple[pygit2.Oid, pygit2.Tree] | None = None
+        self._newest: tuple[str, Folder] | None = None
 
     # --- writing ---
 
@@ -111,6 +114,19 @@ class GitHistory:
         return Pending(
             str(commit.id), {name: self._read_at(commit.id, name) for name in names}, before
         )
+
+    def unfinished(self) -> tuple[str, ...]:
+        """Files of a change that is under way or whose writer died; for looking, without the lock."""
+        if not self.exists:
+            return ()
+        head = self._head()
+        with explained(self.git_dir):
+            reference = self._repo.references.get(PENDING)
+            if reference is None:
+                return ()
+            commit = commit_of(self._repo, reference.target)
+            follows = commit.parent_ids == ([] if head is None else [head])
+            return changed_files(self._repo, commit) if follows else ()
 
     def record(self, files: Mapping[str, bytes | None], author: Author, summary: str) -> Revision:
         """Note a change that is already on disk (a hand edit, an import)."""
@@ -257,8 +273,9 @@ class GitHistory:
     def _head(self) -> pygit2.Oid | None:
         if not self.exists:
             return None
-        reference = self._repo.references.get(MAIN)
-        return None if reference is None else reference.peel(pygit2.Commit).id
+        with explained(self.git_dir):
+            reference = self._repo.references.get(MAIN)
+            return None if reference is None else reference.peel(pygit2.Commit).id
 
     def _require_head(self) -> pygit2.Oid:
         head = self._head()
@@ -284,21 +301,26 @@ class GitHistory:
     ) -> pygit2.Oid:
         repo = self._repo
         head = self._head()
-        tree = self._tree(head) if head is not None else None
-        id_ = tree_of(repo, tree, files)
-        signature = pygit2.Signature(author.writer, "reverie@localhost", int(self._clock.now()), 0)
-        parents = [] if head is None else [head]
-        return repo.create_commit(
-            None, signature, signature, render_message(summary, author), id_, parents
+        old = Folder([]) if head is None else self._folder(head)
+        folder = old.with_files(repo, stored(repo, files))
+        made = write_commit(
+            repo,
+            folder.write(repo),
+            [] if head is None else [head],
+            f"{author.writer} <reverie@localhost> {max(0, int(self._clock.now()))} +0000",
+            render_message(summary, author),
         )
+        self._newest = str(made), folder
+        return made
 
     def _read_at(self, commit: pygit2.Oid | str, file: str) -> bytes | None:
-        return file_of(self._tree(commit), file)
+        id_ = self._folder(commit).find(self._repo, file)
+        return None if id_ is None else blob_of(self._repo, id_)
 
-    def _tree(self, commit: pygit2.Oid | str) -> pygit2.Tree:
-        if self._newest is None or str(self._newest[0]) != str(commit):
-            found = commit_of(self._repo, commit)
-            self._newest = found.id, found.tree
+    def _folder(self, commit: pygit2.Oid | str) -> Folder:
+        if self._newest is None or self._newest[0] != str(commit):
+            tree = commit_of(self._repo, commit).tree_id
+            self._newest = str(commit), Folder.read(self._repo, tree)
         return self._newest[1]
 
     def _revision(self, commit: pygit2.Commit, files: tuple[str, ...] | None = None) -> Revision:

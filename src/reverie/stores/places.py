@@ -26,6 +26,13 @@ class MemoryPlace:
     def history(self) -> Path:
         return self.state / "history.git"
 
+    @property
+    def team(self) -> MemoryPlace:
+        """The shared part: inside our own directory, but never inside another client's."""
+        ours = self.directory.parent == self.state
+        directory = self.directory / "team" if ours else self.state / "team" / "memory"
+        return MemoryPlace(directory, self.state / "team")
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:

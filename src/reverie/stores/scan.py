@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeAlias
 
 from reverie.errors import ReverieError
 from reverie.memory.manifest import INDEX_FILE, ManifestEntry, entry, newest_first
-from reverie.memory.paths import DEEPEST_NAME, Refused, check_name
-from reverie.stores.directory import Directory
+from reverie.memory.paths import DEEPEST_NAME, Refused
+from reverie.stores.directory import Directory, checked_name
 
 # The first 30 lines are all that a manifest needs; this is far more than they ever take.
 HEAD_BYTES = 16_384
 
-Signature: TypeAlias = tuple[int, int, int]
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+Signature: TypeAlias = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,39 +31,43 @@ class Skipped:
 
 
 class Scanner:
-    """Remembers what each file looked like (time, size, inode) and what it said."""
+    """Remembers what each file looked like (times, size, inode) and what it said."""
 
     def __init__(self, directory: Directory, apart: frozenset[str] = frozenset()) -> None:
         self._directory = directory
         self._apart = apart
         self._seen: dict[str, tuple[Signature, ManifestEntry]] = {}
+        self._entries: tuple[ManifestEntry, ...] = ()
+        self._sorted = self._seen
         self.skipped: tuple[Skipped, ...] = ()
 
     def entries(self) -> tuple[ManifestEntry, ...]:
         """Every memory, newest first."""
-        return newest_first(found for _, found in self.refresh().values())
+        fresh = self.refresh()
+        # Compared with what was sorted, not with the last look: writers look too.
+        if fresh is not self._sorted:
+            self._entries = newest_first(found for _, found in fresh.values())
+            self._sorted = fresh
+        return self._entries
 
     def refresh(self) -> dict[str, tuple[Signature, ManifestEntry]]:
         """Stat every file; read the head of those that changed. Files that went away are dropped."""
-        fresh: dict[str, tuple[Signature, ManifestEntry]] = {}
-        skipped: list[Skipped] = []
-        old = self._seen
-        for name, signature in _files(str(self._directory.root), self._apart):
-            known = old.get(name)
-            if known is not None and known[0] == signature:
-                fresh[name] = known
-                continue
-            found = self._look(name, signature)
-            if isinstance(found, Skipped):
-                skipped.append(found)
-            elif found is not None:
-                fresh[name] = (signature, found)
-        self._seen = fresh
-        self.skipped = tuple(skipped)
-        return fresh
+        survey = _Survey(str(self._directory.root), self._apart, self._seen)
+        found = {name: self._look(name, seen) for name, seen in survey.changed}
+        skipped = [entry for entry in found.values() if isinstance(entry, Skipped)]
+        self.skipped = (*survey.unreadable, *skipped)
+        # The same object as before says that nothing changed.
+        if found or len(survey.same) != len(self._seen):
+            fresh = {name: self._seen[name] for name in survey.same}
+            for name, seen in survey.changed:
+                entry = found[name]
+                if isinstance(entry, ManifestEntry):
+                    fresh[name] = (seen, entry)
+            self._seen = fresh
+        return self._seen
 
     def _look(self, name: str, signature: Signature) -> ManifestEntry | Skipped | None:
-        verdict = check_name(name)
+        verdict = checked_name(name)
         if isinstance(verdict, Refused):
             return Skipped(name, verdict.reason)
         try:
@@ -68,36 +76,79 @@ class Scanner:
             return Skipped(name, str(error))
         if data is None:
             return None
-        return entry(name, data, datetime.fromtimestamp(signature[0] / 1e9, UTC))
+        changed = datetime.fromtimestamp(signature[0] / 1e9, UTC)
+        return entry(name, data, changed, whole=len(data) < HEAD_BYTES)
 
 
-def _files(root: str, apart: frozenset[str]) -> list[tuple[str, Signature]]:
-    """Markdown files below a folder, hidden ones, indexes and the folders kept apart left out."""
-    found: list[tuple[str, Signature]] = []
-    folders = [(root, "", 0)]
-    while folders:
-        path, prefix, depth = folders.pop()
-        if depth > DEEPEST_NAME or (depth == 1 and prefix[:-1] in apart):
-            continue
+class _Survey:
+    """One walk over a folder: files that look as they did, those that do not, and closed folders."""
+
+    def __init__(
+        self, root: str, apart: frozenset[str], known: Mapping[str, tuple[Signature, object]]
+    ) -> None:
+        self._root = root
+        self._apart = apart
+        self._folders = [""]
+        self.same: list[str] = []
+        self.changed: list[tuple[str, Signature]] = []
+        self.unreadable: list[Skipped] = []
+        while self._folders:
+            prefix = self._folders.pop()
+            try:
+                self._walk(prefix, known)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                reason = f"it cannot be looked into: {error.strerror}"
+                self.unreadable.append(Skipped(prefix or root, reason))
+
+    def _walk(self, prefix: str, known: Mapping[str, tuple[Signature, object]]) -> None:
+        # By descriptor: to look a whole path up for each file takes longer.
+        if prefix:
+            folder = os.open(f"{self._root}/{prefix[:-1]}", _FOLDER | os.O_NOFOLLOW)
+        else:
+            folder = os.open(self._root, _FOLDER)
         try:
-            listing = os.scandir(path)
-        except OSError:
-            continue
-        with listing:
-            # The inner loop of every scan: a method call a file would double its time.
-            for item in listing:
-                name = item.name
-                if name[-3:] == ".md" and name != INDEX_FILE and name[0] != ".":
-                    seen = _stat(item)
-                    found.append((prefix + name, (seen.st_mtime_ns, seen.st_size, seen.st_ino)))
-                elif name[0] != "." and item.is_dir(follow_symlinks=False):
-                    folders.append((item.path, f"{prefix}{name}/", depth + 1))
-    return found
+            with os.scandir(folder) as listing:
+                # The inner loop of every scan: one method call a file would double its time.
+                for item in listing:
+                    path = prefix + item.name
+                    before = known.get(path)
+                    if before is not None:
+                        try:
+                            seen = item.stat()
+                        except OSError:
+                            continue
+                        if before[0] == (
+                            seen.st_mtime_ns,
+                            seen.st_ctime_ns,
+                            seen.st_size,
+                            seen.st_ino,
+                        ):
+                            self.same.append(path)
+                            continue
+                    self._look_closer(item, path)
+        finally:
+            os.close(folder)
+
+    def _look_closer(self, item: os.DirEntry[str], path: str) -> None:
+        """Hidden files, indexes and the folders kept apart are left out."""
+        if item.name.startswith(".") or item.name == INDEX_FILE:
+            return
+        if item.name.endswith(".md"):
+            # A link that leads nowhere is reported when it is read; what just went away is not.
+            with suppress(OSError):
+                seen = _stat(item)
+                signature = (seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino)
+                self.changed.append((path, signature))
+            return
+        inside = path.count("/") < DEEPEST_NAME and path not in self._apart
+        if inside and item.is_dir(follow_symlinks=False):
+            self._folders.append(f"{path}/")
 
 
 def _stat(item: os.DirEntry[str]) -> os.stat_result:
     try:
         return item.stat()
     except OSError:
-        # A link that leads nowhere: it is reported when it is read.
         return item.stat(follow_symlinks=False)

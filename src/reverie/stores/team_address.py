@@ -13,6 +13,7 @@ from reverie.memory.manifest import INDEX_FILE
 from reverie.stores.git_remote import Remote
 from reverie.stores.history import GitHistory
 from reverie.stores.team import SYNCED
+from reverie.stores.team_merge import is_same
 
 _FILE = "remote.json"
 
@@ -47,11 +48,16 @@ def write_address(state: Path, address: TeamAddress) -> None:
 
 
 def unsent(history: GitHistory) -> tuple[str, ...]:
-    """Memories that differ from what the team had when we last met."""
+    """Memories that differ from what the team had when we last met; our mark on them is no change."""
     ours = history.files()
     try:
         theirs = history.files(SYNCED)
     except InputError:
-        theirs = {}
-    changed = {name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)}
-    return tuple(sorted(changed - {INDEX_FILE}))
+        return tuple(sorted(ours.keys() - {INDEX_FILE}))
+    touched = {name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)}
+    changed = [
+        name
+        for name in touched - {INDEX_FILE}
+        if not is_same(history.read(name), history.read(name, SYNCED))
+    ]
+    return tuple(sorted(changed))
