@@ -73,6 +73,12 @@ class FileStore:
         """Every memory, newest first, from the first lines of its file."""
         return self._scanner.entries()
 
+    def listing(self) -> dict[str, tuple[int, int, int]]:
+        """Every memory with what a stat says of it: who knows it need not read it again."""
+        found = self._scanner.refresh().items()
+        # A new inode has a new change time, so three numbers say what four do.
+        return {name: (mtime, size, ctime) for name, ((mtime, ctime, size, _), _) in found}
+
     @property
     def skipped(self) -> tuple[Skipped, ...]:
         """Files of the last scan that are not memories, and why."""

@@ -14,7 +14,7 @@ from reverie.surfaces.cli.patches import print_patch
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.app import OpenMemory
+    from reverie.app.memory import OpenMemory
 
 
 @reverie_command(name="diff")

@@ -26,7 +26,7 @@ from reverie.surfaces.cli.memories import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.app import OpenMemory
+    from reverie.app.memory import OpenMemory
     from reverie.memory.revisions import Revision
 
 

@@ -15,7 +15,8 @@ from reverie.surfaces.cli.memories import opened, shown_path, team_option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.app import App, OpenMemory
+    from reverie.app import App
+    from reverie.app.memory import OpenMemory
     from reverie.keeper.exports import Exported
 
 FORMATS = ("folder", "zip", "json")

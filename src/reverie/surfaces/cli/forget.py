@@ -16,7 +16,8 @@ from reverie.surfaces.cli.memories import PERSON, label, opened_for, team_option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.app import App, OpenMemory
+    from reverie.app import App
+    from reverie.app.memory import OpenMemory
 
 
 @dataclass(frozen=True, slots=True)

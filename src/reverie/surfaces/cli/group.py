@@ -25,6 +25,8 @@ class Entry(NamedTuple):
 
 COMMANDS: dict[str, Entry] = {
     "remember": Entry("memory", "remember", "Save a memory, with absolute dates and without secrets."),
+    "recall": Entry("memory", "recall", "The memories that fit a question, best first."),
+    "search": Entry("memory", "search", "Search memories and past conversations."),
     "list": Entry("memory", "listing", "The memories of this project, newest first."),
     "show": Entry("memory", "show", "Read a memory, a change to memory, or a session."),
     "edit": Entry("memory", "edit", "Change a memory in your editor ($VISUAL, $EDITOR)."),

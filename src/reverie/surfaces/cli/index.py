@@ -14,7 +14,7 @@ from reverie.surfaces.cli.memories import PERSON, opened, team_option, undo_hint
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.app import OpenMemory
+    from reverie.app.memory import OpenMemory
     from reverie.memory.revisions import Revision
 
 

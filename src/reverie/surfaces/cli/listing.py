@@ -22,7 +22,8 @@ from reverie.surfaces.cli.memories import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.app import App, OpenMemory
+    from reverie.app import App
+    from reverie.app.memory import OpenMemory
     from reverie.memory.manifest import ManifestEntry
 
 

@@ -13,7 +13,8 @@ from reverie.errors import InputError
 from reverie.memory.revisions import Author, Revision
 
 if TYPE_CHECKING:
-    from reverie.app import App, OpenMemory
+    from reverie.app import App
+    from reverie.app.memory import OpenMemory
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

@@ -11,7 +11,8 @@ from reverie.surfaces.cli.findings import Finding
 from reverie.surfaces.cli.memories import label, shown_path
 
 if TYPE_CHECKING:
-    from reverie.app import App, OpenMemory
+    from reverie.app import App
+    from reverie.app.memory import OpenMemory
 
 _SHOWN = 10
 

@@ -18,7 +18,8 @@ from reverie.surfaces.cli.moments import moment
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.app import App, OpenMemory
+    from reverie.app import App
+    from reverie.app.memory import OpenMemory
     from reverie.memory.revisions import Revision
     from reverie.memory.topic import Topic
 

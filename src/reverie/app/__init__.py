@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.core.capabilities import CacheRules, Capabilities
+from reverie.app import models
+from reverie.core.capabilities import CacheRules
 from reverie.core.prompt_cache.breakpoints import no_marks, placed, tail_only
 from reverie.core.prompt_cache.simulator import Outcome, Plan, simulate
 from reverie.core.spend import MAIN, Caps, Purpose
 from reverie.core.usage import Prices, Usage
-from reverie.core.window import Window, resolve_window, split_suffix
-from reverie.errors import InputError, TranscriptError, UnknownModelError
+from reverie.core.window import Window
+from reverie.errors import InputError, TranscriptError
 from reverie.events import Announce, unheard
 from reverie.models import catalog
 from reverie.settings import Provider, Settings, Switches, load_settings, secret
@@ -25,16 +25,15 @@ from reverie.stores.places import MemoryPlace, memory_place
 from reverie.stores.projects import Project, find_project
 
 if TYPE_CHECKING:
-    from reverie.keeper.keeper import Keeper
+    from datetime import datetime
+
+    from reverie.app.memory import OpenMemory
     from reverie.memory.revisions import Author
     from reverie.ports import Clock, Model
+    from reverie.recall.documents import Results, Scope
     from reverie.session.cache_report import CacheRow
     from reverie.session.replay import Replay
     from reverie.stores.adoption import Adoption
-    from reverie.stores.files import FileStore
-    from reverie.stores.forgetting import Cleaned
-    from reverie.stores.history import GitHistory
-    from reverie.stores.scrubber import SecretScrubber
     from reverie.stores.team import SyncReport
     from reverie.stores.team_address import TeamAddress
 
@@ -63,26 +62,6 @@ class WhatIf:
     def billed_cost(self) -> float:
         prices = self.row.prices
         return sum(prices.cost(used.usage) for used in self.replay.reported) if prices else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class OpenMemory:
-    """A memory directory, ready to be used: its store, its history and the keeper over both."""
-
-    place: MemoryPlace
-    store: FileStore
-    keeper: Keeper
-    history: GitHistory
-    scrubber: SecretScrubber
-    # The project's own folder: sessions, their notes and the inbox stay there wherever memory is.
-    beside: Path
-    team: bool = False
-
-    def forget_everywhere(self, file: str, author: Author) -> list[Cleaned]:
-        """Remove a memory from files, history and every shadow; the receipt lists each place."""
-        from reverie.stores.forgetting import forget_everywhere
-
-        return forget_everywhere(file, self.store, self.place, author, beside=self.beside)
 
 
 PLANS = (
@@ -163,28 +142,33 @@ class App:
             raise InputError(
                 f"memory is off (memory.enabled, {self.settings.origin('memory.enabled')})"
             )
-        from reverie.keeper.keeper import Keeper
-        from reverie.stores.files import FileStore
-        from reverie.stores.history import GitHistory
-        from reverie.stores.instructions import read_instructions
-        from reverie.stores.scrubber import SecretScrubber
+        from reverie.app.memory import open_memory
 
-        place = self.memory_place
-        if team:
-            place = place.team
-        history = GitHistory(place.history, self.clock)
-        store = FileStore(
-            place.directory, history, apart=("team", "logs"), before_write=self.adoption.recognise
-        )
-        scrubber = SecretScrubber(place.state / "allowed-secrets.json")
-        keeper = Keeper(
-            store,
-            self.clock,
-            scrubber,
-            instructions=lambda: read_instructions(self.project.root),
-            shared=team,
-        )
-        return OpenMemory(place, store, keeper, history, scrubber, self.project.folder, team)
+        return open_memory(self.memory_place, self.project, self.adoption, self.clock, team=team)
+
+    def recall(self, question: str, *, limit: int, as_of: datetime | None = None) -> Results:
+        """The memories that fit a question, best first; also as memory was at another time."""
+        from reverie.app import recall
+
+        memory = self.memory()
+        if as_of is not None:
+            return recall.recall_as_of(memory, question, as_of, limit)
+        with recall.open_ranker(memory, self.clock) as ranker:
+            return ranker.search(question, limit=limit)
+
+    def search(self, question: str, *, limit: int, scope: Scope = "both") -> Results:
+        """Memories and past conversations."""
+        from reverie.app import recall
+
+        with recall.open_ranker(self.memory(), self.clock) as ranker:
+            return recall.search(ranker, question, limit=limit, scope=scope, now=self.clock.now())
+
+    def index_episodes(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Bring past conversations into the index; what did not change is not read again."""
+        from reverie.app import recall
+
+        with recall.open_ranker(self.memory(), self.clock) as ranker:
+            recall.index_episodes(ranker.index, self.journals(), progress)
 
     def sync_team(self, address: TeamAddress, author: Author) -> SyncReport:
         """Bring the shared memory and the team's branch together, both ways."""
@@ -239,53 +223,18 @@ class App:
         return MeteredModel(bare, self.ledger, caps, self.clock, session, purpose, announce)
 
     def bare_model(self, name: str) -> Model:
-        if name == "offline":
-            from reverie.models.offline import OfflineModel
-
-            return OfflineModel()
-        provider, model = self._split(name)
-        key = secret(provider.api_key_env) if provider.api_key_env else None
-        row = catalog.find(split_suffix(model)[0])
-        capabilities = row.capabilities if row else Capabilities()
-        prices = self._prices(model, row)
-        if provider.kind == "anthropic":
-            from reverie.models.anthropic import AnthropicModel
-
-            return AnthropicModel(
-                model,
-                api_key=key,
-                capabilities=capabilities,
-                prices=prices,
-                base_url=provider.base_url,
-            )
-        from reverie.models.openai import OpenAIModel
-
-        return OpenAIModel(
-            model,
-            api_key=key,
-            capabilities=capabilities,
-            prices=prices,
-            base_url=provider.base_url,
-            protocol=provider.protocol,
-        )
+        return models.make_model(self.settings, name)
 
     def provider_of(self, name: str) -> Provider | None:
         """Who serves a model; nobody serves the offline one."""
-        return None if name == "offline" else self._split(name)[0]
+        return None if name == models.OFFLINE else models.find_provider(self.settings, name)[0]
 
     def has_key(self, provider: Provider) -> bool:
         return bool(provider.api_key_env and secret(provider.api_key_env))
 
     def window(self, name: str) -> Window:
-        """The window of a model without asking anybody: suffix, shipped table, settings."""
-        model = name.partition(":")[2] or name
-        row = catalog.find(split_suffix(model)[0])
-        return resolve_window(
-            model,
-            shipped=row.capabilities.window if row else None,
-            large_beta=self.settings.flag("window.beta_1m"),
-            configured=self.settings.window_tokens,
-        )
+        """The window of a model without asking anybody."""
+        return models.window_of(self.settings, name)
 
     def what_if(self, transcript: Path, *, model: str | None = None) -> WhatIf:
         """Replay a transcript under each plan; `model` prices it as another model."""
@@ -295,7 +244,7 @@ class App:
         replayed = replay(transcripts.load(transcript).records)
         if not replayed.calls:
             raise TranscriptError(f"{transcript} holds no model call with usage figures to replay")
-        row = self._row(model or replayed.model)
+        row = models.require_row(self.settings, model or replayed.model)
         prices = row.prices or Prices.of(0, 0)
         outcomes = tuple(
             simulate(replayed.calls, plan, row.capabilities.cache, prices) for plan in PLANS
@@ -310,10 +259,11 @@ class App:
 
         records = transcripts.load(transcript).records
         name = model or next((r.model for r in records if isinstance(r, Used)), "")
-        name = name.partition(":")[2] or name
-        row = catalog.find(split_suffix(name)[0])
+        row = models.find_row(self.settings, name)
         rules = row.capabilities.cache if row else CacheRules()
-        return cache_report(transcript.stem, records, rules, self._prices(name, row))
+        known = row.prices if row else None
+        prices = known or models.price_of(self.settings, name.partition(":")[2] or name, None)
+        return cache_report(transcript.stem, records, rules, prices)
 
     def transcript(self, session: str) -> Path:
         """A transcript by session id, by the start of one, or by its path."""
@@ -337,37 +287,6 @@ class App:
         found = [path for path in self.project.sessions.glob("*.jsonl") if path.exists()]
         return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 
-    def _split(self, name: str) -> tuple[Provider, str]:
-        """`provider:model`, or the bare name of a model the catalog knows."""
-        prefix, colon, model = name.partition(":")
-        row = catalog.find(split_suffix(name)[0])
-        if not colon and row is not None:
-            return self.settings.provider(row.kind), name
-        if not colon:
-            raise UnknownModelError(_unknown_name(name))
-        provider = self.settings.provider(prefix)
-        if provider.kind is None:
-            raise UnknownModelError(_unknown_provider(name, prefix, self.settings.provider_names))
-        return provider, model
-
-    def _row(self, name: str) -> catalog.Row:
-        model = name.partition(":")[2] or name
-        row = catalog.find(split_suffix(model)[0])
-        if row is None:
-            raise UnknownModelError(_unknown_name(model) + "; price it as another with --model")
-        return replace(row, prices=self._prices(model, row))
-
-    def _prices(self, model: str, row: catalog.Row | None) -> Prices | None:
-        """What the person set, over what the table says."""
-        shipped = row.prices if row else None
-        if not model:
-            return shipped
-        input_, output = self.settings.price(model, "input"), self.settings.price(model, "output")
-        if input_ is None or output is None:
-            return shipped
-        read = self.settings.price(model, "cache_read")
-        return replace(Prices.of(input_, output), cache_read=input_ if read is None else read)
-
 
 def _is_folder(path: Path) -> bool:
     with suppress(OSError):
@@ -377,18 +296,3 @@ def _is_folder(path: Path) -> bool:
 
 def _money(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
-
-
-def _unknown_name(name: str) -> str:
-    close = catalog.similar(name)
-    hint = f"; did you mean {' or '.join(close)}?" if close else ""
-    return f"no model {name!r} in the catalog{hint} (a model it does not list: provider:{name})"
-
-
-def _unknown_provider(name: str, prefix: str, known: Sequence[str]) -> str:
-    close = get_close_matches(prefix, known, n=1)
-    hint = f"; did you mean {close[0]}:{name.partition(':')[2]}?" if close else ""
-    return (
-        f"no provider {prefix!r} for the model {name!r}{hint} "
-        f"(known: {', '.join(known)}; add one with providers.{prefix}.kind and .base_url)"
-    )

@@ -1,0 +1,132 @@
+"""What goes into the index and what comes out of it: plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias
+
+from reverie.memory.topic import Topic
+
+Collection = Literal["memories", "episodes"]
+Scope = Literal["memories", "episodes", "both"]
+# (mtime_ns, size, inode): what a scan knows of a file without reading it.
+Signature: TypeAlias = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDoc:
+    """One topic file, as recall sees it. Moments are seconds since the epoch."""
+
+    file: str
+    signature: Signature
+    name: str = ""
+    description: str = ""
+    body: str = ""
+    type: str | None = None
+    created: float | None = None
+    valid_from: float | None = None
+    valid_until: float | None = None
+    confidence: float | None = None
+    superseded: bool = False
+    pinned: bool = False
+    entities: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, topic: Topic, signature: Signature) -> MemoryDoc:
+        """A parsed topic file with the signature it was read under."""
+        return cls(
+            file=topic.file,
+            signature=signature,
+            name=topic.name,
+            description=topic.description,
+            body=topic.body,
+            type=topic.type,
+            created=moment(topic.created) or signature[0] / 1e9,
+            valid_from=moment(topic.valid_from),
+            valid_until=moment(topic.valid_until),
+            confidence=topic.confidence,
+            superseded=topic.superseded_by is not None,
+            pinned=topic.pinned,
+            entities=topic.entities,
+            links=topic.linked,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One message of a transcript; `speaker` is a person's name where one is known."""
+
+    id: str
+    role: str
+    at: float
+    text: str
+    speaker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One memory or message that was found: how well, by which signals, and why in words."""
+
+    key: str
+    collection: Collection
+    score: float
+    signals: Mapping[str, float]
+    snippet: str
+    why: str
+    session: str = ""
+    role: str = ""
+    at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that was looked at and not returned, and the reason."""
+
+    key: str
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHit:
+    """A whole session, by its best messages."""
+
+    session: str
+    score: float
+    best: str
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What a search found, best first, and how it was found."""
+
+    hits: tuple[Hit, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    sessions: tuple[SessionHit, ...] = ()
+    approximate: bool = False
+    used_semantic: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What an update changed; `problem` says why it could not (the old index still answers)."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    problem: str | None = None
+
+
+def moment(text: str | None) -> float | None:
+    """An ISO date or time as seconds since the epoch; a time without a zone is read as UTC."""
+    if not text:
+        return None
+    try:
+        when = datetime.fromisoformat(text)
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,105 @@
+"""One order from many signals: each is made comparable (z-scores) and weighted; weights are data.
+
+The weights were tuned on the part of the data that `benchmarks/recall_quality.py` calls dev.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reverie.recall.documents import Collection
+
+# Each signal's values, in the order of the candidates.
+Signals = dict[str, list[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What one standard deviation of each signal counts."""
+
+    lexical: float = 1.0
+    semantic: float = 0.7
+    session_lexical: float = 0.3
+    session_semantic: float = 0.3
+    speaker: float = 1.0
+    time: float = 1.0
+    graph: float = 0.5
+    prior: float = 1.0
+
+
+WEIGHTS: Mapping[Collection, Weights] = {
+    "memories": Weights(session_lexical=0.0, session_semantic=0.0, speaker=0.0),
+    "episodes": Weights(),
+}
+# Sessions are ranked by their best messages. One message full of the question's words says less
+# about a whole session than about itself: words count up to a limit, meaning counts more.
+SESSION_WEIGHTS = Weights(lexical=1.0, semantic=2.0, session_lexical=0.0, session_semantic=0.0)
+SESSION_LIMIT = 2.0
+# The messages that speak for their session.
+_SPOKESMEN = 3
+
+
+def z_scores(values: Sequence[float]) -> list[float]:
+    """How many standard deviations each value is above the mean."""
+    if len(values) < 2:
+        return [0.0] * len(values)
+    mean = sum(values) / len(values)
+    spread = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values)) + 1e-9
+    return [(value - mean) / spread for value in values]
+
+
+def session_scores(sessions: Sequence[int], values: Sequence[float]) -> list[float]:
+    """For each message, how strong the best messages of its session are."""
+    groups: dict[int, list[float]] = {}
+    for session, value in zip(sessions, values, strict=True):
+        groups.setdefault(session, []).append(value)
+    strength = {}
+    for session, group in groups.items():
+        best = sorted(group, reverse=True)[:_SPOKESMEN]
+        strength[session] = sum(best) / len(best)
+    return z_scores([strength[session] for session in sessions])
+
+
+def limited(score: float) -> float:
+    """Words as evidence for a session: no outlier outweighs everything else."""
+    return SESSION_LIMIT * math.tanh(score / SESSION_LIMIT)
+
+
+def fused(signals: Signals, weights: Weights, count: int) -> list[float]:
+    """The weighted sum of every candidate's signals."""
+    totals = [0.0] * count
+    for name, values in signals.items():
+        weight = getattr(weights, name)
+        if weight:
+            totals = [t + weight * v for t, v in zip(totals, values, strict=True)]
+    return totals
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """From a fused score and the best match's absolute figures to the chance of a good match.
+
+    Fused scores only compare the candidates of one question; how much of the question's words
+    the best one covers, and how alike it is at all, tells whether any of them is worth showing.
+    """
+
+    offset: float
+    fused: float
+    coverage: float
+    likeness: float
+
+    def chance(self, fused: float, coverage: float, likeness: float) -> float:
+        total = self.offset + self.fused * fused
+        total += self.coverage * coverage + self.likeness * likeness
+        return 1 / (1 + math.exp(-max(-40.0, min(40.0, total))))
+
+
+# Fitted on dev (see `benchmarks/recall_threshold.py`), with questions about strangers as misses.
+BY_WORDS = Calibration(offset=-5.44, fused=0.633, coverage=1.767, likeness=0.0)
+CALIBRATIONS: Mapping[str, Calibration] = {
+    "wordllama-l2-supercat-256": Calibration(-8.018, 0.46, 0.221, 4.374),
+}
+# Below this chance, nothing is better than something.
+GOOD_MATCH = 0.3

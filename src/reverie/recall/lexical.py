@@ -1,0 +1,213 @@
+"""BM25 over the terms of a collection, within a fixed amount of work however large it is.
+
+FTS5 scores every row that matches any word. In a large collection the common words of a question
+alone match more rows than there is time for; then rows must match a rare word, or two common ones,
+and the common words only help to rank them.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from reverie.recall import words
+from reverie.recall.documents import Collection
+from reverie.recall.queries import Query
+from reverie.recall.words import COMPOUND_LENGTH, SHORTEST_PART, QueryWord
+
+# Rows one search may score, and rows it may count to know how rare each word is.
+ROW_BUDGET = 5_000
+SCAN_BUDGET = 100_000
+MOST_WORDS = 24
+_LINKING = ("s", "n", "en", "es", "er")
+# A part of a compound is a beginning: it also finds the compounds that begin with it.
+_PREFIX_LENGTH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The full-text table of a collection, and what a match in each of its columns counts."""
+
+    words: str
+    terms: str
+    columns: str
+    weights: tuple[float, ...]
+
+
+TABLES: dict[Collection, Table] = {
+    "memories": Table(
+        "memory_words", "memory_terms", "name description body", (3.0, 2.0, 1.0, 0.5)
+    ),
+    "episodes": Table("episode_words", "episode_terms", "text context", (1.0, 0.45, 0.5)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the question as it can be looked up: an expression, and how many rows have it."""
+
+    expression: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Passages by BM25; `ideal` is what a passage with every word of the question would get."""
+
+    scores: dict[int, float]
+    ideal: float
+    approximate: bool
+
+
+def search(
+    connection: sqlite3.Connection,
+    collection: Collection,
+    query: Query,
+    count: int,
+    among: tuple[str, Sequence[object]] | None,
+) -> Matches:
+    """The best passages by words alone; `among` is an SQL condition on `p` with its values."""
+    table = TABLES[collection]
+    total = _rows(connection, table)
+    found = _lookup(connection, table, query)
+    used = [word for word in found if word.rows]
+    expression, floor, approximate = _expression(used, total)
+    for phrase in query.phrases:
+        stemmed = " ".join(words.terms(phrase))
+        expression = _both(expression, f'"{stemmed}"' if stemmed else "")
+    ideal = sum(_idf(word.rows, total) for word in found) * 2.2
+    if not expression:
+        return Matches({}, ideal, approximate=False)
+    newest = connection.execute("SELECT max(id) FROM passages").fetchone()[0] if floor else 0
+    rows = _ranked(connection, table, expression, (count, int(floor * newest)), among)
+    return Matches({row: -score for row, score in rows}, ideal, approximate)
+
+
+def _ranked(
+    connection: sqlite3.Connection,
+    table: Table,
+    expression: str,
+    bounds: tuple[int, int],
+    among: tuple[str, Sequence[object]] | None,
+) -> list[tuple[int, float]]:
+    count, floor = bounds
+    weights = ", ".join(map(str, table.weights))
+    condition, values = among or ("", ())
+    narrowed = f"AND w.rowid IN (SELECT p.id FROM passages p {condition})" if condition else ""
+    return connection.execute(
+        f"SELECT w.rowid, bm25({table.words}, {weights}) AS score FROM {table.words} w "
+        f"WHERE {table.words} MATCH ? AND w.rowid > ? {narrowed} ORDER BY score, w.rowid LIMIT ?",
+        (expression, floor, *values, count),
+    ).fetchall()
+
+
+def _lookup(connection: sqlite3.Connection, table: Table, query: Query) -> list[Word]:
+    compounds = words.compounding(query.text)
+    asked = words.query_words(query.text)[:MOST_WORDS]
+    found = []
+    for word in asked:
+        counts = {term: _count(connection, table, term) for term in word.terms}
+        known = {term: count for term, count in counts.items() if count}
+        pieces = [f"{{{table.columns}}} : {_quoted(term)}" for term in known]
+        if compounds or not known:
+            pieces += _compound_pieces(connection, table, word)
+        found.append(Word(_either(pieces), sum(known.values()) or len(pieces)))
+    return found
+
+
+def _compound_pieces(connection: sqlite3.Connection, table: Table, word: QueryWord) -> list[str]:
+    """Compounds that begin or end with the word, and the parts it is itself made of."""
+    term = min(word.terms, key=len)
+    if not term.isalpha():
+        return []
+    pieces: list[str] = []
+    if len(term) >= _PREFIX_LENGTH:
+        pieces.append(f"{{{table.columns}}} : {_quoted(term)} *")
+    if len(term) >= SHORTEST_PART:
+        pieces.append(f"tails : {_quoted(term[::-1])} *")
+    if len(word.word) >= COMPOUND_LENGTH:
+        parts = _parts(connection, table, word.word)
+        pieces += [f"{{{table.columns}}} : {_quoted(part)}" for part in parts]
+    return [piece for piece in pieces if _matches(connection, table, piece)]
+
+
+def _parts(connection: sqlite3.Connection, table: Table, word: str) -> tuple[str, ...]:
+    """The two words a compound is made of, when both are in the index."""
+    for cut in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1):
+        tail = words.stem(word[cut:], "german")
+        if not _count(connection, table, tail):
+            continue
+        heads = [word[:cut], *(word[:cut].removesuffix(link) for link in _LINKING)]
+        for head in dict.fromkeys(words.stem(head, "german") for head in heads):
+            if len(head) >= SHORTEST_PART - 1 and _count(connection, table, head):
+                return head, tail
+    return ()
+
+
+def _matches(connection: sqlite3.Connection, table: Table, expression: str) -> bool:
+    row = connection.execute(
+        f"SELECT 1 FROM {table.words} WHERE {table.words} MATCH ? LIMIT 1", (expression,)
+    ).fetchone()
+    return row is not None
+
+
+def _count(connection: sqlite3.Connection, table: Table, term: str) -> int:
+    row = connection.execute(f"SELECT doc FROM {table.terms} WHERE term = ?", (term,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _rows(connection: sqlite3.Connection, table: Table) -> int:
+    """How many rows a table has: the first number of FTS5's own totals (counting would be slow)."""
+    found = connection.execute(f"SELECT block FROM {table.words}_data WHERE id = 1").fetchone()
+    number = 0
+    for byte in (found[0] if found else b"")[:9]:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            break
+    return number
+
+
+def _idf(rows: int, total: int) -> float:
+    """FTS5's own weight of a word."""
+    return max(math.log((total - rows + 0.5) / (rows + 0.5)) if rows < total else 0.0, 1e-6)
+
+
+def _expression(found: Sequence[Word], total: int) -> tuple[str, float, bool]:
+    """What FTS5 is asked, which share of the oldest rows it skips, and whether it is all of it."""
+    if sum(word.rows for word in found) <= ROW_BUDGET:
+        return _either([word.expression for word in found]), 0, False
+    order = sorted(found, key=lambda word: (word.rows, word.expression))
+    ranking = _within(order, SCAN_BUDGET) or order[:1]
+    rare = _within(ranking, ROW_BUDGET)
+    needed = [word.expression for word in rare]
+    common = ranking[len(rare) : len(rare) + 2]
+    if len(common) == 2:
+        expected = common[0].rows * common[1].rows // max(total, 1)
+        if not rare or sum(word.rows for word in rare) + expected <= ROW_BUDGET:
+            needed.append(_both(common[0].expression, common[1].expression))
+    everything = _either([word.expression for word in ranking])
+    if not needed:
+        # One common word: of the many rows that have it, a share is looked at, the newest.
+        return everything, 1 - ROW_BUDGET / common[0].rows, True
+    return _both(_either(needed), everything), 0, True
+
+
+def _within(order: Sequence[Word], budget: int) -> list[Word]:
+    """The rarest words that have no more rows than the budget, all together."""
+    sums = accumulate(word.rows for word in order)
+    return [word for word, spent in zip(order, sums, strict=True) if spent <= budget]
+
+
+def _either(pieces: Sequence[str]) -> str:
+    return f"({' OR '.join(pieces)})" if len(pieces) > 1 else "".join(pieces)
+
+
+def _both(first: str, second: str) -> str:
+    return f"({first} AND {second})" if first and second else first or second
+
+
+def _quoted(term: str) -> str:
+    return f'"{term}"'

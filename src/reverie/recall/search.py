@@ -1,0 +1,255 @@
+"""A question against one collection: candidates from each signal, fused into one order."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from reverie.recall import fuse, graph, lexical, timewords
+from reverie.recall.documents import Collection
+from reverie.recall.fuse import WEIGHTS, Signals
+from reverie.recall.lexical import Matches
+from reverie.recall.priors import Standing, prior
+from reverie.recall.queries import Query
+from reverie.recall.words import plain_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reverie.recall.vectors import Matrix
+
+# How many candidates each signal brings.
+POOL = 150
+_GRAPH_SEEDS = 5
+_FIRST_PERSON = frozenset({"i", "my", "me", "mine", "myself", "we", "our", "us"})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, seen from when, and what is known about use."""
+
+    query: Query
+    now: float
+    as_of: float | None = None
+    vector: NDArray[np.float32] | None = None
+    uses: Mapping[str, int] = field(default_factory=dict)
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage that some signal brought, and what it stands for."""
+
+    id: int
+    source: int
+    key: str
+    source_name: str
+    role: str
+    speaker: str
+    at: float | None
+    standing: Standing | None = None
+
+
+@dataclass(slots=True)
+class Ranked:
+    """Candidates with their signals and fused scores, best first."""
+
+    collection: Collection
+    candidates: list[Candidate]
+    signals: Signals
+    scores: list[float]
+    coverage: list[float]
+    likeness: list[float]
+    reasons: dict[int, str]
+    approximate: bool
+
+
+def ranked(
+    connection: sqlite3.Connection, collection: Collection, asked: Question, matrix: Matrix | None
+) -> Ranked:
+    """Every candidate for a question in one collection, best first."""
+    among = _condition(collection, asked)
+    found = lexical.search(connection, collection, asked.query, POOL, among)
+    likeness, overlooked = _semantic(connection, asked, matrix, among, set(found.scores))
+    ids = sorted({*found.scores, *likeness}) or _newest(connection, collection, among)
+    candidates = _load(connection, collection, ids)
+    signals = _signals(candidates, asked, found, likeness)
+    result = Ranked(
+        collection=collection,
+        candidates=candidates,
+        signals=signals,
+        scores=fuse.fused(signals, WEIGHTS[collection], len(candidates)),
+        coverage=[found.scores.get(c.id, 0.0) / (found.ideal or 1.0) for c in candidates],
+        likeness=[likeness.get(c.id, 0.0) for c in candidates],
+        reasons={},
+        approximate=found.approximate or overlooked,
+    )
+    if collection == "memories":
+        _join(connection, result)
+    return _sorted(result)
+
+
+def _semantic(
+    connection: sqlite3.Connection,
+    asked: Question,
+    matrix: Matrix | None,
+    among: tuple[str, Sequence[object]] | None,
+    also: set[int],
+) -> tuple[dict[int, float], bool]:
+    if matrix is None or asked.vector is None or not len(matrix):
+        return {}, False
+    allowed = None
+    if among is not None:
+        rows = connection.execute(f"SELECT p.id FROM passages p {among[0]}", tuple(among[1]))
+        allowed = [row[0] for row in rows]
+    nearest = matrix.nearest(asked.vector, POOL, allowed)
+    rest = matrix.scores(asked.vector, also - nearest.scores.keys())
+    return {**nearest.scores, **rest}, nearest.approximate
+
+
+def _condition(collection: Collection, asked: Question) -> tuple[str, Sequence[object]] | None:
+    """The question's options as SQL over `passages p`; None when there are none."""
+    query = asked.query
+    joins, tests, values = "", ["p.episode = ?"], [int(collection == "episodes")]
+    bounds: list[tuple[str, object]] = [
+        ("p.at >= ?", query.after),
+        ("p.at < ?", query.before),
+        ("p.at <= ?", asked.as_of),
+        ("p.role = ?", query.role),
+    ]
+    given: list[object] = list(values)
+    for test, value in bounds:
+        if value is not None:
+            tests.append(test)
+            given.append(value)
+    if query.session is not None:
+        joins += " JOIN sources s ON s.id = p.source"
+        tests.append("s.name = ?")
+        given.append(query.session)
+    if query.types:
+        joins += " JOIN memories m ON m.source = p.source"
+        tests.append(f"m.type IN ({', '.join('?' * len(query.types))})")
+        given += query.types
+    return (f"{joins} WHERE {' AND '.join(tests)}", given) if len(tests) > 1 else None
+
+
+def _newest(
+    connection: sqlite3.Connection,
+    collection: Collection,
+    among: tuple[str, Sequence[object]] | None,
+) -> list[int]:
+    """Options without words list what fits them, newest first; nothing without options."""
+    if among is None:
+        return []
+    rows = connection.execute(
+        f"SELECT p.id FROM passages p {among[0]} ORDER BY p.at DESC, p.id LIMIT {POOL}",
+        tuple(among[1]),
+    )
+    return [row[0] for row in rows]
+
+
+def _load(
+    connection: sqlite3.Connection, collection: Collection, ids: Sequence[int]
+) -> list[Candidate]:
+    places = ", ".join(map(str, ids))
+    more = (
+        "NULL"
+        if collection == "episodes"
+        else (
+            "m.type, m.created, m.valid_from, m.valid_until, m.confidence, m.superseded, m.pinned"
+        )
+    )
+    join = "" if collection == "episodes" else "JOIN memories m ON m.source = p.source"
+    rows = connection.execute(
+        "SELECT p.id, p.source, p.key, s.name, coalesce(p.role, ''), coalesce(p.speaker, ''), "
+        f"p.at, {more} FROM passages p JOIN sources s ON s.id = p.source {join} "
+        f"WHERE p.id IN ({places}) ORDER BY p.id"
+    )
+    judged = collection == "memories"
+    return [Candidate(*row[:7], *((Standing(*row[7:]),) if judged else ())) for row in rows]
+
+
+def _signals(
+    candidates: Sequence[Candidate], asked: Question, found: Matches, likeness: Mapping[int, float]
+) -> Signals:
+    raw = {"lexical": [found.scores.get(c.id, 0.0) for c in candidates]}
+    if likeness:
+        floor = min(likeness.values())
+        raw["semantic"] = [likeness.get(c.id, floor) for c in candidates]
+    sessions = [candidate.source for candidate in candidates]
+    signals: Signals = {}
+    for name, values in raw.items():
+        signals[name] = fuse.z_scores(values)
+        signals[f"session_{name}"] = fuse.session_scores(sessions, signals[name])
+    said = set(plain_words(asked.query.text))
+    named = {who: _speaks(who, said) for who in {(c.speaker, c.role) for c in candidates}}
+    signals["speaker"] = [named[c.speaker, c.role] for c in candidates]
+    spans = timewords.spans(asked.query.text, asked.now)
+    if spans:
+        signals["time"] = [timewords.nearness(spans, c.at) for c in candidates]
+    moment = asked.now if asked.as_of is None else asked.as_of
+    signals["prior"] = [
+        prior(c.standing, moment, asked.uses.get(c.key, 0)) if c.standing else 0.0
+        for c in candidates
+    ]
+    return signals
+
+
+def _speaks(who: tuple[str, str], said: set[str]) -> float:
+    """1 when the question names the speaker; a question in the first person names the user."""
+    speaker, role = who
+    if speaker:
+        return float(any(name in said for name in plain_words(speaker)))
+    return float(role == "user" and bool(said & _FIRST_PERSON))
+
+
+def _join(connection: sqlite3.Connection, found: Ranked) -> None:
+    """Memories joined with the best ones by an entity or a link rise; absent ones come in."""
+    order = sorted(range(len(found.scores)), key=lambda i: -found.scores[i])[:_GRAPH_SEEDS]
+    strengths = {found.candidates[i].source: 1.0 / (rank + 1) for rank, i in enumerate(order)}
+    joined = graph.neighbours(connection, strengths)
+    if not joined:
+        return
+    present = {candidate.source for candidate in found.candidates}
+    # Only a tie speaks for what comes in: it starts below everything that was found.
+    floor = min(found.scores) - 1.0
+    for source in sorted(joined.keys() - present):
+        _bring_in(connection, found, source, floor)
+    weight = WEIGHTS[found.collection].graph
+    found.signals["graph"] = [joined.get(c.source, _APART)[0] for c in found.candidates]
+    for i, candidate in enumerate(found.candidates):
+        strength, tie = joined.get(candidate.source, _APART)
+        found.scores[i] += weight * strength
+        if tie:
+            found.reasons[candidate.id] = tie
+
+
+_APART = (0.0, "")
+
+
+def _bring_in(connection: sqlite3.Connection, found: Ranked, source: int, floor: float) -> None:
+    row = connection.execute("SELECT min(id) FROM passages WHERE source = ?", (source,)).fetchone()
+    for candidate in _load(connection, found.collection, [row[0]]) if row[0] else []:
+        found.candidates.append(candidate)
+        found.scores.append(floor)
+        for column in (*found.signals.values(), found.coverage, found.likeness):
+            column.append(0.0)
+
+
+def _sorted(found: Ranked) -> Ranked:
+    order = sorted(
+        range(len(found.scores)), key=lambda i: (-found.scores[i], found.candidates[i].id)
+    )
+    return Ranked(
+        found.collection,
+        [found.candidates[i] for i in order],
+        {name: [column[i] for i in order] for name, column in found.signals.items()},
+        [found.scores[i] for i in order],
+        [found.coverage[i] for i in order],
+        [found.likeness[i] for i in order],
+        found.reasons,
+        found.approximate,
+    )

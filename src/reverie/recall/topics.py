@@ -1,0 +1,146 @@
+"""Memories in the index: written when their file changed, removed when it went away."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Mapping
+
+from reverie.recall import passages, words
+from reverie.recall.documents import MemoryDoc, Refreshed, Signature
+from reverie.recall.graph import ties
+
+
+def known(connection: sqlite3.Connection) -> dict[str, str]:
+    """Every indexed file with the signature it was read under."""
+    rows = connection.execute("SELECT name, signature FROM sources WHERE collection = 'memories'")
+    return dict(rows.fetchall())
+
+
+def changes(
+    connection: sqlite3.Connection, listing: Mapping[str, Signature]
+) -> tuple[list[str], list[str]]:
+    """Files to read again, and files that are gone."""
+    before = known(connection)
+    changed = [file for file, seen in listing.items() if before.get(file) != signature_text(seen)]
+    return changed, [file for file in before if file not in listing]
+
+
+def signature_text(signature: Signature) -> str:
+    return "/".join(map(str, signature))
+
+
+def write(connection: sqlite3.Connection, stamp: int, docs: Iterable[MemoryDoc]) -> Refreshed:
+    """Put memories in, replacing what was known of the same files."""
+    added = changed = 0
+    for doc in docs:
+        digest = _digest(doc)
+        row = connection.execute(
+            "SELECT id, hash FROM sources WHERE collection = 'memories' AND name = ?", (doc.file,)
+        ).fetchone()
+        if row is None:
+            added += 1
+        elif row[1] == digest:
+            connection.execute(
+                "UPDATE sources SET signature = ? WHERE id = ?",
+                (signature_text(doc.signature), row[0]),
+            )
+            continue
+        else:
+            changed += 1
+            remove(connection, (doc.file,), stamp)
+        _insert(connection, doc, digest)
+    return Refreshed(added=added, changed=changed)
+
+
+def remove(connection: sqlite3.Connection, files: Iterable[str], stamp: int) -> int:
+    """Take files out, down to the last term."""
+    count = 0
+    for file in files:
+        row = connection.execute(
+            "SELECT s.id, m.name, m.description FROM sources s JOIN memories m ON m.source = s.id "
+            "WHERE s.collection = 'memories' AND s.name = ?",
+            (file,),
+        ).fetchone()
+        if row is None:
+            continue
+        count += 1
+        source, name, description = row
+        for passage, text in connection.execute(
+            "SELECT id, text FROM passages WHERE source = ?", (source,)
+        ).fetchall():
+            connection.execute(
+                "INSERT INTO memory_words(memory_words, rowid, name, description, body, tails) "
+                "VALUES ('delete', ?, ?, ?, ?, ?)",
+                (passage, *_columns(name, description, text)),
+            )
+            drop_vector(connection, passage, stamp)
+        for table, column in _OWNED:
+            connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (source,))
+    return count
+
+
+_OWNED = (("passages", "source"), ("memories", "source"), ("ties", "source"), ("sources", "id"))
+
+
+def expect_vector(connection: sqlite3.Connection, passage: int, episode: int) -> None:
+    """A passage that is to get a vector, whenever a model is at hand."""
+    connection.execute("INSERT OR IGNORE INTO pending VALUES (?, ?)", (passage, episode))
+
+
+def drop_vector(connection: sqlite3.Connection, passage: int, stamp: int) -> None:
+    """A passage that is gone, or says something else now: its vector is of no use."""
+    connection.execute("DELETE FROM pending WHERE passage = ?", (passage,))
+    if connection.execute("DELETE FROM vectors WHERE passage = ?", (passage,)).rowcount:
+        connection.execute("INSERT OR IGNORE INTO removed VALUES (?, ?)", (stamp, passage))
+
+
+def _insert(connection: sqlite3.Connection, doc: MemoryDoc, digest: str) -> None:
+    source = connection.execute(
+        "INSERT INTO sources(collection, name, signature, hash) VALUES ('memories', ?, ?, ?)",
+        (doc.file, signature_text(doc.signature), digest),
+    ).lastrowid
+    name, description = plain(doc.name), plain(doc.description)
+    connection.execute(
+        "INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(source, name, description, doc.type, doc.created, doc.valid_from),
+            *(doc.valid_until, doc.confidence, doc.superseded, doc.pinned),
+        ),
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO ties VALUES (?, ?)", [(tie, source) for tie in ties(doc)]
+    )
+    for position, text in enumerate(passages.split(plain(doc.body))):
+        passage = connection.execute(
+            "INSERT INTO passages(source, episode, position, key, at, text) VALUES (?, 0, ?, ?, ?, ?)",
+            (source, position, doc.file, doc.valid_from or doc.created, text),
+        ).lastrowid
+        connection.execute(
+            "INSERT INTO memory_words(rowid, name, description, body, tails) VALUES (?, ?, ?, ?, ?)",
+            (passage, *_columns(name, description, text)),
+        )
+        expect_vector(connection, int(passage or 0), 0)
+
+
+def _columns(name: str, description: str, text: str) -> tuple[str, str, str, str]:
+    whole = f"{name}\n{description}\n{text}"
+    return (
+        " ".join(words.terms(name)),
+        " ".join(words.terms(description)),
+        " ".join(words.terms(text)),
+        " ".join(words.tails(whole)),
+    )
+
+
+def plain(text: str) -> str:
+    """Text SQLite can hold: lone surrogates and NUL have no place in it."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", " ")
+
+
+def _digest(doc: MemoryDoc) -> str:
+    fields = (doc.name, doc.description, doc.body, doc.type, doc.created, doc.valid_from)
+    more = (doc.valid_until, doc.confidence, doc.superseded, doc.pinned, doc.entities, doc.links)
+    return hashlib.blake2b(
+        repr(fields + more).encode("utf-8", "replace"), digest_size=12
+    ).hexdigest()

@@ -1,0 +1,247 @@
+"""Vectors: one byte a dimension in the index file, searched in memory.
+
+Exact while that is fast. Beyond `EXACT_ROWS`, the signs of the dimensions (one bit each) choose
+candidates by counting differing bits, and only those are compared exactly.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reverie.recall import episodes
+from reverie.recall.embed import Embedder
+from reverie.recall.shadow import next_stamp, read_meta, write_meta
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+EXACT_ROWS = 40_000
+_CANDIDATES = 2_000
+_BLOCK = 4_096
+_BATCH = 512
+_PORTION = 20_000
+# A message this long speaks for itself; a shorter one leans on its neighbours.
+_SELF_CONTAINED = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """Passages by likeness to a question, and whether any might have been overlooked."""
+
+    scores: dict[int, float]
+    approximate: bool
+
+
+class Matrix:
+    """The vectors of one collection in memory; it follows the file by its change stamps."""
+
+    def __init__(self, episode: int, dimensions: int) -> None:
+        self._episode = episode
+        self._stamp = -1
+        self._ids: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._codes: NDArray[np.int8] = np.zeros((0, dimensions), np.int8)
+        self._scales: NDArray[np.float32] = np.zeros(0, np.float32)
+        self._bits: NDArray[np.uint64] = np.zeros((0, (dimensions + 63) // 64), np.uint64)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def follow(self, connection: sqlite3.Connection) -> None:
+        """Take over what changed in the file since the last time."""
+        stamp = int(read_meta(connection, "stamp") or 0)
+        if stamp == self._stamp:
+            return
+        gone = connection.execute(
+            "SELECT passage FROM removed WHERE stamp > ?", (self._stamp,)
+        ).fetchall()
+        rows = connection.execute(
+            "SELECT passage, scale, data FROM vectors WHERE stamp > ? AND episode = ? "
+            "ORDER BY passage",
+            (self._stamp, self._episode),
+        )
+        self._drop({row[0] for row in gone})
+        # In portions: a million rows at once would take several times the memory they need.
+        while portion := rows.fetchmany(_PORTION):
+            self._drop({row[0] for row in portion})
+            self._add(portion)
+        self._stamp = stamp
+
+    def _drop(self, passages: set[int]) -> None:
+        if not passages or not len(self._ids):
+            return
+        kept = ~np.isin(self._ids, np.fromiter(passages, np.int64))
+        if not kept.all():
+            self._ids, self._codes = self._ids[kept], self._codes[kept]
+            self._scales, self._bits = self._scales[kept], self._bits[kept]
+
+    def _add(self, rows: Sequence[tuple[int, float, bytes]]) -> None:
+        ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        scales = np.fromiter((row[1] for row in rows), np.float32, len(rows))
+        codes = np.frombuffer(b"".join(row[2] for row in rows), np.int8).reshape(len(rows), -1)
+        in_order = not len(self._ids) or ids[0] > self._ids[-1]
+        self._ids = np.concatenate([self._ids, ids])
+        self._codes = np.concatenate([self._codes, codes])
+        self._scales = np.concatenate([self._scales, scales])
+        self._bits = np.concatenate([self._bits, _signs(codes)])
+        if not in_order:
+            order = np.argsort(self._ids)
+            self._ids, self._codes = self._ids[order], self._codes[order]
+            self._scales, self._bits = self._scales[order], self._bits[order]
+
+    def nearest(
+        self, question: NDArray[np.float32], count: int, allowed: Collection[int] | None
+    ) -> Nearest:
+        """The passages most like a question, among the allowed ones."""
+        rows = self._rows(allowed)
+        approximate = (len(self) if rows is None else len(rows)) > EXACT_ROWS
+        if approximate:
+            rows = self._by_bits(question, rows)
+        scores = self._exact(question, rows)
+        if len(scores) > count:
+            best = np.argpartition(-scores, count)[:count]
+            rows = best if rows is None else rows[best]
+            scores = scores[best]
+        ids = self._ids if rows is None else self._ids[rows]
+        return Nearest(dict(zip(ids.tolist(), scores.tolist(), strict=True)), approximate)
+
+    def scores(self, question: NDArray[np.float32], passages: Collection[int]) -> dict[int, float]:
+        """How like a question given passages are; those without a vector are left out."""
+        rows = self._rows(passages)
+        if rows is None or not len(rows):
+            return {}
+        found = self._exact(question, rows).tolist()
+        return dict(zip(self._ids[rows].tolist(), found, strict=True))
+
+    def _rows(self, passages: Collection[int] | None) -> NDArray[np.int64] | None:
+        if passages is None or not len(self._ids):
+            return None
+        wanted = np.sort(np.fromiter(passages, np.int64, len(passages)))
+        places = np.minimum(np.searchsorted(self._ids, wanted), len(self._ids) - 1)
+        found: NDArray[np.int64] = places[self._ids[places] == wanted]
+        return found
+
+    def _exact(
+        self, question: NDArray[np.float32], rows: NDArray[np.int64] | None
+    ) -> NDArray[np.float32]:
+        total = len(self._ids) if rows is None else len(rows)
+        scores = np.empty(total, np.float32)
+        for start in range(0, total, _BLOCK):
+            place = slice(start, start + _BLOCK)
+            block = place if rows is None else rows[place]
+            scores[place] = (self._codes[block].astype(np.float32) @ question) * self._scales[block]
+        return scores
+
+    def _by_bits(
+        self, question: NDArray[np.float32], rows: NDArray[np.int64] | None
+    ) -> NDArray[np.int64]:
+        wanted = _signs(question[None, :])[0]
+        bits = self._bits if rows is None else self._bits[rows]
+        differing = np.zeros(len(bits), np.uint16)
+        for column, value in enumerate(wanted):
+            differing += np.bitwise_count(bits[:, column] ^ value)
+        best = np.argpartition(differing, _CANDIDATES)[:_CANDIDATES]
+        chosen: NDArray[np.int64] = best if rows is None else rows[best]
+        return chosen
+
+
+def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rows of length one; a row of zeros (an empty text) stays as it is."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    result: NDArray[np.float32] = rows / np.maximum(lengths, 1e-9)
+    return result
+
+
+def _signs(rows: NDArray[np.int8] | NDArray[np.float32]) -> NDArray[np.uint64]:
+    packed = np.packbits(rows > 0, axis=1)
+    missing = -packed.shape[1] % 8
+    return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing)))).view(np.uint64)
+
+
+# --- writing: passages without a vector get one ---
+
+
+def prepare(connection: sqlite3.Connection, embedder: Embedder) -> None:
+    """Vectors of another model are useless: when the model changed, all are to be made again."""
+    if read_meta(connection, "embedder") != embedder.name:
+        connection.execute("DELETE FROM vectors")
+        connection.execute("DELETE FROM removed")
+        connection.execute("INSERT OR IGNORE INTO pending SELECT id, episode FROM passages")
+        write_meta(connection, "embedder", embedder.name)
+
+
+def pending(connection: sqlite3.Connection, limit: int) -> list[tuple[int, int]]:
+    """Passages without a vector, with 1 for messages and 0 for memories."""
+    return connection.execute(
+        "SELECT passage, episode FROM pending ORDER BY passage LIMIT ?", (limit,)
+    ).fetchall()
+
+
+def embed(
+    connection: sqlite3.Connection, embedder: Embedder, batch: Sequence[tuple[int, int]]
+) -> None:
+    """Give these passages their vectors."""
+    stamp = next_stamp(connection)
+    memories = [passage for passage, episode in batch if not episode]
+    messages = [passage for passage, episode in batch if episode]
+    for episode, passages in ((0, memories), (1, messages)):
+        for start in range(0, len(passages), _BATCH):
+            ids = passages[start : start + _BATCH]
+            read = _message_rows if episode else _memory_rows
+            rows = read(connection, embedder, ids)
+            connection.executemany(
+                "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)",
+                [(i, episode, stamp, *_code(row)) for i, row in zip(ids, rows, strict=True)],
+            )
+    connection.executemany("DELETE FROM pending WHERE passage = ?", [(p,) for p, _ in batch])
+
+
+def _code(row: NDArray[np.float32]) -> tuple[float, bytes]:
+    scale = float(np.abs(row).max()) / 127 or 1.0
+    return scale, np.rint(row / scale).astype(np.int8).tobytes()
+
+
+def _memory_rows(
+    connection: sqlite3.Connection, embedder: Embedder, ids: Sequence[int]
+) -> NDArray[np.float32]:
+    texts = []
+    for passage in ids:
+        name, description, text = connection.execute(
+            "SELECT m.name, m.description, p.text FROM passages p "
+            "JOIN memories m ON m.source = p.source WHERE p.id = ?",
+            (passage,),
+        ).fetchone()
+        texts.append(f"{name}. {description}\n{text}")
+    return embedder.encode(texts, "passage")
+
+
+def _message_rows(
+    connection: sqlite3.Connection, embedder: Embedder, ids: Sequence[int]
+) -> NDArray[np.float32]:
+    """A message's vector with a share of its neighbours', as far as the model gains from that."""
+    windows = [_window(connection, passage, len(embedder.context)) for passage in ids]
+    texts = list(dict.fromkeys(text for window in windows for _, text in window))
+    place = {text: i for i, text in enumerate(texts)}
+    vectors = embedder.encode(texts, "passage")
+    rows = np.zeros((len(ids), vectors.shape[1]), np.float32)
+    for row, window in zip(rows, windows, strict=True):
+        own = next(len(text) for distance, text in window if not distance)
+        leaning = min(1.0, _SELF_CONTAINED / max(own, 1)) ** 2
+        for distance, text in window:
+            share = leaning * embedder.context[distance - 1] if distance else 1.0
+            row += share * vectors[place[text]]
+    return unit(rows)
+
+
+def _window(connection: sqlite3.Connection, passage: int, reach: int) -> list[tuple[int, str]]:
+    rows = connection.execute(
+        "SELECT n.position - p.position, n.id, n.position, n.speaker, n.text FROM passages p "
+        "JOIN passages n ON n.source = p.source AND n.position BETWEEN p.position - ? "
+        "AND p.position + ? WHERE p.id = ?",
+        (reach, reach, passage),
+    )
+    return [(abs(row[0]), episodes.Row(*row[1:]).spoken) for row in rows]

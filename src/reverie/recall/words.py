@@ -1,0 +1,155 @@
+"""Text as search terms: folded, identifiers split, CJK in pairs, the rest stemmed."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+import Stemmer
+
+from reverie.recall import languages
+from reverie.recall.languages import COMPOUNDING, LATIN, STOP_WORDS
+
+# Changes when the same text would give other terms: an index built before must be built again.
+VERSION = f"1-{Stemmer.version()}"
+LONGEST_WORD = 64
+# Words this long may be compounds: their mirror image is indexed, so that an ending finds them.
+COMPOUND_LENGTH = 9
+SHORTEST_PART = 4
+
+_PAIRED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0dff"
+_WORD = re.compile(rf"(?P<paired>[{_PAIRED}]+)|(?:[^\W_{_PAIRED}]|[{_MARKS}])+")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_CAMEL = re.compile(r"[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*")
+_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+
+
+class _Folding(dict[int, str]):
+    """A table for `str.translate` that learns each letter's plain form when it is first seen."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        # Marks are only taken off where they are accents; in Indic scripts they are vowels.
+        if code < 0x0700 or 0x1E00 <= code < 0x2000:
+            plain = "".join(
+                c for c in unicodedata.normalize("NFKD", char) if not unicodedata.combining(c)
+            )
+        else:
+            plain = char
+        self[code] = plain.replace("\u0640", "")
+        return self[code]
+
+
+_FOLDING = _Folding()
+
+
+def fold(text: str) -> str:
+    """Lower case without accents; compatibility forms (full width, ligatures) made plain."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", text).casefold().translate(_FOLDING)
+
+
+def plain_words(text: str) -> list[str]:
+    """The words as written, folded; parts of camelCase names follow the whole name."""
+    humps = _humps(text)
+    folded = fold(text)
+    words = _ASCII_WORD.findall(folded) if folded.isascii() else _other_words(folded)
+    return words + humps if humps else words
+
+
+def _humps(text: str) -> list[str]:
+    found: list[str] = []
+    for name in _CAMEL.findall(text):
+        if len(name) <= LONGEST_WORD:
+            found += [part.lower() for part in _HUMP.findall(name) if len(part) > 1]
+    return found
+
+
+def _other_words(folded: str) -> list[str]:
+    words: list[str] = []
+    for match in _WORD.finditer(folded):
+        if match["paired"]:
+            words += _pairs(match[0])
+        else:
+            words.append(match[0])
+    return words
+
+
+def _pairs(run: str) -> list[str]:
+    """Overlapping pairs, for scripts without spaces; single Han characters are words too."""
+    if len(run) == 1:
+        return [run]
+    return [run[i : i + 2] for i in range(len(run) - 1)] + _HAN.findall(run)
+
+
+@lru_cache(maxsize=1)
+def _stemmers() -> dict[str, Stemmer.Stemmer]:
+    return {name: Stemmer.Stemmer(name) for name in STOP_WORDS}
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str, language: str) -> str:
+    if len(word) > LONGEST_WORD:
+        return word[:LONGEST_WORD]
+    stemmed: str = _stemmers()[language].stemWord(word)
+    return stemmed
+
+
+def terms(text: str, language: str | None = None) -> list[str]:
+    """Every term a text is indexed under, in order."""
+    words = plain_words(text)
+    spoken = language or languages.language(words)
+    return [stem(word, spoken) for word in words]
+
+
+def tails(text: str) -> list[str]:
+    """Long words of compounding languages, mirrored: an ending is then a beginning to search by."""
+    words = plain_words(text)
+    if languages.language(words) not in COMPOUNDING:
+        return []
+    return [
+        stem(word, "german")[::-1]
+        for word in words
+        if COMPOUND_LENGTH <= len(word) <= LONGEST_WORD and word.isalpha()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWord:
+    """A word of a question and the terms it may be indexed under."""
+
+    word: str
+    terms: tuple[str, ...]
+
+
+def query_words(text: str) -> tuple[QueryWord, ...]:
+    """The words of a question that carry meaning, each once; if none does, all of them."""
+    words = plain_words(text)
+    spoken = languages.leaning(words)
+    stop = languages.ENGLISH | STOP_WORDS.get(spoken or "english", frozenset())
+    kept = [word for word in words if word not in stop] or words
+    single_han = {word for word in kept if len(word) == 1 and _HAN.match(word)}
+    if len(single_han) < len(kept):
+        kept = [word for word in kept if word not in single_han]
+    return tuple(QueryWord(word, _alternatives(word, spoken)) for word in dict.fromkeys(kept))
+
+
+def _alternatives(word: str, spoken: str | None) -> tuple[str, ...]:
+    if spoken in {"russian", "arabic"}:
+        return tuple(dict.fromkeys((stem(word, spoken), stem(word, "english"))))
+    # Too short to tell the language: the word may be indexed under any of their stems.
+    candidates = LATIN if spoken is None else tuple({spoken: 1, "english": 1})
+    return tuple(dict.fromkeys(stem(word, name) for name in candidates))
+
+
+def compounding(text: str) -> bool:
+    """Whether a question is in a language whose compounds should be taken apart."""
+    return languages.leaning(plain_words(text)) in COMPOUNDING

@@ -1,0 +1,66 @@
+"""How often a memory was shown, and how often it helped: kept apart, so that reading changes no file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from reverie.core.codec import dump, iso_time
+from reverie.errors import StorageError
+from reverie.ports import Clock
+
+FILE = "uses.jsonl"
+
+Kind = Literal["recalled", "used"]
+
+
+class UseCounts:
+    """An append-only list of uses, counted when asked."""
+
+    def __init__(self, state: Path, clock: Clock) -> None:
+        self._path = state / FILE
+        self._clock = clock
+        self._counts: dict[str, Counter[str]] = {"recalled": Counter(), "used": Counter()}
+        self._offset = 0
+
+    def record(self, files: Iterable[str], kind: Kind, session: str = "") -> None:
+        at = iso_time(self._clock.now())
+        lines = [
+            dump({"at": at, "kind": kind, "file": file, "session": session}) + b"\n"
+            for file in files
+        ]
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            file = os.open(self._path, flags, 0o600)
+            try:
+                os.write(file, b"".join(lines))
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise StorageError(f"cannot write {self._path}: {error.strerror}") from error
+
+    def counts(self, kind: Kind = "recalled") -> Counter[str]:
+        """Uses by file; only lines that are new are read. Lines nobody can read are passed over."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+        except OSError:
+            return self._counts[kind]
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        for line in whole.splitlines():
+            self._count(line)
+        return self._counts[kind]
+
+    def _count(self, line: bytes) -> None:
+        try:
+            record = json.loads(line)
+            self._counts[record["kind"]][str(record["file"])] += 1
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return
