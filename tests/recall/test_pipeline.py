@@ -1,0 +1,218 @@
+"""From a message to the memories beside it; whatever fails, the turn goes on."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.place import FixedClock
+
+from reverie.core.messages import Text, new_message
+from reverie.errors import Overloaded, StorageError
+from reverie.events import TroubleNoted
+from reverie.memory import topic
+from reverie.memory.manifest import ManifestEntry
+from reverie.memory.revisions import Author, Put
+from reverie.models.scripted import ScriptedModel
+from reverie.recall.pipeline import Ranked, Recall
+from reverie.stores.files import FileStore
+from reverie.stores.history import GitHistory
+
+ASK = new_message("user", Text("when can I ship the release?"))
+
+
+class ByWords:
+    """A ranker that counts shared words: enough to steer the pipeline."""
+
+    def rank(self, question: str, entries: Sequence[ManifestEntry]) -> list[Ranked]:
+        asked = set(question.lower().split())
+        found = [(len(asked & set(e.description.lower().split())), e.file) for e in entries]
+        return [Ranked(file, n, sure=n >= 2) for n, file in sorted(found, reverse=True) if n]
+
+
+class Broken:
+    def rank(self, question: str, entries: Sequence[ManifestEntry]) -> list[Ranked]:
+        raise StorageError("the index is gone")
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: FixedClock) -> FileStore:
+    made = FileStore(tmp_path / "memory", GitHistory(tmp_path / "history.git", clock))
+    save(made, "freeze", "No release can ship after 2026-12-20")
+    save(made, "tests", "Integration tests hit a real database")
+    return made
+
+
+def save(store: FileStore, name: str, description: str, body: str = "The body.", **more) -> None:
+    memory = topic.new(name, description, "project", body, file=f"{name}.md", **more)
+    store.apply((Put(memory.file, topic.render(memory)),), Author(), f"remember {name}")
+
+
+@pytest.fixture
+def heard() -> list[object]:
+    return []
+
+
+@pytest.fixture
+def recall(store: FileStore, tmp_path: Path, clock: FixedClock, heard: list[object]) -> Recall:
+    return Recall(store, ByWords(), clock, tmp_path / "memory", tmp_path, announce=heard.append)
+
+
+def choosing(*files: str) -> ScriptedModel:
+    return ScriptedModel(otherwise=json.dumps({"selected_memories": files}))
+
+
+def trouble(heard: list[object]) -> list[str]:
+    return [event.where for event in heard if isinstance(event, TroubleNoted)]
+
+
+async def test_without_a_model_the_score_decides(recall: Recall, heard: list[object]):
+    found = await recall.recollect(ASK)
+    assert found.files == ("freeze.md",)
+    assert "The body." in found.attachment.text
+    assert found.how == "chosen by score"
+    assert heard == []
+
+
+async def test_no_good_match_shows_nothing(recall: Recall):
+    found = await recall.recollect(new_message("user", Text("paint the shed green")))
+    assert found.attachment is None
+    assert found.files == ()
+
+
+async def test_a_selector_chooses(recall: Recall):
+    recall.selector = choosing("tests.md")
+    found = await recall.recollect(ASK, tools=("Bash",))
+    assert found.files == ("tests.md",)
+    assert found.how == "chosen by the selector"
+    sent = recall.selector.requests[0].messages[0].text
+    assert "freeze.md" in sent
+    assert "Tools in use: Bash" in sent
+
+
+async def test_a_selector_that_wants_nothing_is_believed(recall: Recall):
+    recall.selector = choosing()
+    assert (await recall.recollect(ASK)).attachment is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I would pick freeze.md",
+        "{}",
+        '{"selected_memories": "freeze.md"}',
+        Overloaded("later"),
+        "",
+    ],
+)
+async def test_a_selector_that_fails_gives_way(recall: Recall, heard: list[object], reply):
+    recall.selector = ScriptedModel(otherwise=reply)
+    found = await recall.recollect(ASK)
+    assert found.files == ("freeze.md",)
+    assert trouble(heard) == ["recall.selector"]
+
+
+async def test_names_nobody_knows_are_dropped(recall: Recall):
+    recall.selector = choosing("../../etc/passwd", "made_up.md", "freeze.md")
+    assert (await recall.recollect(ASK)).files == ("freeze.md",)
+
+
+async def test_a_slow_selector_gives_way(recall: Recall, heard: list[object]):
+    class Slow(ScriptedModel):
+        async def stream(self, request):
+            await asyncio.Event().wait()
+            yield
+
+    recall.selector = Slow()
+    recall.timeout = 0.01
+    assert (await recall.recollect(ASK)).files == ("freeze.md",)
+    assert trouble(heard) == ["recall.selector"]
+
+
+async def test_a_broken_index_stops_nothing(recall: Recall, heard: list[object]):
+    recall.ranker = Broken()
+    recall.selector = choosing("freeze.md")
+    assert (await recall.recollect(ASK)).files == ("freeze.md",)
+    assert trouble(heard) == ["recall.rank"]
+
+
+async def test_a_file_that_went_away_is_left_out(recall: Recall, store: FileStore):
+    recall.selector = choosing("freeze.md", "tests.md")
+    read = store.read
+    store.read = lambda file: None if file == "freeze.md" else read(file)
+    assert (await recall.recollect(ASK)).files == ("tests.md",)
+
+
+async def test_nothing_is_given_twice_until_the_conversation_is_compacted(recall: Recall):
+    assert (await recall.recollect(ASK)).files == ("freeze.md",)
+    assert (await recall.recollect(ASK)).files == ()
+    recall.surfaced.reset()
+    assert (await recall.recollect(ASK)).files == ("freeze.md",)
+
+
+async def test_what_the_agent_read_itself_is_not_repeated(recall: Recall):
+    found = await recall.recollect(ASK, seen=frozenset({"freeze.md", "tests.md"}))
+    assert found.attachment is None
+    assert "already" in found.how
+
+
+async def test_at_most_five(recall: Recall, store: FileStore):
+    for i in range(9):
+        save(store, f"release_{i}", f"the release can ship {i}")
+    assert len((await recall.recollect(ASK)).files) == 5
+
+
+async def test_a_shortlist_is_made_by_relevance_not_by_age(recall: Recall, store: FileStore):
+    puts = []
+    for i in range(230):
+        memory = topic.new(f"n{i}", f"note number {i}", "project", "b", file=f"n_{i}.md")
+        puts.append(Put(memory.file, topic.render(memory)))
+    store.apply(puts, Author(), "many")
+    recall.selector = choosing("freeze.md")
+    found = await recall.recollect(ASK)
+    assert found.files == ("freeze.md",)
+    listed = recall.selector.requests[0].messages[0].text
+    assert listed.count("\n- ") == 200
+
+
+async def test_standing_is_labelled(recall: Recall, store: FileStore):
+    save(
+        store,
+        "old_release",
+        "the release can ship when QA says so",
+        superseded_by="freeze.md",
+        valid_until="2025-01-01",
+        confidence=0.3,
+    )
+    recall.selector = choosing("old_release.md")
+    text = (await recall.recollect(ASK)).attachment.text
+    assert "> Superseded by freeze.md; kept for history." in text
+    assert "> Held until 2025-01-01." in text
+    assert "> Uncertain (confidence 0.3)." in text
+
+
+async def test_anchors_are_checked(recall: Recall, store: FileStore):
+    save(store, "ship", "how to ship the release", anchors=("src/ship.py",))
+    recall.selector = choosing("ship.md")
+    text = (await recall.recollect(ASK)).attachment.text
+    assert "src/ship.py, which it names, no longer exists." in text
+
+
+async def test_it_can_be_cancelled_at_any_moment(recall: Recall):
+    class Waiting(ScriptedModel):
+        async def stream(self, request):
+            await asyncio.Event().wait()
+            yield
+
+    recall.selector = Waiting()
+    task = asyncio.create_task(recall.recollect(ASK))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert recall.surfaced.files == set()
+
+
+async def test_off_is_off(recall: Recall):
+    assert (await recall.recollect(ASK, enabled=False)).how == "recall is off"

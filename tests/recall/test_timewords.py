@@ -1,0 +1,66 @@
+"""Time in questions: seen from Sunday 2026-11-15."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reverie.recall.timewords import nearness, spans
+
+NOW = datetime(2026, 11, 15, 9, tzinfo=UTC).timestamp()
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("question", "inside", "outside"),
+    [
+        ("what did we ship last March", "2026-03-10", "2026-05-01"),
+        ("what happened in 2023?", "2023-06-01", "2025-01-01"),
+        ("what did I say yesterday", "2026-11-14", "2026-10-14"),
+        ("the incident on 2026-02-03", "2026-02-03", "2026-01-20"),
+        ("before the freeze on 2026-11-01", "2026-10-20", "2026-11-14"),
+        ("after 2026-06-01, what changed", "2026-08-01", "2026-05-01"),
+        ("since March 2026", "2026-04-01", "2026-02-01"),
+        ("meeting on October 13, 2023", "2023-10-13", "2023-09-01"),
+        ("meeting on 13 October", "2026-10-13", "2026-06-13"),
+        ("who joined in May", "2026-05-20", "2026-02-01"),
+        ("the plan from 2026-Q1", "2026-02-02", "2025-12-01"),
+        ("what did we do last summer", "2026-07-01", "2026-01-01"),
+        ("last week's release", "2026-11-04", "2026-10-01"),
+        ("two weeks ago", "2026-11-01", "2026-09-01"),
+    ],
+)
+def test_times_in_questions(question, inside, outside):
+    found = spans(question, NOW)
+    assert nearness(found, at(inside)) > 0.9
+    assert nearness(found, at(outside)) < 0.2
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what may have happened",
+        "march on",
+        "version 2.2023",
+        "port 20264",
+        "src/2023/x.py",
+        "",
+        "fall",
+    ],
+)
+def test_what_is_not_a_time(question):
+    assert spans(question, NOW) == ()
+
+
+@given(st.text(), st.floats(allow_nan=True))
+def test_any_text_at_any_time(text, now):
+    for span in spans(text, now):
+        assert not math.isnan(span.start)
+        assert 0.0 <= span.nearness(NOW) <= 1.0
