@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 from reverie.recall import passages
 from reverie.recall.documents import Hit, LeftOut, Results, SessionHit
-from reverie.recall.fuse import BY_WORDS, CALIBRATIONS, SESSION_WEIGHTS, WEIGHTS, Signals, fused, limited
+from reverie.recall.fuse import (
+    BY_WORDS,
+    CALIBRATIONS,
+    SESSION_WEIGHTS,
+    WEIGHTS,
+    Signals,
+    fused,
+    limited,
+)
 from reverie.recall.queries import Query
 from reverie.recall.search import Candidate, Question, Ranked
 from reverie.recall.words import fold, plain_words

@@ -151,4 +151,4 @@ def _columns(rows: Sequence[Row], row: Row) -> tuple[str, str, str]:
     place = row.position - rows[0].position
     near = [*rows[max(0, place - REACH) : place], *rows[place + 1 : place + 1 + REACH]]
     context = [term for other in near for term in other.terms[:_LENT_TERMS]]
-    return " ".join(row.terms), " ".join(context), " ".join(words.tails(row.text))
+    return " ".join(row.terms), " ".join(context), words.fields(row.text)[-1]

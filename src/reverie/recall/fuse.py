@@ -20,22 +20,25 @@ class Weights:
     """What one standard deviation of each signal counts."""
 
     lexical: float = 1.0
-    semantic: float = 0.7
-    session_lexical: float = 0.3
+    semantic: float = 0.65
+    session_lexical: float = 0.25
     session_semantic: float = 0.3
-    speaker: float = 1.0
-    time: float = 1.0
+    speaker: float = 1.1
+    time: float = 4.0
     graph: float = 0.5
     prior: float = 1.0
 
 
 WEIGHTS: Mapping[Collection, Weights] = {
-    "memories": Weights(session_lexical=0.0, session_semantic=0.0, speaker=0.0),
+    # A memory may speak of March without having been written then: its time counts less.
+    "memories": Weights(session_lexical=0.0, session_semantic=0.0, speaker=0.0, time=1.5),
     "episodes": Weights(),
 }
 # Sessions are ranked by their best messages. One message full of the question's words says less
 # about a whole session than about itself: words count up to a limit, meaning counts more.
-SESSION_WEIGHTS = Weights(lexical=1.0, semantic=2.0, session_lexical=0.0, session_semantic=0.0)
+SESSION_WEIGHTS = Weights(
+    semantic=3.0, session_lexical=0.0, session_semantic=0.0, speaker=0.0, time=1.0
+)
 SESSION_LIMIT = 2.0
 # The messages that speak for their session.
 _SPOKESMEN = 3

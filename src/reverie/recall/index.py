@@ -25,8 +25,9 @@ from reverie.recall.documents import (
     Signature,
 )
 from reverie.recall.embed import Embedder
+from reverie.recall.lexical import Counts
 from reverie.recall.search import Question, Ranked, ranked
-from reverie.recall.shadow import BUSY_SECONDS, Shadow, is_broken, next_stamp
+from reverie.recall.shadow import BUSY_SECONDS, Shadow, is_broken, next_stamp, read_meta
 
 if TYPE_CHECKING:
     from reverie.recall.vectors import Matrix
@@ -44,6 +45,7 @@ class RecallIndex:
         self._shadow = shadow
         self._embedder = embedder
         self._matrices: dict[Collection, Matrix] = {}
+        self._counts = Counts()
 
     @classmethod
     def open(
@@ -172,6 +174,7 @@ class RecallIndex:
             if not is_broken(error):
                 raise
             self._matrices.clear()
+            self._counts = Counts()
             self._shadow.discard(error)
         return work()
 
@@ -211,12 +214,13 @@ class RecallIndex:
         if self._embedder is not None and query.text.strip():
             vector = self._embedder.encode([query.text], "question")[0]
         model = self._embedder.name if self._embedder is not None else ""
-        asked = Question(query, now, as_of, vector, uses, model)
         connection = self._shadow.connection()
         chosen: tuple[Collection, ...] = ("memories", "episodes") if scope == "both" else (scope,)
         found: list[Ranked] = []
         connection.execute("BEGIN")
         try:
+            counts = self._counts.follow(int(read_meta(connection, "stamp") or 0))
+            asked = Question(query, now, as_of, vector, uses, model, counts)
             for collection in chosen:
                 matrix = self._matrix(connection, collection)
                 found.append(ranked(connection, collection, asked, matrix))

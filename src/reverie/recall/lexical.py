@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from reverie.recall import words
@@ -62,17 +62,60 @@ class Matches:
     approximate: bool
 
 
+@dataclass(slots=True)
+class Counts:
+    """How many rows have a term. Counting a common one takes time: it is done once a change."""
+
+    stamp: int = -1
+    known: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def follow(self, stamp: int) -> Counts:
+        """The same counts, emptied when the index changed since."""
+        if stamp != self.stamp:
+            self.stamp = stamp
+            self.known.clear()
+        return self
+
+    def of(self, connection: sqlite3.Connection, table: Table, term: str) -> int:
+        key = (table.terms, term)
+        if key not in self.known:
+            row = connection.execute(
+                f"SELECT doc FROM {table.terms} WHERE term = ?", (term,)
+            ).fetchone()
+            self.known[key] = int(row[0]) if row else 0
+        return self.known[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """Where words are looked up: the file, the table, and what is known of its terms."""
+
+    connection: sqlite3.Connection
+    table: Table
+    counts: Counts
+
+    def rows(self, term: str) -> int:
+        return self.counts.of(self.connection, self.table, term)
+
+    def matches(self, expression: str) -> bool:
+        words = self.table.words
+        return bool(
+            self.connection.execute(
+                f"SELECT 1 FROM {words} WHERE {words} MATCH ? LIMIT 1", (expression,)
+            ).fetchone()
+        )
+
+
 def search(
-    connection: sqlite3.Connection,
-    collection: Collection,
+    place: Lookup,
     query: Query,
     count: int,
     among: tuple[str, Sequence[object]] | None,
 ) -> Matches:
     """The best passages by words alone; `among` is an SQL condition on `p` with its values."""
-    table = TABLES[collection]
+    connection, table = place.connection, place.table
     total = _rows(connection, table)
-    found = _lookup(connection, table, query)
+    found = _lookup(place, query)
     used = [word for word in found if word.rows]
     expression, floor, approximate = _expression(used, total)
     for phrase in query.phrases:
@@ -104,59 +147,46 @@ def _ranked(
     ).fetchall()
 
 
-def _lookup(connection: sqlite3.Connection, table: Table, query: Query) -> list[Word]:
+def _lookup(place: Lookup, query: Query) -> list[Word]:
+    columns = place.table.columns
     compounds = words.compounding(query.text)
-    asked = words.query_words(query.text)[:MOST_WORDS]
     found = []
-    for word in asked:
-        counts = {term: _count(connection, table, term) for term in word.terms}
-        known = {term: count for term, count in counts.items() if count}
-        pieces = [f"{{{table.columns}}} : {_quoted(term)}" for term in known]
+    for word in words.query_words(query.text)[:MOST_WORDS]:
+        known = {term: rows for term in word.terms if (rows := place.rows(term))}
+        pieces = [f"{{{columns}}} : {_quoted(term)}" for term in known]
         if compounds or not known:
-            pieces += _compound_pieces(connection, table, word)
+            pieces += _compound_pieces(place, word)
         found.append(Word(_either(pieces), sum(known.values()) or len(pieces)))
     return found
 
 
-def _compound_pieces(connection: sqlite3.Connection, table: Table, word: QueryWord) -> list[str]:
+def _compound_pieces(place: Lookup, word: QueryWord) -> list[str]:
     """Compounds that begin or end with the word, and the parts it is itself made of."""
     term = min(word.terms, key=len)
     if not term.isalpha():
         return []
+    columns = place.table.columns
     pieces: list[str] = []
     if len(term) >= _PREFIX_LENGTH:
-        pieces.append(f"{{{table.columns}}} : {_quoted(term)} *")
+        pieces.append(f"{{{columns}}} : {_quoted(term)} *")
     if len(term) >= SHORTEST_PART:
         pieces.append(f"tails : {_quoted(term[::-1])} *")
     if len(word.word) >= COMPOUND_LENGTH:
-        parts = _parts(connection, table, word.word)
-        pieces += [f"{{{table.columns}}} : {_quoted(part)}" for part in parts]
-    return [piece for piece in pieces if _matches(connection, table, piece)]
+        pieces += [f"{{{columns}}} : {_quoted(part)}" for part in _parts(place, word.word)]
+    return [piece for piece in pieces if place.matches(piece)]
 
 
-def _parts(connection: sqlite3.Connection, table: Table, word: str) -> tuple[str, ...]:
+def _parts(place: Lookup, word: str) -> tuple[str, ...]:
     """The two words a compound is made of, when both are in the index."""
     for cut in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1):
         tail = words.stem(word[cut:], "german")
-        if not _count(connection, table, tail):
+        if not place.rows(tail):
             continue
         heads = [word[:cut], *(word[:cut].removesuffix(link) for link in _LINKING)]
         for head in dict.fromkeys(words.stem(head, "german") for head in heads):
-            if len(head) >= SHORTEST_PART - 1 and _count(connection, table, head):
+            if len(head) >= SHORTEST_PART - 1 and place.rows(head):
                 return head, tail
     return ()
-
-
-def _matches(connection: sqlite3.Connection, table: Table, expression: str) -> bool:
-    row = connection.execute(
-        f"SELECT 1 FROM {table.words} WHERE {table.words} MATCH ? LIMIT 1", (expression,)
-    ).fetchone()
-    return row is not None
-
-
-def _count(connection: sqlite3.Connection, table: Table, term: str) -> int:
-    row = connection.execute(f"SELECT doc FROM {table.terms} WHERE term = ?", (term,)).fetchone()
-    return int(row[0]) if row else 0
 
 
 def _rows(connection: sqlite3.Connection, table: Table) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reverie.recall import fuse, graph, lexical, timewords
 from reverie.recall.documents import Collection
 from reverie.recall.fuse import WEIGHTS, Signals
-from reverie.recall.lexical import Matches
+from reverie.recall.lexical import TABLES, Counts, Lookup, Matches
 from reverie.recall.priors import Standing, prior
 from reverie.recall.queries import Query
 from reverie.recall.words import plain_words
@@ -37,6 +37,7 @@ class Question:
     vector: NDArray[np.float32] | None = None
     uses: Mapping[str, int] = field(default_factory=dict)
     model: str = ""
+    counts: Counts = field(default_factory=Counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ def ranked(
 ) -> Ranked:
     """Every candidate for a question in one collection, best first."""
     among = _condition(collection, asked)
-    found = lexical.search(connection, collection, asked.query, POOL, among)
+    place = Lookup(connection, TABLES[collection], asked.counts)
+    found = lexical.search(place, asked.query, POOL, among)
     likeness, overlooked = _semantic(connection, asked, matrix, among, set(found.scores))
     ids = sorted({*found.scores, *likeness}) or _newest(connection, collection, among)
     candidates = _load(connection, collection, ids)

@@ -186,8 +186,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"{_LEAD}(?<![\w./-]){pattern}(?![\w/-])", re.IGNORECASE)
 
 
-
-
 def _month_number(name: str) -> int:
     return _MONTHS.index(name[:3].lower()) + 1
 

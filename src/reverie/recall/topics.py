@@ -72,7 +72,7 @@ def remove(connection: sqlite3.Connection, files: Iterable[str], stamp: int) -> 
             connection.execute(
                 "INSERT INTO memory_words(memory_words, rowid, name, description, body, tails) "
                 "VALUES ('delete', ?, ?, ?, ?, ?)",
-                (passage, *_columns(name, description, text)),
+                (passage, *words.fields(name, description, text)),
             )
             drop_vector(connection, passage, stamp)
         for table, column in _OWNED:
@@ -118,19 +118,9 @@ def _insert(connection: sqlite3.Connection, doc: MemoryDoc, digest: str) -> None
         ).lastrowid
         connection.execute(
             "INSERT INTO memory_words(rowid, name, description, body, tails) VALUES (?, ?, ?, ?, ?)",
-            (passage, *_columns(name, description, text)),
+            (passage, *words.fields(name, description, text)),
         )
         expect_vector(connection, int(passage or 0), 0)
-
-
-def _columns(name: str, description: str, text: str) -> tuple[str, str, str, str]:
-    whole = f"{name}\n{description}\n{text}"
-    return (
-        " ".join(words.terms(name)),
-        " ".join(words.terms(description)),
-        " ".join(words.terms(text)),
-        " ".join(words.tails(whole)),
-    )
 
 
 def plain(text: str) -> str:

@@ -103,18 +103,31 @@ def stem(word: str, language: str) -> str:
     return stemmed
 
 
-def terms(text: str, language: str | None = None) -> list[str]:
+def terms(text: str) -> list[str]:
     """Every term a text is indexed under, in order."""
     words = plain_words(text)
-    spoken = language or languages.language(words)
+    spoken = languages.language(words)
     return [stem(word, spoken) for word in words]
 
 
-def tails(text: str) -> list[str]:
-    """Long words of compounding languages, mirrored: an ending is then a beginning to search by."""
-    words = plain_words(text)
-    if languages.language(words) not in COMPOUNDING:
-        return []
+def fields(*texts: str) -> tuple[str, ...]:
+    """Each text's terms as one string, and last the tails of all: what one row is indexed under.
+
+    Tails are long words of compounding languages, mirrored: an ending is then a beginning to
+    search by.
+    """
+    split = [plain_words(text) for text in texts]
+    spoken = [languages.language(words) for words in split]
+    columns = [
+        " ".join([stem(word, one) for word in words])
+        for words, one in zip(split, spoken, strict=True)
+    ]
+    whole = [word for words in split for word in words]
+    tails = _tails(whole) if languages.language(whole) in COMPOUNDING else []
+    return (*columns, " ".join(tails))
+
+
+def _tails(words: list[str]) -> list[str]:
     return [
         stem(word, "german")[::-1]
         for word in words

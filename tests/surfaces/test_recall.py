@@ -1,0 +1,87 @@
+"""`recall` and `search`: a person asks, and sees why."""
+
+import pytest
+from tests.place import Place
+from tests.surfaces.memories import AUDIT, PERSON, TESTS, TRACKER, remembered
+from tests.surfaces.run import data, done, failed, run
+
+from reverie.core.messages import Text
+from reverie.core.request import Head
+from reverie.session.conversation import Conversation
+from reverie.session.journal import Journal
+
+
+@pytest.fixture(autouse=True)
+def saved(place: Place, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setattr("reverie.app.SystemClock", lambda: place.clock)
+    return [remembered(text)["file"] for text in (AUDIT, TESTS, PERSON, TRACKER)]
+
+
+@pytest.mark.parametrize(
+    ("question", "best"),
+    [
+        ("when do deploys freeze?", 0),
+        ("may I mock the database in tests", 1),
+        ("how well do they know Rust", 2),
+        ("where are complaints tracked", 3),
+    ],
+)
+def test_the_right_one_comes_first(question: str, best: int, saved: list[str]):
+    found = data("recall", *question.split(), "--json")
+    assert found["hits"][0]["file"] == saved[best]
+
+
+def test_it_says_why(saved: list[str]):
+    shown = done("recall", "deploys", "freeze", "--explain")
+    assert saved[0] in shown
+    assert "lexical" in shown
+    assert "searched by words" in shown
+
+
+def test_a_query_can_be_narrowed(saved: list[str]):
+    files = [hit["file"] for hit in data("recall", "type:user rust database", "--json")["hits"]]
+    assert files == [saved[2]]
+
+
+def test_as_of_answers_from_memory_as_it_was(place: Place, saved: list[str]):
+    place.clock.advance(40 * 86_400)
+    remembered("Deploys freeze on 2027-01-15 because of the merger", "--supersedes", saved[0])
+    then = data("recall", "deploys freeze", "--as-of", "2025-06-20", "--json")["hits"][0]
+    assert "2026-12-20" in then["snippet"]
+    now = data("recall", "deploys freeze", "--json")["hits"][0]
+    assert "2027-01-15" in now["snippet"]
+
+
+def test_before_there_was_memory(saved: list[str]):
+    found = data("recall", "deploys freeze", "--as-of", "2001-01-01", "--json")
+    assert found["hits"] == []
+    assert "no memory yet" in found["notes"][0]
+
+
+def test_what_is_forgotten_everywhere_cannot_be_recalled(saved: list[str]):
+    data("recall", "deploys freeze", "--json")
+    done("forget", saved[0], "--everywhere", "--yes")
+    hits = data("recall", "deploys freeze audit", "--json")["hits"]
+    assert saved[0] not in [hit["file"] for hit in hits]
+
+
+def test_past_conversations_are_found(place: Place):
+    path = place.app().project.journal("s1")
+    with Journal(path) as journal:
+        talk = Conversation(journal, place.app().bare_model("offline"), place.clock)
+        talk.open("s1", Head("offline"))
+        talk.say(Text("The flaky login test fails on Tuesdays because of the clock skew"))
+    hits = data("search", "clock", "skew", "login", "--only", "episodes", "--json")
+    assert hits[0]["session"] == "s1"
+    assert "clock skew" in hits[0]["snippet"]
+    assert data("search", "clock", "skew", "--only", "memories", "--json") is not None
+
+
+def test_wrong_usage(saved: list[str]):
+    assert run("recall").exit_code == 2
+    assert run("search").exit_code == 2
+    assert run("recall", "x y", "--as-of", "someday").exit_code in (1, 2)
+
+
+def test_memory_that_is_off_says_so(saved: list[str]):
+    assert "memory is off" in failed("recall", "x y", "--set", "memory.enabled=false")
