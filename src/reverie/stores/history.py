@@ -172,9 +172,16 @@ class GitHistory:
         return self._revision(commit_of(self._repo, id_))
 
     def as_of(self, moment: datetime) -> Revision | None:
-        """The newest revision that is not younger than a moment."""
+        """The newest revision of this directory that is not younger than a moment."""
         limit = moment.astimezone(UTC).timestamp()
-        return next((found for found in self.log() if found.at <= limit), None)
+        head = self._head()
+        if head is None:
+            return None
+        # First parents only: what a team member committed was not here before it was merged.
+        walk = self._repo.walk(head)
+        walk.simplify_first_parent()
+        found = next((commit for commit in walk if commit.commit_time <= limit), None)
+        return None if found is None else self._revision(found)
 
     def log(self, file: str | None = None) -> Iterator[Revision]:
         """Revisions, newest first; with a file, those that touched it."""
@@ -234,7 +241,7 @@ class GitHistory:
         shutil.rmtree(made_at, ignore_errors=True)
         fresh = new_repository(made_at)
         oldest_first = SortMode.TOPOLOGICAL | SortMode.REVERSE
-        parents: list[pygit2.Oid] = []
+        anew: dict[pygit2.Oid, pygit2.Oid] = {}
         count = 0
         for commit in self._repo.walk(self._require_head(), oldest_first):
             found = files_of(self._repo, commit.tree)
@@ -244,10 +251,11 @@ class GitHistory:
             said = message(commit.message)
             count += kept != files or said != commit.message
             tree = tree_of(fresh, None, kept)
-            parents = [
-                fresh.create_commit(None, commit.author, commit.committer, said, tree, parents)
-            ]
-        fresh.references.create(MAIN, parents[0], force=True)
+            parents = [anew[parent] for parent in commit.parent_ids]
+            anew[commit.id] = fresh.create_commit(
+                None, commit.author, commit.committer, said, tree, parents
+            )
+        fresh.references.create(MAIN, anew[self._require_head()], force=True)
         fresh.free()
         self._swap(made_at)
         return count
