@@ -25,7 +25,7 @@ format: $(VENV)/.dev    ## put the code in house style
 	@$(BIN)/ruff format .
 
 test-slow: $(VENV)/.dev ## suites that take minutes
-	@$(BIN)/python -m pytest -m slow --override-ini addopts="-q --strict-markers --import-mode=importlib"
+	@$(BIN)/python -m pytest -m slow
 
 bench: $(VENV)/.dev     ## every benchmark, one after the other
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
