@@ -31,7 +31,11 @@ def third_party_imports() -> list[str]:
         " - set(sys.stdlib_module_names) - {'reverie', '__main__'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return [name for name in done.stdout.split() if not name.startswith(("__editable__", "_distutils_hack"))]
+    return [
+        name
+        for name in done.stdout.split()
+        if not name.startswith(("__editable__", "_distutils_hack"))
+    ]
 
 
 def main() -> None:

@@ -129,6 +129,16 @@ def test_a_memory_linked_with_the_best_one_comes_along(tmp_path):
     assert "linked through calendar" in hits[1].why
 
 
+def test_an_option_keeps_linked_memories_out_too(tmp_path):
+    index = shelf(
+        tmp_path,
+        memory("a.md", "No merges this week.", links=("b",), type="project"),
+        memory("b.md", "Dates are in the sheet.", type="reference"),
+    )
+    assert files(index, "merges") == ["a.md", "b.md"]
+    assert files(index, "type:project merges") == ["a.md"]
+
+
 def test_memories_that_share_an_entity_rise_together(tmp_path):
     index = shelf(
         tmp_path,
@@ -155,7 +165,7 @@ def test_as_of_hides_what_was_not_known_yet(tmp_path):
     index = shelf(
         tmp_path,
         memory("early.md", "The port is 8080.", created=NOW - 100 * DAY),
-        memory("late.md", "The port is 8443.", created=NOW - DAY),
+        memory("late.md", "The port is 8443.", created=NOW - DAY, valid_from=NOW - 99 * DAY),
     )
     assert set(files(index, "which port")) == {"early.md", "late.md"}
     assert files(index, "which port", as_of=NOW - 50 * DAY) == ["early.md"]
@@ -171,6 +181,7 @@ def test_as_of_hides_what_was_not_known_yet(tmp_path):
         ("payment -customers", ["deploy.md"]),
         ("type:feedback", ["retries.md"]),
         ("before:2020 payment", []),
+        ("type:feedback zebra", []),
         ("after:2020 complaints", ["board.md"]),
     ],
 )

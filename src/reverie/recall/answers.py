@@ -27,14 +27,15 @@ _REPORTED = 20
 def answer(
     connection: sqlite3.Connection, found: Sequence[Ranked], asked: Question, limit: int
 ) -> Results:
-    """The best of all collections, by the chance of being a good match."""
+    """The best of a collection in its order; of several, by the chance of being a good match."""
     hits: list[Hit] = []
     left_out: list[LeftOut] = []
     for ranked in found:
         chosen, rest = _hits(connection, ranked, asked, limit)
         hits += chosen
         left_out += rest
-    hits.sort(key=lambda hit: -hit.score)
+    if len(found) > 1:
+        hits.sort(key=lambda hit: -hit.score)
     left_out += [LeftOut(hit.key, hit.score, f"not among the best {limit}") for hit in hits[limit:]]
     return Results(
         hits=tuple(hits[:limit]),
@@ -52,13 +53,11 @@ def _hits(
     left_out: list[LeftOut] = []
     seen: set[tuple[str, str]] = set()
     wanted = set(plain_words(asked.query.text))
-    coverage = max(ranked.coverage, default=0.0)
-    likeness = max(ranked.likeness, default=0.0)
     calibration = CALIBRATIONS.get(asked.model, BY_WORDS)
     for i, candidate in enumerate(ranked.candidates):
         if (candidate.source_name, candidate.key) in seen:
             continue
-        score = calibration.chance(ranked.scores[i], coverage, likeness)
+        score = calibration.chance(ranked.scores[i], ranked.coverage[i], ranked.likeness[i])
         if len(hits) >= limit:
             if len(left_out) >= _REPORTED:
                 break

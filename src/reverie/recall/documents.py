@@ -68,7 +68,11 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One memory or message that was found: how well, by which signals, and why in words."""
+    """One memory or message that was found, by which signals, and why in words.
+
+    Hits come in the order of their fused signals; `score` is each one's own chance of being a
+    good match, to be held against `fuse.GOOD_MATCH`.
+    """
 
     key: str
     collection: Collection

@@ -46,6 +46,7 @@ class RecallIndex:
         self._embedder = embedder
         self._matrices: dict[Collection, Matrix] = {}
         self._counts = Counts()
+        self._followed: tuple[str | None, Mapping[str, Signature]] = (None, {})
 
     @classmethod
     def open(
@@ -68,13 +69,12 @@ class RecallIndex:
 
     def files(self) -> dict[str, str]:
         """Indexed files with the signature they were read under, as `topics.signature_text`."""
-        with self._shadow.lock:
-            return self._healed(lambda: topics.known(self._shadow.connection()))
+        return self._told(lambda: topics.known(self._shadow.connection()), {})
 
     def stale(self, listing: Mapping[str, Signature]) -> tuple[list[str], list[str]]:
         """Files that changed since they were indexed, and files that are gone."""
-        with self._shadow.lock:
-            return self._healed(lambda: topics.changes(self._shadow.connection(), listing))
+        nothing: tuple[list[str], list[str]] = ([], [])
+        return self._told(lambda: self._stale(listing), nothing)
 
     def put(self, doc: MemoryDoc) -> Refreshed:
         """One memory that was just written."""
@@ -95,8 +95,7 @@ class RecallIndex:
 
     def sessions(self) -> dict[str, str]:
         """Indexed sessions with the signature of their transcript, as `topics.signature_text`."""
-        with self._shadow.lock:
-            return self._healed(lambda: episodes.known(self._shadow.connection()))
+        return self._told(lambda: episodes.known(self._shadow.connection()), {})
 
     def add_episodes(
         self, session: str, messages: Iterable[Episode], signature: Signature = (0, 0, 0)
@@ -114,10 +113,21 @@ class RecallIndex:
             )
         )
 
+    def _stale(self, listing: Mapping[str, Signature]) -> tuple[list[str], list[str]]:
+        connection = self._shadow.connection()
+        stamp = read_meta(connection, "stamp")
+        if self._followed == (stamp, listing):
+            return [], []
+        changed, gone = topics.changes(connection, listing)
+        if not changed and not gone:
+            # The next scan that looks the same is settled without asking the file.
+            self._followed = (stamp, dict(listing))
+        return changed, gone
+
     def _refresh(
         self, listing: Mapping[str, Signature], read: Callable[[str], MemoryDoc | None]
     ) -> Refreshed:
-        changed, gone = topics.changes(self._shadow.connection(), listing)
+        changed, gone = self._stale(listing)
         total = Refreshed()
         for start in range(0, len(changed), _WRITE_BATCH):
             # Read outside the transaction: other writers wait for our disk, not for our parsing.
@@ -166,6 +176,15 @@ class RecallIndex:
             except (sqlite3.Error, OSError) as error:
                 log.warning("the recall index was not updated: %s", error)
                 return Refreshed(problem=str(error))
+
+    def _told(self, work: Callable[[], _T], otherwise: _T) -> _T:
+        """A question about the index itself; one that cannot be read has nothing to tell."""
+        with self._shadow.lock:
+            try:
+                return self._healed(work)
+            except (sqlite3.Error, OSError) as error:
+                log.warning("the recall index could not be read: %s", error)
+                return otherwise
 
     def _healed(self, work: Callable[[], _T]) -> _T:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -76,7 +77,9 @@ def ranked(
     place = Lookup(connection, TABLES[collection], asked.counts)
     found = lexical.search(place, asked.query, POOL, among)
     likeness, overlooked = _semantic(connection, asked, matrix, among, set(found.scores))
-    ids = sorted({*found.scores, *likeness}) or _newest(connection, collection, among)
+    ids = sorted({*found.scores, *likeness})
+    if among is not None and not asked.query.text.strip():
+        ids = _newest(connection, among)
     candidates = _load(connection, collection, ids)
     signals = _signals(candidates, asked, found, likeness)
     result = Ranked(
@@ -89,8 +92,8 @@ def ranked(
         reasons={},
         approximate=found.approximate or overlooked,
     )
-    if collection == "memories":
-        _join(connection, result)
+    if collection == "memories" and candidates:
+        _join(connection, result, open_to_others=among is None)
     return _sorted(result)
 
 
@@ -115,37 +118,31 @@ def _semantic(
 def _condition(collection: Collection, asked: Question) -> tuple[str, Sequence[object]] | None:
     """The question's options as SQL over `passages p`; None when there are none."""
     query = asked.query
-    joins, tests, values = "", ["p.episode = ?"], [int(collection == "episodes")]
-    bounds: list[tuple[str, object]] = [
+    # A memory may hold from a later day than it was written: what was known is what was written.
+    known = "p.at" if collection == "episodes" else "coalesce(m.created, p.at)"
+    options: list[tuple[str, object]] = [
         ("p.at >= ?", query.after),
         ("p.at < ?", query.before),
-        ("p.at <= ?", asked.as_of),
+        (f"{known} <= ?", asked.as_of),
         ("p.role = ?", query.role),
+        ("s.name = ?", query.session),
+        *(
+            ("m.type IN (SELECT value FROM json_each(?))", json.dumps(t))
+            for t in [query.types]
+            if t
+        ),
     ]
-    given: list[object] = list(values)
-    for test, value in bounds:
-        if value is not None:
-            tests.append(test)
-            given.append(value)
-    if query.session is not None:
-        joins += " JOIN sources s ON s.id = p.source"
-        tests.append("s.name = ?")
-        given.append(query.session)
-    if query.types:
-        joins += " JOIN memories m ON m.source = p.source"
-        tests.append(f"m.type IN ({', '.join('?' * len(query.types))})")
-        given += query.types
-    return (f"{joins} WHERE {' AND '.join(tests)}", given) if len(tests) > 1 else None
+    given = [(test, value) for test, value in options if value is not None]
+    if not given:
+        return None
+    joins = " JOIN sources s ON s.id = p.source LEFT JOIN memories m ON m.source = p.source"
+    tests = " AND ".join(["p.episode = ?", *(test for test, _ in given)])
+    values = [int(collection == "episodes"), *(value for _, value in given)]
+    return f"{joins} WHERE {tests}", values
 
 
-def _newest(
-    connection: sqlite3.Connection,
-    collection: Collection,
-    among: tuple[str, Sequence[object]] | None,
-) -> list[int]:
-    """Options without words list what fits them, newest first; nothing without options."""
-    if among is None:
-        return []
+def _newest(connection: sqlite3.Connection, among: tuple[str, Sequence[object]]) -> list[int]:
+    """Options without words list what fits them, newest first."""
     rows = connection.execute(
         f"SELECT p.id FROM passages p {among[0]} ORDER BY p.at DESC, p.id LIMIT {POOL}",
         tuple(among[1]),
@@ -208,7 +205,7 @@ def _speaks(who: tuple[str, str], said: set[str]) -> float:
     return float(role == "user" and bool(said & _FIRST_PERSON))
 
 
-def _join(connection: sqlite3.Connection, found: Ranked) -> None:
+def _join(connection: sqlite3.Connection, found: Ranked, *, open_to_others: bool) -> None:
     """Memories joined with the best ones by an entity or a link rise; absent ones come in."""
     order = sorted(range(len(found.scores)), key=lambda i: -found.scores[i])[:_GRAPH_SEEDS]
     strengths = {found.candidates[i].source: 1.0 / (rank + 1) for rank, i in enumerate(order)}
@@ -218,7 +215,7 @@ def _join(connection: sqlite3.Connection, found: Ranked) -> None:
     present = {candidate.source for candidate in found.candidates}
     # Only a tie speaks for what comes in: it starts below everything that was found.
     floor = min(found.scores) - 1.0
-    for source in sorted(joined.keys() - present):
+    for source in sorted(joined.keys() - present) if open_to_others else ():
         _bring_in(connection, found, source, floor)
     weight = WEIGHTS[found.collection].graph
     found.signals["graph"] = [joined.get(c.source, _APART)[0] for c in found.candidates]
