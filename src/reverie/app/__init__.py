@@ -233,8 +233,12 @@ class App:
         return bool(provider.api_key_env and secret(provider.api_key_env))
 
     def window(self, name: str) -> Window:
-        """The window of a model without asking anybody."""
+        """The window of a model, as far as it is known here."""
         return models.window_of(self.settings, name)
+
+    async def ask_window(self, name: str) -> int | None:
+        """Ask the model's provider for its window, once; the answer is kept."""
+        return await models.ask_window(self.settings, name)
 
     def what_if(self, transcript: Path, *, model: str | None = None) -> WhatIf:
         """Replay a transcript under each plan; `model` prices it as another model."""

@@ -12,7 +12,9 @@ from reverie.core.usage import Prices
 from reverie.core.window import Window, resolve_window, split_suffix
 from reverie.errors import UnknownModelError
 from reverie.models import catalog
+from reverie.ports import ExactCounter
 from reverie.settings import Provider, Settings, secret
+from reverie.stores.windows import read_window, write_window
 
 if TYPE_CHECKING:
     from reverie.ports import Model
@@ -68,15 +70,28 @@ def find_provider(settings: Settings, name: str) -> tuple[Provider, str]:
 
 
 def window_of(settings: Settings, name: str) -> Window:
-    """The window of a model without asking anybody: suffix, shipped table, settings."""
+    """The window of a model: suffix, what its provider said when asked, shipped table, settings."""
     model = name.partition(":")[2] or name
     row = catalog.find(split_suffix(model)[0])
     return resolve_window(
         model,
+        looked_up=read_window(settings.home, split_suffix(model)[0]),
         shipped=row.capabilities.window if row else None,
         large_beta=settings.flag("window.beta_1m"),
         configured=settings.window_tokens,
     )
+
+
+async def ask_window(settings: Settings, name: str) -> int | None:
+    """Ask the provider, and keep the answer; None when it does not say."""
+    model = make_model(settings, name)
+    try:
+        tokens = await model.look_up_window() if isinstance(model, ExactCounter) else None
+    finally:
+        await model.aclose()
+    if tokens:
+        write_window(settings.home, split_suffix(model.name)[0], tokens)
+    return tokens
 
 
 def find_row(settings: Settings, name: str) -> catalog.Row | None:

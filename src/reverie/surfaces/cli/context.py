@@ -26,7 +26,8 @@ _COLOURS = {
 @reverie_command(name="context")
 @click.argument("session", required=False)
 @click.option("--model", help="Measure against this model's window.")
-def command(frame: Frame, session: str | None, model: str | None) -> None:
+@click.option("--ask", is_flag=True, help="Ask the model's provider how large its window is.")
+def command(frame: Frame, session: str | None, model: str | None, ask: bool) -> None:
     """What fills the window of a session (default: the newest one)."""
     from reverie.errors import InputError
     from reverie.session import transcripts
@@ -41,7 +42,12 @@ def command(frame: Frame, session: str | None, model: str | None) -> None:
     state = SessionState.replay(transcripts.load(path).records)
     fill = window_fill(state)
     last = state.usages[-1].model if state.usages else ""
-    window = app.window(model or (state.head.model if state.head else last))
+    name = model or (state.head.model if state.head else last)
+    if ask:
+        import asyncio
+
+        asyncio.run(app.ask_window(name))
+    window = app.window(name)
     data = {
         "session": state.session or path.stem,
         "window": window.tokens,

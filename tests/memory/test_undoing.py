@@ -1,0 +1,66 @@
+"""Taking changes back against the present: what came later stays, or is named."""
+
+from reverie.memory.undoing import Step, plan
+
+A1 = b"---\nname: A\ndescription: first\ntype: project\n---\none\n"
+A2 = A1.replace(b"one", b"two")
+OTHER = b"---\nname: A\ndescription: other\ntype: project\n---\nthree\n"
+POINTER = b"- [A](a.md) \xe2\x80\x94 first\n"
+
+
+def never(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    return None
+
+
+def lines(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """A merge that only knows appended lines."""
+    return theirs + ours[len(base) :] if ours.startswith(base) else None
+
+
+def test_a_change_is_taken_back():
+    undone = plan([Step({"a.md": A1}, {"a.md": A2})], {"a.md": A2}.get, never)
+    assert undone.files == {"a.md": A1}
+
+
+def test_what_is_already_so_stays():
+    undone = plan([Step({"a.md": A1}, {"a.md": A2})], {"a.md": A1}.get, never)
+    assert undone.files == {"a.md": A1}
+
+
+def test_later_lines_stay():
+    undone = plan([Step({"a.md": A1}, {"a.md": A2})], {"a.md": A2 + b"later\n"}.get, lines)
+    assert undone.files == {"a.md": A1 + b"later\n"}
+
+
+def test_a_conflict_changes_nothing_and_names_the_file():
+    steps = [Step({"a.md": A1, "b.md": None}, {"a.md": A2, "b.md": A1})]
+    undone = plan(steps, {"a.md": OTHER, "b.md": A1}.get, never)
+    assert (undone.files, undone.conflicts) == ({}, ("a.md",))
+
+
+def test_a_new_file_that_changed_since_is_not_thrown_away():
+    undone = plan([Step({"a.md": None}, {"a.md": A1})], {"a.md": A2}.get, lines)
+    assert undone.conflicts == ("a.md",)
+
+
+def test_several_steps_newest_first():
+    steps = [Step({"a.md": A1}, {"a.md": A2}), Step({"a.md": None}, {"a.md": A1})]
+    assert plan(steps, {"a.md": A2}.get, never).files == {"a.md": None}
+
+
+def test_an_index_that_does_not_merge_gets_the_pointers_of_what_came_and_went():
+    forgot = Step({"a.md": A1, "MEMORY.md": POINTER}, {"a.md": None, "MEMORY.md": b""})
+    now = {"a.md": None, "MEMORY.md": b"- [B](b.md)\n"}
+    undone = plan([forgot], now.get, never)
+    assert undone.files["a.md"] == A1
+    assert undone.files["MEMORY.md"] == b"- [B](b.md)\n" + POINTER
+    saved = Step({"a.md": None, "MEMORY.md": b""}, {"a.md": A1, "MEMORY.md": POINTER})
+    now = {"a.md": A1, "MEMORY.md": POINTER + b"- [B](b.md)\n"}
+    assert plan([saved], now.get, never).files["MEMORY.md"] == b"- [B](b.md)\n"
+
+
+def test_a_superseded_memory_gets_no_pointer_back():
+    old = A1.replace(b"type: project\n", b"type: project\nsuperseded_by: b.md\n")
+    step = Step({"a.md": old, "MEMORY.md": b""}, {"a.md": None, "MEMORY.md": b"x\n"})
+    undone = plan([step], {"a.md": None, "MEMORY.md": b"y\n"}.get, never)
+    assert undone.files["MEMORY.md"] == b"y\n"
