@@ -24,6 +24,7 @@ from reverie.core.window import split_suffix
 from reverie.errors import ReplyBroken
 from reverie.models import anthropic_wire as wire
 from reverie.models.failures import sdk_failures, sdk_missing
+from reverie.models.streaming import streamed
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -66,17 +67,10 @@ class AnthropicModel:
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         body = self.body(request)
-        accumulated = _Accumulator()
         with sdk_failures(self.name) as call:
             events = await self._sdk().beta.messages.create(**body, stream=True)
-            try:
-                async for event in events:
-                    call.began = True
-                    for item in accumulated.feed(event.model_dump(mode="json", warnings=False)):
-                        yield item
-            finally:
-                await events.close()
-            yield accumulated.reply()
+            async for item in streamed(events, _Accumulator(), call):
+                yield item
 
     async def count_tokens(self, request: Request) -> int:
         unwanted = {"max_tokens", "diagnostics", "stop_sequences", "compaction"}

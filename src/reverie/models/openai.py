@@ -15,6 +15,7 @@ from reverie.core.window import split_suffix
 from reverie.models import openai_chat as chat
 from reverie.models import openai_responses as responses
 from reverie.models.failures import sdk_failures, sdk_missing
+from reverie.models.streaming import Accumulator, streamed
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -54,20 +55,9 @@ class OpenAIModel:
             if request.options.summarize is not None:
                 yield await self._compact(request)
                 return
-            accumulated = (
-                chat.ChatAccumulator()
-                if self._protocol == "chat"
-                else responses.ResponsesAccumulator()
-            )
-            events = await self._open(self.body(request))
-            try:
-                async for event in events:
-                    call.began = True
-                    for item in accumulated.feed(event.model_dump(mode="json", warnings=False)):
-                        yield item
-            finally:
-                await events.close()
-            yield accumulated.reply()
+            accumulator = self._accumulator()
+            async for item in streamed(await self._open(self.body(request)), accumulator, call):
+                yield item
 
     async def count_tokens(self, request: Request) -> int:
         body = responses.head_to_wire(request.head)
@@ -97,6 +87,10 @@ class OpenAIModel:
             return responses.head_to_wire(request.head) | {"input": items}
         head = chat.head_to_wire(request.head, compatible=self._base_url is not None)
         return head | {"messages": [*chat.system_to_wire(request.head), *items]}
+
+    def _accumulator(self) -> Accumulator:
+        chatting = self._protocol == "chat"
+        return chat.ChatAccumulator() if chatting else responses.ResponsesAccumulator()
 
     async def _open(self, body: dict[str, Any]) -> Any:
         if self._protocol == "chat":

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from reverie.core.codec import dump
 from reverie.errors import InputError
 from reverie.memory.paths import Refused, check_directory
+from reverie.stores.json_files import read_json, write_json
 from reverie.stores.projects import Project, slug
 
 IDENTITY = "project.json"
@@ -77,16 +76,11 @@ def continued(folder: Path) -> Path:
 
 
 def read_identity(folder: Path) -> Identity | None:
-    try:
-        data = json.loads((folder / IDENTITY).read_bytes())
-        known = {key: str(data.get(key) or "") for key in asdict(Identity(""))}
-    except (OSError, ValueError, AttributeError):
+    data = read_json(folder / IDENTITY)
+    if not isinstance(data, dict):
         return None
-    return Identity(**known)
+    return Identity(**{key: str(data.get(key) or "") for key in asdict(Identity(""))})
 
 
 def write_identity(folder: Path, identity: Identity) -> None:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = folder / f".{IDENTITY}.new"
-    fresh.write_bytes(dump(asdict(identity)) + b"\n")
-    fresh.replace(folder / IDENTITY)
+    write_json(folder / IDENTITY, asdict(identity))

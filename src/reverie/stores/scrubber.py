@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.core.codec import dump
+from reverie.stores.json_files import read_json, write_json
 from reverie.stores.secrets import find_secrets, fingerprint, redact
 
 
@@ -35,15 +34,9 @@ class SecretScrubber:
         """Declare everything in this text that looks like a secret harmless; returns the kinds."""
         found = find_secrets(text, self.allowed())
         marks = {fingerprint(text[secret.start : secret.end]) for secret in found}
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = self._file.with_name(f".{self._file.name}.new")
-        fresh.write_bytes(dump(sorted(marks | self.allowed())) + b"\n")
-        fresh.replace(self._file)
+        write_json(self._file, sorted(marks | self.allowed()))
         return tuple(dict.fromkeys(secret.kind for secret in found))
 
     def allowed(self) -> frozenset[str]:
-        try:
-            known = json.loads(self._file.read_bytes())
-        except (OSError, ValueError):
-            return frozenset()
-        return frozenset(item for item in known if isinstance(item, str))
+        known = read_json(self._file)
+        return frozenset(item for item in known or () if isinstance(item, str))

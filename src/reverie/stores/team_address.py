@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from reverie.core.codec import dump
 from reverie.errors import InputError
 from reverie.memory.manifest import INDEX_FILE
 from reverie.stores.git_remote import Remote
 from reverie.stores.history import GitHistory
+from reverie.stores.json_files import read_json, write_json
 from reverie.stores.team import SYNCED
 from reverie.stores.team_merge import is_same
 
@@ -30,21 +29,16 @@ class TeamAddress:
 
 
 def read_address(state: Path) -> TeamAddress | None:
-    try:
-        data = json.loads((state / _FILE).read_bytes())
-        return TeamAddress(str(data["url"]), str(data["branch"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    data = read_json(state / _FILE)
+    if not isinstance(data, dict) or not data.keys() >= {"url", "branch"}:
         return None
+    return TeamAddress(str(data["url"]), str(data["branch"]))
 
 
 def write_address(state: Path, address: TeamAddress) -> None:
     """Kept from others' eyes: an address may hold a password."""
     address.remote({})
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = state / f".{_FILE}.new"
-    fresh.touch(mode=0o600)
-    fresh.write_bytes(dump(asdict(address)) + b"\n")
-    fresh.replace(state / _FILE)
+    write_json(state / _FILE, asdict(address))
 
 
 def unsent(history: GitHistory) -> tuple[str, ...]:

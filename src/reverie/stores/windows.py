@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from reverie.core.codec import dump
+from reverie.stores.json_files import read_json, write_json
 
 FILE = "windows.json"
 
@@ -17,16 +16,9 @@ def read_window(home: Path, model: str) -> int | None:
 
 
 def write_window(home: Path, model: str, tokens: int) -> None:
-    known = _read(home) | {model: tokens}
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = home / f".{FILE}.new"
-    fresh.write_bytes(dump(known) + b"\n")
-    fresh.replace(home / FILE)
+    write_json(home / FILE, _read(home) | {model: tokens})
 
 
 def _read(home: Path) -> dict[str, object]:
-    try:
-        known = json.loads((home / FILE).read_bytes())
-    except (OSError, ValueError):
-        return {}
+    known = read_json(home / FILE)
     return known if isinstance(known, dict) else {}

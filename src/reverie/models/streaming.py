@@ -1,0 +1,29 @@
+"""An SDK's stream as ours: both SDKs stream the same way, only their events differ."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
+
+from reverie.core.reply import Reply, StreamItem
+from reverie.models.failures import Call
+
+
+class Accumulator(Protocol):
+    """Turns a provider's events into deltas and, at the end, the whole reply."""
+
+    def feed(self, event: dict[str, Any]) -> list[StreamItem]: ...
+
+    def reply(self) -> Reply: ...
+
+
+async def streamed(events: Any, accumulator: Accumulator, call: Call) -> AsyncIterator[StreamItem]:
+    """Deltas as they come, then the reply; the connection is given back whatever happens."""
+    try:
+        async for event in events:
+            call.began = True
+            for item in accumulator.feed(event.model_dump(mode="json", warnings=False)):
+                yield item
+    finally:
+        await events.close()
+    yield accumulator.reply()
