@@ -54,10 +54,10 @@ def parse(text: str) -> Query:
                 options[match["key"]] = value
         elif match["minus"] and (match["phrase"] or match["word"]):
             excluded.append(match["phrase"] or match["word"])
-        elif match["phrase"] is not None:
-            phrases += [match["phrase"]] if match["phrase"].strip() else []
-        else:
+        elif match["phrase"] is None:
             words.append(match[0])
+        elif match["phrase"].strip():
+            phrases.append(match["phrase"])
     after, before = _day(options.get("after")), _day(options.get("before"))
     return Query(
         text=" ".join((*words, *phrases)),
