@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from reverie.memory.manifest import ManifestEntry
 from reverie.ports import Clock, TopicStore
 from reverie.recall.documents import MemoryDoc, Refreshed, Results
+from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.index import RecallIndex
 from reverie.recall.pipeline import SHORTLIST, Ranked
-
-# A memory whose calibrated score reaches this is shown without a model's say.
-THRESHOLD = 0.5
 
 
 def no_uses() -> Mapping[str, int]:
@@ -32,7 +30,7 @@ class IndexRanker:
         wanted = {entry.file for entry in entries}
         found = self.search(question, limit=SHORTLIST + len(wanted) // 10)
         return [
-            Ranked(hit.key, hit.score, sure=hit.score >= THRESHOLD)
+            Ranked(hit.key, hit.score, sure=hit.score >= GOOD_MATCH)
             for hit in found.hits
             if hit.key in wanted
         ]

@@ -42,11 +42,14 @@ def command(
 
 
 def _as_json(found: Results) -> dict[str, Any]:
+    from reverie.recall.fuse import GOOD_MATCH
+
     return {
         "hits": [
             {
                 "file": hit.key,
                 "score": hit.score,
+                "shown": hit.score >= GOOD_MATCH,
                 "signals": dict(hit.signals),
                 "snippet": hit.snippet,
                 "why": hit.why,
@@ -66,10 +69,15 @@ def _as_json(found: Results) -> dict[str, Any]:
 def _print(console: Console, found: Results, *, explain: bool) -> None:
     from rich.text import Text
 
+    from reverie.recall.fuse import GOOD_MATCH
+
     if not found.hits:
-        console.print("Nothing in memory fits well enough.")
+        console.print("Nothing in memory fits.")
     for hit in found.hits:
-        console.print(Text(f"{hit.score:5.2f}  ", "dim") + Text(hit.key, "bold"))
+        weak = "" if hit.score >= GOOD_MATCH else "  (too weak to be shown to a model by itself)"
+        console.print(
+            Text(f"{hit.score:5.2f}  ", "dim") + Text(hit.key, "bold") + Text(weak, "dim")
+        )
         console.print(Text(f"       {hit.snippet}"))
         if explain:
             signals = ", ".join(f"{name} {value:+.2f}" for name, value in hit.signals.items())
