@@ -123,3 +123,10 @@ def test_the_exit_code_and_the_signs(place: Place) -> None:
         "note",
     }
     assert run("doctor", "--json", "--set", "models.main=zzz").exit_code == 1
+
+
+def test_a_missing_secret_scanner_is_noted(place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("reverie.app.App.scanner_problem", lambda self: "it is not installed")
+    shown = run("doctor").output
+    assert "secret scanner: it is not installed" in shown
+    assert "reverie[secrets]" in shown

@@ -194,6 +194,12 @@ class App:
 
         return unsent(self.memory(team=True).history)
 
+    def scanner_problem(self) -> str | None:
+        """Why secrets are found by our own tables alone; None when the scanner is there."""
+        from reverie.stores.secrets import unavailable
+
+        return unavailable()
+
     def caps(self, purpose: Purpose) -> Caps:
         own = self.settings.spend_cap(purpose)
         return Caps(

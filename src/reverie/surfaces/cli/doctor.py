@@ -48,6 +48,9 @@ def examine(app: App) -> Iterator[Finding]:
     yield from _transcripts(app)
     if home.state == "ok":
         yield from _memory(app)
+    if problem := app.scanner_problem():
+        advice = "pip install 'reverie[secrets]' to find rare kinds of secret too"
+        yield Finding("note", f"secret scanner: {problem}", advice)
     if app.switches.problem:
         yield Finding("wrong", f"switches: {app.switches.problem}")
 
