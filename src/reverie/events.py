@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from reverie.core.messages import ToolResult
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
 from reverie.core.reply import Cleared, Reply, TextDelta, ThinkingDelta, ToolUseStarted
 from reverie.core.spend import Entry, Purpose
+from reverie.core.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,71 @@ class TroubleNoted:
     what: str
 
 
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool begins to work; `headline` is the call in one line."""
+
+    id: str
+    name: str
+    headline: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    id: str
+    name: str
+    headline: str
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFired:
+    """A layer changed what is sent: which, by how much, and why."""
+
+    layer: str
+    tokens_before: int
+    tokens_after: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoriesSurfaced:
+    """These memories stand beside the person's message now."""
+
+    files: tuple[str, ...]
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotesUpdated:
+    """The session's notes cover everything up to a message; `by` is "model" or "rules"."""
+
+    up_to: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForkStarted:
+    purpose: Purpose
+
+
+@dataclass(frozen=True, slots=True)
+class ForkEnded:
+    """A side agent is done; `trouble` says why it failed, if it did."""
+
+    purpose: Purpose
+    usage: Usage
+    turns: int
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The agent has nothing more to do for this message; `why` is the model's stop reason."""
+
+    why: str
+
+
 Event: TypeAlias = (
     TextDelta
     | ThinkingDelta
@@ -67,6 +134,14 @@ Event: TypeAlias = (
     | MoneySpent
     | CapReached
     | TroubleNoted
+    | ToolStarted
+    | ToolFinished
+    | LayerFired
+    | MemoriesSurfaced
+    | NotesUpdated
+    | ForkStarted
+    | ForkEnded
+    | TurnEnded
 )
 
 Announce: TypeAlias = Callable[[Event], None]

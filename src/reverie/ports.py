@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from reverie.core.capabilities import Capabilities
+from reverie.core.messages import Block, Message, Origin
 from reverie.core.reply import Reply, StreamItem
 from reverie.core.request import Request
 from reverie.core.spend import Caps, Decision, Entry, Purpose
 from reverie.core.usage import Prices
 from reverie.errors import ReplyBroken
+from reverie.events import Event
 from reverie.memory.index import Index
 from reverie.memory.manifest import ManifestEntry
 from reverie.memory.revisions import Author, Change, Revision
 from reverie.memory.topic import Topic
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Clock(Protocol):
@@ -55,6 +61,23 @@ class ExactCounter(Protocol):
     async def count_tokens(self, request: Request) -> int: ...
 
     async def look_up_window(self) -> int | None: ...
+
+
+class Exchange(Protocol):
+    """A conversation with one model: what is said in it, and a way to go on."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The conversation as it is sent."""
+        ...
+
+    def say(self, *blocks: Block, origin: Origin = "user") -> Message:
+        """Add a message from the user side."""
+        ...
+
+    def send(self) -> AsyncIterator[Event]:
+        """One request and its reply, as events; the last of them is `Replied`."""
+        ...
 
 
 class SpendLedger(Protocol):
@@ -143,6 +166,36 @@ class Scrubber(Protocol):
     """Takes secrets out of what is about to be written."""
 
     def scrub(self, text: str) -> Scrubbed: ...
+
+
+class Embedder(Protocol):
+    """Texts as rows of unit length, whose angle says how alike they are; blank texts are zeros."""
+
+    @property
+    def name(self) -> str:
+        """Another one whenever the same text would give another row."""
+        ...
+
+    @property
+    def context(self) -> tuple[float, ...]:
+        """How much the messages one, two, … places away add to a message's own row."""
+        ...
+
+    @property
+    def together(self) -> float:
+        """How much a message read together with the one before it adds to its own row."""
+        ...
+
+    @property
+    def portion(self) -> int:
+        """How many texts make a piece of work that somebody may wait for."""
+        ...
+
+    def encode(
+        self, texts: Sequence[str], kind: Literal["passage", "question"]
+    ) -> NDArray[np.float32]:
+        """One row a text. Failures are `ReverieError`s."""
+        ...
 
 
 async def complete(model: Model, request: Request) -> Reply:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,14 +17,15 @@ from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
 from reverie.core.reply import Cleared, Reply, StreamItem, TextDelta, ToolUseStarted
 from reverie.core.request import Request
 from reverie.core.usage import FREE, Prices, Usage
-from reverie.errors import InvariantBroken, Overloaded, ReplyBroken, StorageError
-from reverie.events import CacheBroke, ContextCleared, Event, Replied, unheard
+from reverie.errors import InvariantBroken, Overloaded, ReplyBroken
+from reverie.events import CacheBroke, ContextCleared, Event, Replied, TroubleNoted, unheard
 from reverie.models.scripted import ScriptedModel
 from reverie.ports import Model, complete
 from reverie.session import journal
 from reverie.session.conversation import Conversation
 from reverie.session.journal import Journal
 from reverie.session.records import HeadFrozen, Opened, Said, Used
+from reverie.session.state import SessionState
 
 
 @dataclass
@@ -105,13 +107,25 @@ async def test_nothing_can_be_sent_before_something_was_said(tmp_path: Path) -> 
         _ = [event async for event in conversation.send()]
 
 
-async def test_what_cannot_be_written_is_not_in_the_state(tmp_path: Path) -> None:
+async def test_a_full_disk_stops_nobody_and_what_waited_is_written_in_order(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    path.symlink_to("/dev/full")
-    conversation = Conversation(Journal(path), ScriptedModel(), FixedClock())
-    with pytest.raises(StorageError):
-        conversation.say(Text("hello"))
-    assert conversation.state.messages == []
+    heard: list[Event] = []
+    model = ScriptedModel(["one", "two"], capabilities=STRICT)
+    conversation = Conversation(Journal(path), model, FixedClock(), announce=heard.append)
+    conversation.open("s1", HEAD)
+    written = path.stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (written + 10, before[1]))
+    try:
+        await turn(conversation)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert path.stat().st_size == written
+    assert [type(event) for event in heard] == [TroubleNoted, TroubleNoted]
+    await turn(conversation)
+    replayed = SessionState.replay(journal.load(path).records)
+    assert replayed.messages == conversation.state.messages
+    assert [m.text for m in replayed.messages] == ["hello", "one", "hello", "two"]
 
 
 async def test_a_lost_cache_is_announced(tmp_path: Path) -> None:

@@ -168,8 +168,13 @@ def close_open_tool_uses(
     waiting = open_tool_uses(messages)
     if not waiting:
         return tuple(messages)
-    results = [ToolResult(use.id, (Text(reason),), is_error=True) for use in waiting]
+    results = answers_to(waiting, reason)
     return (*messages, new_message("user", *results, after=messages[-1], at=at, origin="reverie"))
+
+
+def answers_to(calls: Iterable[ToolUse], reason: str) -> tuple[ToolResult, ...]:
+    """A result for each call that will never have one of its own."""
+    return tuple(ToolResult(use.id, (Text(reason),), is_error=True) for use in calls)
 
 
 def repair(messages: Iterable[Message]) -> tuple[Message, ...]:

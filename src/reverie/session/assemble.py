@@ -76,6 +76,17 @@ class Assembler:
             if marked[place : place + 1] != [entry]:
                 marked.insert(place, entry)
 
+    def clone(self) -> Assembler:
+        """Another assembler that stands where this one stands; neither sees what the other does."""
+        other = Assembler(self._capabilities, self._policy)
+        other._head = self._head
+        other._given = self._given
+        other._sent = self._sent.copy()
+        other._links = self._links.copy()
+        other._ends = self._ends.copy()
+        other._marked = {ttl: marks.copy() for ttl, marks in self._marked.items()}
+        return other
+
     def resume(self, head: Head, messages: Sequence[Message]) -> None:
         """Know again which marks stand: every response says which prefix it answered."""
         for i, message in enumerate(messages):

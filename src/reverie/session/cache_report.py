@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +11,15 @@ from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.prompt_cache.simulator import Simulator
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak, Kept, Sent, Tracker
 from reverie.core.usage import PER_MILLION, Prices, Usage
-from reverie.session.records import Compacted, Record, Said, Used
+from reverie.session.records import (
+    Compacted,
+    Folded,
+    Record,
+    Said,
+    ToolResultsCleared,
+    Unfolded,
+    Used,
+)
 from reverie.session.replay import Replay, replay
 
 
@@ -47,7 +55,7 @@ def cache_report(
     for record in records:
         if isinstance(record, Used):
             used.setdefault(record.purpose, []).append(record)
-    breaks = _breaks(replay(records), _compacted_calls(records), rules, prices)
+    breaks = _breaks(replay(records), _registered(records), rules, prices)
     return [
         CacheRow(
             session,
@@ -61,7 +69,7 @@ def cache_report(
 
 
 def _breaks(
-    replayed: Replay, compacted: set[int], rules: CacheRules, prices: Prices | None
+    replayed: Replay, registered: Mapping[int, str], rules: CacheRules, prices: Prices | None
 ) -> tuple[Break, ...]:
     """Judge the recorded calls as the tracker would have judged them live."""
     tracker = Tracker(rules)
@@ -69,8 +77,8 @@ def _breaks(
     policy = placed()
     found = []
     for number, (call, used) in enumerate(zip(replayed.calls, replayed.reported, strict=True), 1):
-        if number in compacted:
-            tracker.expect_break("compaction")
+        if number in registered:
+            tracker.expect_break(registered[number])
         marks = policy(call.chain, simulator.standing(call.chain), rules)
         simulator.run(call, marks)
         promise = tracker.before(call.chain)
@@ -89,19 +97,26 @@ def _break(number: int, verdict: Broken | ExpectedBreak, prices: Prices | None) 
     return Break(number, verdict.lost, why, False, cost)  # noqa: FBT003 - a field
 
 
-def _compacted_calls(records: Sequence[Record]) -> set[int]:
-    """Numbers of the calls that were the first after a compaction."""
+def _registered(records: Sequence[Record]) -> dict[int, str]:
+    """Numbers of the calls whose prefix was changed on purpose, and why."""
     responses = {r.response for r in records if isinstance(r, Used) and r.purpose == "main"}
-    found: set[int] = set()
+    found: dict[int, str] = {}
     number = 0
-    pending = False
+    pending: str | None = None
     for record in records:
-        if isinstance(record, Compacted):
-            pending = True
-        elif isinstance(record, Said) and record.message.response in responses:
+        pending = _BREAKS.get(type(record), pending)
+        if isinstance(record, Said) and record.message.response in responses:
             responses.discard(record.message.response)
             number += 1
-            if pending:
-                found.add(number)
-                pending = False
+            if pending is not None:
+                found[number] = pending
+                pending = None
     return found
+
+
+_BREAKS: dict[type, str] = {
+    Compacted: "compaction",
+    ToolResultsCleared: "microcompaction",
+    Folded: "folded rounds",
+    Unfolded: "unfolded rounds",
+}

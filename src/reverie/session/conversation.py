@@ -6,7 +6,8 @@ composed around it; it knows neither.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 
 from reverie.core.messages import Block, Message, Origin, new_message
 from reverie.core.prompt_cache.breakpoints import Policy
@@ -15,48 +16,77 @@ from reverie.core.reply import Reply
 from reverie.core.request import Head
 from reverie.core.spend import MAIN, Purpose
 from reverie.errors import InvariantBroken, ReplyBroken
-from reverie.events import CacheBroke, ContextCleared, Event, Replied
+from reverie.events import Announce, CacheBroke, ContextCleared, Event, Replied, unheard
 from reverie.ports import Clock, Model
 from reverie.session.assemble import Assembled, Assembler
 from reverie.session.journal import Journal
-from reverie.session.records import HeadFrozen, Opened, Record, Said, Used
+from reverie.session.recorder import Recorder
+from reverie.session.records import Branched, HeadFrozen, Opened, Record, Said, Used
 from reverie.session.state import SessionState
 
 
+@dataclass(slots=True)
 class Conversation:
     """A journalled conversation; `state` is what its records say, nothing else."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        model: Model,
-        clock: Clock,
-        *,
-        state: SessionState | None = None,
-        purpose: Purpose = MAIN,
-        policy: Policy | None = None,
-    ) -> None:
-        self.state = state or SessionState()
-        self.model = model
-        self._journal = journal
-        self._clock = clock
-        self._purpose = purpose
-        self._assembler = Assembler(model.capabilities, policy)
-        self._tracker = Tracker(model.capabilities.cache)
+    journal: InitVar[Journal]
+    model: Model
+    clock: Clock
+    _: KW_ONLY
+    state: SessionState = field(default_factory=SessionState)
+    purpose: Purpose = MAIN
+    policy: Policy | None = None
+    announce: Announce = unheard
+    _recorder: Recorder = field(init=False)
+    _assembler: Assembler = field(init=False)
+    _tracker: Tracker = field(init=False)
+
+    def __post_init__(self, journal: Journal) -> None:
+        self._recorder = Recorder(journal, self.announce)
+        self._assembler = Assembler(self.model.capabilities, self.policy)
+        self._tracker = Tracker(self.model.capabilities.cache)
         if self.state.head is not None:
-            self._assembler.resume(self.state.head, self.state.messages)
+            self._assembler.resume(self.state.head, self.state.shown)
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The conversation as it is sent."""
+        return self.state.shown
+
+    @property
+    def now(self) -> float:
+        """The time, as precise as a transcript keeps it."""
+        return round(self.clock.now(), 3)
 
     def open(self, session: str, head: Head, project: str = "") -> None:
         """Begin: from here on the head's bytes do not change."""
-        self._record(Opened(session, round(self._clock.now(), 3), project), HeadFrozen(head))
+        self.record(Opened(session, self.now, project), HeadFrozen(head))
+
+    def branch(self, purpose: Purpose, model: Model, journal: Journal) -> Conversation:
+        """A side conversation that shares every byte so far, and changes nothing here."""
+        if self.state.head is None or not self.state.messages:
+            raise InvariantBroken("a conversation must be opened and spoken to before it branches")
+        side = Conversation(journal, model, self.clock, purpose=purpose)
+        side._assembler = self._assembler.clone()
+        side._tracker = self._tracker.clone()
+        side.state = self.state.branch()
+        after = self.state.messages[-1].id
+        side._recorder.append(Branched(self.state.session, after, purpose))
+        return side
 
     def say(self, *blocks: Block, origin: Origin = "user") -> Message:
         """Add a message from the user side."""
         after = self.state.messages[-1] if self.state.messages else None
-        at = round(self._clock.now(), 3)
-        message = new_message("user", *blocks, after=after, at=at, origin=origin)
-        self._record(Said(message))
+        message = new_message("user", *blocks, after=after, at=self.now, origin=origin)
+        self.record(Said(message))
         return message
+
+    def change_model(self, model: Model) -> None:
+        """Go on with another model: it has cached nothing, and may have other rules."""
+        self.model = model
+        self._assembler = Assembler(model.capabilities, self.policy)
+        self._tracker = Tracker(model.capabilities.cache)
+        self._tracker.expect_break(f"the model is {model.name} now")
 
     def expect_break(self, reason: str) -> None:
         """A layer is about to change the prefix on purpose."""
@@ -68,13 +98,13 @@ class Conversation:
             raise InvariantBroken("a conversation must be opened and spoken to before it is sent")
         previous = self.state.usages[-1].response if self.state.usages else None
         return self._assembler.assemble(
-            self.state.head, self.state.messages, previous_response=previous
+            self.state.head, self.state.shown, previous_response=previous
         )
 
     async def send(self) -> AsyncIterator[Event]:
         """One request and its reply, as events; the reply is in the state when this ends."""
         sent = self.assembled()
-        at = self._clock.now()
+        at = self.clock.now()
         promise = self._tracker.before(sent.chain)
         answered = False
         async for item in self.model.stream(sent.request):
@@ -87,7 +117,7 @@ class Conversation:
                 promise, Sent(sent.chain, sent.marks, at), item.usage, item.diagnosis
             )
             if not isinstance(verdict, Kept):
-                yield CacheBroke(self.state.session, self._purpose, verdict)
+                yield CacheBroke(self.state.session, self.purpose, verdict)
             for cleared in item.cleared:
                 yield ContextCleared(self.state.session, cleared)
             yield Replied(item)
@@ -96,16 +126,16 @@ class Conversation:
 
     def _replied(self, reply: Reply, sent: Assembled) -> None:
         self._assembler.sent(sent)
-        now = round(self._clock.now(), 3)
-        used = Used(reply.id, self._purpose, reply.model, reply.usage, now)
+        used = Used(reply.id, self.purpose, reply.model, reply.usage, self.now)
         if not reply.blocks:
-            self._record(used)
+            self.record(used)
             return
         last = self.state.messages[-1]
-        message = reply.as_message(after=last, at=now, bound_to=sent.chain.digest)
-        self._record(Said(message), used)
+        message = reply.as_message(after=last, at=used.at, bound_to=sent.chain.digest)
+        self.record(Said(message), used)
 
-    def _record(self, *records: Record) -> None:
-        self._journal.append(*records)
+    def record(self, *records: Record) -> None:
+        """Write down and take in: what the state says, the journal says."""
+        self._recorder.append(*records)
         for record in records:
             self.state.apply(record)

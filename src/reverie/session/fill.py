@@ -34,7 +34,7 @@ def window_fill(state: SessionState) -> Fill:
         name = "memory index" if section.text.startswith(MEMORY_HEADING) else "system"
         parts[name] += text_tokens(section.text)
     parts["tools"] = sum(tool_tokens(tool) for tool in state.head.tools) if state.head else 0
-    for message in state.messages:
+    for message in state.shown:
         for block in message.blocks:
             parts[_category(block)] += block_tokens(block)
     return _scaled(parts, state)

@@ -75,14 +75,85 @@ class CacheEdited:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolResultsCleared:
+    """Layer 2 decided: from here on these tool results are sent as these texts."""
+
+    texts: Mapping[str, str]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Compacted:
-    """From here on the conversation is `start`, then the messages from `kept_from` on."""
+    """From here on the conversation is `start`, then the messages from `kept_from` on.
+
+    Messages up to `kept_up_to` stay before `start`. `how` names the way the summary was made,
+    `last` the last message it stands for.
+    """
 
     start: tuple[Message, ...]
     kept_from: str | None
     trigger: str
     tokens_before: int
     at: float
+    kept_up_to: str | None = None
+    how: str = ""
+    last: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionFailed:
+    """Layer 4 could not do its work; three in a row end its tries for the session."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A span of messages is sent as `marker`: dropped for good ("snip"), or until unfolded."""
+
+    first: str
+    last: str
+    marker: Message
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unfolded:
+    """The span behind this marker is sent again."""
+
+    marker: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotesTaken:
+    """Layer 3 has noted everything up to this message, at this size of the conversation."""
+
+    up_to: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoriesShown:
+    """Recall gave these memories, and so many bytes of them."""
+
+    files: tuple[str, ...]
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TodosSet:
+    """The agent's list as it stands: pairs of text and status."""
+
+    todos: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branched:
+    """This is a side transcript: it goes on where `session` stood after message `after`."""
+
+    session: str
+    after: str
+    purpose: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +182,15 @@ Record: TypeAlias = (
     | Used
     | Replaced
     | CacheEdited
+    | ToolResultsCleared
     | Compacted
+    | CompactionFailed
+    | Folded
+    | Unfolded
+    | NotesTaken
+    | MemoriesShown
+    | TodosSet
+    | Branched
     | Extracted
     | DateChanged
     | Unknown
@@ -127,14 +206,25 @@ def render(record: Record) -> Json:
             return {"type": "message", **message_to_json(message)}
         case HeadFrozen(head):
             return {"type": "head", **_head_to_json(head)}
-        case Compacted(start, kept_from, trigger, tokens_before, at):
+        case Compacted():
             return {
                 "type": "compacted",
-                "at": iso_time(at),
-                "trigger": trigger,
-                "tokens_before": tokens_before,
-                "kept_from": kept_from,
-                "start": [message_to_json(message) for message in start],
+                "at": iso_time(record.at),
+                "trigger": record.trigger,
+                "how": record.how,
+                "tokens_before": record.tokens_before,
+                "last": record.last,
+                "kept_up_to": record.kept_up_to,
+                "kept_from": record.kept_from,
+                "start": [message_to_json(message) for message in record.start],
+            }
+        case Folded(first, last, marker, kind):
+            return {
+                "type": "folded",
+                "kind": kind,
+                "first": first,
+                "last": last,
+                "marker": message_to_json(marker),
             }
         case _:
             flat = asdict(record)
@@ -221,6 +311,18 @@ def _compacted(data: Json) -> Compacted:
         trigger=_text(data["trigger"]),
         tokens_before=_count(data["tokens_before"]),
         at=parse_time(data["at"]),
+        kept_up_to=_optional_text(data.get("kept_up_to")),
+        how=_text(data.get("how", "")),
+        last=_optional_text(data.get("last")),
+    )
+
+
+def _folded(data: Json) -> Folded:
+    return Folded(
+        first=_text(data["first"]),
+        last=_text(data["last"]),
+        marker=message_from_json(data["marker"]),
+        kind=_text(data["kind"]),
     )
 
 
@@ -237,7 +339,21 @@ def _used(data: Json) -> Used:
 
 _USAGE_FIELDS = tuple(field.name for field in fields(Usage))
 
-_Flat = TypeVar("_Flat", Opened, Replaced, CacheEdited, Extracted, DateChanged)
+_Flat = TypeVar(
+    "_Flat",
+    Opened,
+    Replaced,
+    CacheEdited,
+    ToolResultsCleared,
+    CompactionFailed,
+    Unfolded,
+    NotesTaken,
+    MemoriesShown,
+    TodosSet,
+    Branched,
+    Extracted,
+    DateChanged,
+)
 
 
 def _flat(kind: type[_Flat]) -> Callable[[Json], _Flat]:
@@ -273,11 +389,28 @@ def _count(value: object) -> int:
     return value
 
 
+def _named_texts(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise TypeError(f"expected an object, not {value!r}")
+    return {_text(name): _text(text) for name, text in value.items()}
+
+
+def _pairs(value: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, not {value!r}")
+    return tuple((_text(text), _text(status)) for text, status in value)
+
+
 # How fields that are not text are read, in records whose fields are plain values.
 _PLAIN: Mapping[str, Callable[[Any], Any]] = {
     "at": lambda value: parse_time(_text(value)),
     "format": _count,
     "tool_use_ids": _texts,
+    "texts": _named_texts,
+    "tokens": _count,
+    "files": _texts,
+    "bytes": _count,
+    "todos": _pairs,
 }
 
 _NAMES: Mapping[type, str] = {
@@ -285,6 +418,13 @@ _NAMES: Mapping[type, str] = {
     Used: "usage",
     Replaced: "replaced",
     CacheEdited: "cache_edited",
+    ToolResultsCleared: "cleared",
+    CompactionFailed: "compaction_failed",
+    Unfolded: "unfolded",
+    NotesTaken: "notes",
+    MemoriesShown: "memories",
+    TodosSet: "todos",
+    Branched: "branch",
     Extracted: "extracted",
     DateChanged: "date",
 }
@@ -296,7 +436,15 @@ _PARSERS: Mapping[str, Callable[[Json], Record]] = {
     "usage": _used,
     "replaced": _flat(Replaced),
     "cache_edited": _flat(CacheEdited),
+    "cleared": _flat(ToolResultsCleared),
     "compacted": _compacted,
+    "compaction_failed": _flat(CompactionFailed),
+    "folded": _folded,
+    "unfolded": _flat(Unfolded),
+    "notes": _flat(NotesTaken),
+    "memories": _flat(MemoriesShown),
+    "todos": _flat(TodosSet),
+    "branch": _flat(Branched),
     "extracted": _flat(Extracted),
     "date": _flat(DateChanged),
 }

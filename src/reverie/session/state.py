@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from reverie.core.messages import Message
-from reverie.core.request import Head
+from reverie.core.request import Head, head_segments
+from reverie.core.substitution import freed, substituted
 from reverie.core.tokens import Measured, context_tokens, measured
 from reverie.core.usage import Usage
 from reverie.session.records import (
+    Branched,
     CacheEdited,
     Compacted,
+    CompactionFailed,
     DateChanged,
     Extracted,
+    Folded,
     HeadFrozen,
+    MemoriesShown,
+    NotesTaken,
     Opened,
     Record,
     Replaced,
     Said,
+    TodosSet,
+    ToolResultsCleared,
+    Unfolded,
     Unknown,
     Used,
 )
@@ -27,7 +36,10 @@ from reverie.session.records import (
 
 @dataclass(slots=True)
 class SessionState:
-    """Everything a session needs to go on where it stopped."""
+    """Everything a session needs to go on where it stopped.
+
+    `messages` hold what was really said; `shown` is what is sent of it.
+    """
 
     session: str = ""
     project: str = ""
@@ -36,12 +48,23 @@ class SessionState:
     messages: list[Message] = field(default_factory=list)
     usages: list[Used] = field(default_factory=list)
     replaced: dict[str, str] = field(default_factory=dict)
+    cleared: dict[str, str] = field(default_factory=dict)
     cache_edits: list[CacheEdited] = field(default_factory=list)
+    folds: list[Folded] = field(default_factory=list)
     compactions: list[Compacted] = field(default_factory=list)
+    compaction_failures: int = 0
+    notes: NotesTaken | None = None
+    memories_shown: tuple[MemoriesShown, ...] = ()
+    todos: tuple[tuple[str, str], ...] = ()
     extracted_up_to: str | None = None
     date: str | None = None
+    branched: Branched | None = None
     unknown: list[Unknown] = field(default_factory=list)
     _measured: Measured | None = None
+    # Tokens taken out of the measured part since it was measured.
+    _freed: int = 0
+    # Messages that are sent otherwise than they were said, by id.
+    _otherwise: dict[str, Message] = field(default_factory=dict)
 
     @classmethod
     def replay(cls, records: Iterable[Record]) -> SessionState:
@@ -49,6 +72,31 @@ class SessionState:
         for record in records:
             state.apply(record)
         return state
+
+    def branch(self) -> SessionState:
+        """The same conversation, to go on with apart from this one; its spending is its own."""
+        return replace(
+            self,
+            messages=self.messages.copy(),
+            usages=[],
+            replaced=self.replaced.copy(),
+            cleared=self.cleared.copy(),
+            cache_edits=self.cache_edits.copy(),
+            folds=self.folds.copy(),
+            compactions=self.compactions.copy(),
+            unknown=[],
+            _otherwise=self._otherwise.copy(),
+        )
+
+    @property
+    def shown(self) -> list[Message]:
+        """The conversation as it is sent: results replaced or cleared, spans folded."""
+        if not self._otherwise and not self.folds:
+            return self.messages.copy()
+        shown = [self._otherwise.get(message.id, message) for message in self.messages]
+        for fold in self.folds:
+            shown = _folded(shown, fold)
+        return shown
 
     @property
     def measured(self) -> bool:
@@ -58,13 +106,21 @@ class SessionState:
     @property
     def tokens(self) -> int:
         """The size of the conversation, by the last measurement and what came since."""
-        return context_tokens(self.messages, self._measured)
+        tokens = context_tokens(self.shown, self._measured)
+        if self._measured is None:
+            return tokens + self._head_tokens
+        return max(0, tokens - self._freed)
 
     @property
     def usage(self) -> Usage:
         return sum((used.usage for used in self.usages), Usage())
 
-    def apply(self, record: Record) -> None:  # noqa: C901, PLR0912 - one case a record kind
+    @property
+    def calls(self) -> int:
+        """How often the main model was asked."""
+        return sum(used.purpose == "main" for used in self.usages)
+
+    def apply(self, record: Record) -> None:  # noqa: C901, PLR0912, PLR0915 - one case a record kind
         match record:
             case Opened(session, at, project):
                 self.session, self.opened_at, self.project = session, at, project
@@ -76,11 +132,30 @@ class SessionState:
                 self._used(record)
             case Replaced(tool_use_id, text):
                 # The first decision stands: what was sent once is never sent otherwise.
-                self.replaced.setdefault(tool_use_id, text)
+                if self.replaced.setdefault(tool_use_id, text) == text:
+                    self._substitute({tool_use_id: text})
             case CacheEdited():
                 self.cache_edits.append(record)
+            case ToolResultsCleared(texts):
+                self.cleared |= texts
+                self._substitute(dict(texts))
             case Compacted():
                 self._compacted(record)
+            case CompactionFailed():
+                self.compaction_failures += 1
+            case Folded():
+                self._fold(record)
+            case Unfolded(marker):
+                self.folds = [fold for fold in self.folds if fold.marker.id != marker]
+                self._measured = None
+            case NotesTaken():
+                self.notes = record
+            case MemoriesShown():
+                self.memories_shown = (*self.memories_shown, record)
+            case TodosSet(todos):
+                self.todos = todos
+            case Branched():
+                self.branched = record
             case Extracted(up_to):
                 self.extracted_up_to = up_to
             case DateChanged(date):
@@ -90,14 +165,62 @@ class SessionState:
             case _:
                 assert_never(record)
 
+    @property
+    def _head_tokens(self) -> int:
+        if self.head is None:
+            return 0
+        return sum(segment.tokens for segment in head_segments(self.head))
+
     def _used(self, used: Used) -> None:
         self.usages.append(used)
         if used.purpose == "main":
             self._measured = measured(used.response, used.usage)
+            self._freed = 0
+
+    def _substitute(self, texts: dict[str, str]) -> None:
+        """Send other texts for these results, from their messages on, the newest first."""
+        waiting = set(texts)
+        behind = self._measured is not None
+        for message in reversed(self.messages):
+            if self._measured is not None and message.response == self._measured.response:
+                behind = False
+            found = waiting & {result.tool_use_id for result in message.tool_results}
+            if found:
+                before = self._otherwise.get(message.id, message)
+                after = substituted(before, texts)
+                self._otherwise[message.id] = after
+                self._freed += 0 if behind else freed(before, after)
+                waiting -= found
+            if not waiting:
+                break
+
+    def _fold(self, record: Folded) -> None:
+        before = context_tokens(self.shown)
+        self.folds.append(record)
+        self._freed += max(0, before - context_tokens(self.shown))
 
     def _compacted(self, record: Compacted) -> None:
         ids = [message.id for message in self.messages]
         kept = ids.index(record.kept_from) if record.kept_from in ids else len(ids)
-        self.messages = [*record.start, *self.messages[kept:]]
+        earlier = ids.index(record.kept_up_to) + 1 if record.kept_up_to in ids else 0
+        self.messages = [*self.messages[:earlier], *record.start, *self.messages[kept:]]
         self.compactions.append(record)
+        self._forget_what_is_gone()
+        self.compaction_failures = 0
+        self.memories_shown = ()
         self._measured = None
+        self._freed = 0
+
+    def _forget_what_is_gone(self) -> None:
+        ids = {message.id for message in self.messages}
+        self._otherwise = {id_: m for id_, m in self._otherwise.items() if id_ in ids}
+        self.folds = [fold for fold in self.folds if fold.first in ids and fold.last in ids]
+
+
+def _folded(messages: list[Message], fold: Folded) -> list[Message]:
+    """The conversation with one span folded into its marker; a span that is gone changes nothing."""
+    ids = [message.id for message in messages]
+    if fold.first not in ids or fold.last not in ids:
+        return messages
+    first, last = ids.index(fold.first), ids.index(fold.last)
+    return [*messages[:first], fold.marker, *messages[last + 1 :]]

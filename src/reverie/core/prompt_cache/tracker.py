@@ -80,6 +80,12 @@ class Tracker:
         self._last: _Cached | None = None
         self._expected: str | None = None
 
+    def clone(self) -> Tracker:
+        """The same expectations, for a side conversation on the same prefix."""
+        other = Tracker(self._rules)
+        other._last = self._last
+        return other
+
     def expect_break(self, reason: str) -> None:
         """Register that the next request changes its prefix on purpose."""
         self._expected = reason

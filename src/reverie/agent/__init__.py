@@ -1,0 +1,1 @@
+"""Tools, the bare loop, and forks: an agent without memory or layers."""

@@ -1,0 +1,63 @@
+"""A side agent on the parent's exact prefix: it shares the bytes, and changes nothing of the parent.
+
+What is shared byte for byte: head, tools, options of the cache key, every message so far. Cloned:
+the workplace. Its own: transcript, permission, usage. Cancelling the parent cancels it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reverie.agent.permissions import Consent, Permission
+from reverie.agent.toolbox import Toolbox
+from reverie.agent.turns import Finished, run_turns
+from reverie.core.messages import Block, Message, Text, ToolResult
+from reverie.core.spend import Purpose
+from reverie.core.transcript import open_tool_uses
+from reverie.core.usage import Usage
+from reverie.errors import ReverieError
+from reverie.events import Announce, CacheBroke, Event, ForkEnded, ForkStarted, TroubleNoted
+from reverie.ports import Exchange
+
+# Every fork answers open calls with the same words, so that only the directive differs.
+PLACEHOLDER = "[The main agent runs this tool; its result is not needed here]"
+
+_MARK = "<side-task>"
+
+
+def directive_blocks(messages: Sequence[Message], directive: str) -> tuple[Block, ...]:
+    """The fork's own message: the same placeholder for every open call, then its task."""
+    results = (ToolResult(use.id, (Text(PLACEHOLDER),)) for use in open_tool_uses(messages))
+    return (*results, Text(f"{_MARK}\n{directive}"))
+
+
+def is_fork(messages: Sequence[Message]) -> bool:
+    """Does this history belong to a fork? Then it must not fork again."""
+    return any(message.origin == "reverie" and _MARK in message.text for message in messages)
+
+
+async def fork(
+    side: Exchange,
+    toolbox: Toolbox,
+    directive: str,
+    permission: Permission,
+    *,
+    purpose: Purpose,
+    announce: Announce,
+    max_turns: int = 1,
+) -> Finished:
+    """Give the side conversation its task and let it work; failures are announced, then raised."""
+
+    def aside(event: Event) -> None:
+        if isinstance(event, CacheBroke | TroubleNoted):
+            announce(event)
+
+    announce(ForkStarted(purpose))
+    side.say(*directive_blocks(side.messages, directive), origin="reverie")
+    try:
+        done = await run_turns(side, toolbox.fork(Consent(permission)), aside, max_turns)
+    except ReverieError as error:
+        announce(ForkEnded(purpose, Usage(), 0, str(error)))
+        raise
+    announce(ForkEnded(purpose, done.usage, done.turns))
+    return done

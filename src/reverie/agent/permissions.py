@@ -1,0 +1,143 @@
+"""Whether a call may be made: allowed, denied with a reason, or the person is asked. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from reverie.agent.tools import Access, Arguments, Tool, Workplace
+
+Mode: TypeAlias = Literal["ask", "accept-edits", "plan", "bypass"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call whose arguments were checked."""
+
+    tool: Tool
+    arguments: Arguments
+    access: Access
+    paths: tuple[Path, ...]
+
+    @property
+    def headline(self) -> str:
+        return self.tool.headline(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """The reason is for the model: it says what to do instead."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The person decides; `scope` is what an "always" would cover."""
+
+    question: str
+    scope: str
+
+
+Decision: TypeAlias = Allowed | Denied | Asked
+Permission: TypeAlias = Callable[[Call], Decision]
+
+Answer: TypeAlias = Literal["yes", "always", "no"]
+Ask: TypeAlias = Callable[[Call, Asked], Awaitable[Answer]]
+
+ALLOWED = Allowed()
+
+
+async def nobody_to_ask(call: Call, asked: Asked) -> Answer:
+    """Where nobody can answer, the answer is no."""
+    return "no"
+
+
+def by_mode(mode: Mode, workplace: Workplace) -> Permission:
+    """The rule of a mode: reading is free, the rest is asked for, accepted, or refused."""
+
+    def decide(call: Call) -> Decision:
+        if call.access == "read" or mode == "bypass":
+            return ALLOWED
+        if mode == "plan":
+            return Denied(
+                f"{call.tool.name} would change something, and this is plan mode: "
+                "read, think, and propose the change in words"
+            )
+        inside = bool(call.paths) and all(_within(path, workplace.root) for path in call.paths)
+        if mode == "accept-edits" and call.access == "edit" and inside:
+            return ALLOWED
+        return Asked(f"Allow {call.headline}?", _scope(call, inside=inside))
+
+    return decide
+
+
+def only(tools: Iterable[str], files: Iterable[Path] = ()) -> Permission:
+    """For forks: these tools, and writing to these files alone."""
+    names = frozenset(tools)
+    writable = frozenset(path.resolve() for path in files)
+
+    def decide(call: Call) -> Decision:
+        if call.tool.name not in names:
+            allowed = ", ".join(sorted(names)) or "none"
+            return Denied(f"{call.tool.name} may not be used here; allowed: {allowed}")
+        if call.access == "read":
+            return ALLOWED
+        if call.paths and all(path.resolve() in writable for path in call.paths):
+            return ALLOWED
+        return Denied(f"{call.headline}: only {_names(writable)} may be written here")
+
+    return decide
+
+
+def nothing(call: Call) -> Decision:
+    """For forks that only answer."""
+    return Denied(f"{call.tool.name} may not be used here; answer in words")
+
+
+class Consent:
+    """A permission with a memory: what the person allowed for good is not asked again."""
+
+    def __init__(self, permission: Permission, ask: Ask = nobody_to_ask) -> None:
+        self._permission = permission
+        self._ask = ask
+        self._always: set[str] = set()
+
+    async def refusal(self, call: Call) -> str | None:
+        """Why the call may not be made; None when it may."""
+        match self._permission(call):
+            case Allowed():
+                return None
+            case Denied(reason):
+                return reason
+            case Asked(_, scope) as asked:
+                if scope in self._always:
+                    return None
+                answer = await self._ask(call, asked)
+                if answer == "always":
+                    self._always.add(scope)
+                if answer == "no":
+                    return f"The user did not allow {call.headline}; ask what to do instead"
+                return None
+
+
+def _scope(call: Call, *, inside: bool) -> str:
+    """Edits inside the project are one thing; any other call stands for itself."""
+    if call.access == "edit" and inside:
+        return "edits in this project"
+    return f"{call.tool.name}: {call.headline}"
+
+
+def _within(path: Path, root: Path) -> bool:
+    return path.resolve().is_relative_to(root.resolve())
+
+
+def _names(paths: frozenset[Path]) -> str:
+    return ", ".join(sorted(path.name for path in paths)) or "no file"

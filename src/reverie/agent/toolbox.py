@@ -1,0 +1,123 @@
+"""Running the calls a model asks for: checked, permitted, read-only ones side by side.
+
+Whatever goes wrong becomes a result the model can read; a call is never left without one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import fastjsonschema
+
+from reverie.agent.permissions import Call, Consent
+from reverie.agent.tools import Tool, ToolOutput, Workplace
+from reverie.core.messages import ToolResult, ToolUse
+from reverie.core.request import ToolSpec
+from reverie.errors import InputError, ReverieError
+from reverie.events import Announce, ToolFinished, ToolStarted, unheard
+
+_Checked: TypeAlias = "Call | ToolOutput"
+
+
+class Toolbox:
+    """The tools of one agent, in its workplace, under its permission."""
+
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        workplace: Workplace,
+        consent: Consent,
+        announce: Announce = unheard,
+    ) -> None:
+        self.workplace = workplace
+        self._tools = {tool.name: tool for tool in tools}
+        self._consent = consent
+        self._announce = announce
+        self._checks = {tool.name: _check_of(tool.spec) for tool in self._tools.values()}
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec for tool in self._tools.values())
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        return self._tools
+
+    def fork(self, consent: Consent, announce: Announce = unheard) -> Toolbox:
+        """The same tools on a clone of the workplace, under another permission."""
+        return Toolbox(self._tools.values(), self.workplace.clone(), consent, announce)
+
+    async def run(self, uses: Sequence[ToolUse]) -> tuple[ToolResult, ...]:
+        """A result for every call, in order. Calls that only read run together; others alone."""
+        results: list[ToolResult] = []
+        together: list[tuple[ToolUse, _Checked]] = []
+        for use in uses:
+            checked = self._check(use)
+            if not isinstance(checked, Call) or checked.access == "read":
+                together.append((use, checked))
+                continue
+            results += await self._all(together)
+            together = []
+            results.append(await self._one(use, checked))
+        return (*results, *await self._all(together))
+
+    async def _all(self, calls: Sequence[tuple[ToolUse, _Checked]]) -> list[ToolResult]:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._one(use, checked)) for use, checked in calls]
+        return [task.result() for task in tasks]
+
+    async def _one(self, use: ToolUse, checked: _Checked) -> ToolResult:
+        headline = checked.headline if isinstance(checked, Call) else use.name
+        self._announce(ToolStarted(use.id, use.name, headline))
+        output = await self._output(checked)
+        result = ToolResult(use.id, output.content, output.is_error)
+        self._announce(ToolFinished(use.id, use.name, headline, result))
+        return result
+
+    async def _output(self, checked: _Checked) -> ToolOutput:
+        if isinstance(checked, ToolOutput):
+            return checked
+        refusal = await self._consent.refusal(checked)
+        if refusal is not None:
+            return ToolOutput.error(refusal)
+        try:
+            output = await checked.tool.run(checked.arguments, self.workplace)
+        except ReverieError as error:
+            return ToolOutput.error(str(error))
+        except Exception as error:  # noqa: BLE001 - a tool is someone else's code; the model reads it
+            return ToolOutput.error(f"{checked.tool.name} failed: {error!r:.500}")
+        return ToolOutput.of(output) if isinstance(output, str) else output
+
+    def _check(self, use: ToolUse) -> _Checked:
+        tool = self._tools.get(use.name)
+        if tool is None:
+            names = ", ".join(self._tools)
+            return ToolOutput.error(f"There is no tool {use.name!r}. The tools are: {names}")
+        try:
+            arguments = json.loads(use.arguments or "{}")
+        except (ValueError, RecursionError) as error:
+            return ToolOutput.error(f"The arguments of {use.name} are not JSON: {error}")
+        try:
+            self._checks[tool.name](arguments)
+        except fastjsonschema.JsonSchemaException as error:
+            what = error.message.replace("data", "the arguments", 1)
+            return ToolOutput.error(f"{use.name}: {what}. The schema is: {tool.spec.schema}")
+        return self._call(tool, arguments)
+
+    def _call(self, tool: Tool, arguments: dict[str, Any]) -> _Checked:
+        try:
+            access = tool.access(arguments, self.workplace)
+            paths = tool.paths(arguments, self.workplace)
+        except (ReverieError, OSError, ValueError) as error:
+            return ToolOutput.error(f"{tool.name}: {error}")
+        return Call(tool, arguments, access, paths)
+
+
+def _check_of(spec: ToolSpec) -> Any:
+    try:
+        return fastjsonschema.compile(json.loads(spec.schema))
+    except (ValueError, fastjsonschema.JsonSchemaDefinitionException) as error:
+        raise InputError(f"the schema of the tool {spec.name!r} is not valid: {error}") from error

@@ -1,0 +1,76 @@
+"""What a tool is: a declaration the model sees, and a function that does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from reverie.agent.file_reads import FileReads
+from reverie.agent.todos import Todo
+from reverie.core.messages import ResultContent, Text
+from reverie.core.request import ToolSpec
+
+# What a call would do; permission is decided by this.
+Access: TypeAlias = Literal["read", "edit", "run", "network"]
+
+Arguments: TypeAlias = Mapping[str, Any]
+
+RESULT_THRESHOLD = 50_000
+
+
+@dataclass(slots=True)
+class Workplace:
+    """Where an agent works, and what it has done there. A fork works on a clone."""
+
+    root: Path
+    reads: FileReads = field(default_factory=FileReads)
+    todos: tuple[Todo, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def clone(self) -> Workplace:
+        return replace(self, reads=self.reads.clone())
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool gives back to the model."""
+
+    content: tuple[ResultContent, ...]
+    is_error: bool = False
+
+    @classmethod
+    def of(cls, text: str) -> ToolOutput:
+        return cls((Text(text),) if text else ())
+
+    @classmethod
+    def error(cls, text: str) -> ToolOutput:
+        return cls((Text(text),), is_error=True)
+
+
+def writes_nothing(arguments: Arguments, workplace: Workplace) -> tuple[Path, ...]:
+    """For tools that write no file of their own."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool and what must be known to run it safely.
+
+    `headline` is a call in one line, for people. `paths` are the files a call would write.
+    Results longer than `result_threshold` characters go to a file (None: never), and old results
+    of a `clearable` tool may be cleared from the window.
+    """
+
+    spec: ToolSpec
+    run: Callable[[Arguments, Workplace], Awaitable[ToolOutput | str]]
+    access: Callable[[Arguments, Workplace], Access]
+    headline: Callable[[Arguments], str]
+    result_threshold: int | None = RESULT_THRESHOLD
+    clearable: bool = False
+    paths: Callable[[Arguments, Workplace], tuple[Path, ...]] = writes_nothing
+
+    @property
+    def name(self) -> str:
+        return self.spec.name

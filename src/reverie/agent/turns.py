@@ -1,0 +1,56 @@
+"""The bare loop: send, run the tools the model asks for, send again. No layers, no memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reverie.agent.toolbox import Toolbox
+from reverie.core.messages import ToolUse
+from reverie.core.reply import Reply
+from reverie.core.usage import Usage
+from reverie.errors import ReplyBroken
+from reverie.events import Announce, Replied
+from reverie.ports import Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a loop ended: its last reply, all it used, and whether it was cut short."""
+
+    reply: Reply
+    usage: Usage
+    turns: int
+    cut_short: bool = False
+
+
+async def ask(exchange: Exchange, announce: Announce) -> Reply:
+    """One request, its events announced, its reply."""
+    reply: Reply | None = None
+    async for event in exchange.send():
+        announce(event)
+        if isinstance(event, Replied):
+            reply = event.reply
+    if reply is None:
+        raise ReplyBroken("the model ended its stream without a reply; try again")
+    return reply
+
+
+def calls_of(reply: Reply) -> tuple[ToolUse, ...]:
+    return tuple(block for block in reply.blocks if isinstance(block, ToolUse))
+
+
+async def run_turns(
+    exchange: Exchange, toolbox: Toolbox, announce: Announce, max_turns: int
+) -> Finished:
+    """Until the model asks for no tool, or `max_turns` requests were made."""
+    usage = Usage()
+    for turn in range(1, max_turns + 1):
+        reply = await ask(exchange, announce)
+        usage += reply.usage
+        calls = calls_of(reply)
+        if not calls:
+            return Finished(reply, usage, turn)
+        if turn == max_turns:
+            break
+        exchange.say(*await toolbox.run(calls), origin="tool")
+    return Finished(reply, usage, max_turns, cut_short=True)

@@ -1,0 +1,49 @@
+"""Work beside the conversation: one task a name at a time, never in its way, ended with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from reverie.errors import ReverieError
+from reverie.events import Announce, TroubleNoted
+
+
+class Background:
+    """Named tasks. A failure is announced, never raised: the conversation goes on."""
+
+    def __init__(self, announce: Announce) -> None:
+        self._announce = announce
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        return tuple(name for name, task in self._tasks.items() if not task.done())
+
+    def start(self, name: str, work: Coroutine[Any, Any, None]) -> bool:
+        """Begin, unless work of that name is still under way."""
+        if name in self.running:
+            work.close()
+            return False
+        self._tasks[name] = asyncio.create_task(self._watched(name, work), name=name)
+        return True
+
+    async def drain(self, seconds: float | None = None) -> None:
+        """Let what is under way finish, for so long; then it is cancelled."""
+        tasks = [task for task in self._tasks.values() if not task.done()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+        await self.cancel()
+
+    async def cancel(self, name: str | None = None) -> None:
+        tasks = [task for key, task in self._tasks.items() if name in (None, key)]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _watched(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except (ReverieError, OSError) as error:
+            self._announce(TroubleNoted(name, str(error)))

@@ -1,0 +1,55 @@
+"""Side agents of one conversation: each on its exact prefix, with a transcript of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from reverie.agent.fork import fork
+from reverie.agent.permissions import Permission, nothing
+from reverie.agent.toolbox import Toolbox
+from reverie.agent.turns import Finished
+from reverie.core.spend import Purpose
+from reverie.events import Announce
+from reverie.ports import Model
+from reverie.session.conversation import Conversation
+from reverie.session.journal import Journal
+
+
+@dataclass(slots=True)
+class Forks:
+    """Makes and runs them. `model_for` is the conversation's model, metered for a purpose."""
+
+    conversation: Conversation
+    toolbox: Toolbox
+    folder: Path
+    model_for: Callable[[Purpose], Model]
+    announce: Announce
+
+    async def run(
+        self,
+        purpose: Purpose,
+        directive: str,
+        permission: Permission = nothing,
+        *,
+        max_turns: int = 1,
+    ) -> Finished:
+        """Give a fork its task and wait for it; raises what its model raises."""
+        with Journal(self._free_path(purpose)) as journal:
+            side = self.conversation.branch(purpose, self.model_for(purpose), journal)
+            return await fork(
+                side,
+                self.toolbox,
+                directive,
+                permission,
+                purpose=purpose,
+                announce=self.announce,
+                max_turns=max_turns,
+            )
+
+    def _free_path(self, purpose: Purpose) -> Path:
+        name = purpose.replace(":", "-").replace("/", "-")
+        paths = (self.folder / f"{name}-{number}.jsonl" for number in count(1))
+        return next(path for path in paths if not path.exists())

@@ -1,0 +1,87 @@
+"""Recall beside the turn: started with the person's message, ready before or at a boundary."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Literal, Protocol, TypeAlias
+
+from reverie.core.messages import Message
+from reverie.events import Announce, TroubleNoted
+from reverie.recall.pipeline import Recollection
+
+Late: TypeAlias = Literal["inject", "drop"]
+
+
+class Recollects(Protocol):
+    """Finds the memories that fit a message."""
+
+    async def recollect(
+        self,
+        message: Message,
+        *,
+        enabled: bool = ...,
+        seen: frozenset[str] = ...,
+        tools: Sequence[str] = ...,
+    ) -> Recollection: ...
+
+
+class Prefetch:
+    """One message's recall. Leaving the `with` block cancels what is not done, on every path."""
+
+    def __init__(
+        self,
+        recall: Recollects | None,
+        message: Message,
+        announce: Announce,
+        *,
+        enabled: bool,
+        late: Late = "inject",
+        tools: Sequence[str] = (),
+    ) -> None:
+        self._announce = announce
+        self._late = late
+        self._task: asyncio.Task[Recollection] | None = None
+        if recall is not None and enabled:
+            work = recall.recollect(message, tools=tools)
+            self._task = asyncio.create_task(work, name="recall")
+
+    async def ready(self, seconds: float) -> Recollection | None:
+        """What was found, if it is found within so long; it is given once."""
+        if self._task is None:
+            return None
+        await asyncio.wait({self._task}, timeout=seconds)
+        return self._take() if self._task.done() else None
+
+    def at_boundary(self) -> Recollection | None:
+        """A late answer, at the end of a tool round: taken now, or dropped, by setting."""
+        if self._task is None:
+            return None
+        if self._late == "drop":
+            self._task.cancel()
+            self._task = None
+            return None
+        return self._take() if self._task.done() else None
+
+    def __enter__(self) -> Prefetch:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _take(self) -> Recollection | None:
+        task, self._task = self._task, None
+        if task is None or task.cancelled():
+            return None
+        error = task.exception()
+        if error is not None:
+            self._announce(TroubleNoted("recall", f"{error!r}; going on without memories"))
+            return None
+        return task.result()
