@@ -6,6 +6,7 @@
     │   ├── TranscriptError            a transcript that cannot be read
     │   └── UnknownModelError          a model name nobody serves
     ├── SpendCapReached            you: raise the cap, or wait
+    ├── WindowFull                 you: compact the conversation, or begin a new one
     ├── WriteConflict              you: a file changed meanwhile; look at both, then write again
     ├── ModelError                 the provider, or the way to it
     │   ├── PromptTooLong              the request is larger than the window
@@ -46,6 +47,10 @@ class UnknownModelError(InputError):
 
 class SpendCapReached(ReverieError):
     """A call was stopped before it was made, because it could exceed a spend cap."""
+
+
+class WindowFull(ReverieError):
+    """The conversation no longer fits its window, and nothing could make it fit."""
 
 
 class WriteConflict(ReverieError):

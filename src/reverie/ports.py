@@ -152,6 +152,14 @@ class History(Protocol):
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> bytes | None: ...
 
 
+class BlobStore(Protocol):
+    """Where long texts are kept outside the conversation."""
+
+    def put(self, name: str, text: str) -> str:
+        """Keep a text under a name; gives the path to read it by. Raises StorageError."""
+        ...
+
+
 class Scrubbed(Protocol):
     """A text without its secrets, and what kinds of secret were in it."""
 

@@ -16,11 +16,23 @@ from tests.session.build import (
     user,
 )
 
-from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message
+from reverie.core.messages import Image, Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.tokens import message_tokens
 from reverie.core.usage import Usage
 from reverie.session.journal import Journal, load
-from reverie.session.records import Compacted, Replaced, Said, Unknown, Used
+from reverie.session.records import (
+    Branched,
+    Compacted,
+    Folded,
+    MemoriesShown,
+    NotesTaken,
+    Replaced,
+    Said,
+    ToolResultsCleared,
+    Unfolded,
+    Unknown,
+    Used,
+)
 from reverie.session.state import SessionState
 
 
@@ -42,6 +54,12 @@ def test_every_record_has_its_place() -> None:
     assert [done.trigger for done in state.compactions] == ["auto", "manual"]
     assert state.extracted_up_to == EVERYTHING.id
     assert state.date == "2026-01-02"
+    assert state.cleared == {"t1": "cleared"}
+    assert state.compaction_failures == 1
+    assert state.notes == NotesTaken(EVERYTHING.id, 12_000)
+    assert state.memories_shown == (MemoriesShown(("a.md", "b.md"), 800),)
+    assert state.todos == (("write tests", "doing"), ("ship", "open"))
+    assert state.branched == Branched("s0", HELLO.id, "notes")
     assert [record.raw.get("type") for record in state.unknown] == ["from-the-future", None]
 
 
@@ -60,6 +78,77 @@ def test_an_empty_session_is_a_session() -> None:
 def test_the_first_decision_about_a_result_stands() -> None:
     state = SessionState.replay([Replaced("t1", "first"), Replaced("t1", "second")])
     assert state.replaced == {"t1": "first"}
+
+
+def called(text: str, id_: str, after: Message) -> tuple[Message, Message]:
+    """A call, as response `id_`, and its result."""
+    call = new_message("assistant", ToolUse(id_, "Read"), after=after, at=AT, response=id_)
+    result = ToolResult(id_, (Text(text), Image("image/png", "AAAA")))
+    return call, new_message("user", result, after=call, at=AT, origin="tool")
+
+
+class TestWhatIsSent:
+    def test_a_replaced_result_keeps_its_images_and_loses_its_text(self) -> None:
+        call, result = called("long " * 500, "t1", HELLO)
+        state = SessionState.replay([Said(HELLO), Said(call), Said(result)])
+        before = state.tokens
+        state.apply(Replaced("t1", "preview"))
+        assert state.messages[2] is result
+        assert state.shown[2].tool_results[0].content == (
+            Text("preview"),
+            Image("image/png", "AAAA"),
+        )
+        assert state.shown[:2] == [HELLO, call]
+        assert before - state.tokens == (len("long " * 500) - len("preview")) // 4
+
+    def test_messages_that_do_not_change_stay_the_same_objects(self) -> None:
+        call, result = called("long", "t1", HELLO)
+        state = SessionState.replay([Said(HELLO), Said(call), Said(result), Replaced("t1", "x")])
+        first, second = state.shown, state.shown
+        assert all(one is other for one, other in zip(first, second, strict=True))
+
+    def test_clearing_takes_tokens_off_what_was_measured_once(self) -> None:
+        call, result = called("long " * 4_000, "t1", HELLO)
+        last = answer("done", result, "r2")
+        measured = used("r2", Usage(input=9_000, output=10))
+        state = SessionState.replay([*map(Said, (HELLO, call, result, last)), measured])
+        assert state.tokens == 9_010
+        state.apply(ToolResultsCleared({"t1": "gone"}, "old"))
+        assert state.tokens == 9_010 - (5_000 - 1)
+        state.apply(used("r2", Usage(input=4_000, output=10)))
+        assert state.tokens == 4_010
+
+    def test_a_result_that_was_not_measured_yet_is_not_taken_off_twice(self) -> None:
+        call, result = called("long " * 4_000, "t1", HELLO)
+        records = [Said(HELLO), Said(call), used("t1", Usage(input=100, output=10)), Said(result)]
+        state = SessionState.replay([*records, Replaced("t1", "preview!")])
+        assert state.tokens == 110 + 2 + 2_000
+
+    def test_a_folded_span_is_sent_as_its_marker_until_it_is_unfolded(self) -> None:
+        one, two, three = HELLO, user("b" * 400, HELLO), user("c", HELLO)
+        marker = user("folded")
+        fold = Folded(one.id, two.id, marker, "collapse")
+        state = SessionState.replay([*map(Said, (one, two, three)), fold])
+        assert state.shown == [marker, three]
+        state.apply(Unfolded(marker.id))
+        assert state.shown == [one, two, three]
+
+    def test_a_compaction_forgets_what_is_gone(self) -> None:
+        call, result = called("long", "t1", HELLO)
+        kept = user("next", result)
+        state = SessionState.replay(
+            [*map(Said, (HELLO, call, result, kept)), Replaced("t1", "x"), NotesTaken("m", 9_000)]
+        )
+        state.apply(Compacted((user("so far"),), kept.id, "automatic", 100, AT))
+        assert [m.text for m in state.shown] == ["so far", "next"]
+        assert state.memories_shown == ()
+        assert state.notes == NotesTaken("m", state.tokens)
+
+    def test_a_partial_compaction_keeps_what_precedes_it(self) -> None:
+        one, two, three = user("one"), user("two"), user("three")
+        partial = Compacted((user("so far"),), None, "manual", 1, AT, kept_up_to=one.id)
+        state = SessionState.replay([*map(Said, (one, two, three)), partial])
+        assert [m.text for m in state.shown] == ["one", "so far"]
 
 
 class TestCompaction:

@@ -7,6 +7,7 @@ the workplace. Its own: transcript, permission, usage. Cancelling the parent can
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from reverie.agent.permissions import Consent, Permission
 from reverie.agent.toolbox import Toolbox
@@ -45,6 +46,7 @@ async def fork(
     purpose: Purpose,
     announce: Announce,
     max_turns: int = 1,
+    shown: Sequence[Path] = (),
 ) -> Finished:
     """Give the side conversation its task and let it work; failures are announced, then raised."""
 
@@ -55,7 +57,8 @@ async def fork(
     announce(ForkStarted(purpose))
     side.say(*directive_blocks(side.messages, directive), origin="reverie")
     try:
-        done = await run_turns(side, toolbox.fork(Consent(permission)), aside, max_turns)
+        tools = toolbox.fork(Consent(permission), shown)
+        done = await run_turns(side, tools, aside, max_turns)
     except ReverieError as error:
         announce(ForkEnded(purpose, Usage(), 0, str(error)))
         raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import fastjsonschema
@@ -46,9 +47,15 @@ class Toolbox:
     def tools(self) -> Mapping[str, Tool]:
         return self._tools
 
-    def fork(self, consent: Consent, announce: Announce = unheard) -> Toolbox:
-        """The same tools on a clone of the workplace, under another permission."""
-        return Toolbox(self._tools.values(), self.workplace.clone(), consent, announce)
+    def fork(self, consent: Consent, shown: Iterable[Path] = ()) -> Toolbox:
+        """The same tools on a clone of the workplace, under another permission.
+
+        `shown` are files whose content the fork is told: it need not read them to edit them.
+        """
+        workplace = self.workplace.clone()
+        for path in shown:
+            workplace.knows(path)
+        return Toolbox(self._tools.values(), workplace, consent)
 
     async def run(self, uses: Sequence[ToolUse]) -> tuple[ToolResult, ...]:
         """A result for every call, in order. Calls that only read run together; others alone."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from reverie.agent.file_reads import FileReads
+from reverie.agent.file_reads import FileRead, FileReads
 from reverie.agent.todos import Todo
 from reverie.core.messages import ResultContent, Text
 from reverie.core.request import ToolSpec
@@ -22,15 +23,25 @@ RESULT_THRESHOLD = 50_000
 
 @dataclass(slots=True)
 class Workplace:
-    """Where an agent works, and what it has done there. A fork works on a clone."""
+    """Where an agent works, and what it has done there. A fork works on a clone.
+
+    `shell_folder` is where the last shell command ended up; None is the root.
+    """
 
     root: Path
     reads: FileReads = field(default_factory=FileReads)
     todos: tuple[Todo, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    shell_folder: Path | None = None
 
     def clone(self) -> Workplace:
         return replace(self, reads=self.reads.clone())
+
+    def knows(self, path: Path) -> None:
+        """The agent was shown this file as it is now: it may edit it without reading it again."""
+        real = path.resolve()
+        with suppress(OSError):
+            self.reads.remember(real, FileRead.of(real.read_bytes(), real.stat().st_mtime_ns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,13 +25,16 @@ from reverie.stores.places import MemoryPlace, memory_place
 from reverie.stores.projects import Project, find_project
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
+    from reverie.app.agent import Wish
     from reverie.app.memory import OpenMemory
     from reverie.memory.revisions import Author
     from reverie.ports import Clock, Model
     from reverie.recall.documents import Results, Scope
     from reverie.session.cache_report import CacheRow
+    from reverie.session.query import Session
     from reverie.session.replay import Replay
     from reverie.stores.adoption import Adoption
     from reverie.stores.team import SyncReport
@@ -75,9 +78,17 @@ PLANS = (
 class App:
     """Everything one invocation needs, made when it is first asked for."""
 
-    def __init__(self, settings: Settings, project: Project, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        project: Project,
+        clock: Clock | None = None,
+        place: Path | None = None,
+    ) -> None:
         self.settings = settings
         self.project = project
+        # The folder of the project in which one works.
+        self.place = place or project.root
         self.clock: Clock = clock or SystemClock()
         self.switches = Switches(settings)
 
@@ -96,7 +107,7 @@ class App:
             raise InputError(f"--project {str(start)!r} is not a folder")
         root = find_project(start, Path()).root
         settings = load_settings(root, home, overrides=overrides)
-        return cls(settings, find_project(start, settings.home), clock)
+        return cls(settings, find_project(start, settings.home), clock, start.resolve())
 
     @property
     def ledger(self) -> Ledger:
@@ -200,6 +211,12 @@ class App:
 
         return unavailable()
 
+    def session(self, wish: Wish | None = None) -> AbstractAsyncContextManager[Session]:
+        """A session to talk to: `async with app.session() as session: session.run("…")`."""
+        from reverie.app.agent import Wish, open_session
+
+        return open_session(self, wish or Wish())
+
     def caps(self, purpose: Purpose) -> Caps:
         own = self.settings.spend_cap(purpose)
         return Caps(
@@ -218,9 +235,15 @@ class App:
         announce: Announce = unheard,
     ) -> Model:
         """The model of that name with its meter running: no call escapes the ledger."""
+        bare = self.bare_model(name)
+        return self.metered(bare, session=session, purpose=purpose, announce=announce)
+
+    def metered(
+        self, bare: Model, *, session: str, purpose: Purpose = MAIN, announce: Announce = unheard
+    ) -> Model:
+        """A model with its meter running."""
         from reverie.models.metered import MeteredModel
 
-        bare = self.bare_model(name)
         if self.settings.flag("telemetry.enabled"):
             from reverie.models.traced import TracedModel
 

@@ -2,59 +2,151 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from reverie.errors import TranscriptError
+from reverie.events import Announce, unheard
 from reverie.memory import topic as topics
 from reverie.memory.manifest import is_index
-from reverie.recall.documents import Episode, MemoryDoc, Results, Scope
+from reverie.models.embeddings.installed import Missing, default_embedder, onnx_embedder
+from reverie.recall.documents import MemoryDoc, Results, Scope
 from reverie.recall.index import RecallIndex
-from reverie.recall.installed_models import default_embedder
 from reverie.recall.ranker import IndexRanker
-from reverie.session import transcripts
-from reverie.session.records import Record, Said
+from reverie.settings import secret
 from reverie.stores.uses import UseCounts
 
 if TYPE_CHECKING:
+    from reverie.app import App
     from reverie.app.memory import OpenMemory
-    from reverie.ports import Clock
+    from reverie.ports import Clock, Embedder, Model
+    from reverie.recall.pipeline import Recall
+
+log = logging.getLogger(__name__)
 
 INDEX = "index.sqlite"
+OPENAI_KEY = "OPENAI_API_KEY"
 
-Progress = Callable[[int, int], None]
+
+def _nothing_to_close() -> None:
+    """Models on disk hold nothing open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What recall knows of meaning: a model or none, and what is to be said about that."""
+
+    embedder: Embedder | None = None
+    notes: tuple[str, ...] = ()
+    close: Callable[[], None] = _nothing_to_close
+
+
+def installed_meaning() -> Meaning:
+    """The default model; that its packages are not installed is nothing out of the ordinary."""
+    found = default_embedder()
+    if isinstance(found, Missing):
+        log.info("recall goes by words alone; missing: %s", found.reason)
+        return Meaning()
+    return Meaning(found)
+
+
+def chosen_meaning(app: App, session: str = "", announce: Announce = unheard) -> Meaning:
+    """The model the settings ask for; one that cannot be had gives way to words, with a note."""
+    match app.settings["recall.embedder"]:
+        case "none":
+            return Meaning()
+        case "extra":
+            found = onnx_embedder(cast("Path | None", app.settings["recall.onnx_folder"]))
+            if isinstance(found, Missing):
+                return Meaning(notes=(f"by words alone; recall.embedder misses {found.reason}",))
+            return Meaning(found)
+        case "endpoint":
+            return _endpoint(app, session, announce)
+        case _:
+            return installed_meaning()
+
+
+def _endpoint(app: App, session: str, announce: Announce) -> Meaning:
+    from reverie.models.embeddings.endpoint import PRICES, RECALL, EndpointEmbedder, Meter
+
+    settings = app.settings
+    model = str(settings["recall.endpoint.model"])
+    base_url = cast("str | None", settings["recall.endpoint.base_url"])
+    # The key of one address is not shown to another: elsewhere, one must be named.
+    variable = cast("str | None", settings["recall.endpoint.api_key_env"])
+    key = secret(variable or (None if base_url else OPENAI_KEY))
+    told = settings.price(model, "input")
+    price = PRICES.get(model) if told is None and base_url is None else told
+    meter = Meter(app.ledger, app.caps(RECALL), app.clock, session, price, announce)
+    made = EndpointEmbedder(model, base_url=base_url, api_key=key, meter=meter)
+    return Meaning(made, close=made.close)
 
 
 @contextmanager
 def open_ranker(
-    memory: OpenMemory, clock: Clock, *, semantic: bool = True
+    memory: OpenMemory,
+    clock: Clock,
+    meaning: Meaning | None = None,
+    announce: Announce = unheard,
 ) -> Iterator[IndexRanker]:
-    """The ranker over a memory's shadow index; the index is closed afterwards."""
-    embedder = default_embedder() if semantic else None
-    index = RecallIndex.open(memory.place.state / INDEX, embedder)
+    """The ranker over a memory's shadow index; index and model are closed afterwards."""
+    meaning = meaning or installed_meaning()
+    index = RecallIndex.open(memory.place.state / INDEX, meaning.embedder)
+    uses = partial(UseCounts(memory.place.state, clock).counts, "used")
     try:
-        yield IndexRanker(index, memory.store, clock, UseCounts(memory.place.state, clock).counts)
+        yield IndexRanker(index, memory.store, clock, uses, meaning.notes, announce)
     finally:
         index.close()
+        meaning.close()
 
 
-def recall_as_of(memory: OpenMemory, question: str, moment: datetime, limit: int) -> Results:
+def recall_for(
+    app: App, memory: OpenMemory, ranker: IndexRanker, selector: Model | None, session: str
+) -> Recall:
+    """Recall for one session, as the settings have it; what it shows and what helps is counted."""
+    from reverie.recall.pipeline import Recall
+
+    counts = UseCounts(memory.place.state, app.clock)
+    return Recall(
+        memory.store,
+        ranker,
+        app.clock,
+        memory.place.directory,
+        app.project.root,
+        selector,
+        timeout=cast("float", app.settings["recall.timeout"]),
+        announce=ranker.announce,
+        count=partial(counts.record, session=session),
+    )
+
+
+def recall_as_of(
+    memory: OpenMemory,
+    question: str,
+    moment: datetime,
+    limit: int,
+    meaning: Meaning | None = None,
+) -> Results:
     """Answer from memory as it was: an index of that revision, made for this one question."""
     revision = memory.history.as_of(moment)
     if revision is None:
         return Results(notes=(f"there was no memory yet on {moment:%Y-%m-%d}",))
+    meaning = meaning or installed_meaning()
     with tempfile.TemporaryDirectory() as folder:
-        index = RecallIndex.open(Path(folder) / INDEX, default_embedder())
+        index = RecallIndex.open(Path(folder) / INDEX, meaning.embedder)
         try:
             index.put_many(_documents_of(memory, revision.id))
             at = moment.timestamp()
             return index.search(question, now=at, limit=limit, as_of=at)
         finally:
             index.close()
+            meaning.close()
 
 
 def _documents_of(memory: OpenMemory, revision: str) -> Iterator[MemoryDoc]:
@@ -64,38 +156,18 @@ def _documents_of(memory: OpenMemory, revision: str) -> Iterator[MemoryDoc]:
             yield MemoryDoc.of(topics.parse(data, file), (0, len(data), 0))
 
 
-def index_episodes(index: RecallIndex, paths: Iterable[Path], progress: Progress | None) -> None:
-    """Messages of past conversations; a transcript that did not change is not read again."""
-    known = index.sessions()
-    pending = [path for path in paths if known.get(path.stem) != _mark(path)]
-    for done, path in enumerate(pending, 1):
-        # An empty or broken transcript has no episodes; it is looked at again when it changes.
-        with suppress(TranscriptError):
-            messages = list(_episodes(transcripts.load(path).records))
-            index.add_episodes(path.stem, messages, _signature(path))
-        if progress is not None:
-            progress(done, len(pending))
+def index_episodes(
+    index: RecallIndex, paths: Iterable[Path], progress: Callable[[int, int], None] | None
+) -> None:
+    """Bring conversations into the index, all of them, now; others are taken out."""
+    from reverie.app.episodes import EpisodeIndexer
 
-
-def _episodes(records: Iterable[Record]) -> Iterator[Episode]:
-    for record in records:
-        if isinstance(record, Said) and record.message.text:
-            message = record.message
-            yield Episode(message.id, message.role, message.at, message.text)
-
-
-def _signature(path: Path) -> tuple[int, int, int]:
-    seen = path.stat()
-    return (seen.st_mtime_ns, seen.st_size, seen.st_ino)
-
-
-def _mark(path: Path) -> str:
-    from reverie.recall.topics import signature_text
-
-    return signature_text(_signature(path))
+    listing = {path.stem: path for path in paths}
+    indexer = EpisodeIndexer(index, lambda known: listing)
+    while (found := indexer.step()) is not None:
+        if progress is not None and found.total:
+            progress(found.done, found.total)
 
 
 def search(ranker: IndexRanker, question: str, *, limit: int, scope: Scope, now: float) -> Results:
-    if scope != "episodes":
-        ranker.refresh()
-    return ranker.index.search(question, now=now, limit=limit, collection=scope)
+    return ranker.search(question, limit=limit, scope=scope)

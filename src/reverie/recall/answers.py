@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from reverie.recall import passages
 from reverie.recall.documents import Hit, LeftOut, Results, SessionHit
 from reverie.recall.fuse import (
-    BY_WORDS,
+    ANY_MODEL,
     CALIBRATIONS,
     SESSION_WEIGHTS,
     WEIGHTS,
@@ -53,7 +53,8 @@ def _hits(
     left_out: list[LeftOut] = []
     seen: set[tuple[str, str]] = set()
     wanted = set(plain_words(asked.query.text))
-    calibration = CALIBRATIONS.get(asked.model, BY_WORDS)
+    model = asked.model if "semantic" in ranked.signals else ""
+    calibration = CALIBRATIONS.get(model, ANY_MODEL)
     for i, candidate in enumerate(ranked.candidates):
         if (candidate.source_name, candidate.key) in seen:
             continue

@@ -125,6 +125,15 @@ class Refreshed:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """How many passages got a vector, how many wait for one, and why no more of them did."""
+
+    made: int = 0
+    left: int = 0
+    problem: str | None = None
+
+
 def moment(text: str | None) -> float | None:
     """An ISO date or time as seconds since the epoch; a time without a zone is read as UTC."""
     if not text:

@@ -48,6 +48,25 @@ def known(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(rows.fetchall())
 
 
+def departs(connection: sqlite3.Connection, session: str, messages: Iterable[Episode]) -> bool:
+    """Whether a transcript no longer holds what was read from it: messages were taken out or changed."""
+    rows = connection.execute(
+        "SELECT p.key, p.text FROM passages p JOIN sources s ON s.id = p.source "
+        "WHERE s.collection = 'episodes' AND s.name = ? ORDER BY p.position",
+        (session,),
+    )
+    indexed: dict[str, list[str]] = {}
+    for key, text in rows:
+        indexed.setdefault(key, []).append(text)
+    told: dict[str, Episode] = {}
+    for message in messages:
+        told.setdefault(message.id, message)
+    return any(
+        key not in told or passages.split(plain(told[key].text)) != pieces
+        for key, pieces in indexed.items()
+    )
+
+
 def append(
     connection: sqlite3.Connection,
     session: str,
@@ -78,8 +97,12 @@ def append(
     return Refreshed(added=len(fresh))
 
 
-def remove(connection: sqlite3.Connection, session: str, stamp: int) -> int:
-    """Take a session out, down to the last term."""
+def remove(connection: sqlite3.Connection, sessions: Iterable[str], stamp: int) -> int:
+    """Take sessions out, down to the last term."""
+    return sum(_remove(connection, session, stamp) for session in sessions)
+
+
+def _remove(connection: sqlite3.Connection, session: str, stamp: int) -> int:
     found = connection.execute(
         "SELECT id FROM sources WHERE collection = 'episodes' AND name = ?", (session,)
     ).fetchone()

@@ -101,9 +101,15 @@ class Calibration:
 
 # Fitted on dev (see `benchmarks/recall_threshold.py`), with questions about strangers as misses.
 BY_WORDS = Calibration(offset=-5.34, fused=0.532, coverage=3.238, likeness=0.0)
-# Cosines of another model mean something else: one that is not here is judged by words and order.
 CALIBRATIONS: Mapping[str, Calibration] = {
+    "": BY_WORDS,
     "wordllama-l2-supercat-256": Calibration(-6.979, 0.346, 1.609, 4.005),
+    "arctic-embed-s-int8": Calibration(-6.329, 0.291, 4.431, 1.386),
 }
+# Cosines of another model mean something else: a model that is not here is judged by the words it
+# covers, and its order counts less than that of words alone (fitted with arctic, without cosines).
+ANY_MODEL = Calibration(offset=-5.533, fused=0.293, coverage=4.759, likeness=0.0)
+
+
 # Below this chance, nothing is better than something.
 GOOD_MATCH = 0.3

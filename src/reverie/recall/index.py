@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from reverie.errors import ReverieError
 from reverie.recall import episodes, queries, topics
 from reverie.recall.answers import answer
 from reverie.recall.documents import (
     Collection,
+    Embedded,
     Episode,
     MemoryDoc,
     Refreshed,
@@ -24,17 +27,23 @@ from reverie.recall.documents import (
     Scope,
     Signature,
 )
-from reverie.recall.embed import Embedder
 from reverie.recall.lexical import Counts
+from reverie.recall.queries import Query
 from reverie.recall.search import Question, Ranked, ranked
 from reverie.recall.shadow import BUSY_SECONDS, Shadow, is_broken, next_stamp, read_meta
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reverie.ports import Embedder
     from reverie.recall.vectors import Matrix
 
 log = logging.getLogger(__name__)
 
 _WRITE_BATCH = 2_000
+# Portions of vectors that an update makes itself; the rest waits for `embed`.
+_PORTIONS = 4
 _T = TypeVar("_T")
 
 
@@ -44,6 +53,7 @@ class RecallIndex:
     def __init__(self, shadow: Shadow, embedder: Embedder | None) -> None:
         self._shadow = shadow
         self._embedder = embedder
+        self._dimensions: int | None = None
         self._matrices: dict[Collection, Matrix] = {}
         self._counts = Counts()
         self._followed: tuple[str | None, Mapping[str, Signature]] = (None, {})
@@ -103,15 +113,43 @@ class RecallIndex:
         """Messages of a session; those already there are skipped."""
         kept = list(messages)
         return self._updated(
-            lambda: self._written(lambda c, s: episodes.append(c, session, kept, signature, s))
+            lambda: self._written(lambda c, s: episodes.append(c, session, kept, signature, s)),
+            portions=1,
         )
 
-    def forget_session(self, session: str) -> Refreshed:
+    def departs(self, session: str, messages: Iterable[Episode]) -> bool:
+        """Whether a transcript lost or changed messages that were read from it."""
+        kept = list(messages)
+        return self._told(
+            lambda: episodes.departs(self._shadow.connection(), session, kept),
+            otherwise=False,
+        )
+
+    def forget_sessions(self, *sessions: str) -> Refreshed:
+        """Sessions that are gone, down to the last byte in the index file."""
         return self._updated(
             lambda: self._written(
-                lambda c, s: Refreshed(removed=episodes.remove(c, session, s)), purge=True
+                lambda c, s: Refreshed(removed=episodes.remove(c, sessions, s)), purge=True
             )
         )
+
+    def embed(self, portions: int = 1) -> Embedded:
+        """Give passages their vectors, so many portions of them; nothing waits for this."""
+        if self._embedder is None:
+            return Embedded()
+        from reverie.recall.embedding import embed_portion  # noqa: PLC0415 - numpy, only when used
+
+        done = Embedded()
+        for _ in range(portions):
+            try:
+                found = embed_portion(self._shadow, self._embedder, self._dimensions)
+            except (ReverieError, sqlite3.Error, OSError) as error:
+                log.warning("vectors were not made: %s", error)
+                return Embedded(done.made, done.left, str(error))
+            done = Embedded(done.made + found.made, found.left)
+            if not found.left:
+                break
+        return done
 
     def _stale(self, listing: Mapping[str, Signature]) -> tuple[list[str], list[str]]:
         connection = self._shadow.connection()
@@ -151,31 +189,18 @@ class RecallIndex:
                     connection.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
         if purge:
             self._shadow.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        self._embed_pending()
         return result
 
-    def _embed_pending(self) -> None:
-        embedder = self._embedder
-        if embedder is None:
-            return
-        from reverie.recall import vectors  # noqa: PLC0415 - numpy, only when vectors are used
-
-        while True:
-            with self._shadow.writing() as connection:
-                vectors.prepare(connection, embedder)
-                batch = vectors.pending(connection, _WRITE_BATCH)
-                if not batch:
-                    return
-                vectors.embed(connection, embedder, batch)
-
-    def _updated(self, work: Callable[[], Refreshed]) -> Refreshed:
+    def _updated(self, work: Callable[[], Refreshed], portions: int = _PORTIONS) -> Refreshed:
         """A failing update is a reason, not an error: the next one tries again."""
         with self._shadow.lock:
             try:
-                return self._healed(work)
+                done = self._healed(work)
             except (sqlite3.Error, OSError) as error:
                 log.warning("the recall index was not updated: %s", error)
                 return Refreshed(problem=str(error))
+        self.embed(portions)
+        return done
 
     def _told(self, work: Callable[[], _T], otherwise: _T) -> _T:
         """A question about the index itself; one that cannot be read has nothing to tell."""
@@ -201,7 +226,7 @@ class RecallIndex:
 
     def search(
         self,
-        question: str,
+        question: str | Query,
         *,
         now: float,
         limit: int = 10,
@@ -209,52 +234,62 @@ class RecallIndex:
         as_of: float | None = None,
         use_counts: Mapping[str, int] | None = None,
     ) -> Results:
-        """The best memories or messages for a question, best first, each with its reasons."""
+        """The best memories or messages for a question, best first, each with its reasons.
+
+        Text is read in the query language; `queries.plain` makes a question of any other text.
+        """
+        query = queries.parse(question) if isinstance(question, str) else question
+        # Outside the lock: a model may take its time.
+        vector, notes = self._vector(query.text)
+        model = self._embedder.name if self._embedder is not None else ""
+        asked = Question(query, now, as_of, vector, use_counts or {}, model)
+        chosen: tuple[Collection, ...] = (
+            ("memories", "episodes") if collection == "both" else (collection,)
+        )
         with self._shadow.lock:
             try:
-                return self._healed(
-                    lambda: self._search(question, now, limit, collection, as_of, use_counts or {})
-                )
+                found = self._healed(lambda: self._search(asked, chosen, limit))
             except (sqlite3.Error, OSError) as error:
                 log.warning("the recall index could not be searched: %s", error)
-                return Results(notes=(f"the index could not be read: {error}",))
+                return Results(notes=(*notes, f"the index could not be read: {error}"))
+        return replace(found, notes=notes)
 
-    def _search(
-        self,
-        question: str,
-        now: float,
-        limit: int,
-        scope: Scope,
-        as_of: float | None,
-        uses: Mapping[str, int],
-    ) -> Results:
-        query = queries.parse(question)
-        vector = None
-        if self._embedder is not None and query.text.strip():
-            vector = self._embedder.encode([query.text], "question")[0]
-        model = self._embedder.name if self._embedder is not None else ""
+    def _search(self, question: Question, collections: Sequence[Collection], limit: int) -> Results:
         connection = self._shadow.connection()
-        chosen: tuple[Collection, ...] = ("memories", "episodes") if scope == "both" else (scope,)
         found: list[Ranked] = []
         connection.execute("BEGIN")
         try:
             counts = self._counts.follow(int(read_meta(connection, "stamp") or 0))
-            asked = Question(query, now, as_of, vector, uses, model, counts)
-            for collection in chosen:
+            asked = replace(question, counts=counts)
+            for collection in collections:
                 matrix = self._matrix(connection, collection)
                 found.append(ranked(connection, collection, asked, matrix))
             return answer(connection, found, asked, limit)
         finally:
             connection.execute("ROLLBACK")
 
-    def _matrix(self, connection: sqlite3.Connection, collection: Collection) -> Matrix | None:
-        if self._embedder is None:
-            return None
-        from reverie.recall.vectors import Matrix  # noqa: PLC0415 - numpy, only when used
+    def _vector(self, text: str) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
+        """A question's vector; without one, a note on why words have to do."""
+        if self._embedder is None or not text.strip():
+            return None, ()
+        from reverie.recall.vectors import encoded  # noqa: PLC0415 - numpy, only when used
 
-        matrix = self._matrices.get(collection)
-        if matrix is None:
-            matrix = Matrix(int(collection == "episodes"), self._embedder.dimensions)
-            self._matrices[collection] = matrix
+        try:
+            vector = encoded(self._embedder, [text], "question")[0]
+        except ReverieError as error:
+            return None, (f"by words alone: {error}",)
+        self._dimensions = len(vector) or None
+        return vector if len(vector) else None, ()
+
+    def _matrix(self, connection: sqlite3.Connection, collection: Collection) -> Matrix | None:
+        """The vectors to compare with; None when those in the file are not this model's."""
+        if self._embedder is None or self._dimensions is None:
+            return None
+        from reverie.recall.embedding import outdated  # noqa: PLC0415 - numpy, only when used
+        from reverie.recall.vectors import Matrix  # noqa: PLC0415
+
+        if outdated(connection, self._embedder.name, self._dimensions):
+            return None
+        matrix = self._matrices.setdefault(collection, Matrix(int(collection == "episodes")))
         matrix.follow(connection)
         return matrix

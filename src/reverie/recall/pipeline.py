@@ -25,6 +25,7 @@ from reverie.recall import anchors, attach
 from reverie.recall.attach import Recalled
 from reverie.recall.gate import MOST_FILES, Skipped, Surfaced, due
 from reverie.recall.prompts import parse_selection, selection_request
+from reverie.recall.usage import CountUses, Use, uncounted, used
 
 SHORTLIST = 200
 
@@ -70,7 +71,10 @@ class Recall:
     selector: Model | None = None
     timeout: float = 10.0
     announce: Announce = unheard
+    count: CountUses = uncounted
     surfaced: Surfaced = field(default_factory=Surfaced)
+    # What was shown and has not been of use yet.
+    _shown: dict[str, str] = field(default_factory=dict)
 
     async def recollect(
         self,
@@ -98,7 +102,24 @@ class Recall:
         shortlist = shortlisted(fresh, ranked)
         chosen, how = await self._choose(question, shortlist, ranked, tools)
         read = await asyncio.to_thread(self._read, chosen)
-        return self._surface(read, how)
+        found = self._surface(read, how)
+        await asyncio.to_thread(self._count, found.files, "recalled")
+        return found
+
+    def replied(self, reply: str, said: str = "") -> tuple[str, ...]:
+        """Count the shown memories that a reply made use of, each once.
+
+        `said` is what the conversation held before the memories came: repeating it proves nothing.
+        """
+        helped = used(reply, self._shown, said)
+        for file in helped:
+            del self._shown[file]
+        self._count(helped, "used")
+        return helped
+
+    def _count(self, files: tuple[str, ...], use: Use) -> None:
+        if files:
+            self._try("uses", partial(self.count, files, use), None)
 
     async def _choose(
         self,
@@ -137,6 +158,7 @@ class Recall:
             return Recollection(how=how)
         files = tuple(memory.file for memory in read)
         self.surfaced.add(files, len(block.text.encode("utf-8", "surrogatepass")))
+        self._shown |= {memory.file: memory.text for memory in read}
         return Recollection(block, files, how)
 
     def _try(self, what: str, work: Callable[[], T], otherwise: T) -> T:

@@ -38,6 +38,11 @@ class Query:
         return bool(self.types) or any(option is not None for option in options)
 
 
+def plain(text: str) -> Query:
+    """What somebody said, as a question: quotes and dashes in it are no options."""
+    return Query(text)
+
+
 def parse(text: str) -> Query:
     """Options, phrases and excluded words, in any order; the rest is what is asked."""
     words: list[str] = []

@@ -9,24 +9,21 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from reverie.recall import episodes
-from reverie.recall.embed import Embedder
-from reverie.recall.shadow import next_stamp, read_meta, write_meta
+from reverie.recall.shadow import read_meta
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from reverie.ports import Embedder
+
 EXACT_ROWS = 40_000
 _CANDIDATES = 2_000
 _BLOCK = 4_096
-_BATCH = 512
 _PORTION = 20_000
-# A message this long speaks for itself; a shorter one leans on its neighbours.
-_SELF_CONTAINED = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +37,34 @@ class Nearest:
 class Matrix:
     """The vectors of one collection in memory; it follows the file by its change stamps."""
 
-    def __init__(self, episode: int, dimensions: int) -> None:
+    def __init__(self, episode: int) -> None:
         self._episode = episode
+        self._generation: str | None = None
+        self._clear()
+
+    def _clear(self) -> None:
         self._stamp = -1
         self._ids: NDArray[np.int64] = np.zeros(0, np.int64)
-        self._codes: NDArray[np.int8] = np.zeros((0, dimensions), np.int8)
+        self._codes: NDArray[np.int8] = np.zeros((0, 0), np.int8)
         self._scales: NDArray[np.float32] = np.zeros(0, np.float32)
-        self._bits: NDArray[np.uint64] = np.zeros((0, (dimensions + 63) // 64), np.uint64)
+        self._bits: NDArray[np.uint64] = np.zeros((0, 0), np.uint64)
 
     def __len__(self) -> int:
         return len(self._ids)
+
+    @property
+    def dimensions(self) -> int:
+        return int(self._codes.shape[1])
 
     def follow(self, connection: sqlite3.Connection) -> None:
         """Take over what changed in the file since the last time."""
         stamp = int(read_meta(connection, "stamp") or 0)
         if stamp == self._stamp:
             return
+        generation = read_meta(connection, "generation")
+        if generation != self._generation:
+            self._generation = generation
+            self._clear()
         gone = connection.execute(
             "SELECT passage FROM removed WHERE stamp > ?", (self._stamp,)
         ).fetchall()
@@ -83,7 +92,10 @@ class Matrix:
         ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
         scales = np.fromiter((row[1] for row in rows), np.float32, len(rows))
         codes = np.frombuffer(b"".join(row[2] for row in rows), np.int8).reshape(len(rows), -1)
-        in_order = not len(self._ids) or ids[0] > self._ids[-1]
+        if not len(self._ids):
+            self._ids, self._codes, self._scales, self._bits = ids, codes, scales, _signs(codes)
+            return
+        in_order = ids[0] > self._ids[-1]
         self._ids = np.concatenate([self._ids, ids])
         self._codes = np.concatenate([self._codes, codes])
         self._scales = np.concatenate([self._scales, scales])
@@ -162,86 +174,14 @@ def _signs(rows: NDArray[np.int8] | NDArray[np.float32]) -> NDArray[np.uint64]:
     return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing)))).view(np.uint64)
 
 
-# --- writing: passages without a vector get one ---
+def encoded(
+    embedder: Embedder, texts: Sequence[str], kind: Literal["passage", "question"]
+) -> NDArray[np.float32]:
+    """The rows of texts, of length one."""
+    return unit(embedder.encode(texts, kind))
 
 
-def prepare(connection: sqlite3.Connection, embedder: Embedder) -> None:
-    """Vectors of another model are useless: when the model changed, all are to be made again."""
-    if read_meta(connection, "embedder") != embedder.name:
-        connection.execute("DELETE FROM vectors")
-        connection.execute("DELETE FROM removed")
-        connection.execute("INSERT OR IGNORE INTO pending SELECT id, episode FROM passages")
-        write_meta(connection, "embedder", embedder.name)
-
-
-def pending(connection: sqlite3.Connection, limit: int) -> list[tuple[int, int]]:
-    """Passages without a vector, with 1 for messages and 0 for memories."""
-    return connection.execute(
-        "SELECT passage, episode FROM pending ORDER BY passage LIMIT ?", (limit,)
-    ).fetchall()
-
-
-def embed(
-    connection: sqlite3.Connection, embedder: Embedder, batch: Sequence[tuple[int, int]]
-) -> None:
-    """Give these passages their vectors."""
-    stamp = next_stamp(connection)
-    memories = [passage for passage, episode in batch if not episode]
-    messages = [passage for passage, episode in batch if episode]
-    for episode, passages in ((0, memories), (1, messages)):
-        for start in range(0, len(passages), _BATCH):
-            ids = passages[start : start + _BATCH]
-            read = _message_rows if episode else _memory_rows
-            rows = read(connection, embedder, ids)
-            connection.executemany(
-                "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)",
-                [(i, episode, stamp, *_code(row)) for i, row in zip(ids, rows, strict=True)],
-            )
-    connection.executemany("DELETE FROM pending WHERE passage = ?", [(p,) for p, _ in batch])
-
-
-def _code(row: NDArray[np.float32]) -> tuple[float, bytes]:
+def coded(row: NDArray[np.float32]) -> tuple[float, bytes]:
+    """A row as it is kept: a scale, and one byte a dimension."""
     scale = float(np.abs(row).max()) / 127 or 1.0
     return scale, np.rint(row / scale).astype(np.int8).tobytes()
-
-
-def _memory_rows(
-    connection: sqlite3.Connection, embedder: Embedder, ids: Sequence[int]
-) -> NDArray[np.float32]:
-    texts = []
-    for passage in ids:
-        name, description, text = connection.execute(
-            "SELECT m.name, m.description, p.text FROM passages p "
-            "JOIN memories m ON m.source = p.source WHERE p.id = ?",
-            (passage,),
-        ).fetchone()
-        texts.append(f"{name}. {description}\n{text}")
-    return embedder.encode(texts, "passage")
-
-
-def _message_rows(
-    connection: sqlite3.Connection, embedder: Embedder, ids: Sequence[int]
-) -> NDArray[np.float32]:
-    """A message's vector with a share of its neighbours', as far as the model gains from that."""
-    windows = [_window(connection, passage, len(embedder.context)) for passage in ids]
-    texts = list(dict.fromkeys(text for window in windows for _, text in window))
-    place = {text: i for i, text in enumerate(texts)}
-    vectors = embedder.encode(texts, "passage")
-    rows = np.zeros((len(ids), vectors.shape[1]), np.float32)
-    for row, window in zip(rows, windows, strict=True):
-        own = next(len(text) for distance, text in window if not distance)
-        leaning = min(1.0, _SELF_CONTAINED / max(own, 1)) ** 2
-        for distance, text in window:
-            share = leaning * embedder.context[distance - 1] if distance else 1.0
-            row += share * vectors[place[text]]
-    return unit(rows)
-
-
-def _window(connection: sqlite3.Connection, passage: int, reach: int) -> list[tuple[int, str]]:
-    rows = connection.execute(
-        "SELECT n.position - p.position, n.id, n.position, n.speaker, n.text FROM passages p "
-        "JOIN passages n ON n.source = p.source AND n.position BETWEEN p.position - ? "
-        "AND p.position + ? WHERE p.id = ?",
-        (reach, reach, passage),
-    )
-    return [(abs(row[0]), episodes.Row(*row[1:]).spoken) for row in rows]

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 
+from reverie.core.capabilities import Ttl
 from reverie.core.messages import Block, Message, Origin, new_message
 from reverie.core.prompt_cache.breakpoints import Policy
-from reverie.core.prompt_cache.tracker import Kept, Sent, Tracker
+from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak, Kept, Sent, Tracker
 from reverie.core.reply import Reply
 from reverie.core.request import Head
 from reverie.core.spend import MAIN, Purpose
@@ -57,6 +58,11 @@ class Conversation:
     def now(self) -> float:
         """The time, as precise as a transcript keeps it."""
         return round(self.clock.now(), 3)
+
+    @property
+    def ttl(self) -> Ttl:
+        """How long the provider keeps the newest part of the prefix."""
+        return self._tracker.ttl
 
     def open(self, session: str, head: Head, project: str = "") -> None:
         """Begin: from here on the head's bytes do not change."""
@@ -116,6 +122,8 @@ class Conversation:
             verdict = self._tracker.after(
                 promise, Sent(sent.chain, sent.marks, at), item.usage, item.diagnosis
             )
+            if isinstance(verdict, Broken) and item.cleared:
+                verdict = ExpectedBreak("the provider cleared old content", verdict.lost)
             if not isinstance(verdict, Kept):
                 yield CacheBroke(self.state.session, self.purpose, verdict)
             for cleared in item.cleared:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -35,6 +35,7 @@ class Forks:
         permission: Permission = nothing,
         *,
         max_turns: int = 1,
+        shown: Sequence[Path] = (),
     ) -> Finished:
         """Give a fork its task and wait for it; raises what its model raises."""
         with Journal(self._free_path(purpose)) as journal:
@@ -47,6 +48,7 @@ class Forks:
                 purpose=purpose,
                 announce=self.announce,
                 max_turns=max_turns,
+                shown=shown,
             )
 
     def _free_path(self, purpose: Purpose) -> Path:

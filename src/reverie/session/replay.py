@@ -6,8 +6,8 @@ usage figure leaves over; later figures set the size of everything that was adde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from reverie.core.incremental import shared_length
@@ -26,10 +26,16 @@ _SHRUNK = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The calls of one conversation, with what the provider really reported for each."""
+    """The calls of one conversation, with what the provider really reported for each.
+
+    `scales` say, by message, how many tokens the provider counted for one of our estimate, where its
+    reports tell; `heads` are the sizes the unrecorded head was given, one after the other.
+    """
 
     calls: tuple[Call, ...]
     reported: tuple[Used, ...]
+    scales: Mapping[str, float] = field(default_factory=dict)
+    heads: tuple[int, ...] = ()
 
     @property
     def model(self) -> str:
@@ -52,13 +58,15 @@ def replay(records: Sequence[Record]) -> Replay:
             calls.append(Call(sent, now.at, now.usage.output))
             reported.append(now)
         state.apply(record)
-    return Replay(tuple(calls), tuple(reported))
+    return Replay(tuple(calls), tuple(reported), growing.scales, tuple(growing.heads))
 
 
 class _Growing:
     """A conversation's chain, sized by what the provider reported."""
 
     def __init__(self) -> None:
+        self.scales: dict[str, float] = {}
+        self.heads: list[int] = []
         self._generation = 0
         self._messages: tuple[Message, ...] = ()
         self.restart(UNRECORDED)
@@ -74,6 +82,7 @@ class _Growing:
         self._keep(shared_length(self._messages, messages))
         if not self._bare and 0 < reported < _SHRUNK * self._tokens:
             self._cut_silently()
+        known = not self._bare
         pending = _segments(messages, len(self._messages))
         estimate = sum(segment.tokens for segment in chain.from_iterable(pending))
         if self._bare and reported and (not self._sized or reported < self._tokens):
@@ -82,6 +91,9 @@ class _Growing:
         scale = room / estimate if reported and estimate else 1.0
         for segments in pending:
             self._add(replace(s, tokens=round(s.tokens * scale)) for s in segments)
+        if known and room:
+            # Beside a bare head, what else was in the prompt is anybody's guess.
+            self.scales |= {message.id: scale for message in messages[len(self._messages) :]}
         self._messages = tuple(messages)
         return Chain(self._head, tuple(self._links))
 
@@ -124,6 +136,7 @@ class _Growing:
         share = tokens / self._tokens if self._tokens else 0.0
         self._links = [replace(link, tokens=round(link.tokens * share)) for link in self._links]
         self._sized = True
+        self.heads.append(tokens)
 
     def _cut_silently(self) -> None:
         """Other bytes from the head on: what the client sent instead is not in the transcript."""

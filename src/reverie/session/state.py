@@ -200,6 +200,9 @@ class SessionState:
         self._freed += max(0, before - context_tokens(self.shown))
 
     def _compacted(self, record: Compacted) -> None:
+        if self.folds:
+            # What was compacted is the conversation as it was sent, its markers included.
+            self.messages, self.folds = self.shown, []
         ids = [message.id for message in self.messages]
         kept = ids.index(record.kept_from) if record.kept_from in ids else len(ids)
         earlier = ids.index(record.kept_up_to) + 1 if record.kept_up_to in ids else 0
@@ -210,11 +213,13 @@ class SessionState:
         self.memories_shown = ()
         self._measured = None
         self._freed = 0
+        if self.notes is not None:
+            # Growth is counted from the new, smaller size.
+            self.notes = replace(self.notes, tokens=self.tokens)
 
     def _forget_what_is_gone(self) -> None:
         ids = {message.id for message in self.messages}
         self._otherwise = {id_: m for id_, m in self._otherwise.items() if id_ in ids}
-        self.folds = [fold for fold in self.folds if fold.first in ids and fold.last in ids]
 
 
 def _folded(messages: list[Message], fold: Folded) -> list[Message]:

@@ -103,6 +103,13 @@ class Settings:
             raise SettingsError(f"{key} is not a switch; its value is {value!r}")
         return value
 
+    def number(self, key: str) -> float:
+        """A setting that is a number."""
+        value = self[key]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise SettingsError(f"{key} is not a number; its value is {value!r}")
+        return value
+
     def model(self, role: Role) -> str:
         return cast("str", self[f"models.{role}"])
 

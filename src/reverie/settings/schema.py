@@ -125,6 +125,61 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Guidelines of your own, added at the end of the memory section of the prompt.",
         risk="put words in your prompts",
     ),
+    # recall
+    Setting(
+        "recall.embedder",
+        "choice",
+        "default",
+        "What recall knows of meaning: the `default` static model, `none` (words alone), the stronger "
+        "`extra` (ONNX), or an `endpoint`.",
+        risk="send your memories elsewhere",
+        choices=("default", "none", "extra", "endpoint"),
+    ),
+    Setting(
+        "recall.onnx_folder",
+        "path",
+        None,
+        "Folder of a sentence model (`model.onnx`, `tokenizer.json`) for `extra`; unset: the one in an "
+        "installed package.",
+        risk="run a model of its own",
+    ),
+    Setting(
+        "recall.endpoint.base_url",
+        "url",
+        None,
+        "Where the OpenAI-compatible embeddings are; unset: OpenAI's own address.",
+        risk="send your memories elsewhere",
+    ),
+    Setting(
+        "recall.endpoint.model",
+        "str",
+        "text-embedding-3-small",
+        "Which embedding model is asked there.",
+        risk="raise your bill",
+    ),
+    Setting(
+        "recall.endpoint.api_key_env",
+        "variable",
+        None,
+        "Name of the environment variable that holds its key; unset: OPENAI_API_KEY at OpenAI's own "
+        "address, none elsewhere.",
+        risk="pick up another key",
+    ),
+    Setting(
+        "recall.timeout",
+        "float",
+        10.0,
+        "Seconds the selector may take; after that the score decides.",
+        low=0.1,
+        high=120,
+    ),
+    Setting(
+        "recall.late",
+        "choice",
+        "inject",
+        "Memories that are found after the model began: put in at the end of a tool round, or dropped.",
+        choices=("inject", "drop"),
+    ),
     # models
     Setting(
         "models.main",
@@ -158,7 +213,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting(
         "cache.ttl",
         "choice",
-        "5m",
+        "auto",
         "How long a cached prompt prefix lives; `auto` pays for the hour where it is cheap.",
         choices=("5m", "1h", "auto"),
     ),
@@ -194,6 +249,35 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Results longer than this go to a file; unset: what the tool declares, else 50,000.",
         low=0,
         high=10_000_000,
+    ),
+    Setting(
+        "notes.refine",
+        "choice",
+        "late",
+        "When a model refines the session notes: from the window's warning on, whenever they are due, or never.",
+        choices=("late", "due", "never"),
+    ),
+    Setting(
+        "tools.preview",
+        "choice",
+        "useful",
+        "What stays of a result that went to a file: what tells most, or its first lines.",
+        choices=("useful", "head"),
+    ),
+    Setting(
+        "agent.max_requests",
+        "int",
+        200,
+        "How often the model is asked for one message of yours, at most.",
+        low=1,
+        high=10_000,
+    ),
+    Setting(
+        "agent.on_interrupt",
+        "choice",
+        "go-on",
+        "What background work does when you interrupt a turn.",
+        choices=("go-on", "stop"),
     ),
     Setting(
         "permissions.mode",
@@ -233,11 +317,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "microcompact_cached", "Clear old tool results by cache edits, where the provider has them."
     ),
     _on("microcompact_server", "Let the provider clear old tool results, where it can."),
+    _on("microcompact_batch", "Clear old tool results in large, rare batches that pay for themselves."),
     _on("tool_result_storage", "Move long tool results to files."),
     _off("snip", "Drop rounds that were marked as finished."),
     _off(
         "collapse", "Fold finished rounds into summaries that open again; instead of autocompact."
     ),
+    _off("web_fetch", "Let the agent fetch pages from the web."),
     _off("team", "Share a part of memory with a team."),
     _off("daily_log", "Append to a log by day; a nightly dream distils it."),
     _off("agent_summary", "One line on what each running agent does."),

@@ -1,0 +1,121 @@
+"""Edit: exact text replaced in a file that was read and has not changed since."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+
+from reverie.agent.kit import disk
+from reverie.agent.kit.changes import compact_diff
+from reverie.agent.kit.places import located, missing, printable, real, shown, written
+from reverie.agent.kit.seen import check_seen, rendered
+from reverie.agent.kit.text_files import TextFile, plain
+from reverie.agent.tools import Access, Arguments, Tool, Workplace
+from reverie.core.request import ToolSpec
+from reverie.errors import InputError
+
+_MOST_PLACES_NAMED = 10
+
+_SPEC = ToolSpec.of(
+    "Edit",
+    "Replace text in a file. old_text must be exactly what is in the file, without line numbers, "
+    "and must occur once: add lines around it until it does, or set replace_all to change every "
+    "occurrence. The file must have been read; if it changed since, read it again. Line endings, "
+    "encoding and permissions stay as they are.",
+    {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "The file to edit."},
+            "old_text": {"type": "string", "minLength": 1, "description": "What is there now."},
+            "new_text": {"type": "string", "description": "What shall be there."},
+            "replace_all": {"type": "boolean", "description": "Change every occurrence."},
+        },
+        "required": ["path", "old_text", "new_text"],
+        "additionalProperties": False,
+    },
+)
+
+
+def edit_tool() -> Tool:
+    return Tool(
+        _SPEC,
+        run=_run,
+        access=_access,
+        headline=lambda arguments: f"Edit {arguments['path']}",
+        clearable=True,
+        paths=written,
+    )
+
+
+def _access(arguments: Arguments, workplace: Workplace) -> Access:
+    return "edit"
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    old: str
+    new: str
+    everywhere: bool = False
+
+
+async def _run(arguments: Arguments, workplace: Workplace) -> str:
+    path = real(located(arguments["path"], workplace))
+    name = shown(located(arguments["path"], workplace), workplace)
+    wanted = Replacement(
+        arguments["old_text"], arguments["new_text"], arguments.get("replace_all", False)
+    )
+    before = await asyncio.to_thread(disk.load, path)
+    if before is None:
+        raise InputError(f"{missing(path, workplace)} To create a file, use Write.")
+    check_seen(name, workplace.reads.last(path), before.read)
+    file = TextFile.parse(before.data)
+    if file is None:
+        raise InputError(f"{name} is a binary file; it cannot be edited as text")
+    text, places = replaced(file, wanted, name)
+    workplace.reads.remember(
+        path, await asyncio.to_thread(disk.save, path, rendered(file, text, name), before)
+    )
+    changes = compact_diff(plain(file.text), plain(text))
+    return printable(f"Edited {name} ({_times(places)})\n{changes}")
+
+
+def replaced(file: TextFile, wanted: Replacement, name: str) -> tuple[str, int]:
+    """The new text, and in how many places it differs; an error says why it cannot be made."""
+    text, old = plain(file.text), plain(wanted.old)
+    if old == plain(wanted.new):
+        raise InputError("old_text and new_text are the same; nothing was changed")
+    starts = [found.start() for found in re.finditer(re.escape(old), text)]
+    if not starts:
+        raise InputError(f"old_text is not in {name}; nothing was changed.{_hint(text, old)}")
+    if len(starts) > 1 and not wanted.everywhere:
+        raise InputError(
+            f"old_text occurs {len(starts)} times in {name} ({_lines_of(text, starts)}); nothing "
+            "was changed. Add lines around it until it is unique, or set replace_all"
+        )
+    return file.replaced([(at, at + len(old)) for at in starts], wanted.new), len(starts)
+
+
+def _hint(text: str, old: str) -> str:
+    """The usual reasons why a text is not found."""
+    lines = old.split("\n")
+    if all(re.match(r"\s*\d+\t", line) for line in lines if line):
+        return " Leave out the line numbers that Read shows."
+    stripped = [line.strip() for line in lines if line.strip()]
+    present = [line.strip() for line in text.split("\n")]
+    at = next((n for n, line in enumerate(present) if stripped and line == stripped[0]), None)
+    if at is None:
+        return " Read the file again and copy the text from there."
+    if [line for line in present[at:] if line][: len(stripped)] == stripped:
+        return f" At line {at + 1} it stands with other spaces or blank lines: copy it exactly."
+    return f" Its first line is at line {at + 1}, but what follows differs: read it again."
+
+
+def _lines_of(text: str, starts: list[int]) -> str:
+    named = [str(text.count("\n", 0, at) + 1) for at in starts[:_MOST_PLACES_NAMED]]
+    more = ", …" if len(starts) > _MOST_PLACES_NAMED else ""
+    return f"lines {', '.join(named)}{more}"
+
+
+def _times(places: int) -> str:
+    return "1 place" if places == 1 else f"{places:,} places"

@@ -1,0 +1,268 @@
+"""Grep: a regular expression over the text files of a folder, by ripgrep or in its manner."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from reverie.agent.kit.places import located, missing, printable, shown
+from reverie.agent.processes import found_program, inlet, program
+from reverie.agent.searching.walking import VERSION_CONTROL
+from reverie.agent.searching.worker import Search
+from reverie.agent.tools import Access, Arguments, Tool, Workplace
+from reverie.core.request import ToolSpec
+from reverie.errors import InputError
+
+SECONDS = 20
+DEFAULT_LIMIT = 200
+_LONGEST_LINE = 500
+_MOST_SAID = 4_000
+
+_SPEC = ToolSpec.of(
+    "Grep",
+    "Search file contents with a regular expression (ripgrep's syntax). Gives the files that "
+    "match, or with output set to content the matching lines with their numbers, or to count how "
+    "many lines match in each file. What .gitignore names and binary files are left out, hidden "
+    "files are not.",
+    {
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string", "minLength": 1, "description": "A regular expression."},
+            "path": {
+                "type": "string",
+                "description": "A file or folder; by default the working directory.",
+            },
+            "glob": {
+                "type": "string",
+                "description": "Only files like this: *.py, src/**/*.{ts,tsx}, or !*.md for not.",
+            },
+            "ignore_case": {"type": "boolean"},
+            "output": {"enum": ["files", "content", "count"], "description": "Default: files."},
+            "context": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 50,
+                "description": "Lines to show around each match, with content.",
+            },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 2_000,
+                "description": f"The most files or lines to give; default {DEFAULT_LIMIT}.",
+            },
+        },
+        "required": ["pattern"],
+        "additionalProperties": False,
+    },
+)
+
+
+def grep_tool() -> Tool:
+    return Tool(_SPEC, run=_run, access=_access, headline=_headline, clearable=True)
+
+
+def _access(arguments: Arguments, workplace: Workplace) -> Access:
+    return "read"
+
+
+def _headline(arguments: Arguments) -> str:
+    where = arguments.get("glob") or arguments.get("path")
+    return f"Grep {arguments['pattern']!r}" + (f" in {where}" if where else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """A file, and a line of it or how many lines matched."""
+
+    file: str
+    line: int = 0
+    text: str = ""
+    matched: bool = True
+
+
+@dataclass(slots=True)
+class _Hits:
+    """What the searching program says, taken apart as it comes, up to a limit."""
+
+    search: Search
+    limit: int
+    found: list[_Hit] = field(default_factory=list)
+    more: bool = False
+    rest: bytes = b""
+
+    def take(self, data: bytes) -> bool:
+        end = b"\0" if self.search.output == "files" else b"\n"
+        *whole, self.rest = (self.rest + data).split(end)
+        hits = [hit for piece in whole if (hit := _hit(self.search, piece))]
+        room = self.limit - len(self.found)
+        self.found += hits[:room]
+        self.more = self.more or len(hits) > room
+        return not self.more
+
+
+@dataclass(slots=True)
+class _Complaint:
+    data: bytes = b""
+
+    def take(self, data: bytes) -> bool:
+        self.data += data
+        return len(self.data) < _MOST_SAID
+
+    @property
+    def text(self) -> str:
+        return self.data[:_MOST_SAID].decode("utf-8", "replace").strip()
+
+
+async def _run(arguments: Arguments, workplace: Workplace) -> str:
+    search = _search(arguments, workplace)
+    hits = _Hits(search, arguments.get("limit", DEFAULT_LIMIT))
+    complaint = _Complaint()
+    in_time = await _searched(search, hits, complaint, workplace)
+    if complaint.text and not hits.found:
+        raise InputError(f"Grep cannot search for {search.pattern!r}: {complaint.text}")
+    if not in_time and not hits.found:
+        raise InputError(
+            f"Nothing was found in {SECONDS} s, when the search was stopped. {_NARROW}"
+        )
+    return _report(hits, workplace, in_time=in_time)
+
+
+_NARROW = "Narrow the path, the glob or the pattern."
+
+
+async def _searched(
+    search: Search, hits: _Hits, complaint: _Complaint, workplace: Workplace
+) -> bool:
+    """Let the program search; False when its time was over first."""
+    command, environment = _command(search, workplace)
+    folder = Path(search.folder)
+    async with inlet(hits.take) as output, inlet(complaint.take) as errors:
+        async with program(
+            command, folder=folder, environment=environment, output=output, errors=errors
+        ) as process:
+            try:
+                async with asyncio.timeout(SECONDS):
+                    await process.wait()
+            except TimeoutError:
+                return False
+        await output.drained(1)
+        await errors.drained(1)
+    return True
+
+
+def _search(arguments: Arguments, workplace: Workplace) -> Search:
+    path = located(arguments.get("path", "."), workplace)
+    if not path.exists():
+        raise InputError(missing(path, workplace))
+    folder, file = (path, "") if path.is_dir() else (path.parent, path.name)
+    return Search(
+        pattern=arguments["pattern"],
+        folder=str(folder),
+        file=file,
+        glob=arguments.get("glob", ""),
+        ignore_case=arguments.get("ignore_case", False),
+        output=arguments.get("output", "files"),
+        context=arguments.get("context", 0),
+    )
+
+
+def _command(search: Search, workplace: Workplace) -> tuple[list[str], dict[str, str]]:
+    """Ripgrep where it is installed, our own program elsewhere."""
+    ripgrep = found_program("rg", workplace.environment)
+    if ripgrep:
+        return [ripgrep, *_ripgrep_options(search)], dict(workplace.environment)
+    # Without -P, and with relative entries, a folder could bring its own modules.
+    modules = os.pathsep.join(entry for entry in sys.path if Path(entry).is_absolute())
+    worker = [sys.executable, "-P", "-m", "reverie.agent.searching.worker", search.to_json()]
+    return worker, {"PYTHONPATH": modules}
+
+
+def _ripgrep_options(search: Search) -> list[str]:
+    options = ["--no-config", "--no-messages", "--hidden", "--no-require-git", "--no-ignore-global"]
+    options += ["--crlf", "--sort=path"]
+    options += [f"--glob={search.glob}"] if search.glob else []
+    options += [f"--glob=!{name}" for name in VERSION_CONTROL]
+    options += ["--ignore-case"] if search.ignore_case else []
+    match search.output:
+        case "files":
+            options += ["--files-with-matches", "--null"]
+        case "count":
+            options += ["--count", "--with-filename", "--null"]
+        case "content":
+            options += ["--json", f"--context={search.context}"]
+    return [*options, f"--regexp={search.pattern}", "--", f"./{search.file}"]
+
+
+def _hit(search: Search, piece: bytes) -> _Hit | None:
+    match search.output:
+        case "files":
+            return _Hit(_name(os.fsdecode(piece)))
+        case "count":
+            file, _, count = piece.partition(b"\0")
+            return _Hit(_name(os.fsdecode(file)), int(count))
+        case "content":
+            return _line(json.loads(piece))
+
+
+def _line(event: Mapping[str, Any]) -> _Hit | None:
+    if event["type"] not in ("match", "context"):
+        return None
+    data = event["data"]
+    text = _text(data["lines"]).rstrip("\r\n")
+    return _Hit(_name(_text(data["path"])), data["line_number"], text, event["type"] == "match")
+
+
+def _text(value: Mapping[str, str]) -> str:
+    """Ripgrep gives what is not UTF-8 as bytes."""
+    return value["text"] if "text" in value else os.fsdecode(base64.b64decode(value["bytes"]))
+
+
+def _name(path: str) -> str:
+    return path.removeprefix("./")
+
+
+def _report(hits: _Hits, workplace: Workplace, *, in_time: bool) -> str:
+    if not hits.found:
+        return f"Nothing matches {hits.search.pattern!r}."
+    lines = _lines(hits, workplace)
+    what = "lines" if hits.search.output == "content" else "files"
+    if hits.more:
+        lines.append(f"[only the first {hits.limit:,} {what}. {_NARROW}]")
+    if not in_time:
+        lines.append(f"[stopped after {SECONDS} s. {_NARROW}]")
+    return "\n".join(lines)
+
+
+def _lines(hits: _Hits, workplace: Workplace) -> list[str]:
+    folder = Path(hits.search.folder)
+    named = ((shown(folder / hit.file, workplace), hit) for hit in hits.found)
+    match hits.search.output:
+        case "files":
+            return [name for name, _ in named]
+        case "count":
+            return [f"{name}: {hit.line}" for name, hit in named]
+        case "content":
+            return [
+                line for name, of_file in groupby(named, _file) for line in (name, *_shown(of_file))
+            ]
+
+
+def _file(named: tuple[str, _Hit]) -> str:
+    return named[0]
+
+
+def _shown(named: Iterable[tuple[str, _Hit]]) -> Iterator[str]:
+    """A file's lines: `:` after the number of one that matches, `-` of one beside it."""
+    for _, hit in named:
+        text = printable(hit.text)
+        more = len(text) - _LONGEST_LINE
+        cut = f"{text[:_LONGEST_LINE]}… [{more:,} more characters]" if more > 0 else text
+        yield f"{hit.line}{':' if hit.matched else '-'} {cut}"

@@ -1,0 +1,131 @@
+"""Programs in a process group of their own, so that ending one ends all it started."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from reverie.errors import InputError
+
+# How long a program may take to tidy up when it is asked to end.
+_GRACE_SECONDS = 1.0
+
+
+def found_program(name: str, environment: Mapping[str, str]) -> str | None:
+    """Where a program is, on the search path of an environment."""
+    # `shutil.which` does the same, but loads three compressors first.
+    folders = filter(os.path.isabs, environment.get("PATH", os.defpath).split(os.pathsep))
+    candidates = (Path(folder, name) for folder in folders)
+    return next((str(one) for one in candidates if one.is_file() and os.access(one, os.X_OK)), None)
+
+
+class Inlet(asyncio.Protocol):
+    """A pipe for a program to write into; `take` gets what arrives, and says if it wants more."""
+
+    def __init__(self, take: Callable[[bytes], bool]) -> None:
+        self._take = take
+        self._ended = asyncio.Event()
+        self._transport: asyncio.BaseTransport | None = None
+        self.writing_end = -1
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if not self._take(data) and self._transport:
+            # The program notices that nobody reads, and stops.
+            self._transport.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._ended.set()
+
+    def close(self) -> None:
+        """Our copy of the writing end; the pipe ends when the programs have closed theirs."""
+        if self.writing_end >= 0:
+            os.close(self.writing_end)
+            self.writing_end = -1
+
+    async def drained(self, seconds: float) -> None:
+        """Wait for the end; a process that left its group could keep the pipe open for ever."""
+        self.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+
+
+@asynccontextmanager
+async def inlet(take: Callable[[bytes], bool]) -> AsyncIterator[Inlet]:
+    """An open inlet, closed afterwards whoever still holds it."""
+    opened = Inlet(take)
+    reading, opened.writing_end = os.pipe()
+    pipe = os.fdopen(reading, "rb", buffering=0)
+    try:
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: opened, pipe)
+    except BaseException:
+        pipe.close()
+        opened.close()
+        raise
+    try:
+        yield opened
+    finally:
+        opened.close()
+        transport.close()
+        # The transport lets go of its pipe in the loop's next round.
+        await opened.drained(_GRACE_SECONDS)
+
+
+@asynccontextmanager
+async def program(
+    arguments: Sequence[str | Path],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    output: Inlet,
+    errors: Inlet | None = None,
+    inherited: Sequence[int] = (),
+) -> AsyncIterator[Process]:
+    """A running program, with nothing to read; on the way out it and all it started are ended."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *arguments,
+            cwd=folder,
+            env=dict(environment),
+            stdin=DEVNULL,
+            stdout=output.writing_end,
+            stderr=(errors or output).writing_end,
+            pass_fds=inherited,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise InputError(f"{arguments[0]} could not be started in {folder}: {error}") from error
+    try:
+        yield process
+    finally:
+        await end_group(process)
+
+
+async def end_group(process: Process) -> bool:
+    """End what is left of a program and its children; was anything left?"""
+    try:
+        if process.returncode is None and _signal(process, signal.SIGTERM):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GRACE_SECONDS):
+                    await process.wait()
+    finally:
+        left = _signal(process, signal.SIGKILL)
+    await process.wait()
+    return left
+
+
+def _signal(process: Process, number: signal.Signals) -> bool:
+    """The group has the number of the process that leads it, also after that one has ended."""
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

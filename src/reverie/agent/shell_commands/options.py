@@ -1,0 +1,81 @@
+"""What a program may be given so that it only reads: its harmless options, and its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from reverie.agent.shell_commands.syntax import Word
+
+Words: TypeAlias = Sequence[Word]
+Rule: TypeAlias = Callable[[Words], bool]
+
+
+def anything(words: Words) -> bool:
+    """For programs that no argument turns into writers."""
+    return True
+
+
+def no_words(words: Words) -> bool:
+    return not words
+
+
+def at_most_one(words: Words) -> bool:
+    """For programs that write to their second operand."""
+    return len(words) <= 1 and all(word.fixed for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options that are known to be harmless; any other refuses the command.
+
+    Every word that could be an option must be one of these, wherever it stands: what comes after
+    `--`, or is the value of another option, is judged all the same, so that no program's own way
+    of counting values can lead us astray. Long options are matched whole, never by prefix; one
+    listed as `name=` must carry its value with it.
+    """
+
+    short: str = ""
+    valued: str = ""
+    long: frozenset[str] = frozenset()
+    operands: Rule = field(default=anything)
+    numeric: bool = False
+
+    def __call__(self, words: Words) -> bool:
+        operands: list[Word] = []
+        value_follows = False
+        for word in words:
+            if not word.may_be_option or word == Word("-"):
+                operands += [] if value_follows else [word]
+                value_follows = False
+            elif self._harmless(word):
+                value_follows = self._takes_next(word.text)
+            else:
+                return False
+        return self.operands(operands)
+
+    def _harmless(self, word: Word) -> bool:
+        if not word.fixed:
+            return False
+        if word.text.startswith("--"):
+            name, equals, _ = word.text[2:].partition("=")
+            return not name or name in self.long or name + equals in self.long
+        if self.numeric and word.text[1:].isdigit():
+            return True
+        flags = self._flags(word.text)
+        return all(flag in self.short + self.valued for flag in flags)
+
+    def _flags(self, text: str) -> str:
+        """The letters of a cluster that are options: after one with a value comes its value."""
+        letters = text[1:]
+        ends = [letters.index(flag) + 1 for flag in self.valued if flag in letters]
+        return letters[: min(ends, default=len(letters))]
+
+    def _takes_next(self, text: str) -> bool:
+        apart = self._flags(text) == text[1:]
+        return apart and not text.startswith("--") and text[-1] in self.valued
+
+
+def names(text: str) -> frozenset[str]:
+    return frozenset(text.split())

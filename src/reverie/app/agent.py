@@ -1,0 +1,365 @@
+"""An agent put together: model, tools, layers and memory around one conversation."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from reverie.agent.kit import standard_kit
+from reverie.agent.kit.web_fetch import web_fetch_tool
+from reverie.agent.permissions import Ask, Consent, Mode, by_mode, nobody_to_ask
+from reverie.agent.todos import Todo
+from reverie.agent.toolbox import Toolbox
+from reverie.agent.tools import Tool, Workplace
+from reverie.app.models import OFFLINE
+from reverie.app.recall import chosen_meaning, open_ranker, recall_for
+from reverie.core.messages import Message
+from reverie.core.prompt_cache.breakpoints import placed
+from reverie.core.request import ContextEdit, Head, Options
+from reverie.core.spend import MAIN, Purpose
+from reverie.core.window import Window, resolve_window
+from reverie.errors import InputError
+from reverie.layers.collapse import expand_tool
+from reverie.layers.microcompaction import context_edits
+from reverie.layers.session_notes.prompts import UPDATE
+from reverie.layers.session_notes.template import TEMPLATE, Unusable, parse_template
+from reverie.layers.session_notes.update import Notebook
+from reverie.layers.snip import snip_tool
+from reverie.layers.tool_results import Budget
+from reverie.memory import instructions
+from reverie.memory.prompt import Shelf, memory_prompt
+from reverie.recall.gate import Surfaced
+from reverie.session import journal
+from reverie.session.background import Background
+from reverie.session.broadcast import Broadcast
+from reverie.session.conversation import Conversation
+from reverie.session.folding import Folding
+from reverie.session.forks import Forks
+from reverie.session.journal import Journal
+from reverie.session.news import News
+from reverie.session.note_taking import NoteTaking
+from reverie.session.query import Limits, Session
+from reverie.session.records import Said
+from reverie.session.state import SessionState
+from reverie.session.system_prompt import Surroundings, system_prompt
+from reverie.session.upkeep import Upkeep
+from reverie.settings.neighbours import claude_config
+from reverie.settings.schema import NEVER
+from reverie.settings.sources import MANAGED, environment
+from reverie.stores.blobs import FolderBlobs
+from reverie.stores.instruction_files import Places, read_instruction_files
+from reverie.stores.text_file import TextFile
+
+if TYPE_CHECKING:
+    from reverie.agent.todos import Status
+    from reverie.app import App
+    from reverie.app.memory import OpenMemory
+    from reverie.layers.previews import Kind
+    from reverie.ports import Model
+    from reverie.recall.pipeline import Recall, Recollection
+    from reverie.session.prefetch import Late, Recollects
+    from reverie.settings.resolve import Threshold
+
+log = logging.getLogger(__name__)
+
+MOST_OUTPUT = 32_000
+DRAIN_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person wants of a session: another model, an older conversation, other rules."""
+
+    model: str | None = None
+    resume: Path | None = None
+    # The name of a new session; one is made up when there is none.
+    session: str | None = None
+    mode: Mode | None = None
+    ask: Ask = nobody_to_ask
+    tools: Sequence[Tool] = ()
+    system: str = ""
+    # A model that is already there, instead of one by name: for tests, demos and embedding.
+    ready: Model | None = None
+
+
+@asynccontextmanager
+async def open_session(app: App, wish: Wish) -> AsyncIterator[Session]:
+    """A session to talk to; everything it opened is closed afterwards, background work first."""
+    async with AsyncExitStack() as stack:
+        yield await _Composer(app, wish, stack).compose()
+
+
+@dataclass(frozen=True, slots=True)
+class _Core:
+    """What everything else is put around."""
+
+    model: Model
+    conversation: Conversation
+    folding: Folding
+    toolbox: Toolbox
+    memory: OpenMemory | None
+
+
+@dataclass(slots=True)
+class _Composer:
+    """Puts the parts together, each made once; what must be closed goes on the stack."""
+
+    app: App
+    wish: Wish
+    stack: AsyncExitStack
+    announce: Broadcast = field(default_factory=Broadcast)
+    _said: tuple[Message, ...] = ()
+
+    async def compose(self) -> Session:
+        state = self._resumed()
+        session = state.session or self.wish.session or new_session_id(self.app.clock.now())
+        model = self._bare_model()
+        self.stack.push_async_callback(model.aclose)
+        conversation = Conversation(
+            self.stack.enter_context(Journal(self.app.project.journal(session))),
+            self._metered(model, session, MAIN),
+            self.app.clock,
+            state=state,
+            policy=placed(self.app.settings.cache_ttl),
+            announce=self.announce,
+        )
+        folding = Folding(conversation, self._window(model), self.app.switches.on, self.announce)
+        memory = self.app.memory() if self.app.settings.memory_enabled else None
+        core = _Core(model, conversation, folding, self._toolbox(state, folding), memory)
+        if state.head is None:
+            conversation.open(session, self._head(core), str(self.app.project.root))
+        return self._around(core)
+
+    def _around(self, core: _Core) -> Session:
+        """The layers and recall, around a conversation that was opened."""
+        conversation, toolbox, on = core.conversation, core.toolbox, self.app.switches.on
+        session = conversation.state.session
+        folder = self.app.project.sessions / session
+        background = Background(self.announce)
+        self.stack.push_async_callback(background.drain, DRAIN_SECONDS)
+        metered = partial(self._metered, core.model, session)
+        forks = Forks(conversation, toolbox, folder / "forks", metered, self.announce)
+        side = core.folding.forks = forks if core.model.name != OFFLINE else None
+        window = core.folding.window
+        notebook = self._notebook(TextFile(folder / "notes.md"))
+        refine = self._refine(window)
+        notes = NoteTaking(conversation, notebook, background, self.announce, on, side, refine)
+        notes.remember(self._said)
+        upkeep = Upkeep(
+            conversation,
+            toolbox,
+            window,
+            FolderBlobs(folder / "tool-results"),
+            notes,
+            on,
+            self.announce,
+            partial(self._head, core),
+            transcript=str(self.app.project.journal(session)),
+            forks=side,
+            budget=self._budget(toolbox),
+        )
+        return Session(
+            conversation,
+            toolbox,
+            upkeep,
+            core.folding,
+            notes,
+            background,
+            self.announce,
+            recall=self._recall(conversation, core.memory),
+            recall_on=lambda: on("recall"),
+            news=News(conversation, self.app.clock, daily_log=lambda: on("daily_log")),
+            fallback=partial(self._fallback, session),
+            late=cast("Late", self.app.settings["recall.late"]),
+            limits=Limits(requests=int(self.app.settings.number("agent.max_requests"))),
+        )
+
+    def _resumed(self) -> SessionState:
+        if self.wish.resume is None:
+            return SessionState()
+        records = journal.load(self.wish.resume).records
+        state = SessionState.replay(records)
+        if state.head is None:
+            raise InputError(
+                f"{self.wish.resume.name} cannot be resumed: it is no session of `reverie chat`"
+            )
+        self._said = tuple(record.message for record in records if isinstance(record, Said))
+        return state
+
+    @property
+    def _model_name(self) -> str:
+        return self.wish.model or self.app.settings.model("main")
+
+    def _bare_model(self) -> Model:
+        return self.wish.ready or self.app.bare_model(self._model_name)
+
+    def _window(self, model: Model) -> Window:
+        if self.wish.ready is None:
+            return self.app.window(self._model_name)
+        return resolve_window(model.name, shipped=model.capabilities.window)
+
+    def _metered(self, model: Model, session: str, purpose: Purpose) -> Model:
+        return self.app.metered(model, session=session, purpose=purpose, announce=self.announce)
+
+    def _fallback(self, session: str) -> Model | None:
+        name = self.app.settings["models.fallback"]
+        if not isinstance(name, str):
+            return None
+        return self._metered(self.app.bare_model(name), session, MAIN)
+
+    def _toolbox(self, state: SessionState, folding: Folding) -> Toolbox:
+        workplace = Workplace(
+            self.app.place,
+            todos=tuple(Todo(text, cast("Status", status)) for text, status in state.todos),
+            environment=environment(),
+        )
+        mode = self.wish.mode or self.app.settings.permission_mode
+        consent = Consent(by_mode(mode, workplace), self.wish.ask)
+        tools = (*standard_kit(), *self._switched(folding), *self.wish.tools)
+        return Toolbox(tools, workplace, consent, self.announce)
+
+    def _switched(self, folding: Folding) -> Iterator[Tool]:
+        """Tools that come with a switch; the list is fixed when a session opens."""
+        on = self.app.switches.on
+        if on("snip"):
+            yield snip_tool(folding.mark)
+        if on("collapse"):
+            yield expand_tool(folding.expand)
+        if on("web_fetch"):
+            yield web_fetch_tool()
+
+    def _budget(self, toolbox: Toolbox) -> Budget:
+        """What the person set for a tool, else what the tool declares."""
+        limits = {
+            name: _limit(self.app.switches.result_threshold(name), tool.result_threshold)
+            for name, tool in toolbox.tools.items()
+        }
+        return Budget(preview=cast("Kind", self.app.settings["tools.preview"]), thresholds=limits)
+
+    def _notebook(self, file: TextFile) -> Notebook:
+        own = self.app.settings.home / "session-notes"
+        text = TextFile(own / "template.md").read()
+        template = TEMPLATE if text is None else parse_template(text)
+        if isinstance(template, Unusable):
+            log.warning("%s is not used: %s", own / "template.md", template.reason)
+            template = TEMPLATE
+        prompt = TextFile(own / "prompt.md").read() or UPDATE
+        return Notebook(file, template, prompt, self.announce)
+
+    def _refine(self, window: Window) -> Callable[[int], bool]:
+        from_tokens = {"late": window.warning, "due": 0, "never": window.tokens}
+        least = from_tokens[str(self.app.settings["notes.refine"])]
+        return lambda tokens: tokens >= least
+
+    def _head(self, core: _Core) -> Head:
+        """System prompt, tools and options as they stand now; frozen by whoever asks."""
+        model, toolbox, memory = core.model, core.toolbox, core.memory
+        where = Surroundings(
+            str(toolbox.workplace.root),
+            platform.system(),
+            in_git=(self.app.project.root / ".git").exists(),
+        )
+        system = system_prompt(
+            where,
+            instructions=self._instructions(),
+            memory="" if memory is None else self._memory_section(memory),
+            extra=self.wish.system,
+        )
+        return Head(model.name, system, toolbox.specs, self._options(model, toolbox))
+
+    def _options(self, model: Model, toolbox: Toolbox) -> Options:
+        can = model.capabilities
+        thinking = "adaptive" if "adaptive" in can.thinking else None
+        edits: tuple[ContextEdit, ...] = ()
+        if self.app.switches.on("microcompact_server"):
+            edits = context_edits(can, self._window(model), thinking, tuple(toolbox.tools))
+        most = min(MOST_OUTPUT, can.max_output or Options().max_tokens)
+        return Options(max_tokens=most, thinking=thinking, edits=edits)
+
+    def _instructions(self) -> str:
+        settings = self.app.settings
+        places = Places(
+            working=self.app.place,
+            project=self.app.project.root,
+            managed=MANAGED.parent,
+            claude=claude_config(),
+            home=settings.home,
+            person=settings.person_home,
+        )
+        return instructions.render(read_instruction_files(places))
+
+    def _memory_section(self, memory: OpenMemory) -> str:
+        settings, on = self.app.settings, self.app.switches.on
+        listed = settings.flag("memory.index_in_prompt")
+        shelf = Shelf(str(memory.place.directory), memory.store.index() if listed else None)
+        past = str(self.app.project.sessions) if on("search_past_context") else None
+        guidelines = settings["memory.extra_guidelines"]
+        return memory_prompt(
+            shelf,
+            self._team_shelf(listed=listed) if on("team") else None,
+            daily_log=on("daily_log"),
+            transcripts=past,
+            guidelines=str(guidelines or ""),
+        )
+
+    def _team_shelf(self, *, listed: bool) -> Shelf:
+        team = self.app.memory(team=True)
+        return Shelf(str(team.place.directory), team.store.index() if listed else None)
+
+    def _recall(self, conversation: Conversation, memory: OpenMemory | None) -> Recollects | None:
+        if memory is None:
+            return None
+        session = conversation.state.session
+        meaning = chosen_meaning(self.app, session, self.announce)
+        ranker = self.stack.enter_context(
+            open_ranker(memory, self.app.clock, meaning, self.announce)
+        )
+        side = self.app.settings.model("side")
+        selector = None
+        if side != OFFLINE:
+            selector = self.app.model(
+                side, session=session, purpose="recall", announce=self.announce
+            )
+            self.stack.push_async_callback(selector.aclose)
+        recall = recall_for(self.app, memory, ranker, selector, session)
+        return SessionRecall(recall, conversation)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecall:
+    """Recall that knows from the transcript what this session was shown already."""
+
+    recall: Recall
+    conversation: Conversation
+
+    async def recollect(
+        self,
+        message: Message,
+        *,
+        enabled: bool = True,
+        seen: frozenset[str] = frozenset(),
+        tools: Sequence[str] = (),
+    ) -> Recollection:
+        shown = self.conversation.state.memories_shown
+        files = {file for record in shown for file in record.files}
+        self.recall.surfaced = Surfaced(files, sum(record.bytes for record in shown))
+        return await self.recall.recollect(message, enabled=enabled, seen=seen, tools=tools)
+
+
+def new_session_id(now: float) -> str:
+    """Sorts by time, says when, and two of the same second differ."""
+    return f"{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def _limit(told: Threshold | None, declared: int | None) -> int | None:
+    if told is None:
+        return declared
+    return None if told == NEVER else int(told)

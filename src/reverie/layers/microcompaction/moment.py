@@ -1,0 +1,75 @@
+"""What a decision on old tool results is made from: the moment, and how eager to be. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reverie.core.capabilities import TTL_SECONDS, Capabilities, Ttl
+from reverie.core.usage import Prices
+from reverie.core.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What is true right before a request.
+
+    `context` is the size of the whole prompt as best known, `calls` how often the model was asked
+    in this conversation. Forks are not the main thread: they share a prefix they must not touch.
+    """
+
+    now: float
+    context: int
+    calls: int
+    window: Window
+    capabilities: Capabilities
+    prices: Prices | None = None
+    ttl: Ttl = "5m"
+    main: bool = True
+
+    @property
+    def pressed(self) -> bool:
+        return self.window.state(self.context) != "ok"
+
+    @property
+    def life(self) -> float:
+        """How long the provider keeps a prefix nobody asks for, in seconds."""
+        cache = self.capabilities.cache
+        return TTL_SECONDS[self.ttl] if cache.kind == "explicit" else cache.ttl_seconds
+
+    def idle(self, since: float | None) -> float:
+        """Seconds since then; none when nothing happened yet."""
+        return 0.0 if since is None else self.now - since
+
+    @property
+    def rates(self) -> Prices | None:
+        return self.prices.tier(self.context) if self.prices is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The switches, and the figures behind them.
+
+    time       after a pause of `idle_seconds`, keep the newest `keep`
+    cached     past `live_above` results, or when the window fills up, ask the provider to drop all
+               but the newest `keep`
+    batch      when it pays: at least `least_freed` tokens and `least_share` of the context, worth
+               `margin` times what they cost; never the newest `keep` nor the newest `keep_tokens`
+
+    A context under `least_context` is left alone by the last two. As many calls are expected as
+    were made so far, within `least_calls` and `most_calls`; a third of them come in three
+    conversations of four, hence the margin.
+    """
+
+    time: bool = False
+    cached: bool = True
+    batch: bool = True
+    keep: int = 5
+    idle_seconds: float = 3_600.0
+    live_above: int = 20
+    least_context: int = 40_000
+    least_freed: int = 8_000
+    least_share: float = 0.1
+    keep_tokens: int = 10_000
+    margin: float = 3.0
+    least_calls: int = 10
+    most_calls: int = 100

@@ -1,0 +1,178 @@
+"""Bringing the notes up to date: when it is due, what the fork is told, and what becomes of its work."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+from reverie.errors import ReverieError
+from reverie.events import Announce, TroubleNoted, unheard
+from reverie.layers import NotDue
+from reverie.layers.facts import Facts
+from reverie.layers.session_notes.draft import refreshed
+from reverie.layers.session_notes.notes import (
+    SECTION_TOKENS,
+    TOTAL_TOKENS,
+    Notes,
+    parse,
+    render,
+    salvage,
+    warnings,
+)
+from reverie.layers.session_notes.prompts import UPDATE
+from reverie.layers.session_notes.template import TEMPLATE, Template, substituted
+
+FIRST_TOKENS = 10_000
+GROWTH_TOKENS = 5_000
+ENOUGH_CALLS = 3
+
+_WHERE = "session notes"
+
+
+@dataclass(frozen=True, slots=True)
+class NotesState:
+    """How far the notes reach: the last message, and the size and calls of the conversation then."""
+
+    covered: str | None = None
+    tokens: int = 0
+    tool_calls: int = 0
+
+    def rebased(self, tokens: int) -> NotesState:
+        """After a compaction: growth is counted from the new, smaller size."""
+        return replace(self, tokens=tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    reason: str
+
+
+def due(state: NotesState, *, tokens: int, tool_calls: int, paused: bool) -> Due | NotDue:
+    """Whether to write now; `paused` says that the last assistant turn made no tool call."""
+    if state.covered is None:
+        if tokens < FIRST_TOKENS:
+            return NotDue(f"{tokens:,} of {FIRST_TOKENS:,} tokens before the first notes")
+        return Due(f"the conversation reached {FIRST_TOKENS:,} tokens")
+    grown = tokens - state.tokens
+    if grown < GROWTH_TOKENS:
+        return NotDue(f"grown by {grown:,} of {GROWTH_TOKENS:,} tokens")
+    calls = tool_calls - state.tool_calls
+    if calls >= ENOUGH_CALLS:
+        return Due(f"grown by {grown:,} tokens and {calls} tool calls")
+    if paused:
+        return Due(f"grown by {grown:,} tokens, and the work pauses")
+    return NotDue(f"in the middle of the work: {calls} of {ENOUGH_CALLS} tool calls")
+
+
+def plan(notes: Notes, path: str, prompt: str = UPDATE) -> str:
+    """The directive for the fork; `prompt` may be the user's own."""
+    return substituted(
+        prompt,
+        {
+            "notes_path": path,
+            "notes": render(notes).rstrip(),
+            "warnings": "\n".join(f"- {warning}" for warning in warnings(notes)),
+            "section_tokens": f"{SECTION_TOKENS:,}",
+            "total_tokens": f"{TOTAL_TOKENS:,}",
+        },
+    ).rstrip()
+
+
+class NotesFile(Protocol):
+    """The file the notes are kept in. Failures are `ReverieError`s."""
+
+    @property
+    def path(self) -> str: ...
+
+    def read(self) -> str | None: ...
+
+    def write(self, text: str) -> None: ...
+
+
+# Lets a model edit the notes file, and nothing else; failures are `ReverieError`s.
+EditNotes: TypeAlias = Callable[[str], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """The notes now, the last message they cover, and whether a model had its say."""
+
+    notes: Notes
+    covered: str | None
+    refined: bool
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """The file, its frame and the prompt: what stays the same over a session."""
+
+    file: NotesFile
+    template: Template = TEMPLATE
+    prompt: str = UPDATE
+    announce: Announce = unheard
+
+    def read(self) -> Notes:
+        """The notes in the file; a file whose frame was broken gives what can be saved of it."""
+        text = self._text()
+        if text is None:
+            return Notes.blank(self.template)
+        return parse(text, self.template) or salvage(text, self.template)
+
+    def edited(self, drafted: Notes) -> Notes | None:
+        """The notes after an edit, less what it lost; None when it broke their frame."""
+        text = self._text()
+        if text is None:
+            return None
+        found = parse(text, self.template)
+        if found is None:
+            self.note("the update changed the headings, so it was not kept")
+            return None
+        pairs = zip(found.texts, drafted.texts, strict=True)
+        return found.with_texts([now or earlier for now, earlier in pairs])
+
+    def write(self, notes: Notes) -> None:
+        try:
+            self.file.write(render(notes))
+        except ReverieError as error:
+            self.note(str(error))
+
+    def note(self, what: str) -> None:
+        self.announce(TroubleNoted(_WHERE, what))
+
+    def _text(self) -> str | None:
+        try:
+            return self.file.read()
+        except ReverieError as error:
+            self.note(str(error))
+            return None
+
+
+async def run(notebook: Notebook, facts: Facts, edit: EditNotes | None) -> Updated:
+    """Draft what is known without a model, let the model refine it, and keep what is sound.
+
+    Without a model, or when it fails or breaks the frame, the notes are what the facts tell beside
+    what was refined earlier.
+    """
+    notes = refreshed(notebook.read(), facts, everywhere=False)
+    notebook.write(notes)
+    refined = False
+    if edit is not None:
+        answered = await _ask(edit, plan(notes, notebook.file.path, notebook.prompt), notebook)
+        edited = notebook.edited(notes)
+        refined = answered and edited is not None
+        notes = edited or notes
+    if not refined:
+        notes = refreshed(notes, facts, everywhere=True)
+    notebook.write(notes)
+    return Updated(notes, facts.last_message, refined, warnings(notes))
+
+
+async def _ask(edit: EditNotes, directive: str, notebook: Notebook) -> bool:
+    try:
+        await edit(directive)
+    except ReverieError as error:
+        notebook.note(f"no model could update them: {error}")
+        return False
+    return True

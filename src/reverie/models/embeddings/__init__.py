@@ -1,0 +1,1 @@
+"""Embedding models behind one port: in installed packages, or at an OpenAI-compatible address."""

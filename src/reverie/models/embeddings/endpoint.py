@@ -1,0 +1,188 @@
+"""Embeddings from an OpenAI-compatible address, through the official SDK.
+
+A server that does not answer is left alone for a while: a turn must not wait for it again and again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from reverie.core.spend import Allowed, Caps, Entry, Purpose, Refused
+from reverie.core.tokens import text_tokens
+from reverie.core.usage import Prices, Usage
+from reverie.errors import ModelError, ReplyBroken, SpendCapReached
+from reverie.events import Announce, MoneySpent, unheard
+from reverie.models.failures import sdk_failures, sdk_missing
+from reverie.models.metered import CEILING_MARGIN
+from reverie.ports import Clock, SpendLedger
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from openai import OpenAI
+
+RECALL: Purpose = "recall"
+# US dollars per million tokens of OpenAI's own models.
+PRICES = {"text-embedding-3-small": 0.02, "text-embedding-3-large": 0.13}
+# Seconds: a question is waited for, passages are made in the background.
+_QUESTION_TIMEOUT = 5.0
+_PASSAGE_TIMEOUT = 15.0
+_REST = 60.0
+_BATCH = 128
+# Servers refuse longer inputs, or cut them without a word.
+_LONGEST = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Asks the ledger before each call, and writes down what it cost after it."""
+
+    ledger: SpendLedger
+    caps: Caps
+    clock: Clock
+    session: str
+    price: float | None
+    announce: Announce = unheard
+
+    def reserve(self, model: str, tokens: int) -> str:
+        decision = self._decide(model, tokens)
+        if isinstance(decision, Refused):
+            raise SpendCapReached(decision.reason)
+        return decision.ticket
+
+    def settle(self, ticket: str, model: str, tokens: int | None) -> None:
+        """`tokens` is None for a call that was never answered."""
+        if tokens is None:
+            self.ledger.settle(ticket, None)
+            return
+        usage = Usage(input=tokens)
+        cost = None if self.price is None else self._prices.cost(usage)
+        entry = Entry(self.clock.now(), RECALL, self.session, model, usage, cost)
+        self.ledger.settle(ticket, entry)
+        self.announce(MoneySpent(entry))
+
+    def _decide(self, model: str, tokens: int) -> Allowed | Refused:
+        if self.price is None:
+            if not self.caps.any:
+                return Allowed()
+            return Refused(
+                f"the price of {model} is not known, so a spend cap cannot be kept; "
+                f'set prices."{model}".input (dollars per million tokens; 0 for your own server)'
+            )
+        ceiling = self._prices.ceiling(int(tokens * CEILING_MARGIN), 0)
+        return self.ledger.reserve(RECALL, self.session, ceiling, self.caps)
+
+    @property
+    def _prices(self) -> Prices:
+        price = self.price or 0.0
+        return Prices(price, 0.0, price, price, price)
+
+
+class EndpointEmbedder:
+    """One embedding model behind one address."""
+
+    context: tuple[float, ...] = ()
+    together = 0.0
+    portion = _BATCH
+
+    def __init__(
+        self, model: str, *, base_url: str | None, api_key: str | None, meter: Meter
+    ) -> None:
+        self.name = f"{base_url or 'openai'}#{model}"
+        self._model = model
+        self._base_url = base_url
+        self._key = api_key
+        self._meter = meter
+        self._client: OpenAI | None = None
+        self._failed: tuple[float, ModelError] | None = None
+
+    def encode(
+        self, texts: Sequence[str], kind: Literal["passage", "question"]
+    ) -> NDArray[np.float32]:
+        self._raise_while_resting()
+        timeout = _QUESTION_TIMEOUT if kind == "question" else _PASSAGE_TIMEOUT
+        # An empty input is refused by most servers.
+        told = [i for i, text in enumerate(texts) if text.strip()]
+        found: dict[int, list[float]] = {}
+        for start in range(0, len(told), _BATCH):
+            batch = told[start : start + _BATCH]
+            rows = self._asked([texts[i][:_LONGEST] for i in batch], timeout)
+            found |= dict(zip(batch, rows, strict=True))
+        return _matrix(found, len(texts), self._model)
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _raise_while_resting(self) -> None:
+        if self._failed is not None and self._meter.clock.now() < self._failed[0]:
+            raise self._failed[1]
+        self._failed = None
+
+    def _asked(self, texts: list[str], timeout: float) -> list[list[float]]:
+        try:
+            return self._ask(texts, timeout)
+        except ModelError as error:
+            self._failed = (self._meter.clock.now() + _REST, error)
+            raise
+
+    def _ask(self, texts: list[str], timeout: float) -> list[list[float]]:
+        tokens = sum(map(text_tokens, texts))
+        ticket = self._meter.reserve(self._model, tokens)
+        used: int | None = None
+        try:
+            with sdk_failures(self._model):
+                reply = self._sdk().embeddings.create(
+                    model=self._model, input=texts, encoding_format="float", timeout=timeout
+                )
+                used = _billed(reply, tokens)
+                return _rows(reply, len(texts), self._model)
+        finally:
+            self._meter.settle(ticket, self._model, used)
+
+    def _sdk(self) -> OpenAI:
+        if self._client is None:
+            with sdk_missing("openai"):
+                from openai import OpenAI
+            key = self._key or ("none" if self._base_url else None)
+            self._client = OpenAI(api_key=key, base_url=self._base_url, max_retries=0)
+        return self._client
+
+
+def _billed(reply: Any, estimate: int) -> int:
+    """What the server counted; local ones may not say."""
+    told = getattr(getattr(reply, "usage", None), "prompt_tokens", None)
+    return told if isinstance(told, int) else estimate
+
+
+def _rows(reply: Any, count: int, model: str) -> list[list[float]]:
+    """The vectors in the order of the texts; what is no list of numbers is no reply."""
+    items = sorted(reply.data or (), key=lambda item: item.index)
+    rows = [item.embedding for item in items]
+    if [item.index for item in items] != list(range(count)) or not all(map(_sound, rows)):
+        raise ReplyBroken(f"{model} did not answer {count} texts with {count} vectors; try again")
+    return rows
+
+
+def _sound(row: Any) -> bool:
+    return (
+        isinstance(row, list)
+        and bool(row)
+        and all(isinstance(x, int | float) and math.isfinite(x) for x in row)
+    )
+
+
+def _matrix(found: dict[int, list[float]], count: int, model: str) -> NDArray[np.float32]:
+    import numpy as np
+
+    sizes = {len(row) for row in found.values()}
+    if len(sizes) > 1:
+        raise ReplyBroken(f"{model} answered with vectors of several sizes: {sorted(sizes)}")
+    rows = np.zeros((count, max(sizes, default=0)), np.float32)
+    for i, row in found.items():
+        rows[i] = row
+    return rows

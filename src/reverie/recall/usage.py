@@ -1,0 +1,68 @@
+"""Did a reply make use of a memory that was shown? Pure, and the same every time.
+
+It did when it names the memory's file, or says something that stands in the memory and was not
+said before: an identifier, a date, a run of words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from reverie.recall import languages
+from reverie.recall.words import fold, plain_words
+
+Use: TypeAlias = Literal["recalled", "used"]
+# Writes down that memories were shown, or that they helped.
+CountUses: TypeAlias = Callable[[Sequence[str], Use], None]
+
+# So many words in a row, of which so many carry meaning, are no coincidence.
+_RUN = 4
+_MEANING = 3
+_SHORTEST_NAME = 4
+
+# Whatever is no plain word: snake_case, camelCase, paths, versions, dates, ports, ticket numbers.
+_NAME = re.compile(r"\w+(?:[-./:_]+\w+)*")
+_HUMP = re.compile(r"[a-z][A-Z]")
+_PATH = re.compile(r"/.*[/.]|\..*/")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+def uncounted(files: Sequence[str], use: Use) -> None:
+    """For callers who keep no count."""
+
+
+def used(reply: str, memories: Mapping[str, str], said: str = "") -> tuple[str, ...]:
+    """The files of `memories` (file: text) that a reply made use of; `said` is what came before it."""
+    names = _names(reply) - _names(said)
+    runs = _runs(reply) - _runs(said)
+    return tuple(
+        file
+        for file, text in memories.items()
+        if _mentions(reply, file) or names & _names(text) or runs & _runs(text)
+    )
+
+
+def _mentions(reply: str, file: str) -> bool:
+    return bool(re.search(rf"(?<![\w-]){re.escape(file)}(?![\w-])", reply))
+
+
+def _names(text: str) -> set[str]:
+    return {fold(name) for name in _NAME.findall(text) if _distinctive(name)}
+
+
+def _distinctive(name: str) -> bool:
+    if len(name) < _SHORTEST_NAME or _YEAR.fullmatch(name):
+        return False
+    marked = "_" in name or _HUMP.search(name) or _PATH.search(name)
+    return bool(marked) or any(char.isdigit() for char in name)
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = plain_words(text)
+    stop = languages.ENGLISH | languages.STOP_WORDS.get(
+        languages.leaning(words) or "english", frozenset()
+    )
+    runs = (tuple(words[i : i + _RUN]) for i in range(len(words) - _RUN + 1))
+    return {run for run in runs if sum(word not in stop for word in run) >= _MEANING}

@@ -1,0 +1,220 @@
+"""THE QUERY LOOP. One message from a person, through every stage, until there is nothing to do.
+
+    prompt ─▶ recall ─▶ [1 tool results ▸ snip ▸ 2 microcompaction ▸ collapse ▸ 3/4 compaction] ─▶ model ─▶ tools ─┐
+                          ▲────────────────────────────────────────────────────────────────────────────────────────┘
+
+`Session._answer` is that picture, one line a stage. What a stage does is in its own module.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+from reverie.agent.toolbox import Toolbox
+from reverie.agent.turns import ask, calls_of
+from reverie.core.messages import Attachment, Block, Message, Text, ToolUse
+from reverie.core.reply import Reply
+from reverie.core.transcript import INTERRUPTED, answers_to, open_tool_uses
+from reverie.errors import Overloaded, PromptTooLong, ReplyBroken
+from reverie.events import Event, MemoriesSurfaced, TroubleNoted, TurnEnded
+from reverie.ports import Model
+from reverie.recall.pipeline import Recollection
+from reverie.session.background import Background
+from reverie.session.broadcast import Broadcast
+from reverie.session.conversation import Conversation
+from reverie.session.folding import Folding
+from reverie.session.note_taking import NoteTaking
+from reverie.session.prefetch import Late, Prefetch, Recollects
+from reverie.session.records import HeadFrozen, MemoriesShown, TodosSet
+from reverie.session.upkeep import Upkeep
+
+CONTINUE = "[Cut off by the output limit. Go on exactly where you stopped.]"
+STOPPED = "[Interrupted by the user]"
+TOO_MANY = "[Not run: this turn has reached its limit of requests]"
+
+
+def always() -> bool:
+    return True
+
+
+def no_model() -> Model | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far one turn may go."""
+
+    requests: int = 200
+    continuations: int = 3
+    recall_seconds: float = 1.0
+
+
+@dataclass(slots=True)
+class Session:
+    """An agent with memory, in one conversation; `news` is what it must be told between messages."""
+
+    conversation: Conversation
+    toolbox: Toolbox
+    upkeep: Upkeep
+    folding: Folding
+    notes: NoteTaking
+    background: Background
+    announce: Broadcast
+    recall: Recollects | None = None
+    recall_on: Callable[[], bool] = always
+    late: Late = "inject"
+    news: Callable[[], tuple[Attachment, ...]] = tuple
+    fallback: Callable[[], Model | None] = no_model
+    limits: Limits = field(default_factory=Limits)
+
+    async def run(self, prompt: str, *blocks: Block) -> AsyncGenerator[Event, None]:
+        """Say something, and hear everything that follows. Closing the stream interrupts the turn."""
+        work = asyncio.create_task(self._guarded((Text(prompt), *blocks)))
+        try:
+            async with aclosing(self.announce.during(work)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            work.cancel()
+            await asyncio.wait({work})
+
+    async def aclose(self, seconds: float = 60.0) -> None:
+        """Let background work finish, for so long."""
+        await self.background.drain(seconds)
+
+    async def _answer(self, prompt: tuple[Block, ...]) -> None:
+        asked = self._hear(prompt)
+        with self._prefetch(asked) as memories:
+            self._show(await memories.ready(self.limits.recall_seconds))
+            turn = _Turn(self.limits)
+            while True:
+                self.upkeep.store_tool_results()
+                self.folding.snip()
+                self.upkeep.microcompact()
+                await self.folding.collapse()
+                await self.upkeep.compact()
+                self.upkeep.refuse_when_full()
+                reply = await self._ask(turn)
+                self.notes.start_when_due()
+                if not turn.goes_on(reply):
+                    break
+                await self._go_on(reply)
+                self._show(memories.at_boundary())
+        self.announce(TurnEnded(turn.why))
+
+    def _hear(self, prompt: tuple[Block, ...]) -> Message:
+        """The person's words are written down before anything else can fail."""
+        self._answer_open_calls(INTERRUPTED)
+        asked = self.conversation.say(*prompt)
+        for news in self.news():
+            self.conversation.say(news, origin="reverie")
+        return asked
+
+    def _prefetch(self, asked: Message) -> Prefetch:
+        return Prefetch(
+            self.recall,
+            asked,
+            self.announce,
+            enabled=self.recall_on(),
+            late=self.late,
+            tools=self.upkeep.recent_tools(),
+        )
+
+    def _show(self, found: Recollection | None) -> None:
+        """Memories stand behind the message they belong to; the prefix before it stays as it was."""
+        if found is None or found.attachment is None:
+            return
+        self.conversation.say(found.attachment, origin="reverie")
+        size = len(found.attachment.text.encode("utf-8", "surrogatepass"))
+        self.conversation.record(MemoriesShown(found.files, size))
+        self.announce(MemoriesSurfaced(found.files, found.how))
+
+    async def _ask(self, turn: _Turn) -> Reply:
+        """The model's reply. What a provider refuses is mended once: shorter, again, or elsewhere."""
+        while True:
+            try:
+                turn.requests += 1
+                return await ask(self.conversation, self.announce)
+            except PromptTooLong as error:
+                if turn.shortened:
+                    raise
+                turn.shortened = True
+                await self.upkeep.compact_because(str(error), error.tokens, error.limit)
+            except ReplyBroken as error:
+                if turn.repeated:
+                    raise
+                turn.repeated = True
+                self.announce(TroubleNoted("model", f"{error}; asking again"))
+            except Overloaded as error:
+                if not self._change_model(error):
+                    raise
+
+    def _change_model(self, error: Overloaded) -> bool:
+        """Go on with the fallback model; the cache belongs to the other one."""
+        model, head = self.fallback(), self.conversation.state.head
+        if model is None or head is None or model.name == self.conversation.model.name:
+            return False
+        self.announce(TroubleNoted("model", f"{error}; going on with {model.name}"))
+        self.conversation.change_model(model)
+        self.conversation.record(HeadFrozen(replace(head, model=model.name)))
+        return True
+
+    async def _go_on(self, reply: Reply) -> None:
+        """Run what was asked for; a reply that was cut off is asked to go on."""
+        calls = calls_of(reply)
+        if calls:
+            await self._run_tools(calls)
+        elif reply.stop == "max_tokens":
+            self.conversation.say(Text(CONTINUE), origin="reverie")
+
+    async def _run_tools(self, calls: tuple[ToolUse, ...]) -> None:
+        results = await self.toolbox.run(calls)
+        self.conversation.say(*results, *self.news(), origin="tool")
+        todos = tuple((todo.text, todo.status) for todo in self.toolbox.workplace.todos)
+        if todos != self.conversation.state.todos:
+            self.conversation.record(TodosSet(todos))
+
+    async def _guarded(self, prompt: tuple[Block, ...]) -> None:
+        """However a turn ends, its history can be sent again."""
+        try:
+            await self._answer(prompt)
+            self._answer_open_calls(TOO_MANY)
+        except asyncio.CancelledError:
+            self._answer_open_calls(INTERRUPTED)
+            self.conversation.say(Text(STOPPED), origin="reverie")
+            raise
+        except BaseException:
+            self._answer_open_calls(INTERRUPTED)
+            raise
+
+    def _answer_open_calls(self, reason: str) -> None:
+        waiting = open_tool_uses(self.conversation.state.messages)
+        if waiting:
+            self.conversation.say(*answers_to(waiting, reason), origin="reverie")
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What one turn has used up."""
+
+    limits: Limits
+    requests: int = 0
+    continuations: int = 0
+    shortened: bool = False
+    repeated: bool = False
+    why: str = ""
+
+    def goes_on(self, reply: Reply) -> bool:
+        """Is there more to do after this reply?"""
+        self.why = reply.stop
+        if self.requests >= self.limits.requests:
+            self.why = "limit of requests"
+            return False
+        if reply.stop == "max_tokens" and not calls_of(reply):
+            self.continuations += 1
+            return self.continuations <= self.limits.continuations
+        return bool(calls_of(reply)) or reply.stop == "paused"

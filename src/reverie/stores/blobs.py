@@ -1,0 +1,85 @@
+"""Long texts in a folder of their own: whole or not at all, for the owner's eyes only."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from reverie.core.request import wire_text
+from reverie.errors import StorageError
+
+_LONGEST_STEM = 100
+_STRANGE = re.compile(r"[^A-Za-z0-9_-]")
+_ENDING = re.compile(r"\.[a-z]{1,8}\Z")
+
+
+class FolderBlobs:
+    """Texts under names that strangers chose. What is kept is never overwritten."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(self, name: str, text: str) -> str:
+        """The same text under the same name is kept once; another text gets a name of its own."""
+        data = wire_text(text).encode()
+        path = self.folder / safe_name(name)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if _taken(path, data):
+                path = path.with_stem(f"{path.stem}-{_digest(data)}")
+            if not _holds(path, data):
+                _write(path, data)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise StorageError(
+                f"cannot keep a tool result in {path}: {reason}; make room or give access"
+            ) from error
+        return str(path)
+
+
+def safe_name(name: str) -> str:
+    """A file name made of a stranger's words: one plain component, different for different names."""
+    ending = _ENDING.search(name)
+    stem = name[: ending.start()] if ending else name
+    plain = _STRANGE.sub("_", stem)[:_LONGEST_STEM]
+    if plain != stem or not plain:
+        plain = f"{plain}-{_digest(stem.encode('utf-8', 'surrogatepass'))}"
+    return plain + (ending[0] if ending else "")
+
+
+def _taken(path: Path, data: bytes) -> bool:
+    """Does the name lead to something else than these bytes?"""
+    return os.path.lexists(path) and not _holds(path, data)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    return path.is_file() and not path.is_symlink() and path.read_bytes() == data
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=6).hexdigest()
+
+
+def _write(path: Path, data: bytes) -> None:
+    """A crash leaves no file or a whole one."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            fresh.unlink()
+        raise
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

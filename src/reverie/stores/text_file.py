@@ -1,0 +1,28 @@
+"""One text file that is read and written whole, for the owner's eyes only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reverie.core.request import wire_text
+from reverie.stores.directory import Directory
+
+
+class TextFile:
+    """A file at a path; a crash leaves the old text or the new one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._folder = Directory(path.parent)
+
+    @property
+    def path(self) -> str:
+        return str(self._path)
+
+    def read(self) -> str | None:
+        """Its text; None when it is not there."""
+        data = self._folder.read(self._path.name)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def write(self, text: str) -> None:
+        self._folder.replace(self._path.name, wire_text(text).encode())

@@ -1,0 +1,288 @@
+"""A prompt through every stage, over the real wire; the provider refuses what breaks its rules."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+from tests.flows.sessions import Desk, hear, kinds, reader
+from tests.place import Place
+from tests.provider.gate import Gate
+from tests.provider.provider import Provider
+from tests.provider.script import Held, Reply, Text, Thinking, ToolCall
+
+from reverie.core.prompt_cache.tracker import ExpectedBreak
+from reverie.core.transcript import INTERRUPTED, pairing
+from reverie.errors import WindowFull
+from reverie.events import (
+    CacheBroke,
+    Event,
+    ForkEnded,
+    LayerFired,
+    MemoriesSurfaced,
+    NotesUpdated,
+    Replied,
+    TextDelta,
+    ToolFinished,
+    TroubleNoted,
+    TurnEnded,
+)
+from reverie.keeper.wishes import Wish as MemoryWish
+from reverie.memory.revisions import Author
+from reverie.session import journal
+from reverie.session.assemble import Assembler
+from reverie.session.records import Said
+from reverie.session.state import SessionState
+
+
+@pytest.fixture
+def desk(place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return Desk(place, provider, monkeypatch)
+
+
+async def test_a_turn_with_tools(desk: Desk) -> None:
+    desk.write("app.py", "print('hello')\n")
+    desk.provider.script(
+        [Thinking("look"), Text("Let me look."), ToolCall("Read", {"path": "app.py"})],
+        "It prints hello.",
+    )
+    async with desk.session() as session:
+        events = await hear(session, "What does app.py do?")
+    [finished] = kinds(events, ToolFinished)
+    assert isinstance(finished, ToolFinished)
+    assert "print('hello')" in finished.result.text
+    assert kinds(events, TurnEnded) == [TurnEnded("end")]
+    assert len(kinds(events, Replied)) == 2
+
+
+class TestRecall:
+    QUESTION = "When do deploys freeze this winter?"
+
+    def remember(self, desk: Desk) -> None:
+        wish = MemoryWish("Deploys freeze on 2025-12-20 and thaw on 2026-01-07.", type="project")
+        desk.app().memory().keeper.remember(wish, Author("user"))
+
+    async def test_memories_stand_behind_the_message(self, desk: Desk) -> None:
+        self.remember(desk)
+        async with desk.session() as session:
+            events = await hear(session, self.QUESTION)
+        [found] = kinds(events, MemoriesSurfaced)
+        assert isinstance(found, MemoriesSurfaced)
+        assert len(found.files) == 1
+        [request] = desk.provider.requests
+        texts = [m["content"][0]["text"] for m in request.json["messages"]]
+        assert [text.startswith("<reminder") for text in texts] == [False, True, True]
+        assert "Deploys freeze on 2025-12-20" in texts[-1]
+
+    async def test_the_prefix_is_the_same_without_them(self, desk: Desk) -> None:
+        self.remember(desk)
+        async with desk.session("features.recall=false") as session:
+            await hear(session, self.QUESTION)
+        async with desk.session() as session:
+            await hear(session, self.QUESTION)
+        without, with_memories = (request.json for request in desk.provider.requests)
+        assert with_memories["system"] == without["system"]
+        assert with_memories["tools"] == without["tools"]
+        texts = [[m["content"][0]["text"] for m in r["messages"]] for r in (with_memories, without)]
+        assert texts[0][: len(texts[1])] == texts[1]
+        assert len(texts[0]) == len(texts[1]) + 1
+
+    async def test_a_memory_is_given_once_a_session_even_over_a_resume(self, desk: Desk) -> None:
+        self.remember(desk)
+        async with desk.session() as session:
+            await hear(session, self.QUESTION)
+        async with desk.session(resume=True) as session:
+            events = await hear(session, self.QUESTION)
+        assert kinds(events, MemoriesSurfaced) == []
+
+
+class TestLongResults:
+    async def test_a_long_result_goes_to_a_file_and_stays_as_it_was_sent(self, desk: Desk) -> None:
+        lines = "".join(f"line {i}: everything is fine\n" for i in range(6_000))
+        desk.write("build.log", lines + "ERROR: the disk is full\n")
+        desk.provider.script(
+            ToolCall("Bash", {"command": "cat build.log"}), "The disk is full.", "As I said."
+        )
+        async with desk.session() as session:
+            events = await hear(session, "Why does the build fail?")
+            await hear(session, "Say it again.")
+            [path] = (desk.app().project.sessions / session.conversation.state.session).glob(
+                "tool-results/*"
+            )
+        assert path.read_text().count("\n") >= 6_000
+        [fired] = kinds(events, LayerFired)
+        assert isinstance(fired, LayerFired)
+        assert fired.tokens_before > 10 * fired.tokens_after
+        sent = str(desk.provider.requests[1].json["messages"][3])
+        assert "<persisted-output>" in sent
+        assert "ERROR: the disk is full" in sent
+        assert str(path) in sent
+        assert str(desk.provider.requests[2].json["messages"][3]["content"][0]["content"]) in sent
+
+    async def test_with_the_switch_off_it_is_sent_whole(self, desk: Desk) -> None:
+        desk.write("build.log", "fine\n" * 12_000)
+        desk.provider.script(ToolCall("Bash", {"command": "cat build.log"}), "Fine.")
+        async with desk.session("features.tool_result_storage=false") as session:
+            await hear(session, "And?")
+        assert "persisted" not in str(desk.provider.requests[1].json)
+
+
+def big(number: int) -> str:
+    """About 8,000 tokens of source."""
+    return "".join(f"def function_{number}_{i}(): return {i * number}  # same\n" for i in range(650))
+
+
+BATCHES_OFF = ("features.microcompact_batch=false", "features.microcompact_server=false")
+
+
+class TestNearlyFull:
+    """A window of 60,000 tokens: compaction is due at 40,200."""
+
+    PROMPTS = tuple(f"Please read part_{i}.py; this is request number {i}." for i in range(8))
+
+    @pytest.fixture
+    async def small(self, desk: Desk) -> Desk:
+        await desk.set_window(60_000)
+        for i in range(8):
+            desk.write(f"part_{i}.py", big(i))
+        desk.provider.respond(reader)
+        return desk
+
+    async def test_the_conversation_is_compacted_and_goes_on(self, small: Desk) -> None:
+        events: list[Event] = []
+        async with small.session(*BATCHES_OFF, "features.session_notes=false") as session:
+            for prompt in self.PROMPTS:
+                events += await small.hear(session, prompt)
+            state = session.conversation.state
+        fired = [event for event in events if isinstance(event, LayerFired)]
+        assert {event.layer for event in fired} == {"compaction"}
+        assert all(event.tokens_after < 40_200 for event in fired)
+        assert {done.how for done in state.compactions} == {"summary"}
+        assert all(isinstance(e.verdict, ExpectedBreak) for e in events if isinstance(e, CacheBroke))
+        assert pairing(state.shown).ok
+        sent = str(small.provider.requests[-1].json)
+        assert all(prompt in sent for prompt in self.PROMPTS)
+
+    async def test_forks_read_what_the_conversation_wrote(self, small: Desk) -> None:
+        events: list[Event] = []
+        async with small.session(*BATCHES_OFF, "notes.refine=due") as session:
+            for prompt in self.PROMPTS[:4]:
+                events += await small.hear(session, prompt)
+        forks = [event for event in events if isinstance(event, ForkEnded)]
+        assert len(forks) >= 3
+        assert {event.purpose for event in forks} == {"notes"}
+        assert all(event.usage.hit_rate > 0.9 for event in forks)
+
+    async def test_clearing_old_results_keeps_the_window_without_a_summary(self, small: Desk) -> None:
+        events: list[Event] = []
+        async with small.session("features.microcompact_server=false") as session:
+            for prompt in self.PROMPTS:
+                events += await small.hear(session, prompt)
+        layers = [event.layer for event in events if isinstance(event, LayerFired)]
+        assert "microcompaction" in layers
+        assert "compaction" not in layers
+
+    async def test_with_everything_off_it_refuses_rather_than_sends_what_must_fail(
+        self, small: Desk
+    ) -> None:
+        async with small.session(*BATCHES_OFF, "features.autocompact=false") as session:
+            with pytest.raises(WindowFull, match=r"/compact"):
+                for prompt in self.PROMPTS:
+                    await small.hear(session, prompt)
+
+    async def test_the_notes_are_the_summary_when_there_are_notes(self, small: Desk) -> None:
+        events: list[Event] = []
+        async with small.session(*BATCHES_OFF, "notes.refine=never") as session:
+            for prompt in self.PROMPTS:
+                events += await small.hear(session, prompt)
+            compactions = session.conversation.state.compactions
+        assert kinds(events, NotesUpdated)
+        assert {done.how for done in compactions} == {"notes"}
+        assert kinds(events, ForkEnded) == []
+        sent = str(small.provider.requests[-1].json)
+        assert all(prompt in sent for prompt in self.PROMPTS)
+
+    @pytest.mark.parametrize("off", [(), BATCHES_OFF])
+    async def test_every_request_can_be_made_again_from_the_transcript_alone(
+        self, small: Desk, off: tuple[str, ...]
+    ) -> None:
+        async with small.session(*off) as session:
+            for prompt in self.PROMPTS:
+                await small.hear(session, prompt)
+            capabilities = session.conversation.model.capabilities
+            path = small.app().project.journal(session.conversation.state.session)
+        state, checked = SessionState(), 0
+        for record in journal.load(path).records:
+            if isinstance(record, Said) and record.message.bound_to is not None:
+                assert state.head is not None
+                chain = Assembler(capabilities).assemble(state.head, state.shown).chain
+                assert chain.digest == record.message.bound_to
+                checked += 1
+            state.apply(record)
+        assert checked == 2 * len(self.PROMPTS)
+
+
+class TestInterrupt:
+    async def test_a_held_stream_is_let_go_and_the_next_turn_goes_on(self, desk: Desk) -> None:
+        gate = Gate()
+        desk.provider.script(Held(Reply((Text("a long answer"),)), gate, after=4), "Here I am.")
+        async with desk.session() as session:
+            async with aclosing(session.run("Tell me everything.")) as events:
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        break
+            gate.release()
+            await hear(session, "Are you there?")
+            texts = [m.text for m in session.conversation.state.messages]
+        assert texts[0] == "Tell me everything."
+        assert "[Interrupted by the user]" in texts
+        assert texts[-1] == "Here I am."
+
+    async def test_an_open_call_gets_a_result(self, desk: Desk) -> None:
+        desk.provider.script(ToolCall("Bash", {"command": "sleep 30"}), "Fine.")
+        async with desk.session() as session:
+            async with aclosing(session.run("Wait.")) as events:
+                async for event in events:
+                    if type(event).__name__ == "ToolStarted":
+                        break
+            assert pairing(session.conversation.state.messages).ok
+            await hear(session, "Go on.")
+        assert INTERRUPTED in str(desk.provider.requests[1].json)
+
+    async def test_a_killed_session_is_mended_when_it_is_resumed(self, desk: Desk) -> None:
+        desk.provider.script(ToolCall("Bash", {"command": "true"}), "Done.", "Yes.")
+        async with desk.session() as session:
+            await hear(session, "Run it.")
+            path = desk.app().project.journal(session.conversation.state.session)
+        lines = path.read_bytes().splitlines(keepends=True)
+        called = next(i for i, line in enumerate(lines) if b'"tool_use"' in line)
+        path.write_bytes(b"".join(lines[: called + 2]))
+        async with desk.session(resume=True) as session:
+            await hear(session, "Still there?")
+            assert pairing(session.conversation.state.messages).ok
+
+
+async def test_the_date_is_told_when_it_changes(desk: Desk) -> None:
+    async with desk.session() as session:
+        await hear(session, "Good morning.")
+        desk.place.clock.advance(24 * 3600)
+        await hear(session, "Good morning again.")
+    texts = str(desk.provider.requests[-1].json["messages"])
+    assert "Today is Sunday, 2025-06-15." in texts
+    assert "today is Monday, 2025-06-16." in texts
+
+
+async def test_background_trouble_does_not_stop_a_turn(desk: Desk) -> None:
+    async with desk.session() as session:
+
+        async def fails() -> None:
+            raise OSError(28, "no space")
+
+        heard: list[Event] = []
+        with session.announce.heard_by(heard.append):
+            assert session.background.start("x", fails())
+            await asyncio.sleep(0)
+            await session.background.drain(5)
+        assert [type(event) for event in heard] == [TroubleNoted]
+        assert kinds(await hear(session, "Hello there."), TurnEnded) == [TurnEnded("end")]
