@@ -1,7 +1,5 @@
 """Whole sessions as a person has them: the app, the official SDK, the provider on loopback."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncIterator, Sequence

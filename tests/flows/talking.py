@@ -58,7 +58,9 @@ async def talking(
     )
     resumed = resume(path)
     with Journal(path) as file:
-        conversation = Conversation(file, sdk, SharedClock(provider), state=resumed or SessionState())
+        conversation = Conversation(
+            file, sdk, SharedClock(provider), state=resumed or SessionState()
+        )
         if resumed is None:
             conversation.open("s1", head(model, thinking=thinking))
         try:

@@ -395,8 +395,9 @@ class TestWhatHardlyFits:
 
     def test_no_room_for_a_summary(self):
         messages = threaded([user(filler(620)), model("ok"), *turn(1, 500)])
-        done = compacted(situation(messages, Window(1_400, "test")))
-        assert done.how == "dropped rounds"
+        ask, asked = saying()
+        done = compacted(situation(messages, Window(1_400, "test")), Means(ask))
+        assert (done.how, asked) == ("dropped rounds", [])
         assert carried(applied(messages, done)) == carried(messages)
 
     def test_no_room_at_all(self):

@@ -213,7 +213,9 @@ class _Composer:
         name = self.app.settings["models.fallback"]
         if not isinstance(name, str):
             return None
-        return self._metered(self.app.bare_model(name), session, MAIN)
+        model = self.app.bare_model(name)
+        self.stack.push_async_callback(model.aclose)
+        return self._metered(model, session, MAIN)
 
     def _toolbox(self, state: SessionState, folding: Folding) -> Toolbox:
         workplace = Workplace(

@@ -23,6 +23,7 @@ from reverie.settings import secret
 from reverie.stores.uses import UseCounts
 
 if TYPE_CHECKING:
+    from reverie.agent.tools import Tool
     from reverie.app import App
     from reverie.app.memory import OpenMemory
     from reverie.ports import Clock, Embedder, Model
@@ -124,6 +125,16 @@ def recall_for(
         announce=ranker.announce,
         count=partial(counts.record, session=session),
     )
+
+
+def memory_tool(ranker: IndexRanker) -> Tool:
+    """`search_memory` over the index of a session."""
+    from reverie.recall.tool import search_memory
+
+    def search(question: str, scope: Scope, limit: int) -> Results:
+        return ranker.search(question, limit=limit, scope=scope)
+
+    return search_memory(search)
 
 
 def recall_as_of(

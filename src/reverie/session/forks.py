@@ -11,9 +11,13 @@ from reverie.agent.fork import fork
 from reverie.agent.permissions import Permission, nothing
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.turns import Finished
+from reverie.core.messages import Message, Text, new_message
+from reverie.core.reply import Reply
+from reverie.core.request import Request
 from reverie.core.spend import Purpose
+from reverie.errors import InvariantBroken
 from reverie.events import Announce
-from reverie.ports import Model
+from reverie.ports import Model, complete
 from reverie.session.conversation import Conversation
 from reverie.session.journal import Journal
 
@@ -50,6 +54,14 @@ class Forks:
                 max_turns=max_turns,
                 shown=shown,
             )
+
+    async def apart(self, purpose: Purpose, messages: tuple[Message, ...], directive: str) -> Reply:
+        """The same model on messages of its own, for what is too long to be sent as it is."""
+        head = self.conversation.state.head
+        if head is None:
+            raise InvariantBroken("a conversation must be opened before it has a side")
+        task = new_message("user", Text(directive), after=messages[-1], origin="reverie")
+        return await complete(self.model_for(purpose), Request(head, (*messages, task)))
 
     def _free_path(self, purpose: Purpose) -> Path:
         name = purpose.replace(":", "-").replace("/", "-")

@@ -170,17 +170,21 @@ class Upkeep:
             transcript=self.transcript,
             instructions=instructions,
             notes=self.notes.for_compaction(),
-            todos=tuple(Todo(text, status) for text, status in state.todos),
+            todos=tuple(Todo(text, status) for text, status in state.todos) or None,
         )
 
     def _means(self) -> Means:
-        ask = None if self.forks is None else self._summarize
-        return Means(ask, None, self._read_file, self.announce)
-
-    async def _summarize(self, directive: str) -> str:
         if self.forks is None:
-            return ""
-        return (await self.forks.run(COMPACT, directive)).reply.text
+            return Means(read_file=self._read_file, announce=self.announce)
+        forks = self.forks
+
+        async def ask(directive: str) -> str:
+            return (await forks.run(COMPACT, directive)).reply.text
+
+        async def ask_apart(messages: tuple[Message, ...], directive: str) -> str:
+            return (await forks.apart(COMPACT, messages, directive)).text
+
+        return Means(ask, ask_apart, self._read_file, self.announce)
 
     def _read_file(self, path: str) -> str | None:
         file = self.toolbox.workplace.root / Path(path).expanduser()
@@ -188,7 +192,7 @@ class Upkeep:
 
     def _policy(self) -> Policy:
         return replace(
-            self.policy,
+            self.policy.fitting(self.window),
             time=self.on("microcompact_time"),
             cached=self.on("microcompact_cached"),
             batch=self.on("microcompact_batch"),

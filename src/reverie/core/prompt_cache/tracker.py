@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from reverie.core.capabilities import TTL_SECONDS, CacheRules
+from reverie.core.capabilities import TTL_SECONDS, CacheRules, Ttl
 from reverie.core.prompt_cache.breakpoints import Mark
 from reverie.core.prompt_cache.chain import Chain, common_length
 from reverie.core.prompt_cache.changes import Change, changes
@@ -85,6 +85,12 @@ class Tracker:
         other = Tracker(self._rules)
         other._last = self._last
         return other
+
+    @property
+    def ttl(self) -> Ttl:
+        """How long the newest entry lives, as far as we asked for it."""
+        marks = self._last.sent.marks if self._last is not None else ()
+        return marks[-1].ttl if marks else "5m"
 
     def expect_break(self, reason: str) -> None:
         """Register that the next request changes its prefix on purpose."""

@@ -26,6 +26,8 @@ Tell: TypeAlias = Callable[[int], str]
 _SHORTEST_SUMMARY = 200
 _NO_ROOM = "There was no room for a summary."
 
+DROPPED: How = "dropped rounds"
+
 # Told once and never again by whoever told it.
 _CARRIED = ("date",)
 
@@ -42,8 +44,8 @@ class Told:
 
 def compose(situation: Situation, plan: Plan, shares: Shares, told: Told) -> Compaction | Failed:
     """The outcome, if it fits and is shorter than what was."""
-    frame = text_tokens(worded("", situation.transcript))
-    body, how = _body(told, shares.summary - frame)
+    room = summary_room(situation, shares)
+    body, how = (told.tell(room), told.how) if room else (_NO_ROOM, DROPPED)
     blocks: list[Block] = [Text(worded(body, situation.transcript))]
     if shares.said:
         blocks.append(user_messages.render(shares.said))
@@ -56,11 +58,17 @@ def compose(situation: Situation, plan: Plan, shares: Shares, told: Told) -> Com
     return _outcome(situation, plan, shares, how, (summary,))
 
 
+def summary_room(situation: Situation, shares: Shares) -> int:
+    """Tokens for what the summary says; 0 when they are too few to say anything."""
+    room = shares.summary - text_tokens(worded("", situation.transcript))
+    return room if room >= _SHORTEST_SUMMARY else 0
+
+
 def cut_only(situation: Situation, plan: Plan, shares: Shares) -> Compaction | Failed:
     """For a conversation that is one long unanswered round: nothing to summarise, much to cut."""
     if shares.kept == plan.kept:
         return Failed("all of it still waits for an answer, and none of it is too long")
-    return _outcome(situation, plan, shares, "dropped rounds", ())
+    return _outcome(situation, plan, shares, DROPPED, ())
 
 
 def owed(situation: Situation, plan: Plan, facts: Facts, room: int) -> tuple[Attachment, ...]:
@@ -78,12 +86,6 @@ def owed(situation: Situation, plan: Plan, facts: Facts, room: int) -> tuple[Att
         room,
     )
     return () if found is None else (found,)
-
-
-def _body(told: Told, room: int) -> tuple[str, How]:
-    if room < _SHORTEST_SUMMARY:
-        return _NO_ROOM, "dropped rounds"
-    return told.tell(room), told.how
 
 
 def _carried(plan: Plan) -> list[Attachment]:

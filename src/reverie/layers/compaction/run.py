@@ -96,12 +96,15 @@ class _Making:
 
     async def summarized(self, means: Means) -> Compaction | Failed:
         """By the model; what it leaves out, or all of it when it fails, comes from the transcript."""
-        task = Task(self.plan, self.shares.summary, self.situation.instructions)
+        room = outcome.summary_room(self.situation, self.shares)
+        # No money for a summary that nobody could read.
+        ask = means.ask if room else None
+        task = Task(self.plan, room, self.situation.instructions)
         extracted = extract(self.plan.compacted, self.facts, self.situation.todos)
-        told = await summarize(task, means.ask, means.ask_apart)
+        told = await summarize(task, ask, means.ask_apart)
         how: How = "summary"
         if isinstance(told, NoSummary):
-            if means.ask is not None:
+            if ask is not None:
                 what = f"{told.reason}; the summary is made without a model"
                 means.announce(TroubleNoted("compaction.summary", what))
             told, how = extracted, "extractive"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reverie.core.capabilities import TTL_SECONDS, Capabilities, Ttl
 from reverie.core.usage import Prices
@@ -45,6 +45,10 @@ class Moment:
         return self.prices.tier(self.context) if self.prices is not None else None
 
 
+# The sizes below suit windows from here on.
+FULL_WINDOW = 200_000
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The switches, and the figures behind them.
@@ -73,3 +77,13 @@ class Policy:
     margin: float = 3.0
     least_calls: int = 10
     most_calls: int = 100
+
+    def fitting(self, window: Window) -> Policy:
+        """The same policy for a smaller window: sizes shrink with it."""
+        share = min(1.0, window.tokens / FULL_WINDOW)
+        return replace(
+            self,
+            least_context=int(self.least_context * share),
+            least_freed=int(self.least_freed * share),
+            keep_tokens=int(self.keep_tokens * share),
+        )
