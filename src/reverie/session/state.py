@@ -173,7 +173,8 @@ class SessionState:
 
     def _used(self, used: Used) -> None:
         self.usages.append(used)
-        if used.purpose == "main":
+        # Who reports nothing (no model, some local servers) has measured nothing.
+        if used.purpose == "main" and used.usage.context:
             self._measured = measured(used.response, used.usage)
             self._freed = 0
 
@@ -207,7 +208,8 @@ class SessionState:
         kept = ids.index(record.kept_from) if record.kept_from in ids else len(ids)
         earlier = ids.index(record.kept_up_to) + 1 if record.kept_up_to in ids else 0
         self.messages = [*self.messages[:earlier], *record.start, *self.messages[kept:]]
-        self.compactions.append(record)
+        # Of earlier ones only the fact is kept: a long session must not grow with every start it had.
+        self.compactions = [replace(done, start=()) for done in self.compactions] + [record]
         self._forget_what_is_gone()
         self.compaction_failures = 0
         self.memories_shown = ()
@@ -220,6 +222,9 @@ class SessionState:
     def _forget_what_is_gone(self) -> None:
         ids = {message.id for message in self.messages}
         self._otherwise = {id_: m for id_, m in self._otherwise.items() if id_ in ids}
+        results = {result.tool_use_id for m in self.messages for result in m.tool_results}
+        self.replaced = {id_: text for id_, text in self.replaced.items() if id_ in results}
+        self.cleared = {id_: text for id_, text in self.cleared.items() if id_ in results}
 
 
 def _folded(messages: list[Message], fold: Folded) -> list[Message]:
