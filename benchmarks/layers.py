@@ -53,9 +53,8 @@ class Talk:
     def layer_2(self) -> Due | NotDue:
         self.ledger.follow(self.messages, {}, self.cleared)
         size = self.ledger.tokens
-        calls = len(self.messages) // 2
         at = self.messages[-1].at
-        moment = Moment(at, size, calls, WINDOW, CAPABILITIES, self.prices)
+        moment = Moment(at, size, WINDOW, CAPABILITIES, self.prices)
         return microcompaction.due(self.ledger, moment, Policy())
 
     def both(self) -> Due | NotDue:

@@ -179,13 +179,15 @@ class TestNearlyFull:
     async def test_clearing_old_results_keeps_the_window_without_a_summary(
         self, small: Desk
     ) -> None:
+        for i in range(24):
+            small.write(f"short_{i}.py", big(i)[:8_000])
         events: list[Event] = []
-        async with small.session("features.microcompact_server=false") as session:
-            for prompt in self.PROMPTS:
-                events += await small.hear(session, prompt)
+        async with small.session() as session:
+            for i in range(24):
+                events += await small.hear(session, f"Please read short_{i}.py now.")
         layers = [event.layer for event in events if isinstance(event, LayerFired)]
-        assert "microcompaction" in layers
-        assert "compaction" not in layers
+        assert set(layers) == {"microcompaction"}
+        assert len(layers) < 6
 
     async def test_with_everything_off_it_refuses_rather_than_sends_what_must_fail(
         self, small: Desk

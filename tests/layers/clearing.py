@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reverie.core.capabilities import CacheRules, Capabilities
@@ -79,7 +79,6 @@ class Talk:
         values = {
             "now": self.at,
             "context": self.ledger.tokens,
-            "calls": self.calls,
             "window": WIDE,
             "capabilities": EXPLICIT,
             "prices": PRICES,
@@ -88,10 +87,20 @@ class Talk:
 
     def due(self, policy: Policy | None = None, **changes: Any) -> Due | NotDue:
         edited = changes.pop("edited", frozenset())
-        moment = self.moment(**changes)
-        return microcompaction.due(self.ledger, moment, policy or Policy(), edited)
+        policy = replace(policy or careful(), **_given("calls", changes))
+        return microcompaction.due(self.ledger, self.moment(**changes), policy, edited)
 
 
 def ids(due: Due | NotDue) -> list[str]:
     """The results that would go; none when nothing is due."""
     return [] if isinstance(due, NotDue) else [held.id for held in due.results]
+
+
+def careful(**changes: Any) -> Policy:
+    """A policy with every bound in play, so that each can be tested."""
+    bounds = {"keep": 5, "least_freed": 8_000, "keep_tokens": 10_000, "margin": 3.0, "calls": 60}
+    return Policy(**(bounds | changes))  # type: ignore[arg-type]
+
+
+def _given(name: str, changes: dict[str, Any]) -> dict[str, Any]:
+    return {name: changes.pop(name)} if name in changes else {}

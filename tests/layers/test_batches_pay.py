@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
-from tests.layers.clearing import AUTOMATIC, EXPLICIT, PRICES, Talk
+from tests.layers.clearing import AUTOMATIC, EXPLICIT, PRICES, Talk, careful
 
 from reverie.core.capabilities import Capabilities
 from reverie.core.messages import Message, Text
@@ -15,7 +15,7 @@ from reverie.core.request import Head
 from reverie.core.substitution import substituted
 from reverie.core.usage import PER_MILLION
 from reverie.layers import microcompaction
-from reverie.layers.microcompaction import Clear, Due, Policy
+from reverie.layers.microcompaction import Clear, Due
 from reverie.session.assemble import Assembler
 
 HEAD = Head("m", (Text("word" * 5_000),))
@@ -68,7 +68,7 @@ def test_a_batch_saves_what_it_says(story: Story) -> None:
     talk.reply()
     talk.at += story.pause
     talk.ask()
-    policy = Policy(margin=0.0, least_calls=story.later, most_calls=story.later)
+    policy = careful(margin=0.0, calls=story.later)
     due = talk.due(policy, capabilities=story.capabilities)
     assert isinstance(due, Due)
     change = microcompaction.plan(due)

@@ -13,6 +13,7 @@ from tests.layers.clearing import (
     STEP,
     UNCACHED,
     Talk,
+    careful,
     ids,
 )
 
@@ -216,7 +217,7 @@ def test_dropping_results_from_the_cache(
 ) -> None:
     every = talk.rounds(rounds, 3_000)
     talk.reply()
-    policy = Policy(batch=False)
+    policy = careful(batch=False)
     due = talk.due(policy, **({"capabilities": EDITS_CACHES} | changes))
     already = len(changes.get("edited", ()))  # type: ignore[arg-type]
     assert ids(due) == (every[already : already + dropped] if dropped else [])
@@ -259,17 +260,16 @@ def busy() -> Talk:
 @pytest.mark.parametrize(
     ("changes", "policy", "reason"),
     [
-        ({}, Policy(batch=False), "clearing in batches is off"),
-        ({"context": 39_999}, Policy(), "a context of 39,999 tokens is left alone"),
-        ({}, Policy(least_freed=80_000), "old tool results hold less than 80,000 tokens"),
-        ({}, Policy(keep=55), "old tool results hold less than 8,000 tokens"),
-        ({}, Policy(keep_tokens=54_000), "old tool results hold less than 8,000 tokens"),
-        ({"context": 900_000}, Policy(), "old tool results hold less than 90,000 tokens"),
-        ({"prices": None}, Policy(), "the window has room, and prices are not known"),
-        ({"prices": FREE}, Policy(), "clearing old tool results would cost more than it saves"),
+        ({}, careful(batch=False), "clearing in batches is off"),
+        ({"context": 39_999}, careful(), "a context of 39,999 tokens is left alone"),
+        ({}, careful(least_freed=80_000), "old tool results hold less than 80,000 tokens"),
+        ({}, careful(keep=55), "old tool results hold less than 8,000 tokens"),
+        ({}, careful(keep_tokens=54_000), "old tool results hold less than 8,000 tokens"),
+        ({"prices": None}, careful(), "the window has room, and prices are not known"),
+        ({"prices": FREE}, careful(), "the window has room, and prices are not known"),
         (
             {"calls": 1},
-            Policy(margin=20),
+            careful(margin=20),
             "clearing old tool results would cost more than it saves",
         ),
     ],
@@ -288,7 +288,7 @@ def test_no_results_no_batch(talk: Talk) -> None:
     [
         pytest.param({}, id="many calls to come"),
         pytest.param({"window": NARROW, "prices": None}, id="pressure, no prices"),
-        pytest.param({"window": NARROW, "calls": 1}, id="pressure, few calls"),
+        pytest.param({"window": NARROW, "prices": FREE}, id="pressure, a model that is free"),
         pytest.param({"capabilities": UNCACHED, "calls": 1}, id="nothing is cached"),
     ],
 )
@@ -309,7 +309,7 @@ def test_more_calls_to_come_make_it_pay(talk: Talk) -> None:
     talk.reply(40_000)
     talk.rounds(10)
     talk.reply()
-    policy = Policy(margin=1.0, least_calls=1, most_calls=1_000)
+    policy = careful(margin=1.0)
     freed = 30 * (1_000 - 60)
     rewritten = 40_000 + 10 * 1_000 + 30 * 60
     pays_from = int(11.5 * rewritten / freed)
@@ -322,24 +322,15 @@ def test_the_margin_asks_for_more(talk: Talk) -> None:
     talk.reply(40_000)
     talk.rounds(10)
     talk.reply()
-    assert isinstance(talk.due(Policy(margin=1.0), calls=25), Due)
-    assert isinstance(talk.due(Policy(margin=1.5), calls=25), NotDue)
-
-
-def test_calls_to_come_are_bounded() -> None:
-    talk = busy()
-    few, many = talk.moment(calls=1), talk.moment(calls=10_000)
-    policy = Policy()
-    worth = [microcompaction.batches.worth_of(talk.ledger, m, policy) for m in (few, many)]
-    read = talk.moment().prices.cache_read  # type: ignore[union-attr]
-    assert [one.freed if one else 0 for one in worth] == [11 * read, 101 * read]
+    assert isinstance(talk.due(careful(margin=1.0), calls=25), Due)
+    assert isinstance(talk.due(careful(margin=1.5), calls=25), NotDue)
 
 
 def test_a_lapsed_cache_makes_it_free(talk: Talk) -> None:
     talk.rounds(30)
     talk.reply(100_000)
     talk.ask()
-    policy = Policy(margin=50.0)
+    policy = careful(margin=50.0)
     assert isinstance(talk.due(policy, now=talk.at + 300), NotDue)
     assert len(ids(talk.due(policy, now=talk.at + 301))) == 20
     assert isinstance(talk.due(policy, now=talk.at + 301, ttl="1h"), NotDue)
@@ -351,7 +342,7 @@ def test_a_batch_may_begin_late_where_little_has_to_be_rewritten(talk: Talk) -> 
     talk.reply(300_000)
     late = talk.rounds(30, 3_000)
     talk.reply()
-    found = ids(talk.due(Policy(margin=1.0), capabilities=AUTOMATIC))
+    found = ids(talk.due(careful(margin=1.0), capabilities=AUTOMATIC))
     assert found == late[:25]
     assert not set(early) & set(found)
 
@@ -362,7 +353,7 @@ def test_marks_that_lapsed_are_not_found_again(talk: Talk) -> None:
     talk.ask()
     talk.rounds(45, 1_000)
     talk.reply()
-    policy = Policy(margin=1.0, most_calls=30)
+    policy = careful(margin=1.0, calls=30)
     assert STEP * 45 > 300
     due = talk.due(policy)
     assert isinstance(due, Due)
@@ -386,8 +377,8 @@ def test_no_other_start_would_save_more(
         talk.round(size)
         talk.reply(said)
         talk.at += 50
-    policy = Policy(least_context=0, least_freed=500, least_share=0, keep_tokens=0, margin=margin)
-    moment = talk.moment(calls=calls, capabilities=capabilities)
+    policy = careful(least_context=0, least_freed=500, keep_tokens=0, margin=margin, calls=calls)
+    moment = talk.moment(capabilities=capabilities)
     due = microcompaction.due(talk.ledger, moment, policy)
     tried = [
         _worth_of_start(talk, start, calls, capabilities, margin)
@@ -413,8 +404,7 @@ def _worth_of_start(
     else:
         found = held[start].mark if talk.at - held[start].at <= 300 else talk.ledger.start
     rewritten = max(0, talk.ledger.seen - found - freed)
-    expected = min(max(calls, 10), 100)
-    return freed, (expected + 1) * freed * 0.5 - margin * rewritten * (6.25 - 0.5)
+    return freed, (calls + 1) * freed * 0.5 - margin * rewritten * (6.25 - 0.5)
 
 
 # ── markers ──────────────────────────────────────────────────────────────────

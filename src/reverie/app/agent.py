@@ -7,11 +7,11 @@ import platform
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from reverie.agent.kit import standard_kit
 from reverie.agent.kit.web_fetch import web_fetch_tool
@@ -21,9 +21,9 @@ from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Tool, Workplace
 from reverie.app.models import OFFLINE
 from reverie.app.recall import chosen_meaning, open_ranker, recall_for
-from reverie.core.messages import Message
+from reverie.core.messages import Message, Text
 from reverie.core.prompt_cache.breakpoints import placed
-from reverie.core.request import ContextEdit, Head, Options
+from reverie.core.request import Head, Options
 from reverie.core.spend import MAIN, Purpose
 from reverie.core.window import Window, resolve_window
 from reverie.errors import InputError
@@ -47,7 +47,7 @@ from reverie.session.journal import Journal
 from reverie.session.news import News
 from reverie.session.note_taking import NoteTaking
 from reverie.session.query import Limits, Session
-from reverie.session.records import Said
+from reverie.session.records import HeadFrozen, Said
 from reverie.session.state import SessionState
 from reverie.session.system_prompt import Surroundings, system_prompt
 from reverie.session.upkeep import Upkeep
@@ -62,16 +62,30 @@ if TYPE_CHECKING:
     from reverie.agent.todos import Status
     from reverie.app import App
     from reverie.app.memory import OpenMemory
+    from reverie.core.messages import Attachment
     from reverie.layers.previews import Kind
     from reverie.ports import Model
     from reverie.recall.pipeline import Recall, Recollection
+    from reverie.recall.ranker import IndexRanker
     from reverie.session.prefetch import Late, Recollects
     from reverie.settings.resolve import Threshold
 
 log = logging.getLogger(__name__)
 
 MOST_OUTPUT = 32_000
+# As much as an SDK accepts in a request that is not streamed.
+MOST_OUTPUT_AT_ONCE = 16_000
 DRAIN_SECONDS = 60.0
+# A model goes over the notes once before each compaction, or so.
+SOON = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """Somebody else leads the conversation: head and tools are theirs, nothing of ours is added."""
+
+    system: tuple[Text, ...] = ()
+    options: Options | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +102,9 @@ class Wish:
     system: str = ""
     # A model that is already there, instead of one by name: for tests, demos and embedding.
     ready: Model | None = None
+    # Another memory than the project's own; False for none.
+    memory: OpenMemory | Literal[False] | None = None
+    led: Led | None = None
 
 
 @asynccontextmanager
@@ -106,6 +123,7 @@ class _Core:
     folding: Folding
     toolbox: Toolbox
     memory: OpenMemory | None
+    ranker: IndexRanker | None
 
 
 @dataclass(slots=True)
@@ -132,10 +150,14 @@ class _Composer:
             announce=self.announce,
         )
         folding = Folding(conversation, self._window(model), self.app.switches.on, self.announce)
-        memory = self.app.memory() if self.app.settings.memory_enabled else None
-        core = _Core(model, conversation, folding, self._toolbox(state, folding), memory)
+        memory = self._memory()
+        ranker = None if memory is None else self._ranker(memory, session)
+        toolbox = self._toolbox(state, folding, ranker)
+        core = _Core(model, conversation, folding, toolbox, memory, ranker)
         if state.head is None:
             conversation.open(session, self._head(core), str(self.app.project.root))
+        elif self.wish.led is not None:
+            self._renew_head(core)
         return self._around(core)
 
     def _around(self, core: _Core) -> Session:
@@ -150,8 +172,16 @@ class _Composer:
         side = core.folding.forks = forks if core.model.name != OFFLINE else None
         window = core.folding.window
         notebook = self._notebook(TextFile(folder / "notes.md"))
-        refine = self._refine(window)
-        notes = NoteTaking(conversation, notebook, background, self.announce, on, side, refine)
+        notes = NoteTaking(
+            conversation,
+            notebook,
+            background,
+            self.announce,
+            on,
+            # Without tools of ours, a fork could not write to the notes.
+            forks=None if self.wish.led else side,
+            refine=self._refine(window),
+        )
         notes.remember(self._said)
         upkeep = Upkeep(
             conversation,
@@ -174,9 +204,9 @@ class _Composer:
             notes,
             background,
             self.announce,
-            recall=self._recall(conversation, core.memory),
+            recall=self._recall(core),
             recall_on=lambda: on("recall"),
-            news=News(conversation, self.app.clock, daily_log=lambda: on("daily_log")),
+            news=self._news(conversation),
             fallback=partial(self._fallback, session),
             late=cast("Late", self.app.settings["recall.late"]),
             limits=Limits(requests=int(self.app.settings.number("agent.max_requests"))),
@@ -193,6 +223,17 @@ class _Composer:
             )
         self._said = tuple(record.message for record in records if isinstance(record, Said))
         return state
+
+    def _memory(self) -> OpenMemory | None:
+        if self.wish.memory is not None:
+            return self.wish.memory or None
+        return self.app.memory() if self.app.settings.memory_enabled else None
+
+    def _news(self, conversation: Conversation) -> Callable[[], tuple[Attachment, ...]]:
+        if self.wish.led is not None:
+            return tuple
+        on = self.app.switches.on
+        return News(conversation, self.app.clock, daily_log=lambda: on("daily_log"))
 
     @property
     def _model_name(self) -> str:
@@ -217,7 +258,9 @@ class _Composer:
         self.stack.push_async_callback(model.aclose)
         return self._metered(model, session, MAIN)
 
-    def _toolbox(self, state: SessionState, folding: Folding) -> Toolbox:
+    def _toolbox(
+        self, state: SessionState, folding: Folding, ranker: IndexRanker | None
+    ) -> Toolbox:
         workplace = Workplace(
             self.app.place,
             todos=tuple(Todo(text, cast("Status", status)) for text, status in state.todos),
@@ -225,8 +268,8 @@ class _Composer:
         )
         mode = self.wish.mode or self.app.settings.permission_mode
         consent = Consent(by_mode(mode, workplace), self.wish.ask)
-        tools = (*standard_kit(), *self._switched(folding), *self.wish.tools)
-        return Toolbox(tools, workplace, consent, self.announce)
+        ours = () if self.wish.led else (*standard_kit(), *self._switched(folding))
+        return Toolbox((*ours, *self.wish.tools), workplace, consent, self.announce)
 
     def _switched(self, folding: Folding) -> Iterator[Tool]:
         """Tools that come with a switch; the list is fixed when a session opens."""
@@ -257,34 +300,56 @@ class _Composer:
         return Notebook(file, template, prompt, self.announce)
 
     def _refine(self, window: Window) -> Callable[[int], bool]:
-        from_tokens = {"late": window.warning, "due": 0, "never": window.tokens}
+        from_tokens = {"late": window.compaction - SOON, "due": 0, "never": window.tokens}
         least = from_tokens[str(self.app.settings["notes.refine"])]
         return lambda tokens: tokens >= least
 
     def _head(self, core: _Core) -> Head:
         """System prompt, tools and options as they stand now; frozen by whoever asks."""
-        model, toolbox, memory = core.model, core.toolbox, core.memory
+        model, toolbox = core.model, core.toolbox
+        led = self.wish.led
+        system = self._system(core) if led is None else led.system
+        return Head(model.name, system, toolbox.specs, self._options(model, toolbox))
+
+    def _renew_head(self, core: _Core) -> None:
+        """Whoever leads the conversation may come back with another head for it."""
+        head = self._head(core)
+        if head != core.conversation.state.head:
+            core.conversation.expect_break("the caller's system prompt, tools or options changed")
+            core.conversation.record(HeadFrozen(head))
+
+    def _system(self, core: _Core) -> tuple[Text, ...]:
+        toolbox, memory = core.toolbox, core.memory
         where = Surroundings(
             str(toolbox.workplace.root),
             platform.system(),
             in_git=(self.app.project.root / ".git").exists(),
         )
-        system = system_prompt(
+        return system_prompt(
             where,
             instructions=self._instructions(),
             memory="" if memory is None else self._memory_section(memory),
             extra=self.wish.system,
         )
-        return Head(model.name, system, toolbox.specs, self._options(model, toolbox))
 
     def _options(self, model: Model, toolbox: Toolbox) -> Options:
-        can = model.capabilities
-        thinking = "adaptive" if "adaptive" in can.thinking else None
-        edits: tuple[ContextEdit, ...] = ()
-        if self.app.switches.on("microcompact_server"):
-            edits = context_edits(can, self._window(model), thinking, tuple(toolbox.tools))
-        most = min(MOST_OUTPUT, can.max_output or Options().max_tokens)
-        return Options(max_tokens=most, thinking=thinking, edits=edits)
+        can, led = model.capabilities, self.wish.led
+        if led is not None and led.options is not None:
+            options = led.options
+        else:
+            most = MOST_OUTPUT if led is None else MOST_OUTPUT_AT_ONCE
+            options = Options(
+                max_tokens=min(most, can.max_output or Options().max_tokens),
+                thinking="adaptive" if "adaptive" in can.thinking else None,
+            )
+        # What a provider clears by itself breaks its cache; where prices are known, batches cost less.
+        counted = self.app.switches.on("microcompact_batch") and model.prices is not None
+        if counted or not self.app.switches.on("microcompact_server"):
+            return options
+        names = tuple(toolbox.tools)
+        declared = frozenset(name for name, tool in toolbox.tools.items() if tool.clearable)
+        edits = context_edits(can, self._window(model), options.thinking, names, declared)
+        return replace(options, edits=edits)
 
     def _instructions(self) -> str:
         settings = self.app.settings
@@ -316,14 +381,14 @@ class _Composer:
         team = self.app.memory(team=True)
         return Shelf(str(team.place.directory), team.store.index() if listed else None)
 
-    def _recall(self, conversation: Conversation, memory: OpenMemory | None) -> Recollects | None:
-        if memory is None:
-            return None
-        session = conversation.state.session
+    def _ranker(self, memory: OpenMemory, session: str) -> IndexRanker:
         meaning = chosen_meaning(self.app, session, self.announce)
-        ranker = self.stack.enter_context(
-            open_ranker(memory, self.app.clock, meaning, self.announce)
-        )
+        return self.stack.enter_context(open_ranker(memory, self.app.clock, meaning, self.announce))
+
+    def _recall(self, core: _Core) -> Recollects | None:
+        if core.memory is None or core.ranker is None:
+            return None
+        session = core.conversation.state.session
         side = self.app.settings.model("side")
         selector = None
         if side != OFFLINE:
@@ -331,8 +396,8 @@ class _Composer:
                 side, session=session, purpose="recall", announce=self.announce
             )
             self.stack.push_async_callback(selector.aclose)
-        recall = recall_for(self.app, memory, ranker, selector, session)
-        return SessionRecall(recall, conversation)
+        recall = recall_for(self.app, core.memory, core.ranker, selector, session)
+        return SessionRecall(recall, core.conversation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,6 +419,11 @@ class SessionRecall:
         files = {file for record in shown for file in record.files}
         self.recall.surfaced = Surfaced(files, sum(record.bytes for record in shown))
         return await self.recall.recollect(message, enabled=enabled, seen=seen, tools=tools)
+
+    def replied(self, reply: str) -> None:
+        """Count what the reply made use of; what was said before the memories proves nothing."""
+        last = (m.text for m in reversed(self.conversation.state.messages) if m.origin == "user")
+        self.recall.replied(reply, next(last, ""))
 
 
 def new_session_id(now: float) -> str:

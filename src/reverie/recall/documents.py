@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from reverie.memory.topic import Topic
+if TYPE_CHECKING:
+    from reverie.memory.topic import Topic
 
 Collection = Literal["memories", "episodes"]
 Scope = Literal["memories", "episodes", "both"]

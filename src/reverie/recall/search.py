@@ -125,7 +125,8 @@ def _condition(collection: Collection, asked: Question) -> tuple[str, Sequence[o
         ("p.at < ?", query.before),
         (f"{known} <= ?", asked.as_of),
         ("p.role = ?", query.role),
-        ("s.name = ?", query.session),
+        # The start of a session's id is enough.
+        ("instr(s.name, ?) = 1", query.session),
         *(
             ("m.type IN (SELECT value FROM json_each(?))", json.dumps(t))
             for t in [query.types]

@@ -17,7 +17,7 @@ Use: TypeAlias = Literal["recalled", "used"]
 # Writes down that memories were shown, or that they helped.
 CountUses: TypeAlias = Callable[[Sequence[str], Use], None]
 
-# So many words in a row, of which so many carry meaning, are no coincidence.
+# So many words in a row, of which so many different ones carry meaning, are no coincidence.
 _RUN = 4
 _MEANING = 3
 _SHORTEST_NAME = 4
@@ -45,7 +45,7 @@ def used(reply: str, memories: Mapping[str, str], said: str = "") -> tuple[str, 
 
 
 def _mentions(reply: str, file: str) -> bool:
-    return bool(re.search(rf"(?<![\w-]){re.escape(file)}(?![\w-])", reply))
+    return bool(re.search(rf"(?<![\w-]){re.escape(file)}(?![\w-]|\.\w)", reply))
 
 
 def _names(text: str) -> set[str]:
@@ -65,4 +65,4 @@ def _runs(text: str) -> set[tuple[str, ...]]:
         languages.leaning(words) or "english", frozenset()
     )
     runs = (tuple(words[i : i + _RUN]) for i in range(len(words) - _RUN + 1))
-    return {run for run in runs if sum(word not in stop for word in run) >= _MEANING}
+    return {run for run in runs if len(set(run) - stop) >= _MEANING}

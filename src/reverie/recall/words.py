@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import Stemmer
 
@@ -24,11 +24,20 @@ _PAIRED = (
     "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0dff"
-_WORD = re.compile(rf"(?P<paired>[{_PAIRED}]+)|(?:[^\W_{_PAIRED}]|[{_MARKS}])+")
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _CAMEL = re.compile(r"[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+
+
+# These two take milliseconds to make, and most texts need neither.
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(rf"(?P<paired>[{_PAIRED}]+)|(?:[^\W_{_PAIRED}]|[{_MARKS}])+")
+
+
+@cache
+def _han() -> re.Pattern[str]:
+    return re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
 class _Folding(dict[int, str]):
@@ -75,7 +84,7 @@ def _humps(text: str) -> list[str]:
 
 def _other_words(folded: str) -> list[str]:
     words: list[str] = []
-    for match in _WORD.finditer(folded):
+    for match in _word().finditer(folded):
         if match["paired"]:
             words += _pairs(match[0])
         else:
@@ -87,7 +96,7 @@ def _pairs(run: str) -> list[str]:
     """Overlapping pairs, for scripts without spaces; single Han characters are words too."""
     if len(run) == 1:
         return [run]
-    return [run[i : i + 2] for i in range(len(run) - 1)] + _HAN.findall(run)
+    return [run[i : i + 2] for i in range(len(run) - 1)] + _han().findall(run)
 
 
 @lru_cache(maxsize=1)
@@ -149,7 +158,9 @@ def query_words(text: str) -> tuple[QueryWord, ...]:
     spoken = languages.leaning(words)
     stop = languages.ENGLISH | STOP_WORDS.get(spoken or "english", frozenset())
     kept = [word for word in words if word not in stop] or words
-    single_han = {word for word in kept if len(word) == 1 and _HAN.match(word)}
+    single_han = {
+        word for word in kept if len(word) == 1 and not word.isascii() and _han().match(word)
+    }
     if len(single_han) < len(kept):
         kept = [word for word in kept if word not in single_han]
     return tuple(QueryWord(word, _alternatives(word, spoken)) for word in dict.fromkeys(kept))

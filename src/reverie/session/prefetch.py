@@ -26,6 +26,10 @@ class Recollects(Protocol):
         tools: Sequence[str] = ...,
     ) -> Recollection: ...
 
+    def replied(self, reply: str) -> None:
+        """A reply came: some of what was found may have helped."""
+        ...
+
 
 class Prefetch:
     """One message's recall. Leaving the `with` block cancels what is not done, on every path."""

@@ -3,7 +3,8 @@
     prompt ─▶ recall ─▶ [1 tool results ▸ snip ▸ 2 microcompaction ▸ collapse ▸ 3/4 compaction] ─▶ model ─▶ tools ─┐
                           ▲────────────────────────────────────────────────────────────────────────────────────────┘
 
-`Session._answer` is that picture, one line a stage. What a stage does is in its own module.
+`Session._answer` is that picture and `Session.make_room` its brackets, one line a stage. What a stage
+does is in its own module.
 """
 
 from __future__ import annotations
@@ -88,23 +89,28 @@ class Session:
 
     async def _answer(self, prompt: tuple[Block, ...]) -> None:
         asked = self._hear(prompt)
-        with self._prefetch(asked) as memories:
-            self._show(await memories.ready(self.limits.recall_seconds))
+        with self.prefetch(asked) as memories:
+            self.show(await memories.ready(self.limits.recall_seconds))
             turn = _Turn(self.limits)
             while True:
-                self.upkeep.store_tool_results()
-                self.folding.snip()
-                self.upkeep.microcompact()
-                await self.folding.collapse()
-                await self.upkeep.compact()
-                self.upkeep.refuse_when_full()
+                await self.make_room()
                 reply = await self._ask(turn)
+                self._count_what_helped(reply)
                 self.notes.start_when_due()
                 if not turn.goes_on(reply):
                     break
                 await self._go_on(reply)
-                self._show(memories.at_boundary())
+                self.show(memories.at_boundary())
         self.announce(TurnEnded(turn.why))
+
+    async def make_room(self) -> None:
+        """Everything before a request: each stage keeps the next, dearer one from its work."""
+        self.upkeep.store_tool_results()
+        self.folding.snip()
+        self.upkeep.microcompact()
+        await self.folding.collapse()
+        await self.upkeep.compact()
+        self.upkeep.refuse_when_full()
 
     def _hear(self, prompt: tuple[Block, ...]) -> Message:
         """The person's words are written down before anything else can fail."""
@@ -114,7 +120,8 @@ class Session:
             self.conversation.say(news, origin="reverie")
         return asked
 
-    def _prefetch(self, asked: Message) -> Prefetch:
+    def prefetch(self, asked: Message) -> Prefetch:
+        """Look for the memories that fit a message, beside everything else."""
         return Prefetch(
             self.recall,
             asked,
@@ -124,7 +131,7 @@ class Session:
             tools=self.upkeep.recent_tools(),
         )
 
-    def _show(self, found: Recollection | None) -> None:
+    def show(self, found: Recollection | None) -> None:
         """Memories stand behind the message they belong to; the prefix before it stays as it was."""
         if found is None or found.attachment is None:
             return
@@ -132,6 +139,10 @@ class Session:
         size = len(found.attachment.text.encode("utf-8", "surrogatepass"))
         self.conversation.record(MemoriesShown(found.files, size))
         self.announce(MemoriesSurfaced(found.files, found.how))
+
+    def _count_what_helped(self, reply: Reply) -> None:
+        if self.recall is not None:
+            self.recall.replied(reply.text)
 
     async def _ask(self, turn: _Turn) -> Reply:
         """The model's reply. What a provider refuses is mended once: shorter, again, or elsewhere."""

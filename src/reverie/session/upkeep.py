@@ -203,7 +203,6 @@ class Upkeep:
         return Moment(
             now=self.conversation.now,
             context=state.tokens,
-            calls=state.calls,
             window=self.window,
             capabilities=model.capabilities,
             prices=model.prices,

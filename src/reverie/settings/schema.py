@@ -254,8 +254,39 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "notes.refine",
         "choice",
         "late",
-        "When a model refines the session notes: from the window's warning on, whenever they are due, or never.",
+        "When a model refines the session notes: shortly before a compaction, whenever they are due, or never.",
         choices=("late", "due", "never"),
+    ),
+    Setting(
+        "dream.hours",
+        "float",
+        24.0,
+        "How many hours pass between two dreams, at least.",
+        low=0,
+        high=10_000,
+    ),
+    Setting(
+        "dream.sessions",
+        "int",
+        5,
+        "How many other sessions there must have been since the last dream.",
+        low=0,
+        high=10_000,
+    ),
+    Setting(
+        "dream.review",
+        "bool",
+        default=False,
+        about="Leave every dream as a proposal for you to approve, change by change.",
+    ),
+    Setting(
+        "dream.loss_share",
+        "float",
+        0.10,
+        "How much of memory a dream may delete or archive without asking you.",
+        risk="let a dream throw memories away",
+        low=0,
+        high=1,
     ),
     Setting(
         "tools.preview",
@@ -316,8 +347,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     _on(
         "microcompact_cached", "Clear old tool results by cache edits, where the provider has them."
     ),
-    _on("microcompact_server", "Let the provider clear old tool results, where it can."),
-    _on("microcompact_batch", "Clear old tool results in large, rare batches that pay for themselves."),
+    _on(
+        "microcompact_server",
+        "Let the provider clear old tool results, where it can and batches cannot count the cost.",
+    ),
+    _on(
+        "microcompact_batch",
+        "Clear old tool results in large, rare batches that pay for themselves.",
+    ),
     _on("tool_result_storage", "Move long tool results to files."),
     _off("snip", "Drop rounds that were marked as finished."),
     _off(

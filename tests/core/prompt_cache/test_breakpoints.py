@@ -111,7 +111,8 @@ MUCH = Text(filler(2_000))
     ("chain", "standing", "ttls"),
     [
         (talk(QUESTION, blocks=8), Standing(9), {10: "1h", 1: "1h", 2: "1h"}),
-        (talk(result("a", "found"), blocks=8), Standing(9), {10: "5m", 1: "5m", 2: "5m"}),
+        (talk(result("a", "found"), blocks=8), Standing(9), {10: "1h", 1: "1h", 2: "1h"}),
+        (talk(QUESTION, blocks=8), Standing(9, 9), {10: "5m", 9: "1h", 1: "1h", 2: "1h"}),
         (talk(MUCH, blocks=8), Standing(9), {10: "5m", 1: "5m", 2: "5m"}),
         (talk(QUESTION, blocks=8), Standing(), {10: "5m", 1: "5m", 2: "5m"}),
         (talk(MUCH, blocks=8), Standing(9, 6), {10: "5m", 6: "1h", 1: "1h", 2: "1h"}),
@@ -120,7 +121,8 @@ MUCH = Text(filler(2_000))
     ],
     ids=[
         "a person may pause: little is new, an hour is cheap",
-        "tools do not pause",
+        "after a tool as well: the answer follows, and the person thinks",
+        "what an older hour covers needs no other",
         "too much is new",
         "all is new",
         "an hour bought before is kept",

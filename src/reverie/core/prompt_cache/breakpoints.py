@@ -10,8 +10,9 @@ blocks before it. Four marks are allowed. Ours, in order of what they protect:
 4. the stable start of the conversation (its first message): survives a later compaction.
 
 How long entries live is a choice too: five minutes, an hour at a higher price, or `auto`, which
-pays for the hour only where it is cheap and likely to matter: when a person has just spoken (they
-may pause; tools do not) and little is new compared with what a lapse would cost to write again.
+pays for the hour only where it is cheap: when little is new compared with what a lapse would cost to
+write again beyond what an older hour still covers. After a tool result as well: four pauses in five
+follow one, since the model then answers and the person thinks.
 """
 
 from __future__ import annotations
@@ -84,11 +85,11 @@ def placed(ttl: TtlChoice = "5m") -> Policy:
 
 
 def _tail_ttl(chain: Chain, standing: Standing) -> Ttl:
-    if not chain.links or chain.links[-1].segment.kind == "tool_result":
-        return "5m"
+    """The hour costs more for what is new, and saves what no older hour covers, should it lapse."""
     before = chain.links[standing.newest].tokens if standing.newest >= 0 else 0
-    new = chain.tokens - before
-    return "1h" if new * _HOUR_EXTRA < chain.tokens * _LAPSE * _PAUSE else "5m"
+    covered = chain.links[standing.newest_hour].tokens if standing.newest_hour >= 0 else 0
+    new, uncovered = chain.tokens - before, chain.tokens - covered
+    return "1h" if new * _HOUR_EXTRA < uncovered * _LAPSE * _PAUSE else "5m"
 
 
 def _usable(chain: Chain, wanted: Sequence[Mark], rules: CacheRules) -> tuple[Mark, ...]:

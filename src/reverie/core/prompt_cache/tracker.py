@@ -90,7 +90,7 @@ class Tracker:
     def ttl(self) -> Ttl:
         """How long the newest entry lives, as far as we asked for it."""
         marks = self._last.sent.marks if self._last is not None else ()
-        return marks[-1].ttl if marks else "5m"
+        return "1h" if any(mark.ttl == "1h" for mark in marks) else "5m"
 
     def expect_break(self, reason: str) -> None:
         """Register that the next request changes its prefix on purpose."""

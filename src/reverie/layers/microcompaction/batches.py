@@ -9,8 +9,9 @@ the cache anew because the prefix before them changed. With n calls still to com
 When the cache has lapsed anyway, everything is written anew in either case: the batch costs nothing
 and saves a write of T as well. Without a cache, T tokens of plain input are saved on every call.
 
-How many calls will come is not known. We expect as many as there were: a conversation of which
-nothing is known but its age is, on average, in its middle. Very young and very old ones are bounded.
+n is how far a batch looks ahead, not how long the conversation will last: the question is asked again
+before every request, and what is cleared later is cleared then. On real sessions a constant near ten
+saves most; as many calls as there were so far fires in dribbles and costs more than it saves.
 
 What can be found of the prefix before the first cleared result depends on the cache. Automatic ones
 find all of it. Explicit ones find it at the end of an earlier request, if that entry still lives;
@@ -24,10 +25,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reverie.core.usage import PER_MILLION
+from reverie.core.usage import PER_MILLION, Prices
 from reverie.layers import NotDue
 from reverie.layers.microcompaction.ledger import Held, ToolResultLedger
 from reverie.layers.microcompaction.moment import Moment, Policy
+
+# Providers that cache charge in about these proportions.
+USUAL_RATES = Prices.of(1.0, 5.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +52,10 @@ class Worth:
 
 
 def batch(ledger: ToolResultLedger, moment: Moment, policy: Policy) -> Batch | NotDue:
-    """The batch that saves most; under pressure all there is, whether or not it pays."""
+    """The batch that saves most. Where nobody knows the prices, pressure lets the usual ones count."""
     if moment.context < policy.least_context:
         return NotDue(f"a context of {moment.context:,} tokens is left alone")
-    least = max(policy.least_freed, int(policy.least_share * moment.context))
+    least = policy.least_freed
     too_little = NotDue(f"old tool results hold less than {least:,} tokens")
     if ledger.gain < least:
         return too_little
@@ -59,10 +63,6 @@ def batch(ledger: ToolResultLedger, moment: Moment, policy: Policy) -> Batch | N
     freed = sum(held.gain for held in candidates)
     if freed < least:
         return too_little
-    if moment.pressed:
-        why = f"the window is filling up: {freed:,} tokens of old tool results go"
-        (found,) = _found_places(ledger, candidates[:1], moment)
-        return Batch(tuple(candidates), max(0, ledger.seen - found - freed), why)
     worth = worth_of(ledger, moment, policy)
     if worth is None:
         return NotDue("the window has room, and prices are not known")
@@ -84,14 +84,16 @@ def clearable(ledger: ToolResultLedger, keep: int, keep_tokens: int = 0) -> int:
 
 
 def worth_of(ledger: ToolResultLedger, moment: Moment, policy: Policy) -> Worth | None:
-    """What tokens are worth now; None when nobody told us the prices."""
+    """What tokens are worth now; None when the window has room and they cost nothing we know of."""
     rates = moment.rates
-    if rates is None:
-        return None
-    calls = min(max(moment.calls, policy.least_calls), policy.most_calls)
+    if rates is None or not rates.input:
+        if not moment.pressed:
+            return None
+        rates = USUAL_RATES
+    calls = policy.calls
     if moment.capabilities.cache.kind == "none":
         return Worth((calls + 1) * rates.input, 0.0)
-    write = rates.cache_write_1h if moment.ttl == "1h" else rates.cache_write_5m
+    write = rates.cache_write_5m
     if moment.idle(ledger.replied_at) > moment.life:
         return Worth(write + calls * rates.cache_read, 0.0)
     return Worth((calls + 1) * rates.cache_read, max(0.0, write - rates.cache_read))

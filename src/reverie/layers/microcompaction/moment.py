@@ -13,13 +13,11 @@ from reverie.core.window import Window
 class Moment:
     """What is true right before a request.
 
-    `context` is the size of the whole prompt as best known, `calls` how often the model was asked
-    in this conversation. Forks are not the main thread: they share a prefix they must not touch.
+    `context` is the size of the whole prompt as best known. Forks are not the main thread: they share a prefix they must not touch.
     """
 
     now: float
     context: int
-    calls: int
     window: Window
     capabilities: Capabilities
     prices: Prices | None = None
@@ -56,27 +54,24 @@ class Policy:
     time       after a pause of `idle_seconds`, keep the newest `keep`
     cached     past `live_above` results, or when the window fills up, ask the provider to drop all
                but the newest `keep`
-    batch      when it pays: at least `least_freed` tokens and `least_share` of the context, worth
-               `margin` times what they cost; never the newest `keep` nor the newest `keep_tokens`
+    batch      when it pays: at least `least_freed` tokens, worth `margin` times what they cost;
+               never the newest `keep` nor the newest `keep_tokens`
 
-    A context under `least_context` is left alone by the last two. As many calls are expected as
-    were made so far, within `least_calls` and `most_calls`; a third of them come in three
-    conversations of four, hence the margin.
+    A context under `least_context` is left alone by the last two. `calls` is how far ahead a batch
+    looks (see batches.py).
     """
 
     time: bool = False
     cached: bool = True
     batch: bool = True
-    keep: int = 5
+    keep: int = 3
     idle_seconds: float = 3_600.0
     live_above: int = 20
     least_context: int = 40_000
-    least_freed: int = 8_000
-    least_share: float = 0.1
-    keep_tokens: int = 10_000
-    margin: float = 3.0
-    least_calls: int = 10
-    most_calls: int = 100
+    least_freed: int = 1_000
+    keep_tokens: int = 0
+    margin: float = 1.0
+    calls: int = 10
 
     def fitting(self, window: Window) -> Policy:
         """The same policy for a smaller window: sizes shrink with it."""
