@@ -22,7 +22,9 @@ class HashedWords:
 
     name = "hashed-words"
     dimensions = 64
-    context = (0.3, 0.15)
+    context: tuple[float, ...] = (0.3, 0.15)
+    together = 0.0
+    portion = 2_000
 
     def encode(self, texts: Sequence[str], kind: str) -> np.ndarray:
         rows = np.zeros((len(texts), self.dimensions), np.float32)

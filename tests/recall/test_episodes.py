@@ -42,6 +42,8 @@ def test_the_options_of_the_query_language(index):
     index.add_episodes("s1", TALK)
     index.add_episodes("s2", said("The logo is fine as it is.", start=NOW - 90 * DAY))
     assert found(index, "logo session:s2") == ["m0"]
+    assert len(found(index, "logo session:s")) > len(found(index, "logo session:s1"))
+    assert found(index, "logo session:2") == []
     assert set(found(index, "role:assistant logo")) == {"m1", "m3"}
     recent = index.search("logo after:2026-12-01", now=NOW, collection="episodes")
     assert {hit.session for hit in recent.hits} == {"s1"}
@@ -66,7 +68,7 @@ def test_sessions_are_ranked_by_their_best_messages(index):
 def test_a_forgotten_session_is_gone(index):
     index.add_episodes("s1", TALK)
     index.add_episodes("s2", said("The logo is fine."))
-    assert index.forget_session("s1").removed == 4
+    assert index.forget_sessions("s1").removed == 4
     assert {h.session for h in index.search("logo", now=NOW, collection="episodes").hits} == {"s2"}
     assert list(index.sessions()) == ["s2"]
 

@@ -72,7 +72,7 @@ def test_a_growing_session_equals_a_finished_one(lines, cut, question):
         built = RecallIndex.open(Path(folder) / "built.db", HashedWords())
         built.add_episodes("s", talk)
         assert answers(grown, question) == answers(built, question)
-        grown.forget_session("s")
+        grown.forget_sessions("s")
         assert answers(grown, question) == []
         grown.close()
         built.close()

@@ -216,3 +216,24 @@ async def test_it_can_be_cancelled_at_any_moment(recall: Recall):
 
 async def test_off_is_off(recall: Recall):
     assert (await recall.recollect(ASK, enabled=False)).how == "recall is off"
+
+
+async def test_what_is_shown_and_what_helps_is_counted(recall: Recall):
+    counted: list[tuple[tuple[str, ...], str]] = []
+    recall.count = lambda files, use: counted.append((tuple(files), use))
+    await recall.recollect(ASK)
+    assert counted == [(("freeze.md",), "recalled")]
+    assert recall.replied("No idea.") == ()
+    assert recall.replied("freeze.md says no.") == ("freeze.md",)
+    assert recall.replied("Again, freeze.md says no.") == ()
+    assert counted[1:] == [(("freeze.md",), "used")]
+
+
+async def test_counting_that_fails_stops_nothing(recall: Recall, heard: list[object]):
+    def full(files: Sequence[str], use: str) -> None:
+        raise StorageError("the disk is full")
+
+    recall.count = full
+    assert (await recall.recollect(ASK)).files == ("freeze.md",)
+    assert recall.replied("freeze.md") == ("freeze.md",)
+    assert trouble(heard) == ["recall.uses", "recall.uses"]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 
 import numpy as np
-import pytest
 from tests.recall.shelf import NOW, HashedWords, files, fill, memory, shelf
 
-from reverie.recall import installed_models, vectors
+from reverie.recall import vectors
 from reverie.recall.vectors import Matrix
 
 
 def filled(rows: np.ndarray) -> Matrix:
-    matrix = Matrix(0, rows.shape[1])
-    matrix._add([(i + 1, *vectors._code(row)) for i, row in enumerate(rows)])
+    matrix = Matrix(0)
+    matrix._add([(i + 1, *vectors.coded(row)) for i, row in enumerate(rows)])
     return matrix
 
 
@@ -67,36 +65,6 @@ def test_an_index_made_without_a_model_gets_its_vectors_later(tmp_path):
     results = index.search("alpha", now=NOW)
     assert results.used_semantic
     assert all("semantic" in hit.signals for hit in results.hits)
-
-
-def test_a_missing_package_is_said_once_and_words_still_work(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(installed_models, "_package", lambda name: None)
-    installed_models._say_once.cache_clear()
-    with caplog.at_level(logging.WARNING):
-        embedder = installed_models.default_embedder()
-        assert installed_models.default_embedder() is None
-    assert len(caplog.records) == 1
-    index = shelf(tmp_path, memory("a.md", "alpha"), embedder=embedder)
-    results = index.search("alpha", now=NOW)
-    assert (results.used_semantic, [hit.key for hit in results.hits]) == (False, ["a.md"])
-
-
-def test_the_installed_model_needs_no_network_and_no_import_of_its_package():
-    pytest.importorskip("wordllama", reason="the default model is not installed")
-    done = subprocess.run(
-        [sys.executable, "-c", _WITHOUT_NETWORK], capture_output=True, text=True, check=False
-    )
-    assert done.stdout.split() == ["256", "True", "False"], done.stderr
-
-
-_WITHOUT_NETWORK = """
-import socket, sys
-def refuse(*a, **k): raise OSError("no network in this test")
-socket.socket.connect = refuse
-from reverie.recall.installed_models import default_embedder
-rows = default_embedder().encode(["a kitten", "a cat", "stock market", ""], "passage")
-print(rows.shape[1], rows[0] @ rows[1] > rows[0] @ rows[2], "wordllama" in sys.modules)
-"""
 
 
 def test_words_alone_load_neither_numpy_nor_tokenizers():

@@ -58,7 +58,9 @@ def _hits(
     for i, candidate in enumerate(ranked.candidates):
         if (candidate.source_name, candidate.key) in seen:
             continue
-        score = calibration.chance(ranked.scores[i], ranked.coverage[i], ranked.likeness[i])
+        score = calibration.chance(
+            ranked.scores[i], len(ranked.candidates), ranked.coverage[i], ranked.likeness[i]
+        )
         if len(hits) >= limit:
             if len(left_out) >= _REPORTED:
                 break

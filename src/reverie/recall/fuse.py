@@ -45,11 +45,14 @@ _SPOKESMEN = 3
 
 
 def z_scores(values: Sequence[float]) -> list[float]:
-    """How many standard deviations each value is above the mean."""
-    if len(values) < 2:
-        return [0.0] * len(values)
-    mean = sum(values) / len(values)
-    spread = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values)) + 1e-9
+    """How many standard deviations each value is above the mean.
+
+    A candidate that says nothing (0) is always among them, so that an only one can stand out.
+    """
+    count = len(values) + 1
+    mean = sum(values) / count
+    variance = (sum((value - mean) ** 2 for value in values) + mean**2) / count
+    spread = math.sqrt(variance) + 1e-9
     return [(value - mean) / spread for value in values]
 
 
@@ -84,8 +87,9 @@ def fused(signals: Signals, weights: Weights, count: int) -> list[float]:
 class Calibration:
     """From a fused score and two absolute figures to the chance that a match is a good one.
 
-    Fused scores only compare the candidates of one question; how much of the question's words
-    a candidate covers, and how alike it is at all, tells whether it is worth showing.
+    Fused scores only compare the candidates of one question, and the more there are, the further one
+    can stand out: they count by how far that is. How much of the question's words a candidate
+    covers, and how alike it is at all, tells whether it is worth showing.
     """
 
     offset: float
@@ -93,22 +97,27 @@ class Calibration:
     coverage: float
     likeness: float
 
-    def chance(self, fused: float, coverage: float, likeness: float) -> float:
-        total = self.offset + self.fused * fused
+    def chance(self, fused: float, count: int, coverage: float, likeness: float) -> float:
+        """`count` is how many candidates there were."""
+        total = self.offset + self.fused * fused / math.sqrt(min(max(count, 1), MANY))
         total += self.coverage * coverage + self.likeness * likeness
         return 1 / (1 + math.exp(-max(-40.0, min(40.0, total))))
 
 
-# Fitted on dev (see `benchmarks/recall_threshold.py`), with questions about strangers as misses.
-BY_WORDS = Calibration(offset=-5.34, fused=0.532, coverage=3.238, likeness=0.0)
+# From here on, more candidates do not let the best of them stand out further.
+MANY = 100
+
+# Fitted on dev (see `benchmarks/recall_threshold.py`), with questions about strangers as misses and
+# stores from one memory to hundreds; the last of them on hundreds alone.
+BY_WORDS = Calibration(offset=-4.744, fused=4.4, coverage=3.485, likeness=0.0)
 CALIBRATIONS: Mapping[str, Calibration] = {
     "": BY_WORDS,
-    "wordllama-l2-supercat-256": Calibration(-6.979, 0.346, 1.609, 4.005),
-    "arctic-embed-s-int8": Calibration(-6.329, 0.291, 4.431, 1.386),
+    "wordllama-l2-supercat-256": Calibration(-7.398, 3.361, 1.374, 5.679),
+    "arctic-embed-s-int8": Calibration(-6.329, 2.91, 4.431, 1.386),
 }
 # Cosines of another model mean something else: a model that is not here is judged by the words it
 # covers, and its order counts less than that of words alone (fitted with arctic, without cosines).
-ANY_MODEL = Calibration(offset=-5.533, fused=0.293, coverage=4.759, likeness=0.0)
+ANY_MODEL = Calibration(offset=-5.533, fused=2.93, coverage=4.759, likeness=0.0)
 
 
 # Below this chance, nothing is better than something.
