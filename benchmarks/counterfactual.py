@@ -1,0 +1,266 @@
+"""What a recorded session would have cost had a strategy decided what is sent.
+
+The agent does what it did; at each recorded call the strategy says what it would send instead. The
+prompt cache is simulated with the same marks for every strategy, at the recorded times.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from trajectories import Trajectory, row_of
+
+from reverie.core.capabilities import TTL_SECONDS, CacheRules, Ttl
+from reverie.core.incremental import shared_length
+from reverie.core.messages import Message, Text
+from reverie.core.prompt_cache.breakpoints import Mark, TtlChoice, head_only, placed
+from reverie.core.prompt_cache.chain import Chain, Link, extend, root_digest
+from reverie.core.prompt_cache.simulator import Call, Simulator
+from reverie.core.prompt_cache.tracker import Broken, Sent, Tracker
+from reverie.core.request import Head, Segment, message_segments
+from reverie.core.usage import PER_MILLION, Prices, Usage
+from reverie.session.records import Used
+
+
+@dataclass(frozen=True, slots=True)
+class SideCall:
+    """A call a strategy makes for itself; `on_prefix` when it extends the conversation."""
+
+    messages: tuple[Message, ...]
+    output: int
+    on_prefix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is sent. `breaks` names why earlier bytes changed, when that was intended."""
+
+    messages: Sequence[Message]
+    breaks: str | None = None
+    side: tuple[SideCall, ...] = ()
+
+
+class Strategy(Protocol):
+    """Decides what is sent. It hears everything that is said, and what each request used."""
+
+    def feed(self, message: Message) -> None: ...
+
+    def request(self, call: Used) -> Prompt: ...
+
+    def answered(self, call: Used, usage: Usage, ttl: Ttl) -> None:
+        """`ttl` is how long the provider keeps what was sent, as far as it was asked to."""
+        ...
+
+    def close(self) -> None: ...
+
+    @property
+    def fired(self) -> Mapping[str, int]:
+        """How often each of its layers did something."""
+        ...
+
+    @property
+    def stored(self) -> Mapping[str, str]:
+        """Texts it put aside, by the path they can be read at."""
+        ...
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The whole session under one strategy."""
+
+    usages: list[Usage] = field(default_factory=list)
+    side: list[Usage] = field(default_factory=list)
+    # Replies of the agent cost the same under every strategy; those to side calls do not.
+    input_cost: float = 0.0
+    side_output_cost: float = 0.0
+    attainable: int = 0
+    overflows: int = 0
+    largest: int = 0
+    rewrites: int = 0
+    unexpected: int = 0
+    fired: Counter[str] = field(default_factory=Counter)
+    shown: dict[int, tuple[Message, ...]] = field(default_factory=dict)
+    stored: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def total(self) -> Usage:
+        return sum((*self.usages, *self.side), Usage())
+
+    @property
+    def cost(self) -> float:
+        return self.input_cost + self.side_output_cost
+
+
+def play(
+    trajectory: Trajectory,
+    strategy: Strategy,
+    ttl: TtlChoice,
+    checkpoints: Container[int] = (),
+) -> Outcome:
+    """Replay a session under a strategy; what is sent at the checkpoints (calls) is kept."""
+    outcome = Outcome()
+    provider = _Provider(trajectory, ttl, outcome)
+    number = 0
+    for event in trajectory.events:
+        if isinstance(event, Message):
+            strategy.feed(event)
+            continue
+        prompt = strategy.request(event)
+        for call in prompt.side:
+            provider.ask_aside(call, event)
+        usage, kept_for = provider.ask(prompt, event)
+        strategy.answered(event, usage, kept_for)
+        if number in checkpoints:
+            outcome.shown[number] = tuple(prompt.messages)
+        number += 1
+    outcome.fired.update(strategy.fired)
+    outcome.stored.update(strategy.stored)
+    strategy.close()
+    return outcome
+
+
+def input_cost(prices: Prices, usage: Usage) -> float:
+    return prices.cost(replace(usage, output=0))
+
+
+class _Provider:
+    """The other side: counts, caches and bills."""
+
+    def __init__(self, trajectory: Trajectory, ttl: TtlChoice, outcome: Outcome) -> None:
+        self._trajectory = trajectory
+        self._policy = placed(ttl)
+        self._outcome = outcome
+        self._model: str | None = None
+
+    def ask(self, prompt: Prompt, call: Used) -> tuple[Usage, Ttl]:
+        self._serve(call)
+        chain = self._chains.chain(prompt.messages)
+        marks = self._policy(chain, self._cache.standing(chain), self._rules)
+        if prompt.breaks:
+            self._tracker.expect_break(prompt.breaks)
+        promise = self._tracker.before(chain)
+        self._outcome.attainable += self._ideal.read(chain, marks, call.at)
+        usage = self._cache.run(Call(chain, call.at, call.usage.output), marks)
+        verdict = self._tracker.after(promise, Sent(chain, marks, call.at), usage)
+        self._outcome.rewrites += bool(promise.changed)
+        self._outcome.unexpected += isinstance(verdict, Broken) and bool(promise.changed)
+        self._outcome.overflows += chain.tokens > self._trajectory.window.tokens
+        self._outcome.largest = max(self._outcome.largest, chain.tokens)
+        self._bill(usage, self._outcome.usages)
+        return usage, self._tracker.ttl
+
+    def ask_aside(self, call: SideCall, now: Used) -> None:
+        self._serve(now)
+        chains = self._chains.copy() if call.on_prefix else _Chains(self._trajectory, now.model, 0)
+        chain = chains.chain(call.messages)
+        marks = head_only(chain, self._cache.standing(chain), self._rules)
+        if call.on_prefix:
+            marks = self._policy(chain, self._cache.standing(chain), self._rules)
+        usage = self._cache.run(Call(chain, now.at, call.output), marks)
+        self._bill(usage, self._outcome.side)
+        self._outcome.side_output_cost += usage.output * self._prices.output / PER_MILLION
+
+    def _serve(self, call: Used) -> None:
+        """Another model has a cache of its own, in which nothing is yet."""
+        if call.model == self._model:
+            return
+        row = row_of(call.model)
+        self._rules: CacheRules = row.capabilities.cache
+        self._prices: Prices = row.prices or Prices.of(0, 0)
+        self._cache = Simulator(self._rules)
+        self._ideal = _Ideal(self._rules)
+        self._tracker = Tracker(self._rules)
+        self._chains = _Chains(self._trajectory, call.model, self._trajectory.head)
+        if self._model is None and self._trajectory.warm:
+            other, marks = self._chains.warm(call.at)
+            self._cache.run(other, marks)
+            self._ideal.read(other.chain, marks, call.at)
+        self._model = call.model
+
+    def _bill(self, usage: Usage, book: list[Usage]) -> None:
+        book.append(usage)
+        self._outcome.input_cost += input_cost(self._prices, usage)
+
+
+class _Ideal:
+    """A cache that finds the longest prefix any earlier request had, while its entry lives."""
+
+    def __init__(self, rules: CacheRules) -> None:
+        self._rules = rules
+        self._expires: dict[str, float] = {}
+
+    def read(self, chain: Chain, marks: Sequence[Mark], at: float) -> int:
+        found = 0
+        for link in reversed(chain.links):
+            if self._expires.get(link.digest, 0.0) >= at:
+                found = link.tokens
+                break
+        self._keep(chain, marks, at)
+        return found if found >= self._rules.minimum else 0
+
+    def _keep(self, chain: Chain, marks: Sequence[Mark], at: float) -> None:
+        """What stands before a mark lives as long as the mark's entry; nothing lives shorter."""
+        hour = max((mark.index for mark in marks if mark.ttl == "1h"), default=-1)
+        short = TTL_SECONDS["5m"] if marks else self._rules.ttl_seconds
+        for i, link in enumerate(chain.links):
+            life = TTL_SECONDS["1h"] if i <= hour else short
+            self._expires[link.digest] = max(at + life, self._expires.get(link.digest, 0.0))
+
+
+class _Chains:
+    """The chains of one conversation with one model, each from the last, in the provider's sizes."""
+
+    def __init__(self, trajectory: Trajectory, model: str, head: int) -> None:
+        self._trajectory = trajectory
+        self._head = Head(model, (Text("shared"), Text("own")) if head else ())
+        warm = trajectory.warm
+        sizes = (("shared", warm), ("own", head - warm)) if head else ()
+        segments = [
+            Segment("system", i, 0, name.encode(), tokens) for i, (name, tokens) in enumerate(sizes)
+        ]
+        self._links: list[Link] = extend(None, root_digest(self._head), segments)
+        self._ends = [len(self._links)]
+        self._messages: tuple[Message, ...] = ()
+        self._made: dict[int, tuple[Message, tuple[Segment, ...]]] = {}
+
+    def copy(self) -> _Chains:
+        other = _Chains.__new__(_Chains)
+        other._trajectory = self._trajectory
+        other._head = self._head
+        other._links = self._links.copy()
+        other._ends = self._ends.copy()
+        other._messages = self._messages
+        other._made = self._made
+        return other
+
+    def warm(self, at: float) -> tuple[Call, tuple[Mark, ...]]:
+        """The request of another session that left the shared part of the head in the cache."""
+        return Call(Chain(self._head, (self._links[0],)), at), (Mark(0),)
+
+    def chain(self, messages: Sequence[Message]) -> Chain:
+        kept = shared_length(self._messages, messages)
+        del self._ends[kept + 1 :]
+        del self._links[self._ends[-1] :]
+        for index in range(kept, len(messages)):
+            last = self._links[-1] if self._links else None
+            segments = self._segments(messages[index], index)
+            self._links += extend(last, root_digest(self._head), segments)
+            self._ends.append(len(self._links))
+        self._messages = tuple(messages)
+        return Chain(self._head, tuple(self._links))
+
+    def _segments(self, message: Message, index: int) -> tuple[Segment, ...]:
+        """Segments in the provider's sizes; a message that moved keeps its bytes."""
+        known = self._made.get(id(message))
+        if known is None:
+            sizes = self._trajectory.sizes(message)
+            segments = zip(message_segments(message, index), sizes, strict=True)
+            known = (message, tuple(replace(s, tokens=size) for s, size in segments))
+            self._made[id(message)] = known
+        made = known[1]
+        if made and made[0].index != index:
+            return tuple(replace(segment, index=index) for segment in made)
+        return made

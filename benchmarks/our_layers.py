@@ -1,0 +1,241 @@
+"""Our layers on a recorded session: the session's own upkeep, fed with what was said and used.
+
+No model is asked: notes and summaries are what rules make of the transcript, and what forks would
+cost that refine the notes is added. Files that a compaction restores are as the agent last read
+them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from counterfactual import Prompt, SideCall
+from trajectories import Trajectory, row_of
+
+from reverie.agent.permissions import Consent, by_mode
+from reverie.agent.toolbox import Toolbox
+from reverie.agent.tools import Workplace
+from reverie.app.agent import SOON
+from reverie.core.capabilities import Ttl
+from reverie.core.messages import Message, Text, new_message
+from reverie.core.request import Head
+from reverie.core.usage import Usage
+from reverie.core.window import Window
+from reverie.events import LayerFired, NotesUpdated, TroubleNoted
+from reverie.layers.facts.calls import deed_of
+from reverie.layers.microcompaction import Policy
+from reverie.layers.session_notes.update import Notebook, plan
+from reverie.layers.tool_results import Budget
+from reverie.models.scripted import ScriptedModel
+from reverie.session.background import Background
+from reverie.session.conversation import Conversation
+from reverie.session.journal import Journal
+from reverie.session.note_taking import NoteTaking
+from reverie.session.records import Said, Used
+from reverie.session.upkeep import Upkeep
+from reverie.settings.schema import SETTINGS
+
+# What a fork that refines the notes is taken to write: its edits, then a word that it is done.
+EDITS_TOKENS = 800
+DONE_TOKENS = 30
+
+Refine: TypeAlias = Literal["late", "due", "never"]
+
+_ON = {setting.key: bool(setting.default) for setting in SETTINGS}
+
+
+def refine_from(choice: Refine, window: Window) -> int:
+    return {"late": window.compaction - SOON, "due": 0, "never": window.tokens}[choice]
+
+
+def as_shipped(name: str) -> bool:
+    """A switch as it is when nobody touched it."""
+    return _ON[f"features.{name}"]
+
+
+class OurLayers:
+    """One session under our layers."""
+
+    def __init__(
+        self,
+        trajectory: Trajectory,
+        journals: Path,
+        policy: Policy | None = None,
+        budget: Budget | None = None,
+        on: Callable[[str], bool] = as_shipped,
+        refine: Refine = "late",
+    ) -> None:
+        """`refine` says when a model goes over the notes: its forks are priced."""
+        self._trajectory = trajectory
+        self._refine_from = refine_from(refine, trajectory.window)
+        self._forks: list[SideCall] = []
+        self._runner = asyncio.Runner()
+        self._now = trajectory.calls[0].at
+        row = row_of(trajectory.model)
+        model = ScriptedModel(name=row.name, capabilities=row.capabilities, prices=row.prices)
+        self._head = Head(row.name, (Text("head" * trajectory.head),))
+        self._journal = Journal(journals / f"{trajectory.name}.jsonl")
+        self._conversation = _Watched(self._journal, model, self)
+        self._conversation.open(trajectory.name, self._head)
+        self._background = Background(self._hear)
+        self._stored = _Shelf()
+        self._notebook = Notebook(_Page(self._stored), announce=self._hear)
+        self._notes = NoteTaking(
+            self._conversation, self._notebook, self._background, self._hear, on
+        )
+        workplace = Workplace(journals)
+        consent = Consent(by_mode("plan", workplace))
+        self._upkeep = _Upkeep(
+            self._conversation,
+            Toolbox((), workplace, consent),
+            trajectory.window,
+            self._stored,
+            self._notes,
+            on,
+            self._hear,
+            lambda: self._head,
+            transcript=f"sessions/{trajectory.name}.jsonl",
+            budget=budget or Budget(),
+            policy=policy or Policy(),
+        )
+        self._spoken = _spoken(trajectory)
+        self.fired: Counter[str] = Counter()
+
+    def now(self) -> float:
+        return self._now
+
+    @property
+    def stored(self) -> Mapping[str, str]:
+        return self._stored.texts
+
+    def feed(self, message: Message) -> None:
+        said = self._conversation.state.messages
+        if message.role == "user" and said and said[-1].role == "assistant":
+            self._runner.run(self._take_notes())
+        self._upkeep.look(message)
+        self._conversation.record(Said(message))
+
+    def request(self, call: Used) -> Prompt:
+        self._now = call.at
+        self._conversation.breaks.clear()
+        self._upkeep.store_tool_results()
+        self._upkeep.microcompact()
+        self._runner.run(self._upkeep.compact())
+        shown = tuple(self._conversation.state.shown)
+        side, self._forks = tuple(self._forks), []
+        return Prompt(shown, "; ".join(self._conversation.breaks) or None, side)
+
+    def answered(self, call: Used, usage: Usage, ttl: Ttl) -> None:
+        self._conversation.kept_for = ttl
+        counted = replace(usage, output=self._spoken.get(call.response, usage.output))
+        self._conversation.record(Used(call.response, "main", call.model, counted, call.at))
+
+    def close(self) -> None:
+        self._runner.close()
+        self._journal.close()
+
+    async def _take_notes(self) -> None:
+        self._notes.start_when_due()
+        await self._background.drain()
+
+    def _hear(self, event: object) -> None:
+        match event:
+            case LayerFired(layer):
+                self.fired[layer] += 1
+            case NotesUpdated():
+                self.fired["notes"] += 1
+                if self._conversation.state.tokens >= self._refine_from:
+                    self.fired["notes refined"] += 1
+                    self._forks += self._refinement()
+            case TroubleNoted(where, what):
+                raise SystemExit(f"{self._trajectory.name}: {where}: {what}")
+
+    def _refinement(self) -> tuple[SideCall, SideCall]:
+        """The two requests of a fork: the task, and the edits with their results."""
+        shown = tuple(self._conversation.state.shown)
+        directive = plan(self._notebook.read(), self._notebook.file.path)
+        asked = (*shown, new_message("user", Text(directive), origin="reverie"))
+        edits = new_message("assistant", Text("edit" * EDITS_TOKENS))
+        done = (*asked, edits, new_message("user", Text("The files were edited."), origin="tool"))
+        return SideCall(asked, EDITS_TOKENS, on_prefix=True), SideCall(
+            done, DONE_TOKENS, on_prefix=True
+        )
+
+
+class _Watched(Conversation):
+    """Knows which breaks of the cache were announced before a request."""
+
+    def __init__(self, journal: Journal, model: ScriptedModel, clock: OurLayers) -> None:
+        super().__init__(journal, model, clock)
+        self.breaks: list[str] = []
+        self.kept_for: Ttl = "5m"
+
+    @property
+    def ttl(self) -> Ttl:
+        return self.kept_for
+
+    def expect_break(self, reason: str) -> None:
+        self.breaks.append(reason)
+        super().expect_break(reason)
+
+
+class _Upkeep(Upkeep):
+    """Restores files as the agent last read them: the real ones are on another machine."""
+
+    def look(self, message: Message) -> None:
+        for use in message.tool_uses:
+            deed = deed_of(use)
+            if deed.kind == "read":
+                self._reading[use.id] = deed.target
+        for result in message.tool_results:
+            if result.tool_use_id in self._reading and not result.is_error:
+                self._files[self._reading[result.tool_use_id]] = result.text
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._reading: dict[str, str] = {}
+        self._files: dict[str, str] = {}
+
+    def _read_file(self, path: str) -> str | None:
+        return self._files.get(path)
+
+
+class _Shelf:
+    """What was put aside, in memory."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+
+    def put(self, name: str, text: str) -> str:
+        path = f"sessions/tool-results/{name}"
+        self.texts[path] = text
+        return path
+
+
+class _Page:
+    """The notes, in memory."""
+
+    path = "sessions/notes.md"
+
+    def __init__(self, shelf: _Shelf) -> None:
+        self._shelf = shelf
+
+    def read(self) -> str | None:
+        return self._shelf.texts.get(self.path)
+
+    def write(self, text: str) -> None:
+        self._shelf.texts[self.path] = text
+
+
+def _spoken(trajectory: Trajectory) -> dict[str, int]:
+    """Tokens of each response, as the prompts after it tell; transcripts hold unfinished counts."""
+    tokens: Counter[str] = Counter()
+    for event in trajectory.events:
+        if isinstance(event, Message) and event.response is not None:
+            tokens[event.response] += sum(trajectory.sizes(event))
+    return dict(tokens)
