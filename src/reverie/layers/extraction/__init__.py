@@ -1,0 +1,83 @@
+"""Learning after a turn: what was said that should last, who said it, and what it changes.
+
+`due` says whether to look, `rules.find` finds without a model, and `plan` judges candidates, from the
+rules or from a fork: whose words they are, and what they do to the memories there are. Nothing
+here writes; the keeper does, and it has the last word on secrets and on what is never saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reverie.core.messages import Message
+from reverie.layers import NotDue
+from reverie.layers.extraction.cursor import Conditions, Due, agent_wrote, due, new_messages
+from reverie.layers.extraction.decide import contradicts, decide
+from reverie.layers.extraction.rules import find
+from reverie.layers.extraction.support import Similarity
+from reverie.layers.extraction.trust import Refuse, Save, ToInbox, judge
+from reverie.layers.extraction.values import Candidate, Known, Noop
+from reverie.memory.similar import compare
+
+__all__ = [
+    "Candidate",
+    "Conditions",
+    "Due",
+    "Known",
+    "NotDue",
+    "Plan",
+    "Refuse",
+    "Save",
+    "ToInbox",
+    "agent_wrote",
+    "decide",
+    "due",
+    "find",
+    "judge",
+    "new_messages",
+    "plan",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done: memories to save, proposals for a person, and what is left, with reasons."""
+
+    saves: tuple[Candidate, ...] = ()
+    inbox: tuple[ToInbox, ...] = ()
+    refused: tuple[tuple[Candidate, str], ...] = ()
+
+
+def plan(
+    candidates: Iterable[Candidate],
+    messages: Sequence[Message],
+    known: Sequence[Known],
+    similarity: Similarity | None = None,
+) -> Plan:
+    """Every candidate judged and decided, in order: a later word replaces an earlier one."""
+    saves: list[Candidate] = []
+    inbox: list[ToInbox] = []
+    refused: list[tuple[Candidate, str]] = []
+    for candidate in candidates:
+        match judge(candidate, messages, similarity):
+            case Refuse(reason):
+                refused.append((candidate, reason))
+            case ToInbox() as proposal:
+                inbox.append(proposal)
+            case Save(trusted):
+                decided = decide(trusted, known)
+                if (needless := _needless(decided, saves)) is not None:
+                    refused.append((decided, needless))
+                    continue
+                outdated = [one for one in saves if contradicts(decided.text, one.text)]
+                refused += [(one, "something else was said later") for one in outdated]
+                saves = [one for one in saves if one not in outdated] + [decided]
+    return Plan(tuple(saves), tuple(inbox), tuple(refused))
+
+
+def _needless(decided: Candidate, saves: Sequence[Candidate]) -> str | None:
+    if isinstance(decided.operation, Noop):
+        return decided.operation.reason
+    twin = any(compare(decided.text, one.text) == "same" for one in saves)
+    return "it was said twice" if twin else None

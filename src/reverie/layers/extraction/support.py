@@ -1,0 +1,236 @@
+"""Whether messages say what a memory claims: words, numbers, names, addresses and negations.
+
+Cheapest first: the words must mostly be there, and every number, date, name and address must be; an
+embedding may speak for a claim in other words, but never for a missing number or a lost "not".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from reverie.layers.extraction.rules.sentences import sentences
+from reverie.layers.extraction.voices import Utterance
+from reverie.layers.extraction.word_lists import ALWAYS, FRAME_NAMES, MONTHS, NOT, SMALL
+from reverie.memory.dates import absolute_dates
+
+# Takes two texts, gives how alike their meanings are, at most 1.
+Similarity: TypeAlias = Callable[[str, str], float]
+
+ENOUGH_WORDS = 0.6
+# With fewer words in common than this, likeness of meaning proves nothing.
+FEWEST_WORDS = 0.25
+ENOUGH_LIKENESS = 0.75
+_MOST_SOURCES = 3
+# How far around a word a passage reaches, and how many passages of a long text are looked at.
+_PASSAGE = 200
+_MOST_PASSAGES = 200
+# A clause with this share of another's words is the same clause, so that a "not" in one only turns it.
+_SAME_CLAUSE = 0.8
+
+_TOKEN = re.compile(r"[^\W_]+(?:['.\-:][^\W_]+)*")
+_URL = re.compile(r"https?://[^\s)>\]\"'“”]+[^\s)>\]\"'“”.,;:!?]")
+_ISO_DAY = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_NAME = re.compile(r"(?<=[\w,;:\"“(] )[A-Z][\w-]+|\b[A-Z][a-z]*[A-Z]\w*|\b[A-Z]{2,}\b")
+_STANDING = re.compile(
+    r"from now on|going forward|in (?:the )?future|next time|again|any ?more|ever\b|ab jetzt|ab sofort|künftig|in zukunft"
+    r"|nie wieder|à partir de|désormais|à l'avenir|a partir de|de ahora|no vuelvas",
+    re.I,
+)
+_CLAUSE_END = re.compile(
+    r"[,;:–—]\s+|[.!?]\s+|\n+|\b(?:because|but|since|so that|weil|parce que|porque)\b"
+)
+# A "not" that says yes.
+_NOT_FORGET = re.compile(
+    r"\b(?:don['’]t|do not|never) forget\b|\bvergiss nicht\b|\bn['’]oubliez? pas\b|\bno (?:te )?olvides\b",
+    re.I,
+)
+_LABEL = re.compile(r"\*\*(?:Why|How to apply):\*\*")
+
+
+@dataclass(frozen=True, slots=True)
+class Supported:
+    """The messages that say it."""
+
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """Why not, and which parts of the claim nobody said."""
+
+    reason: str
+    missing: tuple[str, ...] = ()
+
+
+def support(
+    claim: str,
+    spoken: Sequence[Utterance],
+    cited: Iterable[str] = (),
+    similarity: Similarity | None = None,
+) -> Supported | Unsupported:
+    """Do the cited utterances say all of the claim? Without any cited, those that fit best are found."""
+    wanted = frozenset(cited)
+    pool = [one for one in spoken if one.id in wanted] if wanted else _nearest(claim, spoken)
+    if not pool or not _words(claim):
+        return Unsupported("no message says it")
+    source = "\n".join(_dated(one) for one in pool)
+    for sentence in sentences(_LABEL.sub(" ", claim)):
+        lacking = _lacking(sentence, source, similarity)
+        if lacking is not None:
+            return lacking
+    return Supported(tuple(dict.fromkeys(one.id for one in pool)))
+
+
+def covered(claim: str, source: str) -> float:
+    """The share of the claim's words that the source has."""
+    words = _words(claim)
+    return len(words & _words(source)) / len(words) if words else 0.0
+
+
+def echoes(claim: str, text: str) -> bool:
+    """Does some passage of a text, however long, hold half of the claim's words together?"""
+    words = _words(claim)
+    plain = text.lower() if text.isascii() else _plain(text)
+    for word in sorted(words, key=lambda one: (-len(one), one)):
+        at = plain.find(word)
+        for _ in range(_MOST_PASSAGES):
+            if at < 0:
+                break
+            passage = plain[max(0, at - _PASSAGE) : at + _PASSAGE]
+            if 2 * len(words & _words(passage)) >= len(words):
+                return True
+            at = plain.find(word, at + _PASSAGE // 2)
+    return False
+
+
+def _nearest(claim: str, spoken: Sequence[Utterance]) -> list[Utterance]:
+    """The utterances with most of the claim, in their order."""
+    shares = [(covered(claim, _dated(one)), at) for at, one in enumerate(spoken)]
+    best = sorted(shares, key=lambda share: (-share[0], share[1]))[:_MOST_SOURCES]
+    useful = [at for share, at in best if share >= 0.5 * best[0][0] and share > 0]
+    return [spoken[at] for at in sorted(useful)]
+
+
+def _lacking(claim: str, source: str, similarity: Similarity | None) -> Unsupported | None:
+    missing = _missing_values(claim, source)
+    if missing:
+        return Unsupported(f"nobody said {', '.join(missing)}", missing)
+    if not _words(claim):
+        return None
+    nearest = _closest(claim, sentences(source))
+    twisted = _twisted(claim, nearest, source)
+    if twisted is not None or _enough(claim, nearest, source, similarity):
+        return twisted
+    missing = tuple(sorted(_words(claim) - _words(source)))
+    return Unsupported("the messages say something else", missing)
+
+
+def _twisted(claim: str, nearest: str, source: str) -> Unsupported | None:
+    """The words are there, but not what they say: a lost "not", names exchanged, a rule made of one case."""
+    if _negated(claim) not in (_negated(nearest), _negated(_closest(claim, _clauses(nearest)))):
+        return Unsupported("one says no where the other says yes", (nearest,))
+    for clause in _clauses(claim):
+        theirs = _closest(clause, _clauses(source))
+        if covered(clause, theirs) >= _SAME_CLAUSE and _negated(clause) != _negated(theirs):
+            return Unsupported("one says no where the other says yes", (theirs,))
+    if _exchanged(claim, nearest):
+        return Unsupported("the names stand the other way round", (nearest,))
+    strong = _tokens(claim) & ALWAYS
+    if strong and not (_tokens(source) & ALWAYS or _STANDING.search(source)):
+        return Unsupported("nobody said that it always holds", tuple(sorted(strong)))
+    return None
+
+
+def _exchanged(claim: str, nearest: str) -> bool:
+    """Do two names stand in the other order? Lena reports to Priya is not Priya reports to Lena."""
+    names = re.findall(r"\b[A-Z]\w+", claim)
+    both = [name for name in dict.fromkeys(names) if name in nearest]
+    places = [nearest.index(name) for name in both]
+    return len(both) == 2 and places != sorted(places) and "and" not in _TOKEN.findall(claim)
+
+
+def _clauses(text: str) -> list[str]:
+    return [clause for clause in _CLAUSE_END.split(text) if len(_words(clause)) > 1] or [text]
+
+
+def _closest(claim: str, pieces: Sequence[str]) -> str:
+    return max(pieces, key=lambda one: covered(claim, one), default="")
+
+
+def _enough(claim: str, nearest: str, source: str, similarity: Similarity | None) -> bool:
+    share = covered(claim, source)
+    if share >= ENOUGH_WORDS or similarity is None:
+        return share >= ENOUGH_WORDS
+    return share >= FEWEST_WORDS and similarity(claim, nearest) >= ENOUGH_LIKENESS
+
+
+def _missing_values(claim: str, source: str) -> tuple[str, ...]:
+    """Numbers, dates, names and addresses of the claim that the source does not have."""
+    addresses = [url for url in _URL.findall(claim) if url not in source]
+    rest = _URL.sub(" ", claim)
+    days = [day for day in _ISO_DAY.finditer(rest) if not _day_said(day, source)]
+    rest = _ISO_DAY.sub(" ", rest)
+    theirs = _tokens(source) | {_stem(token) for token in _tokens(source)}
+    numbers = [token for token in sorted(_tokens(rest)) if _numeric(token) and token not in theirs]
+    names = [name for name in _NAME.findall(rest) if not _known_name(name, theirs)]
+    return tuple(dict.fromkeys((*addresses, *(day[0] for day in days), *numbers, *names)))
+
+
+def _known_name(name: str, tokens: frozenset[str] | set[str]) -> bool:
+    plain = _plain(name)
+    return plain in FRAME_NAMES or plain in tokens or _stem(plain) in tokens
+
+
+def _day_said(day: re.Match[str], source: str) -> bool:
+    """As it stands, or in words: "14 December" for 2026-12-14."""
+    if day[0] in source:
+        return True
+    tokens = _tokens(source)
+    month = MONTHS[int(day[2]) - 1] if 1 <= int(day[2]) <= 12 else ""
+    number = str(int(day[3]))
+    dated = any(f"{number}{ending}" in tokens for ending in ("", "st", "nd", "rd", "th"))
+    return dated and any(token in (month, month[:3]) for token in tokens)
+
+
+def _dated(one: Utterance) -> str:
+    """The words, and once more with "tomorrow" as the date it was that day."""
+    if one.day is None:
+        return one.text
+    resolved, changes = absolute_dates(one.text, one.day)
+    return f"{one.text}\n{resolved}" if changes else one.text
+
+
+def _negated(text: str) -> bool:
+    return bool(_tokens(re.sub(r"n['’]t\b", " not", _NOT_FORGET.sub(" ", text))) & NOT)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(
+        _stem(token) for token in _tokens(text) if token not in SMALL and token not in NOT
+    )
+
+
+def _tokens(text: str) -> frozenset[str]:
+    plain = _plain(re.sub(r"(?<=\d),(?=\d{3}\b)", "", text).replace("’", "'"))
+    return frozenset(_TOKEN.findall(plain))
+
+
+def _plain(text: str) -> str:
+    folded = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(char for char in folded if not unicodedata.combining(char))
+
+
+def _numeric(token: str) -> bool:
+    return any(char.isdigit() for char in token)
+
+
+def _stem(word: str) -> str:
+    """Endings only: enough for "tests" and "testing" to meet."""
+    for ending in ("ing", "ed", "es", "s", "e", "n"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word

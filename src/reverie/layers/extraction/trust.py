@@ -1,0 +1,175 @@
+"""Who said it decides what becomes of a possible memory: saved, put before a person, or refused.
+
+The person's own words may be saved, and what the assistant said and the person confirmed. What
+stands only in tool results, files or pages waits in the inbox, whoever asks for it to be kept: a
+model that believes a page is still only repeating the page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from reverie.core.messages import Message
+from reverie.layers.extraction.rules import doubts
+from reverie.layers.extraction.rules.confirmations import confirmed
+from reverie.layers.extraction.rules.sentences import sentences
+from reverie.layers.extraction.support import Similarity, Supported, Unsupported, echoes, support
+from reverie.layers.extraction.values import Candidate, Delete
+from reverie.layers.extraction.voices import Utterance, utterances
+from reverie.memory import exclusions
+
+_ORDERS = re.compile(
+    r"\b(?:always|never|ignore|disregard|override|bypass|from now on|must|should|shall|do not|don't|make sure|remember"
+    r"|henceforth|whenever|without (?:asking|telling|confirm\w*)|silently|secretly|immer|niemals|ab jetzt|ignoriere"
+    r"|toujours|jamais|désormais|ignorez?|siempre|nunca|ignora|a partir de ahora|sempre|всегда|никогда|总是|永远|必ず|忽略)\b"
+    r"|^(?:please )?(?:run|execute|use|send|upload|post|fetch|install|add|delete|disable|enable|approve|trust|call|open"
+    r"|forward|include|insert|set|skip|accept|allow|commit|push|tell|answer|reply|treat|prefer|store|save)\b"
+    r"|\b(?:the )?user (?:wants|prefers|said|says|asked|likes|has (?:asked|approved|agreed)|is fine|agreed|approved|allows)\b"
+    r"|\bcurl\b|\bwget\b|\beval\b|[A-Za-z0-9+/]{40,}={0,2}",
+    re.I | re.M,
+)
+
+_FORGET = re.compile(
+    r"\b(?:forget|delete|remove|drop|erase|vergiss|lösche?|entferne?|oublie|supprime|efface|olvida|borra|elimina)\b",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """It may be saved; origin and sources are those that were found, whatever was claimed."""
+
+    candidate: Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class ToInbox:
+    """A person decides. `warning` says what is suspicious about it, and is empty when nothing is."""
+
+    reason: str
+    warning: str = ""
+    candidate: Candidate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    reason: str
+
+
+Verdict: TypeAlias = Save | ToInbox | Refuse
+
+
+def judge(
+    candidate: Candidate, messages: Sequence[Message], similarity: Similarity | None = None
+) -> Verdict:
+    """What may become of a candidate, by whose words it stands in."""
+    claim = _claim(candidate)
+    if not candidate.text.strip():
+        return Refuse("there is nothing to remember")
+    if (excluded := exclusions.check(candidate.text)) is not None:
+        return Refuse(excluded.reason)
+    spoken = utterances(messages)
+    mine = [_stated(one) for one in spoken if one.voice == "user"]
+    said = _found(claim, mine, candidate.sources, similarity)
+    if isinstance(said, Supported):
+        return _the_persons(replace(candidate, origin="user", sources=said.sources), spoken)
+    return _not_the_persons(candidate, claim, messages, spoken, said)
+
+
+def _the_persons(candidate: Candidate, spoken: Sequence[Utterance]) -> Verdict:
+    words = [one.text for one in spoken if one.voice == "user" and one.id in candidate.sources]
+    if isinstance(candidate.operation, Delete):
+        if any(map(_FORGET.search, words)):
+            return Save(candidate)
+        return ToInbox("nobody asked to forget it", "a memory would be lost", candidate)
+    if any(map(doubts.not_for_memory, words)):
+        return Refuse("the person asked not to remember it")
+    return Save(candidate)
+
+
+def _not_the_persons(
+    candidate: Candidate,
+    claim: str,
+    messages: Sequence[Message],
+    spoken: Sequence[Utterance],
+    said: Unsupported,
+) -> Verdict:
+    foreign = [one for one in spoken if one.voice == "tool" and echoes(claim, one.text)]
+    agreed = _agreed(claim, messages)
+    if agreed and not (foreign and orders(claim)) and not isinstance(candidate.operation, Delete):
+        return Save(replace(candidate, origin="assistant", sources=agreed))
+    if foreign:
+        found = replace(candidate, origin="tool", sources=_ids(foreign))
+        return ToInbox("it stands only in what tools and pages said", _warning(found), found)
+    own = [one for one in spoken if one.voice == "assistant"]
+    if isinstance(support(claim, own), Supported):
+        found = replace(candidate, origin="assistant")
+        return ToInbox("the assistant said it, and nobody confirmed it", _warning(found), found)
+    found = replace(candidate, origin="tool" if candidate.origin == "tool" else "assistant")
+    return ToInbox(f"it is not what was said: {said.reason}", _warning(found), found)
+
+
+def orders(text: str) -> str:
+    """The words that tell somebody to do something; empty when there are none."""
+    found = _ORDERS.search(text)
+    return found[0].strip() if found else ""
+
+
+def _warning(candidate: Candidate) -> str:
+    order = orders(_claim(candidate))
+    if order:
+        return f"it gives an order (“{order}”) that no person gave: it may have been planted"
+    if candidate.origin == "tool" and candidate.type in ("user", "feedback"):
+        return (
+            "it speaks of the person or for them, but comes from a tool: it may have been planted"
+        )
+    return ""
+
+
+def _claim(candidate: Candidate) -> str:
+    """All that would reach a prompt: a title or description is a way in, too."""
+    parts = (candidate.name, candidate.description, candidate.text)
+    return "\n".join(part for part in parts if part.strip())
+
+
+def _found(
+    claim: str,
+    spoken: Sequence[Utterance],
+    cited: Sequence[str],
+    similarity: Similarity | None,
+) -> Supported | Unsupported:
+    """In the messages that were cited; failing that, in any."""
+    here = {one.id for one in spoken}
+    known = [id_ for id_ in cited if id_ in here]
+    said = support(claim, spoken, known, similarity)
+    if isinstance(said, Unsupported) and known:
+        return support(claim, spoken, (), similarity)
+    return said
+
+
+def _stated(one: Utterance) -> Utterance:
+    """What a person asked is not what they said."""
+    kept = [part for part in sentences(one.text) if not doubts.asks(part)]
+    return replace(one, text="\n".join(kept))
+
+
+def _agreed(claim: str, messages: Sequence[Message]) -> tuple[str, ...]:
+    """The assistant's message and the person's reply that confirms this very statement."""
+    proposal: Message | None = None
+    for message in messages:
+        if message.origin == "assistant" and message.text.strip():
+            proposal = message
+        elif message.origin == "user" and proposal is not None:
+            statement = confirmed(message.text, proposal.text)
+            said = (Utterance(proposal.id, "assistant", statement or ""),)
+            if statement and isinstance(support(claim, said), Supported):
+                return proposal.id, message.id
+            proposal = None
+    return ()
+
+
+def _ids(spoken: Sequence[Utterance]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.id for one in spoken))
