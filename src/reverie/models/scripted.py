@@ -1,21 +1,59 @@
-"""A model that answers from a script, over the same port: for tests, demos and examples."""
+"""A model that answers from a script, over the same port: for tests, demos and examples.
+
+With a `PromptCache` it reports what a provider that caches prompts would bill.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from reverie.core.capabilities import Capabilities
+from reverie.core.capabilities import CacheRules, Capabilities
+from reverie.core.incremental import GrowingMap
 from reverie.core.messages import Block, Text, ToolUse
+from reverie.core.prompt_cache.breakpoints import Mark
+from reverie.core.prompt_cache.chain import Chain, extend, root_digest
+from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.reply import Reply, StopReason, StreamItem, TextDelta, ToolUseStarted
-from reverie.core.request import Request, canonical_bytes
+from reverie.core.request import Request, canonical_bytes, head_segments, message_segments
 from reverie.core.tokens import block_tokens
 from reverie.core.usage import FREE, Prices, Usage
 from reverie.errors import ModelError
+from reverie.ports import Clock
 
 # A turn is what the model says, or the failure it has, or a function of the request.
 Turn: TypeAlias = str | Sequence[Block] | ModelError | Callable[[Request], "Turn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What one request cost in tokens, and the digest of all that was sent."""
+
+    usage: Usage
+    digest: str
+
+
+class PromptCache:
+    """What a provider keeps of the prompts it was sent; models that share one share their prompts."""
+
+    def __init__(self, rules: CacheRules, clock: Clock) -> None:
+        self._simulator = Simulator(rules)
+        self._clock = clock
+        self._segments = GrowingMap(message_segments)
+
+    def bill(self, request: Request, output: int) -> Bill:
+        """What was read, written and sent anew; from now on the provider has this request."""
+        chain = self._chain(request)
+        call = Call(chain, self._clock.now(), output)
+        return Bill(self._simulator.run(call, _marks(request, chain)), chain.digest)
+
+    def _chain(self, request: Request) -> Chain:
+        segments = list(head_segments(request.head))
+        for message in self._segments(request.messages):
+            segments += message
+        return Chain(request.head, tuple(extend(None, root_digest(request.head), segments)))
 
 
 class ScriptedModel:
@@ -29,11 +67,13 @@ class ScriptedModel:
         name: str = "scripted",
         capabilities: Capabilities | None = None,
         prices: Prices | None = FREE,
+        cache: PromptCache | None = None,
     ) -> None:
         self.name = name
         self.capabilities = capabilities or Capabilities(window=200_000)
         self.prices = prices
         self.requests: list[Request] = []
+        self._cache = cache
         self._turns = iter(turns)
         self._otherwise = otherwise
 
@@ -59,9 +99,23 @@ class ScriptedModel:
         return (Text(turn),) if isinstance(turn, str) else tuple(turn)
 
     def _reply(self, request: Request, blocks: tuple[Block, ...]) -> Reply:
-        sent = canonical_bytes(request)
-        digest = hashlib.blake2b(sent, digest_size=8).hexdigest()
         calls = any(isinstance(block, ToolUse) for block in blocks)
         stop: StopReason = "tool_use" if calls else "end"
-        usage = Usage(input=len(sent) // 4, output=sum(map(block_tokens, blocks)))
-        return Reply(f"scripted_{len(self.requests)}_{digest}", self.name, blocks, stop, usage)
+        bill = self._bill(request, sum(map(block_tokens, blocks)))
+        id_ = f"scripted_{len(self.requests)}_{bill.digest}"
+        return Reply(id_, self.name, blocks, stop, bill.usage)
+
+    def _bill(self, request: Request, output: int) -> Bill:
+        if self._cache is not None:
+            return self._cache.bill(request, output)
+        sent = canonical_bytes(request)
+        digest = hashlib.blake2b(sent, digest_size=8).hexdigest()
+        return Bill(Usage(input=len(sent) // 4, output=output), digest)
+
+
+def _marks(request: Request, chain: Chain) -> tuple[Mark, ...]:
+    """The breakpoints of a request as marks on its chain, in their order."""
+    segments = (link.segment for link in chain.links)
+    places = {(s.section, s.index, s.block): i for i, s in enumerate(segments)}
+    marks = (Mark(places[b.section, b.index, b.block], b.ttl) for b in request.breakpoints)
+    return tuple(sorted(marks, key=lambda mark: mark.index))

@@ -1,0 +1,230 @@
+"""Embedding models: at an address with the official SDK, and from packages on this machine."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.place import FixedClock
+from tests.provider import script as say
+from tests.provider.gate import Gate
+from tests.provider.provider import Provider
+
+from reverie.core.spend import Caps
+from reverie.errors import (
+    AccessDenied,
+    ModelError,
+    Overloaded,
+    ReplyBroken,
+    SpendCapReached,
+    StorageError,
+    UnknownModelError,
+    Unreachable,
+)
+from reverie.events import MoneySpent
+from reverie.models.embeddings import endpoint, installed
+from reverie.models.embeddings.endpoint import EndpointEmbedder, Meter
+from reverie.models.embeddings.onnx import OnnxEmbedder, layout
+from reverie.models.embeddings.static import StaticEmbedder
+from reverie.stores.ledger import Ledger
+
+SMALL = "text-embedding-3-small"
+
+
+class Desk:
+    """An embedder at the provider, and what it spends."""
+
+    def __init__(self, provider: Provider, folder: Path, clock: FixedClock) -> None:
+        self.provider = provider
+        self.ledger = Ledger(folder, home=folder, clock=clock)
+        self.clock = clock
+        self.heard: list[object] = []
+        self.made: list[EndpointEmbedder] = []
+
+    def embedder(
+        self, model: str = SMALL, key: str | None = "test-key", price=None, caps: Caps | None = None
+    ) -> EndpointEmbedder:
+        meter = Meter(self.ledger, caps or Caps(), self.clock, "s1", price, self.heard.append)
+        url = self.provider.openai_url
+        self.made.append(EndpointEmbedder(model, base_url=url, api_key=key, meter=meter))
+        return self.made[-1]
+
+
+@pytest.fixture
+def desk(provider: Provider, tmp_path: Path, clock: FixedClock) -> Iterator[Desk]:
+    found = Desk(provider, tmp_path, clock)
+    yield found
+    for embedder in found.made:
+        embedder.close()
+
+
+def test_one_row_a_text_in_their_order(desk: Desk):
+    rows = desk.embedder().encode(["the red boat", "  ", "a red boat", "quarterly"], "passage")
+    assert rows.shape == (4, 16)
+    assert not rows[1].any()
+    assert rows[0] @ rows[2] > rows[0] @ rows[3]
+    sent = desk.provider.requests[0].json
+    assert sent["input"] == ["the red boat", "a red boat", "quarterly"]
+    assert sent["model"] == SMALL
+
+
+def test_many_texts_go_in_several_requests(desk: Desk):
+    texts = [f"text number {i}" for i in range(300)]
+    rows = desk.embedder().encode(texts, "passage")
+    assert [len(request.json["input"]) for request in desk.provider.requests] == [128, 128, 44]
+    assert np.allclose(rows[299], desk.embedder().encode([texts[299]], "passage")[0])
+
+
+def test_blank_texts_ask_nobody(desk: Desk):
+    assert desk.embedder().encode(["", " \n"], "question").shape == (2, 0)
+    assert desk.provider.requests == []
+
+
+def test_very_long_texts_are_cut(desk: Desk):
+    desk.embedder().encode(["word " * 10_000], "question")
+    assert len(desk.provider.requests[0].json["input"][0]) == 8_000
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (say.server_error(), Overloaded),
+        (say.rate_limited(), Overloaded),
+        (say.Garbage(), ReplyBroken),
+        (say.wrong_shape(), ReplyBroken),
+        (say.Cut(), ModelError),
+        (say.Garbage(b'{"object": "list", "data": []}'), ReplyBroken),
+        (say.Garbage(b'{"data": [{"index": 0, "embedding": ["x", "y"]}]}'), ReplyBroken),
+        (say.Garbage(b'{"data": [{"index": 0, "embedding": []}]}'), ReplyBroken),
+        (say.Garbage(b'{"data": [{"index": 7, "embedding": [1.0]}]}'), ReplyBroken),
+        (say.Garbage(b'{"data": [{"index": 0, "embedding": [NaN]}]}'), ReplyBroken),
+    ],
+)
+def test_failures_are_ours(desk: Desk, answer: object, error: type[ModelError]):
+    desk.provider.script(answer)
+    with pytest.raises(error):
+        desk.embedder().encode(["x"], "question")
+
+
+def test_a_wrong_key_and_an_unknown_model(desk: Desk):
+    desk.provider.expect_violation("auth")
+    with pytest.raises(AccessDenied):
+        desk.embedder(key="bad").encode(["x"], "question")
+    desk.provider.expect_violation("model")
+    with pytest.raises(UnknownModelError):
+        desk.embedder("nobody").encode(["x"], "question")
+
+
+def test_a_server_that_does_not_answer_is_left_alone_for_a_while(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(endpoint, "_QUESTION_TIMEOUT", 0.05)
+    desk.provider.script(say.Held(say.Reply(), Gate()))
+    embedder = desk.embedder()
+    with pytest.raises(Unreachable):
+        embedder.encode(["x"], "question")
+    with pytest.raises(Unreachable):
+        embedder.encode(["x"], "question")
+    assert len(desk.provider.requests) == 1
+    desk.clock.advance(61)
+    assert embedder.encode(["x"], "question").shape == (1, 16)
+
+
+def test_what_it_costs_is_written_down(desk: Desk):
+    desk.embedder(price=2.0).encode(["a few words to embed"], "passage")
+    (spent,) = (event.entry for event in desk.heard if isinstance(event, MoneySpent))
+    assert (spent.purpose, spent.session, spent.model) == ("recall", "s1", SMALL)
+    assert spent.usage.input == desk.provider.requests[0].usage["prompt_tokens"]
+    assert spent.cost == pytest.approx(spent.usage.input * 2e-6)
+
+
+def test_a_cap_is_kept_before_the_call(desk: Desk):
+    with pytest.raises(SpendCapReached, match="cap"):
+        desk.embedder(price=1e9, caps=Caps(day=0.01)).encode(["x"], "question")
+    with pytest.raises(SpendCapReached, match="price of"):
+        desk.embedder(caps=Caps(day=1.0)).encode(["x"], "question")
+    assert desk.provider.requests == []
+
+
+def test_a_failed_call_gives_its_reservation_back(desk: Desk):
+    desk.provider.script(say.server_error())
+    dear = desk.embedder(price=100_000.0, caps=Caps(day=1.0))
+    with pytest.raises(Overloaded):
+        dear.encode(["one two three"], "question")
+    desk.clock.advance(61)
+    assert dear.encode(["one two three"], "question").any()
+
+
+# --- models on this machine ---
+
+
+def test_a_missing_package_is_a_value_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(installed, "_package", lambda name: None)
+    for find in (installed.default_embedder, installed.onnx_embedder):
+        found = find()
+        assert isinstance(found, installed.Missing)
+        assert "pip install" in found.reason
+
+
+def test_the_installed_model_needs_no_network_and_no_import_of_its_package():
+    pytest.importorskip("wordllama", reason="the default model is not installed")
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_NETWORK], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["True", "256", "True", "False"], done.stderr
+
+
+_WITHOUT_NETWORK = """
+import socket, sys
+def refuse(*a, **k): raise OSError("no network in this test")
+socket.socket.connect = refuse
+from reverie.models.embeddings.installed import default_embedder
+model = default_embedder()
+print(not {"numpy", "tokenizers"} & set(sys.modules))
+rows = model.encode(["a kitten", "a cat", "stock market", ""], "passage")
+print(rows.shape[1], rows[0] @ rows[1] > rows[0] @ rows[2], "wordllama" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no weights at all"])
+def test_broken_weights_are_a_storage_error(tmp_path: Path, content: bytes | None):
+    if content is not None:
+        (tmp_path / "w.safetensors").write_bytes(content)
+    broken = StaticEmbedder("m", tmp_path / "w.safetensors", tmp_path / "tokenizer.json")
+    with pytest.raises(StorageError, match=r"recall\.embedder"):
+        broken.encode(["x"], "question")
+
+
+def test_a_folder_is_read_as_sentence_models_are_published(tmp_path: Path):
+    assert layout(tmp_path) is None
+    (tmp_path / "onnx").mkdir()
+    (tmp_path / "onnx" / "model.onnx").write_bytes(b"not a model")
+    assert layout(tmp_path) is None
+    (tmp_path / "tokenizer.json").write_text("{}")
+    parts = layout(tmp_path)
+    assert parts is not None
+    assert (parts.model, parts.prompt, parts.average) == (
+        tmp_path / "onnx" / "model.onnx",
+        "",
+        False,
+    )
+    (tmp_path / "1_Pooling").mkdir()
+    pooling = {"pooling_mode_mean_tokens": True}
+    (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+    prompts = {"prompts": {"query": "find: "}}
+    (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    parts = layout(tmp_path)
+    assert parts is not None
+    assert (parts.prompt, parts.average) == ("find: ", True)
+    with pytest.raises(StorageError):
+        OnnxEmbedder("m", parts).encode(["x"], "question")
+
+
+def test_a_folder_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(installed, "_package", lambda name: tmp_path)
+    found = installed.onnx_embedder(tmp_path / "empty")
+    assert isinstance(found, installed.Missing)
+    assert "recall.onnx_folder" in found.reason
