@@ -95,6 +95,14 @@ class MemoriesSurfaced:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoriesSaved:
+    """These memories were written after a turn; `waiting` proposals are in the inbox for a person."""
+
+    files: tuple[str, ...]
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class NotesUpdated:
     """The session's notes cover everything up to a message; `by` is "model" or "rules"."""
 
@@ -138,6 +146,7 @@ Event: TypeAlias = (
     | ToolFinished
     | LayerFired
     | MemoriesSurfaced
+    | MemoriesSaved
     | NotesUpdated
     | ForkStarted
     | ForkEnded

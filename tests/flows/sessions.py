@@ -45,6 +45,8 @@ class Desk:
             overrides=(
                 f"models.main={MODEL}",
                 f"providers.anthropic.base_url={self.provider.anthropic_url}",
+                # Learning has flows of its own; here it would only add forks.
+                "features.extract=false",
                 *overrides,
             ),
             clock=self.place.clock,

@@ -1,29 +1,19 @@
-"""The README's example runs, and prints what the README says it prints."""
+"""The README's examples run, and print what the README says they print."""
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
+import pytest
+from tests.flows.examples import ROOT, Example, examples, run
 from tests.place import Place
+from tests.provider.provider import Provider
 
-README = Path(__file__).parents[2] / "README.md"
+README = ROOT / "README.md"
 
 
-def test_the_ten_lines_run(place: Place):
-    code, output = re.search(
-        r"```python\n(.*?)```\n\n```\n(.*?)```", README.read_text("utf-8"), re.DOTALL
-    ).groups()
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        cwd=place.root,
-    )
-    assert done.stderr == ""
-    assert done.stdout == output
+@pytest.mark.parametrize("example", examples("README.md"), ids=str)
+def test_an_example_runs(example: Example, place: Place, provider: Provider):
+    printed = run(example, place, provider)
+    assert example.output in (None, printed)
 
 
 def test_every_command_it_names_exists():

@@ -33,3 +33,17 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, clock: FixedClock):
     (tmp_path / "state").write_text("a file")
     with pytest.raises(StorageError, match="state"):
         UseCounts(tmp_path / "state", clock).record(["a.md"], "recalled")
+
+
+def test_a_forgotten_memory_is_mentioned_nowhere(tmp_path: Path, clock: FixedClock):
+    first, second = UseCounts(tmp_path, clock), UseCounts(tmp_path, clock)
+    assert first.forget("a.md") == 0
+    first.record(["a.md", "b.md"], "recalled")
+    first.record(["a.md"], "used")
+    assert second.counts() == {"a.md": 1, "b.md": 1}
+    assert first.forget("a.md") == 2
+    assert b"a.md" not in (tmp_path / FILE).read_bytes()
+    second.record(["b.md"], "recalled")
+    assert second.counts() == first.counts() == {"b.md": 2}
+    assert second.counts("used") == {}
+    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600

@@ -7,10 +7,12 @@ the workplace. Its own: transcript, permission, usage. Cancelling the parent can
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.agent.permissions import Consent, Permission
+from reverie.agent.permissions import Consent, Permission, nothing
 from reverie.agent.toolbox import Toolbox
+from reverie.agent.tools import Workshop
 from reverie.agent.turns import Finished, run_turns
 from reverie.core.messages import Block, Message, Text, ToolResult
 from reverie.core.spend import Purpose
@@ -37,30 +39,35 @@ def is_fork(messages: Sequence[Message]) -> bool:
     return any(message.origin == "reverie" and _MARK in message.text for message in messages)
 
 
-async def fork(
-    side: Exchange,
-    toolbox: Toolbox,
-    directive: str,
-    permission: Permission,
-    *,
-    purpose: Purpose,
-    announce: Announce,
-    max_turns: int = 1,
-    shown: Sequence[Path] = (),
-) -> Finished:
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a fork is to do and may do.
+
+    `shown` are files whose content the directive tells, `workshop` a folder it works on a copy of.
+    """
+
+    purpose: Purpose
+    directive: str
+    permission: Permission = nothing
+    max_turns: int = 1
+    shown: tuple[Path, ...] = ()
+    workshop: Workshop | None = None
+
+
+async def fork(side: Exchange, toolbox: Toolbox, task: Task, announce: Announce) -> Finished:
     """Give the side conversation its task and let it work; failures are announced, then raised."""
 
     def aside(event: Event) -> None:
         if isinstance(event, CacheBroke | TroubleNoted):
             announce(event)
 
-    announce(ForkStarted(purpose))
-    side.say(*directive_blocks(side.messages, directive), origin="reverie")
+    announce(ForkStarted(task.purpose))
+    side.say(*directive_blocks(side.messages, task.directive), origin="reverie")
     try:
-        tools = toolbox.fork(Consent(permission), shown)
-        done = await run_turns(side, tools, aside, max_turns)
+        tools = toolbox.fork(Consent(task.permission), task.shown, task.workshop)
+        done = await run_turns(side, tools, aside, task.max_turns)
     except ReverieError as error:
-        announce(ForkEnded(purpose, Usage(), 0, str(error)))
+        announce(ForkEnded(task.purpose, Usage(), 0, str(error)))
         raise
-    announce(ForkEnded(purpose, done.usage, done.turns))
+    announce(ForkEnded(task.purpose, done.usage, done.turns))
     return done

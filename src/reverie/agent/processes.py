@@ -6,9 +6,10 @@ import asyncio
 import os
 import signal
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from reverie.errors import InputError
 
@@ -50,12 +51,13 @@ class Inlet(asyncio.Protocol):
             os.close(self.writing_end)
             self.writing_end = -1
 
-    async def drained(self, seconds: float) -> None:
+    async def drained(self, seconds: float) -> bool:
         """Wait for the end; a process that left its group could keep the pipe open for ever."""
         self.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._ended.wait()
+                return await self._ended.wait()
+        return False
 
 
 @asynccontextmanager
@@ -90,23 +92,34 @@ async def program(
     inherited: Sequence[int] = (),
 ) -> AsyncIterator[Process]:
     """A running program, with nothing to read; on the way out it and all it started are ended."""
+    starting = asyncio.create_subprocess_exec(
+        *arguments,
+        cwd=folder,
+        env=dict(environment),
+        stdin=DEVNULL,
+        stdout=output.writing_end,
+        stderr=(errors or output).writing_end,
+        pass_fds=inherited,
+        start_new_session=True,
+    )
     try:
-        process = await asyncio.create_subprocess_exec(
-            *arguments,
-            cwd=folder,
-            env=dict(environment),
-            stdin=DEVNULL,
-            stdout=output.writing_end,
-            stderr=(errors or output).writing_end,
-            pass_fds=inherited,
-            start_new_session=True,
-        )
+        process = await _started(starting)
     except (OSError, ValueError) as error:
         raise InputError(f"{arguments[0]} could not be started in {folder}: {error}") from error
     try:
         yield process
     finally:
         await end_group(process)
+
+
+async def _started(starting: Coroutine[Any, Any, Process]) -> Process:
+    """A program that is already running when its start is cancelled is ended with its children."""
+    task = asyncio.ensure_future(starting)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await end_group(await task)
+        raise
 
 
 async def end_group(process: Process) -> bool:

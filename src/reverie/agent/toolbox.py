@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import fastjsonschema
 
 from reverie.agent.permissions import Call, Consent
-from reverie.agent.tools import Tool, ToolOutput, Workplace
+from reverie.agent.tools import Tool, ToolOutput, Workplace, Workshop
 from reverie.core.messages import ToolResult, ToolUse
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError, ReverieError
@@ -47,12 +47,15 @@ class Toolbox:
     def tools(self) -> Mapping[str, Tool]:
         return self._tools
 
-    def fork(self, consent: Consent, shown: Iterable[Path] = ()) -> Toolbox:
+    def fork(
+        self, consent: Consent, shown: Iterable[Path] = (), workshop: Workshop | None = None
+    ) -> Toolbox:
         """The same tools on a clone of the workplace, under another permission.
 
         `shown` are files whose content the fork is told: it need not read them to edit them.
         """
         workplace = self.workplace.clone()
+        workplace.workshop = workshop
         for path in shown:
             workplace.knows(path)
         return Toolbox(self._tools.values(), workplace, consent)
@@ -109,7 +112,7 @@ class Toolbox:
             return ToolOutput.error(f"The arguments of {use.name} are not JSON: {error}")
         try:
             self._checks[tool.name](arguments)
-        except fastjsonschema.JsonSchemaException as error:
+        except fastjsonschema.JsonSchemaValueException as error:
             what = error.message.replace("data", "the arguments", 1)
             return ToolOutput.error(f"{use.name}: {what}. The schema is: {tool.spec.schema}")
         return self._call(tool, arguments)

@@ -21,6 +21,24 @@ Arguments: TypeAlias = Mapping[str, Any]
 RESULT_THRESHOLD = 50_000
 
 
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """A copy of a folder to work on instead: a fork names the folder, and gets the copy."""
+
+    folder: Path
+    copy: Path
+
+    def inside(self, path: Path) -> Path:
+        """Where a path really leads."""
+        return (
+            self.copy / path.relative_to(self.folder) if path.is_relative_to(self.folder) else path
+        )
+
+    def outside(self, path: Path) -> Path:
+        """How a path is called."""
+        return self.folder / path.relative_to(self.copy) if path.is_relative_to(self.copy) else path
+
+
 @dataclass(slots=True)
 class Workplace:
     """Where an agent works, and what it has done there. A fork works on a clone.
@@ -32,6 +50,7 @@ class Workplace:
     reads: FileReads = field(default_factory=FileReads)
     todos: tuple[Todo, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    workshop: Workshop | None = None
     shell_folder: Path | None = None
 
     def clone(self) -> Workplace:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from reverie.app.agent import Wish
     from reverie.app.memory import OpenMemory
     from reverie.memory.revisions import Author
+    from reverie.models.metered import MeteredModel
     from reverie.ports import Clock, Model
     from reverie.recall.documents import Results, Scope
     from reverie.session.cache_report import CacheRow
@@ -240,7 +241,7 @@ class App:
 
     def metered(
         self, bare: Model, *, session: str, purpose: Purpose = MAIN, announce: Announce = unheard
-    ) -> Model:
+    ) -> MeteredModel:
         """A model with its meter running."""
         from reverie.models.metered import MeteredModel
 

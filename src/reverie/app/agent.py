@@ -19,6 +19,7 @@ from reverie.agent.permissions import Ask, Consent, Mode, by_mode, nobody_to_ask
 from reverie.agent.todos import Todo
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Tool, Workplace
+from reverie.app.learning import MemoryShelf
 from reverie.app.models import OFFLINE
 from reverie.app.recall import chosen_meaning, open_ranker, recall_for
 from reverie.core.messages import Message, Text
@@ -44,6 +45,7 @@ from reverie.session.conversation import Conversation
 from reverie.session.folding import Folding
 from reverie.session.forks import Forks
 from reverie.session.journal import Journal
+from reverie.session.learning import Learning
 from reverie.session.news import News
 from reverie.session.note_taking import NoteTaking
 from reverie.session.query import Limits, Session
@@ -55,6 +57,7 @@ from reverie.settings.neighbours import claude_config
 from reverie.settings.schema import NEVER
 from reverie.settings.sources import MANAGED, environment
 from reverie.stores.blobs import FolderBlobs
+from reverie.stores.inbox import Inbox
 from reverie.stores.instruction_files import Places, read_instruction_files
 from reverie.stores.text_file import TextFile
 
@@ -62,7 +65,6 @@ if TYPE_CHECKING:
     from reverie.agent.todos import Status
     from reverie.app import App
     from reverie.app.memory import OpenMemory
-    from reverie.core.messages import Attachment
     from reverie.layers.previews import Kind
     from reverie.ports import Model
     from reverie.recall.pipeline import Recall, Recollection
@@ -156,7 +158,7 @@ class _Composer:
         core = _Core(model, conversation, folding, toolbox, memory, ranker)
         if state.head is None:
             conversation.open(session, self._head(core), str(self.app.project.root))
-        elif self.wish.led is not None:
+        elif self.wish.led is not None or state.head.model != model.name:
             self._renew_head(core)
         return self._around(core)
 
@@ -170,6 +172,8 @@ class _Composer:
         metered = partial(self._metered, core.model, session)
         forks = Forks(conversation, toolbox, folder / "forks", metered, self.announce)
         side = core.folding.forks = forks if core.model.name != OFFLINE else None
+        # A fork writes with tools of ours; where there are none, the rules do it alone.
+        writers = None if self.wish.led else side
         window = core.folding.window
         notebook = self._notebook(TextFile(folder / "notes.md"))
         notes = NoteTaking(
@@ -178,8 +182,7 @@ class _Composer:
             background,
             self.announce,
             on,
-            # Without tools of ours, a fork could not write to the notes.
-            forks=None if self.wish.led else side,
+            forks=writers,
             refine=self._refine(window),
         )
         notes.remember(self._said)
@@ -204,9 +207,10 @@ class _Composer:
             notes,
             background,
             self.announce,
+            learning=self._learning(core, background, writers),
             recall=self._recall(core),
             recall_on=lambda: on("recall"),
-            news=self._news(conversation),
+            news=News(conversation, self.app.clock, daily_log=lambda: on("daily_log")),
             fallback=partial(self._fallback, session),
             late=cast("Late", self.app.settings["recall.late"]),
             limits=Limits(requests=int(self.app.settings.number("agent.max_requests"))),
@@ -228,12 +232,6 @@ class _Composer:
         if self.wish.memory is not None:
             return self.wish.memory or None
         return self.app.memory() if self.app.settings.memory_enabled else None
-
-    def _news(self, conversation: Conversation) -> Callable[[], tuple[Attachment, ...]]:
-        if self.wish.led is not None:
-            return tuple
-        on = self.app.switches.on
-        return News(conversation, self.app.clock, daily_log=lambda: on("daily_log"))
 
     @property
     def _model_name(self) -> str:
@@ -312,10 +310,10 @@ class _Composer:
         return Head(model.name, system, toolbox.specs, self._options(model, toolbox))
 
     def _renew_head(self, core: _Core) -> None:
-        """Whoever leads the conversation may come back with another head for it."""
+        """Whoever leads the conversation may come back with another head, or another model, for it."""
         head = self._head(core)
         if head != core.conversation.state.head:
-            core.conversation.expect_break("the caller's system prompt, tools or options changed")
+            core.conversation.expect_break("the model, system prompt, tools or options changed")
             core.conversation.record(HeadFrozen(head))
 
     def _system(self, core: _Core) -> tuple[Text, ...]:
@@ -384,6 +382,23 @@ class _Composer:
     def _ranker(self, memory: OpenMemory, session: str) -> IndexRanker:
         meaning = chosen_meaning(self.app, session, self.announce)
         return self.stack.enter_context(open_ranker(memory, self.app.clock, meaning, self.announce))
+
+    def _learning(
+        self, core: _Core, background: Background, forks: Forks | None
+    ) -> Learning | None:
+        if core.memory is None or core.ranker is None:
+            return None
+        shelf = MemoryShelf(
+            core.memory,
+            core.ranker,
+            Inbox(core.memory.beside / "inbox", self.app.clock, core.memory.scrubber),
+            self.app.clock,
+            core.conversation.state.session,
+            core.model.name,
+            self.announce,
+        )
+        on = self.app.switches.on
+        return Learning(core.conversation, shelf, background, self.announce, on, forks)
 
     def _recall(self, core: _Core) -> Recollects | None:
         if core.memory is None or core.ranker is None:

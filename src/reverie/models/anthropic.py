@@ -148,16 +148,14 @@ class _Accumulator:
     def reply(self) -> Reply:
         if not self._finished or not self._start:
             raise ReplyBroken("the stream was cut before the reply was complete; try again")
-        stop = (self._end.get("delta") or {}).get("stop_reason")
-        return Reply(
-            id=self._start["id"],
-            model=self._start["model"],
-            blocks=tuple(_block(block) for block in self._blocks),
-            stop=_STOPS.get(stop or "", "end"),
-            usage=_usage(_merged(self._start.get("usage"), self._end.get("usage"))),
-            diagnosis=_diagnosis(self._start),
-            cleared=_cleared(self._end.get("context_management")),
-        )
+        end = self._end
+        whole = self._start | {
+            "content": self._blocks,
+            "stop_reason": (end.get("delta") or {}).get("stop_reason"),
+            "usage": _merged(self._start.get("usage"), end.get("usage")),
+            "context_management": end.get("context_management"),
+        }
+        return whole_reply(whole)
 
     def _open(self, block: dict[str, Any]) -> list[StreamItem]:
         self._blocks.append({**block, "_json": ""})
@@ -185,8 +183,21 @@ class _Accumulator:
         return []
 
 
+def whole_reply(message: dict[str, Any]) -> Reply:
+    """A message that is complete, however it came."""
+    return Reply(
+        id=message["id"],
+        model=message["model"],
+        blocks=tuple(_block(dict(block)) for block in message["content"]),
+        stop=_STOPS.get(message.get("stop_reason") or "", "end"),
+        usage=_usage(message.get("usage") or {}),
+        diagnosis=_diagnosis(message),
+        cleared=_cleared(message.get("context_management")),
+    )
+
+
 def _block(raw: dict[str, Any]) -> Block:
-    arguments = raw.pop("_json")
+    arguments = raw.pop("_json", "")
     match raw["type"]:
         case "text":
             return Text(raw["text"])

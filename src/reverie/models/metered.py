@@ -45,7 +45,7 @@ class MeteredModel:
         return self.model.prices
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
-        ticket = self._ask(request)
+        ticket = self.ask(request)
         heard: int | None = None
         reply: Reply | None = None
         try:
@@ -57,12 +57,13 @@ class MeteredModel:
                     heard += text_tokens(item.text)
                 yield item
         finally:
-            self._settle(ticket, request, reply, heard)
+            self.settle(ticket, request, reply, heard)
 
     async def aclose(self) -> None:
         await self.model.aclose()
 
-    def _ask(self, request: Request) -> str:
+    def ask(self, request: Request) -> str:
+        """May this be sent? Gives the ticket of the reservation; raises SpendCapReached."""
         decision = self._decide(request)
         if isinstance(decision, Refused):
             self._say(decision.reason, stopped=True)
@@ -88,17 +89,17 @@ class MeteredModel:
         may_pass = self.purpose == MAIN and not self.caps.main_stops
         return Allowed(reason) if may_pass else Refused(reason)
 
-    def _settle(
-        self, ticket: str, request: Request, reply: Reply | None, heard: int | None
+    def settle(
+        self, ticket: str, request: Request, reply: Reply | None, heard: int | None = None
     ) -> None:
         """A stream that broke off was still billed for what it read and wrote: put down the estimate.
 
-        `heard` is None when it never began.
+        `heard` are the tokens that came of one; None when it never began.
         """
-        if heard is None:
+        if reply is None and heard is None:
             self.ledger.settle(ticket, None)
             return
-        usage = reply.usage if reply else Usage(input=estimated_size(request), output=heard)
+        usage = reply.usage if reply else Usage(input=estimated_size(request), output=heard or 0)
         cost = self.prices.cost(usage) if self.prices else None
         now = self.clock.now()
         entry = Entry(now, self.purpose, self.session, self.name, usage, cost, reply is None)

@@ -215,6 +215,18 @@ class ChatAccumulator:
         return Reply(self._id, self._model, tuple(blocks), stop, chat_usage(self._usage))
 
 
+def whole_reply(completion: Wire) -> Reply:
+    """A completion that came in one piece: a stream of one chunk."""
+    choice = completion["choices"][0]
+    calls = choice["message"].get("tool_calls") or []
+    delta = choice["message"] | {
+        "tool_calls": [{**call, "index": index} for index, call in enumerate(calls)]
+    }
+    accumulator = ChatAccumulator()
+    accumulator.feed(completion | {"choices": [choice | {"delta": delta}]})
+    return accumulator.reply()
+
+
 def chat_usage(raw: Wire) -> Usage:
     """These counts include cached tokens; ours keep them apart."""
     details = raw.get("prompt_tokens_details") or {}

@@ -156,6 +156,15 @@ class ResponsesAccumulator:
         return Reply(response["id"], response["model"], blocks, _stop(response, blocks), usage)
 
 
+def whole_reply(response: Wire) -> Reply:
+    """A response that came in one piece: its items, and the event that ends a stream."""
+    accumulator = ResponsesAccumulator()
+    for item in response["output"]:
+        accumulator.feed({"type": "response.output_item.done", "item": item})
+    accumulator.feed({"type": f"response.{response.get('status')}", "response": response})
+    return accumulator.reply()
+
+
 def _failure(event: Wire) -> str:
     error = (event.get("response") or {}).get("error") or event
     return str(error.get("message") or error.get("code") or "no reason given")

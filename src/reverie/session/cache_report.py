@@ -15,6 +15,7 @@ from reverie.session.records import (
     Compacted,
     Folded,
     Record,
+    Rewound,
     Said,
     ToolResultsCleared,
     Unfolded,
@@ -119,4 +120,5 @@ _BREAKS: dict[type, str] = {
     ToolResultsCleared: "microcompaction",
     Folded: "folded rounds",
     Unfolded: "unfolded rounds",
+    Rewound: "the history was changed",
 }

@@ -12,7 +12,14 @@ from dataclasses import KW_ONLY, InitVar, dataclass, field
 from reverie.core.capabilities import Ttl
 from reverie.core.messages import Block, Message, Origin, new_message
 from reverie.core.prompt_cache.breakpoints import Policy
-from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak, Kept, Sent, Tracker
+from reverie.core.prompt_cache.tracker import (
+    Broken,
+    ExpectedBreak,
+    Kept,
+    Promise,
+    Sent,
+    Tracker,
+)
 from reverie.core.reply import Reply
 from reverie.core.request import Head
 from reverie.core.spend import MAIN, Purpose
@@ -24,6 +31,15 @@ from reverie.session.journal import Journal
 from reverie.session.recorder import Recorder
 from reverie.session.records import Branched, HeadFrozen, Opened, Record, Said, Used
 from reverie.session.state import SessionState
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request on its way: when it left, and what it may hope to find in the cache."""
+
+    sent: Assembled
+    at: float
+    promise: Promise
 
 
 @dataclass(slots=True)
@@ -109,28 +125,36 @@ class Conversation:
 
     async def send(self) -> AsyncIterator[Event]:
         """One request and its reply, as events; the reply is in the state when this ends."""
-        sent = self.assembled()
-        at = self.clock.now()
-        promise = self._tracker.before(sent.chain)
+        asked = self.ask()
         answered = False
-        async for item in self.model.stream(sent.request):
+        async for item in self.model.stream(asked.sent.request):
             if not isinstance(item, Reply):
                 yield item
                 continue
             answered = True
-            self._replied(item, sent)
-            verdict = self._tracker.after(
-                promise, Sent(sent.chain, sent.marks, at), item.usage, item.diagnosis
-            )
-            if isinstance(verdict, Broken) and item.cleared:
-                verdict = ExpectedBreak("the provider cleared old content", verdict.lost)
-            if not isinstance(verdict, Kept):
-                yield CacheBroke(self.state.session, self.purpose, verdict)
-            for cleared in item.cleared:
-                yield ContextCleared(self.state.session, cleared)
-            yield Replied(item)
+            for event in self.take(item, asked):
+                yield event
         if not answered:
             raise ReplyBroken(f"{self.model.name} ended its stream without a reply; try again")
+
+    def ask(self) -> Asked:
+        """The request that is sent next, for whoever sends it."""
+        sent = self.assembled()
+        return Asked(sent, self.clock.now(), self._tracker.before(sent.chain))
+
+    def take(self, reply: Reply, asked: Asked) -> list[Event]:
+        """Write a reply down, and judge by it how the cache fared."""
+        self._replied(reply, asked.sent)
+        sent = Sent(asked.sent.chain, asked.sent.marks, asked.at)
+        verdict = self._tracker.after(asked.promise, sent, reply.usage, reply.diagnosis)
+        if isinstance(verdict, Broken) and reply.cleared:
+            verdict = ExpectedBreak("the provider cleared old content", verdict.lost)
+        session = self.state.session
+        events: list[Event] = []
+        if not isinstance(verdict, Kept):
+            events.append(CacheBroke(session, self.purpose, verdict))
+        events += [ContextCleared(session, cleared) for cleared in reply.cleared]
+        return [*events, Replied(reply)]
 
     def _replied(self, reply: Reply, sent: Assembled) -> None:
         self._assembler.sent(sent)

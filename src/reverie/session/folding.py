@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from reverie.agent.fork import Task
 from reverie.core.window import Window
 from reverie.events import Announce, LayerFired
 from reverie.layers import NotDue, collapse, snip
@@ -82,4 +83,4 @@ class Folding:
     async def _summarize(self, directive: str) -> str:
         if self.forks is None:
             return ""
-        return (await self.forks.run("compact", directive)).reply.text
+        return (await self.forks.run(Task("compact", directive))).reply.text

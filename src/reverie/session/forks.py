@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from reverie.agent.fork import fork
-from reverie.agent.permissions import Permission, nothing
+from reverie.agent.fork import Task, fork
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.turns import Finished
 from reverie.core.messages import Message, Text, new_message
@@ -32,28 +31,11 @@ class Forks:
     model_for: Callable[[Purpose], Model]
     announce: Announce
 
-    async def run(
-        self,
-        purpose: Purpose,
-        directive: str,
-        permission: Permission = nothing,
-        *,
-        max_turns: int = 1,
-        shown: Sequence[Path] = (),
-    ) -> Finished:
+    async def run(self, task: Task) -> Finished:
         """Give a fork its task and wait for it; raises what its model raises."""
-        with Journal(self._free_path(purpose)) as journal:
-            side = self.conversation.branch(purpose, self.model_for(purpose), journal)
-            return await fork(
-                side,
-                self.toolbox,
-                directive,
-                permission,
-                purpose=purpose,
-                announce=self.announce,
-                max_turns=max_turns,
-                shown=shown,
-            )
+        with Journal(self._free_path(task.purpose)) as journal:
+            side = self.conversation.branch(task.purpose, self.model_for(task.purpose), journal)
+            return await fork(side, self.toolbox, task, self.announce)
 
     async def apart(self, purpose: Purpose, messages: tuple[Message, ...], directive: str) -> Reply:
         """The same model on messages of its own, for what is too long to be sent as it is."""

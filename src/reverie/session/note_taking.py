@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reverie.agent.fork import Task
 from reverie.agent.permissions import only
 from reverie.core.messages import Message
 from reverie.events import Announce, NotesUpdated
@@ -76,6 +77,10 @@ class NoteTaking:
                 self._facts.add(message)
             self._seen = message.id
 
+    def start_over(self) -> None:
+        """The conversation was changed behind us: it is read again from its beginning."""
+        self._facts, self._seen = FactKeeper(), None
+
     async def _update(self) -> None:
         self.remember(self._new())
         up_to, tokens = self.conversation.state.messages[-1].id, self.conversation.state.tokens
@@ -89,7 +94,7 @@ class NoteTaking:
         if self.forks is not None:
             notes = Path(self.notebook.file.path)
             may = only((EDIT,), [notes])
-            await self.forks.run(NAME, directive, may, max_turns=_MOST_TURNS, shown=(notes,))
+            await self.forks.run(Task(NAME, directive, may, _MOST_TURNS, shown=(notes,)))
 
     def _covered(self) -> NotesState:
         taken = self.conversation.state.notes

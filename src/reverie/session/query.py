@@ -27,6 +27,7 @@ from reverie.session.background import Background
 from reverie.session.broadcast import Broadcast
 from reverie.session.conversation import Conversation
 from reverie.session.folding import Folding
+from reverie.session.learning import Learning
 from reverie.session.note_taking import NoteTaking
 from reverie.session.prefetch import Late, Prefetch, Recollects
 from reverie.session.records import HeadFrozen, MemoriesShown, TodosSet
@@ -65,6 +66,7 @@ class Session:
     notes: NoteTaking
     background: Background
     announce: Broadcast
+    learning: Learning | None = None
     recall: Recollects | None = None
     recall_on: Callable[[], bool] = always
     late: Late = "inject"
@@ -101,6 +103,7 @@ class Session:
                     break
                 await self._go_on(reply)
                 self.show(memories.at_boundary())
+        self.learn(reply)
         self.announce(TurnEnded(turn.why))
 
     async def make_room(self) -> None:
@@ -111,6 +114,11 @@ class Session:
         await self.folding.collapse()
         await self.upkeep.compact()
         self.upkeep.refuse_when_full()
+
+    def learn(self, reply: Reply) -> None:
+        """What the turn taught goes into memory, beside whatever comes next."""
+        if self.learning is not None and not calls_of(reply):
+            self.learning.after_turn()
 
     def _hear(self, prompt: tuple[Block, ...]) -> Message:
         """The person's words are written down before anything else can fail."""

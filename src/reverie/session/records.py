@@ -125,6 +125,13 @@ class Unfolded:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewound:
+    """Messages from `first` on were never said, or not like this; None: all of them."""
+
+    first: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class NotesTaken:
     """Layer 3 has noted everything up to this message, at this size of the conversation."""
 
@@ -187,6 +194,7 @@ Record: TypeAlias = (
     | CompactionFailed
     | Folded
     | Unfolded
+    | Rewound
     | NotesTaken
     | MemoriesShown
     | TodosSet
@@ -421,6 +429,7 @@ _NAMES: Mapping[type, str] = {
     ToolResultsCleared: "cleared",
     CompactionFailed: "compaction_failed",
     Unfolded: "unfolded",
+    Rewound: "rewound",
     NotesTaken: "notes",
     MemoriesShown: "memories",
     TodosSet: "todos",
@@ -441,6 +450,7 @@ _PARSERS: Mapping[str, Callable[[Json], Record]] = {
     "compaction_failed": _flat(CompactionFailed),
     "folded": _folded,
     "unfolded": _flat(Unfolded),
+    "rewound": lambda data: Rewound(_optional_text(data["first"])),
     "notes": _flat(NotesTaken),
     "memories": _flat(MemoriesShown),
     "todos": _flat(TodosSet),

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from reverie.core.messages import Message
+from reverie.core.messages import Attachment, Message
 from reverie.core.request import Head, head_segments
 from reverie.core.substitution import freed, substituted
 from reverie.core.tokens import Measured, context_tokens, measured
 from reverie.core.usage import Usage
+from reverie.recall.attach import LABEL as RECALL
 from reverie.session.records import (
     Branched,
     CacheEdited,
@@ -25,6 +26,7 @@ from reverie.session.records import (
     Opened,
     Record,
     Replaced,
+    Rewound,
     Said,
     TodosSet,
     ToolResultsCleared,
@@ -148,6 +150,8 @@ class SessionState:
             case Unfolded(marker):
                 self.folds = [fold for fold in self.folds if fold.marker.id != marker]
                 self._measured = None
+            case Rewound(first):
+                self._rewind(first)
             case NotesTaken():
                 self.notes = record
             case MemoriesShown():
@@ -219,12 +223,39 @@ class SessionState:
             # Growth is counted from the new, smaller size.
             self.notes = replace(self.notes, tokens=self.tokens)
 
+    def _rewind(self, first: str | None) -> None:
+        """Go back to before a message; whatever was decided about what is gone is open again."""
+        cut = _place(self.messages, first)
+        gone = self.messages[cut:]
+        del self.messages[cut:]
+        self._forget_what_is_gone()
+        left = {message.id for message in self.messages}
+        self.cache_edits = [edit for edit in self.cache_edits if edit.after_message in left]
+        self.folds = [fold for fold in self.folds if fold.last in left]
+        shown = len(self.memories_shown) - sum(map(_shows_memories, gone))
+        self.memories_shown = self.memories_shown[: max(0, shown)]
+        if self.notes is not None and self.notes.up_to not in left:
+            self.notes = None
+        self._measured = None
+        self._freed = 0
+
     def _forget_what_is_gone(self) -> None:
         ids = {message.id for message in self.messages}
         self._otherwise = {id_: m for id_, m in self._otherwise.items() if id_ in ids}
         results = {result.tool_use_id for m in self.messages for result in m.tool_results}
         self.replaced = {id_: text for id_, text in self.replaced.items() if id_ in results}
         self.cleared = {id_: text for id_, text in self.cleared.items() if id_ in results}
+
+
+def _place(messages: list[Message], id_: str | None) -> int:
+    """Where a message stands; behind the last when it is not there, and None is the beginning."""
+    if id_ is None:
+        return 0
+    return next((i for i, message in enumerate(messages) if message.id == id_), len(messages))
+
+
+def _shows_memories(message: Message) -> bool:
+    return any(isinstance(block, Attachment) and block.label == RECALL for block in message.blocks)
 
 
 def _folded(messages: list[Message], fold: Folded) -> list[Message]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from reverie.agent.fork import Task
 from reverie.agent.toolbox import Toolbox
 from reverie.core.messages import Message
 from reverie.core.request import Head, head_segments
@@ -179,7 +180,7 @@ class Upkeep:
         forks = self.forks
 
         async def ask(directive: str) -> str:
-            return (await forks.run(COMPACT, directive)).reply.text
+            return (await forks.run(Task(COMPACT, directive))).reply.text
 
         async def ask_apart(messages: tuple[Message, ...], directive: str) -> str:
             return (await forks.apart(COMPACT, messages, directive)).text

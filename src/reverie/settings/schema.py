@@ -84,6 +84,18 @@ def _provider(
     )
 
 
+def _auto_approve(type_: str) -> Setting:
+    return Setting(
+        f"inbox.auto_approve.{type_}",
+        "choice",
+        "never",
+        f"New memories of type `{type_}` that wait in the inbox: saved without you when their words "
+        "were found in the messages they cite and nothing about them is suspicious, or never.",
+        risk="let text from tools into your memory",
+        choices=("never", "supported"),
+    )
+
+
 def _price(name: str, about: str) -> Setting:
     return Setting(f"prices.*.{name}", "money", None, about, risk="hide what you spend")
 
@@ -288,6 +300,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         low=0,
         high=1,
     ),
+    *map(_auto_approve, ("user", "feedback", "project", "reference")),
     Setting(
         "tools.preview",
         "choice",

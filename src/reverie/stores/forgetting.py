@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+from reverie.core.codec import dump
 from reverie.memory import index as indexes
 from reverie.memory import topic as topics
 from reverie.memory.manifest import INDEX_FILE
@@ -46,7 +47,7 @@ def forget_everywhere(
     folders = tuple(dict.fromkeys((place.state, beside or place.state)))
     receipt.append(_from_shadows(folders))
     receipt.append(_from_notes(folders, traces))
-    receipt.append(_from_inbox(folders, traces))
+    receipt.append(_from_inbox(folders, traces, versions))
     receipt.append(_from_drafts(folders, file, traces))
     return receipt
 
@@ -110,8 +111,13 @@ def _from_notes(folders: Iterable[Path], traces: tuple[str, ...]) -> Cleaned:
     return Cleaned("session notes", f"{len(changed)} of {len(notes)} held it and were cleaned")
 
 
-def _from_inbox(folders: Iterable[Path], traces: tuple[str, ...]) -> Cleaned:
-    held, dropped = _dropped(_files(folders, "inbox/*"), traces)
+def _from_inbox(
+    folders: Iterable[Path], traces: tuple[str, ...], versions: Iterable[Topic]
+) -> Cleaned:
+    """Proposals are JSON: a trace may stand there escaped, and a short memory as the whole text."""
+    escaped = [_quoted(trace)[1:-1] for trace in traces]
+    whole = [f'"text":{_quoted(version.body.strip())}' for version in versions]
+    held, dropped = _dropped(_files(folders, "inbox/*"), (*traces, *escaped, *whole))
     return Cleaned("inbox", f"{dropped} of {held} proposals held it and were removed")
 
 
@@ -122,6 +128,10 @@ def _from_drafts(folders: Iterable[Path], file: str, traces: tuple[str, ...]) ->
     for path in _files(folders, f"drafts/.{own}.base"):
         path.unlink()
     return Cleaned("unsaved edits", f"{dropped} of {held} held it and were removed")
+
+
+def _quoted(text: str) -> str:
+    return dump(text).decode("utf-8", "replace")
 
 
 def _files(folders: Iterable[Path], pattern: str) -> list[Path]:

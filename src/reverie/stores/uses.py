@@ -26,6 +26,7 @@ class UseCounts:
         self._clock = clock
         self._counts: dict[str, Counter[str]] = {"recalled": Counter(), "used": Counter()}
         self._offset = 0
+        self._inode = 0
 
     def record(self, files: Iterable[str], kind: Kind, session: str = "") -> None:
         at = iso_time(self._clock.now())
@@ -44,10 +45,27 @@ class UseCounts:
         except OSError as error:
             raise StorageError(f"cannot write {self._path}: {error.strerror}") from error
 
+    def forget(self, file: str) -> int:
+        """Take out every mention of a memory, and return how many there were."""
+        try:
+            lines = self._path.read_bytes().splitlines(keepends=True)
+        except FileNotFoundError:
+            return 0
+        kept = [line for line in lines if _file_of(line) != file]
+        fresh = self._path.with_name(f".{FILE}.new")
+        try:
+            fresh.touch(mode=0o600)
+            fresh.write_bytes(b"".join(kept))
+            fresh.replace(self._path)
+        except OSError as error:
+            raise StorageError(f"cannot write {self._path}: {error.strerror}") from error
+        return len(lines) - len(kept)
+
     def counts(self, kind: Kind = "recalled") -> Counter[str]:
         """Uses by file; only lines that are new are read. Lines nobody can read are passed over."""
         try:
             with self._path.open("rb") as file:
+                self._notice_another(os.fstat(file.fileno()))
                 file.seek(self._offset)
                 data = file.read()
         except OSError:
@@ -58,9 +76,23 @@ class UseCounts:
             self._count(line)
         return self._counts[kind]
 
+    def _notice_another(self, seen: os.stat_result) -> None:
+        """A file that took the place of the one that was read is counted from its start."""
+        if seen.st_ino != self._inode:
+            self._inode, self._offset = seen.st_ino, 0
+            for counter in self._counts.values():
+                counter.clear()
+
     def _count(self, line: bytes) -> None:
         try:
             record = json.loads(line)
             self._counts[record["kind"]][str(record["file"])] += 1
         except (ValueError, KeyError, TypeError, RecursionError):
             return
+
+
+def _file_of(line: bytes) -> str | None:
+    try:
+        return str(json.loads(line)["file"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None

@@ -96,7 +96,7 @@ _rule = st.tuples(
 _rules = st.lists(_rule, max_size=4).map("\n".join)
 
 
-@settings(max_examples=600)
+@settings(max_examples=60)
 @given(_rules, _rules)
 def test_any_rules_mean_what_git_means(outer: str, inner: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

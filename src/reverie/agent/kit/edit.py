@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
+from reverie.agent.file_reads import FileRead
 from reverie.agent.kit import disk
 from reverie.agent.kit.changes import compact_diff
 from reverie.agent.kit.places import located, missing, printable, real, shown, written
-from reverie.agent.kit.seen import check_seen, rendered
+from reverie.agent.kit.seen import Written, check_seen, rendered
 from reverie.agent.kit.text_files import TextFile, plain
 from reverie.agent.tools import Access, Arguments, Tool, Workplace
 from reverie.core.request import ToolSpec
@@ -60,24 +62,32 @@ class Replacement:
 
 
 async def _run(arguments: Arguments, workplace: Workplace) -> str:
-    path = real(located(arguments["path"], workplace))
-    name = shown(located(arguments["path"], workplace), workplace)
+    named = located(arguments["path"], workplace)
+    path = real(named)
     wanted = Replacement(
         arguments["old_text"], arguments["new_text"], arguments.get("replace_all", False)
     )
-    before = await asyncio.to_thread(disk.load, path)
+    last = workplace.reads.last(path)
+    done = await asyncio.to_thread(_edit, path, shown(named, workplace), wanted, last)
+    if done is None:
+        raise InputError(f"{missing(named, workplace)} To create a file, use Write.")
+    workplace.reads.remember(path, done.read)
+    return done.report
+
+
+def _edit(path: Path, name: str, wanted: Replacement, last: FileRead | None) -> Written | None:
+    """None when there is no such file."""
+    before = disk.load(path)
     if before is None:
-        raise InputError(f"{missing(path, workplace)} To create a file, use Write.")
-    check_seen(name, workplace.reads.last(path), before.read)
+        return None
     file = TextFile.parse(before.data)
     if file is None:
         raise InputError(f"{name} is a binary file; it cannot be edited as text")
+    check_seen(name, last, before.read)
     text, places = replaced(file, wanted, name)
-    workplace.reads.remember(
-        path, await asyncio.to_thread(disk.save, path, rendered(file, text, name), before)
-    )
+    read = disk.save(path, rendered(file, text, name), before)
     changes = compact_diff(plain(file.text), plain(text))
-    return printable(f"Edited {name} ({_times(places)})\n{changes}")
+    return Written(printable(f"Edited {name} ({_times(places)})\n{changes}"), read)
 
 
 def replaced(file: TextFile, wanted: Replacement, name: str) -> tuple[str, int]:

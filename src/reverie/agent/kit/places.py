@@ -20,7 +20,8 @@ def located(name: str, workplace: Workplace) -> Path:
         home = workplace.environment.get("HOME") or str(Path.home())
         name = home + name[1:]
     # Links stay as they are; `..` is taken as people mean it.
-    return Path(os.path.normpath(workplace.root / name))
+    path = Path(os.path.normpath(workplace.root / name))
+    return path if workplace.workshop is None else workplace.workshop.inside(path)
 
 
 def real(path: Path) -> Path:
@@ -38,6 +39,7 @@ def written(arguments: Arguments, workplace: Workplace) -> tuple[Path, ...]:
 
 def shown(path: Path, workplace: Workplace) -> str:
     """Short inside the root, whole outside; always printable text."""
+    path = path if workplace.workshop is None else workplace.workshop.outside(path)
     inside = path.is_relative_to(workplace.root)
     return printable(str(path.relative_to(workplace.root) if inside else path))
 

@@ -29,7 +29,7 @@ class _Page(HTMLParser):
         self._unseen: list[str] = []
         self._in_title = False
         self._preformatted = 0
-        self._links: list[tuple[str, int]] = []
+        self._link: tuple[str, int] | None = None
         self.title: list[str] = []
         self.pieces: list[str] = []
 
@@ -63,7 +63,8 @@ class _Page(HTMLParser):
         elif tag == "li":
             self.pieces.append("- ")
         elif tag == "a":
-            self._links.append((attributes.get("href", ""), len(self.pieces)))
+            self._end_link()
+            self._link = (attributes.get("href", ""), len(self.pieces))
         elif tag == "img" and attributes.get("alt"):
             self.pieces.append(f"[{attributes['alt']}]")
         elif re.fullmatch("h[1-6]", tag):
@@ -74,8 +75,8 @@ class _Page(HTMLParser):
             self._preformatted = max(0, self._preformatted - 1)
         elif tag in ("td", "th"):
             self.pieces.append(" | ")
-        elif tag == "a" and self._links:
-            self._link(*self._links.pop())
+        elif tag == "a":
+            self._end_link()
         if tag not in ("li", "tr"):
             self._break(tag)
 
@@ -85,11 +86,15 @@ class _Page(HTMLParser):
         elif tag in _LINES:
             self.pieces.append("\n")
 
-    def _link(self, target: str, start: int) -> None:
-        text = _squeezed("".join(self.pieces[start:]))
-        if not text or not target or target.startswith(("#", "javascript:")):
+    def _end_link(self) -> None:
+        """What stands in a link becomes its text; links do not nest."""
+        if self._link is None:
             return
-        self.pieces[start:] = [f"[{text}]({_absolute(self._address, target)})"]
+        target, start = self._link
+        self._link = None
+        text = _squeezed("".join(self.pieces[start:]))
+        if text and target and not target.startswith(("#", "javascript:")):
+            self.pieces[start:] = [f"[{text}]({_absolute(self._address, target)})"]
 
 
 def _absolute(address: str, target: str) -> str:

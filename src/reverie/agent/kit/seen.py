@@ -1,10 +1,20 @@
-"""The rule for writers: only what was read, and has not changed since, may be replaced."""
+"""What both writers share: only what was read, and has not changed since, may be replaced."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from reverie.agent.file_reads import FileRead
 from reverie.agent.kit.text_files import TextFile
 from reverie.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is told of a change, and the file as it is now."""
+
+    report: str
+    read: FileRead
 
 
 def check_seen(name: str, last: FileRead | None, now: FileRead) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -49,7 +50,7 @@ class TextFile:
     @property
     def is_exact(self) -> bool:
         """Is every byte part of a letter?"""
-        return not any("\udc80" <= letter <= "\udcff" for letter in self.text)
+        return re.search("[\udc80-\udcff]", self.text) is None
 
     @property
     def line_endings(self) -> LineEndings:

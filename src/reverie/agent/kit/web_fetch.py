@@ -37,7 +37,8 @@ def web_fetch_tool(judge: Judge = is_public) -> Tool:
     """`judge` says which addresses may be connected to; anything but the default is for tests."""
 
     async def run(arguments: Arguments, workplace: Workplace) -> ToolOutput:
-        return _output(await _fetched(Fetching(judge), arguments["url"]))
+        page = await _fetched(Fetching(judge), arguments["url"])
+        return await asyncio.to_thread(_output, page)
 
     return Tool(
         _SPEC,

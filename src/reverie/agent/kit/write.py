@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
+from reverie.agent.file_reads import FileRead
 from reverie.agent.kit import disk
 from reverie.agent.kit.changes import compact_diff
 from reverie.agent.kit.places import located, printable, real, shown, written
-from reverie.agent.kit.seen import check_seen, rendered
+from reverie.agent.kit.seen import Written, check_seen, rendered
 from reverie.agent.kit.text_files import TextFile, plain, with_endings
 from reverie.agent.tools import Access, Arguments, Tool, Workplace
 from reverie.core.request import ToolSpec
@@ -46,25 +48,31 @@ def _access(arguments: Arguments, workplace: Workplace) -> Access:
 
 
 async def _run(arguments: Arguments, workplace: Workplace) -> str:
-    path = real(located(arguments["path"], workplace))
-    name = shown(located(arguments["path"], workplace), workplace)
-    content = arguments["content"]
-    before = await asyncio.to_thread(disk.load, path)
+    named = located(arguments["path"], workplace)
+    path = real(named)
+    last = workplace.reads.last(path)
+    name = shown(named, workplace)
+    done = await asyncio.to_thread(_write, path, name, arguments["content"], last)
+    workplace.reads.remember(path, done.read)
+    return done.report
+
+
+def _write(path: Path, name: str, content: str, last: FileRead | None) -> Written:
+    before = disk.load(path)
     if before is None:
-        data = rendered(TextFile(""), content, name)
-        workplace.reads.remember(path, await asyncio.to_thread(disk.save, path, data, None))
-        return f"Created {name} ({_size(content)})"
+        read = disk.save(path, rendered(TextFile(""), content, name), None)
+        return Written(f"Created {name} ({_size(content)})", read)
     old = TextFile.parse(before.data)
     if old is None:
         raise InputError(f"{name} is a binary file; remove it first if text shall take its place")
-    check_seen(name, workplace.reads.last(path), before.read)
+    check_seen(name, last, before.read)
     text = with_endings(content, like=old.text)
     data = rendered(old, text, name)
     if data == before.data:
-        return f"{name} already holds exactly this; nothing was written"
-    workplace.reads.remember(path, await asyncio.to_thread(disk.save, path, data, before))
+        return Written(f"{name} already holds exactly this; nothing was written", before.read)
+    read = disk.save(path, data, before)
     changes = compact_diff(plain(old.text), plain(text))
-    return printable(f"Replaced {name} ({_size(content)})\n{changes}")
+    return Written(printable(f"Replaced {name} ({_size(content)})\n{changes}"), read)
 
 
 def _size(content: str) -> str:

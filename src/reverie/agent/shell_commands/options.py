@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from reverie.agent.shell_commands.syntax import Word
@@ -39,7 +39,7 @@ class Options:
     short: str = ""
     valued: str = ""
     long: frozenset[str] = frozenset()
-    operands: Rule = field(default=anything)
+    operands: Rule = anything
     numeric: bool = False
 
     def __call__(self, words: Words) -> bool:

@@ -107,7 +107,7 @@ def _with_unknown(words: Words, inserted: list[str]) -> list[Word]:
 
 
 _FIND = names("""
-    ( ) ! , -H -L -P -a -amin -and -anewer -atime -cmin -cnewer -ctime -daystart -depth -empty
+    -H -L -P -a -amin -and -anewer -atime -cmin -cnewer -ctime -daystart -depth -empty
     -executable -false -follow -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname -ls
     -maxdepth -mindepth -mmin -mount -mtime -name -newer -nogroup -noleaf -not -nouser -o -or -path
     -perm -print -print0 -printf -prune -quit -readable -regex -regextype -samefile -size -true -type

@@ -1,0 +1,317 @@
+"""Dreams put together: the lock, the scratch folder, recall as the judge, and what is kept of each."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from reverie.app.recall import Meaning, chosen_meaning
+from reverie.errors import InputError
+from reverie.events import Announce, unheard
+from reverie.layers import NotDue
+from reverie.layers.dreaming import facts
+from reverie.layers.dreaming.checks import Budget
+from reverie.layers.dreaming.dream import Desk, Dreamer, Hold, bring_home, run, tidy_dreamer
+from reverie.layers.dreaming.gates import Gates, Thresholds
+from reverie.layers.dreaming.review import (
+    Report,
+    Status,
+    chosen,
+    parse_report,
+    parse_status,
+    report_json,
+    status_json,
+    without_secrets,
+)
+from reverie.memory.manifest import is_index
+from reverie.memory.revisions import Author, Revision, version
+from reverie.recall import anchors, queries
+from reverie.recall.documents import MemoryDoc, Signature
+from reverie.recall.index import RecallIndex
+from reverie.stores.consolidate_lock import FILE, Busy, ConsolidateLock, gone
+from reverie.stores.json_files import read_json, write_json
+from reverie.stores.scratch_memory import Scratch
+from reverie.stores.uses import UseCounts
+
+if TYPE_CHECKING:
+    from reverie.app import App
+    from reverie.app.memory import OpenMemory
+    from reverie.layers.dreaming.probes import Search
+    from reverie.memory.topic import Topic
+    from reverie.ports import Clock, Embedder
+    from reverie.stores.places import MemoryPlace
+
+DREAMS = "dreams"
+BRANCHES = "branches"
+STATUS = "status.json"
+STOP = "stop"
+
+
+# --- gates ---
+
+
+def lock_of(place: MemoryPlace, clock: Clock) -> ConsolidateLock:
+    """In our own directory; never inside another client's."""
+    ours = place.directory.parent == place.state
+    return ConsolidateLock((place.directory if ours else place.state) / FILE, clock)
+
+
+def gates_for(app: App, memory: OpenMemory, session: str = "") -> Gates:
+    """To be kept for a session and asked at the end of every turn."""
+    hours, sessions = app.settings["dream.hours"], app.settings["dream.sessions"]
+    return Gates(
+        lock_of(memory.place, app.clock).last_dream,
+        partial(_sessions_since, app.project.sessions, session),
+        app.clock,
+        Thresholds(cast("float", hours), cast("int", sessions)),
+    )
+
+
+def _sessions_since(folder: Path, session: str, moment: float) -> int:
+    """Transcripts newer than a moment, this session's own left out."""
+    own = f"{session}.jsonl"
+    try:
+        with os.scandir(folder) as listing:
+            return sum(
+                item.name.endswith(".jsonl") and item.name != own and item.stat().st_mtime > moment
+                for item in listing
+            )
+    except OSError:
+        return 0
+
+
+# --- a dream ---
+
+
+async def dream(
+    app: App,
+    memory: OpenMemory,
+    *,
+    dreamer: Dreamer | None = None,
+    review: bool = False,
+    dry: bool = False,
+    announce: Announce = unheard,
+) -> Report | NotDue:
+    """Dream now, whatever the gates say; only one at a time. What became of it is kept."""
+    made = f"{datetime.fromtimestamp(app.clock.now(), UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    with _desk(app, memory, made, announce=announce, review=review, dry=dry) as desk:
+        own = dreamer or tidy_dreamer(_anchors(app), desk.recalled)
+        report = await run(own, desk)
+    facts.forget()
+    if isinstance(report, Report):
+        report = without_secrets(report, memory.scrubber)
+        if not dry:
+            keep(memory, report)
+    return report
+
+
+def _anchors(app: App) -> Callable[[Topic], tuple[str, ...]]:
+    return lambda topic: anchors.check(topic.anchors, app.project.root)
+
+
+@contextmanager
+def _desk(
+    app: App,
+    memory: OpenMemory,
+    id_: str,
+    *,
+    announce: Announce = unheard,
+    review: bool = False,
+    dry: bool = False,
+) -> Iterator[Desk]:
+    folder = memory.place.state / DREAMS
+    scratch = Scratch(folder / BRANCHES / id_, memory.store)
+    with open_prober(scratch, app.clock, chosen_meaning(app, announce=announce)) as prober:
+        yield Desk(
+            id=id_,
+            pid=os.getpid(),
+            workshop=scratch,
+            store=memory.store,
+            prober=prober,
+            scrubber=memory.scrubber,
+            clock=app.clock,
+            acquire=partial(acquired, lock_of(memory.place, app.clock)),
+            tell=lambda status: write_json(folder / STATUS, status_json(status)),
+            author=Author("dream", dream=id_),
+            budget=Budget(cast("float", app.settings["dream.loss_share"])),
+            review=review or app.settings.flag("dream.review"),
+            dry=dry,
+            recalled=UseCounts(memory.place.state, app.clock).counts("used"),
+            stop=lambda: _said(folder / STOP) == id_,
+            announce=announce,
+        )
+
+
+def acquired(lock: ConsolidateLock) -> Hold | NotDue:
+    taken = lock.acquire()
+    return NotDue(taken.reason) if isinstance(taken, Busy) else taken
+
+
+def _said(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+# --- recall as the judge ---
+
+
+class RecallProber:
+    """Two indexes of their own, made of snapshots: the live one goes on being used by others."""
+
+    def __init__(
+        self, scratch: Scratch, clock: Clock, folder: Path, embedder: Embedder | None
+    ) -> None:
+        self._scratch = scratch
+        self._now = clock.now()
+        self._folder = folder
+        self._embedder = embedder
+        self._files: Mapping[str, bytes] = {}
+        self._open: list[RecallIndex] = []
+        self._first: Search | None = None
+
+    def before(self) -> Search:
+        if self._first is None:
+            self._files = self._scratch.opened
+            self._first = self._searching(self._indexed(self._path("before"), self._files))
+        return self._first
+
+    def after(self, files: Mapping[str, bytes | None]) -> Search:
+        self.before()
+        path = self._path(f"after-{len(self._open)}")
+        with (
+            closing(sqlite3.connect(self._path("before"))) as old,
+            closing(sqlite3.connect(path)) as new,
+        ):
+            old.backup(new)
+        changed = {**self._files, **files}
+        present = {name: data for name, data in changed.items() if data is not None}
+        return self._searching(self._indexed(path, present))
+
+    def close(self) -> None:
+        for index in self._open:
+            index.close()
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}.sqlite"
+
+    def _indexed(self, path: Path, files: Mapping[str, bytes]) -> RecallIndex:
+        index = RecallIndex.open(path, self._embedder)
+        self._open.append(index)
+        listing = {name: _signature(data) for name, data in files.items() if not is_index(name)}
+        index.refresh(
+            listing, lambda name: MemoryDoc.of(facts.parsed(files[name], name), listing[name])
+        )
+        return index
+
+    def _searching(self, index: RecallIndex) -> Search:
+        def search(question: str, limit: int) -> Sequence[str]:
+            found = index.search(queries.plain(question), now=self._now, limit=limit)
+            return [hit.key for hit in found.hits]
+
+        return search
+
+
+@lru_cache(maxsize=16_384)
+def _signature(data: bytes) -> Signature:
+    return (0, len(data), int(version(data)[:15], 16))
+
+
+@contextmanager
+def open_prober(scratch: Scratch, clock: Clock, meaning: Meaning) -> Iterator[RecallProber]:
+    """The prober of one dream; its indexes are gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        prober = RecallProber(scratch, clock, Path(folder), meaning.embedder)
+        try:
+            yield prober
+        finally:
+            prober.close()
+            meaning.close()
+
+
+# --- what is kept, and what a person says to it ---
+
+
+def keep(memory: OpenMemory, report: Report) -> None:
+    write_json(_folder(memory) / f"{report.id}.json", report_json(report))
+
+
+def report_of(memory: OpenMemory, id_: str | None = None) -> Report:
+    """A dream by its id, or the last one."""
+    names = dreams(memory)
+    if not names:
+        raise InputError("there was no dream yet; `reverie dream` makes one")
+    wanted = id_ or names[-1]
+    if wanted not in names:
+        raise InputError(f"no dream {wanted!r} here; the last ones: {', '.join(names[-5:])}")
+    data = read_json(_folder(memory) / f"{wanted}.json")
+    return parse_report(data if isinstance(data, dict) else {})
+
+
+def dreams(memory: OpenMemory) -> list[str]:
+    """Ids of the dreams that are kept, oldest first."""
+    found = (path.stem for path in _folder(memory).glob("*.json") if path.name != STATUS)
+    return sorted(name for name in found if not name.startswith("."))
+
+
+def approve(
+    app: App, memory: OpenMemory, id_: str, ids: Sequence[str]
+) -> tuple[Report, Revision | None]:
+    """Make the changes a person agreed to, where the live files allow it; the rest stays open."""
+    report = report_of(memory, id_)
+    wanted = chosen(report, ids)
+    lock = lock_of(memory.place, app.clock)
+    hold = acquired(lock)
+    if isinstance(hold, NotDue):
+        raise InputError(f"{hold.reason}; try again when it is over")
+    try:
+        author = Author("dream", dream=report.id)
+        merge, revision = bring_home(wanted, memory.store, author, hold)
+    finally:
+        hold.release("failed")
+    indexed = [change.id for change in wanted if change.kind == "re-index"]
+    done = report.decided([*(change.id for change in merge.made), *indexed], "approved")
+    done = done.decided((change.id for change in merge.waiting), "waiting")
+    keep(memory, done)
+    return done, revision
+
+
+def reject(memory: OpenMemory, id_: str, ids: Sequence[str]) -> Report:
+    report = report_of(memory, id_)
+    done = report.decided((change.id for change in chosen(report, ids)), "rejected")
+    keep(memory, done)
+    return done
+
+
+def status_of(memory: OpenMemory, clock: Clock) -> Status | None:
+    """How far the running dream is, or how the last one ended; one whose process died has failed."""
+    found = parse_status(read_json(_folder(memory) / STATUS))
+    if found is None or found.state != "running":
+        return found
+    holder = lock_of(memory.place, clock).holder()
+    if holder is None or holder.pid != found.pid or gone(holder, clock.now()):
+        return replace(found, state="failed", why="its process died")
+    return found
+
+
+def stop(memory: OpenMemory, clock: Clock) -> str:
+    """Ask the running dream to end; it does so within a second."""
+    status = status_of(memory, clock)
+    if status is None or status.state != "running":
+        raise InputError("no dream is running here")
+    (_folder(memory) / STOP).write_text(status.id)
+    return status.id
+
+
+def _folder(memory: OpenMemory) -> Path:
+    return memory.place.state / DREAMS

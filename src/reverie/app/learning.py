@@ -1,0 +1,176 @@
+"""The memory as learning needs it: what is near, a safe way to save, a bench for forks, the inbox."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.errors import ReverieError
+from reverie.events import Announce, TroubleNoted
+from reverie.keeper.inbox import Forgotten, approve
+from reverie.keeper.wishes import Declined, Remembered
+from reverie.layers.extraction.values import (
+    Add,
+    Candidate,
+    Delete,
+    Known,
+    Noop,
+    Operation,
+    Supersede,
+    Update,
+)
+from reverie.memory import manifest, topic
+from reverie.memory.manifest import is_index
+from reverie.memory.proposals import Item, NotKept, Proposal, cited
+from reverie.memory.proposals import Operation as OperationName
+from reverie.memory.revisions import Author
+from reverie.memory.topic import Topic
+from reverie.stores.scratch_memory import Scratch
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from reverie.app.memory import OpenMemory
+    from reverie.layers.extraction import ToInbox
+    from reverie.ports import Clock
+    from reverie.recall.ranker import IndexRanker
+    from reverie.stores.inbox import Inbox
+
+log = logging.getLogger(__name__)
+
+# Enough neighbours to find what a sentence repeats or contradicts.
+_NEAR = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBench:
+    """A copy of the memory; what differs from it afterwards is what a fork would save."""
+
+    scratch: Scratch
+
+    @property
+    def folder(self) -> Path:
+        return self.scratch.memory
+
+    def written(self) -> list[tuple[Topic, Topic | None]]:
+        found = []
+        for name, data in self.scratch.read().files.items():
+            before = self.scratch.opened.get(name)
+            if data != before and not is_index(name):
+                old = None if before is None else topic.parse(before, name)
+                found.append((topic.parse(data, name), old))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryShelf:
+    """One memory, written by extraction in the name of a session."""
+
+    memory: OpenMemory
+    ranker: IndexRanker
+    inbox: Inbox
+    clock: Clock
+    session: str
+    model: str
+    announce: Announce
+
+    @property
+    def directory(self) -> Path:
+        return self.memory.place.directory
+
+    def manifest(self) -> str:
+        return manifest.render(self.memory.store.entries())
+
+    def near(self, candidates: Sequence[Candidate]) -> list[Known]:
+        files = {
+            hit.key
+            for candidate in candidates
+            for hit in self.ranker.search(candidate.text, limit=_NEAR).hits
+        }
+        entries = {entry.file: entry for entry in self.memory.store.entries()}
+        found = ((file, self.memory.store.read(file)) for file in sorted(files & entries.keys()))
+        return [Known(entries[file], stored.topic.body) for file, stored in found if stored]
+
+    def save(self, candidate: Candidate, said: date | None) -> str | None:
+        """Through the keeper, who has the last word; what it declines is told."""
+        proposal = self._proposal(candidate, said)
+        if proposal is None:
+            return None
+        item = Item(proposal.id, proposal, self.clock.now())
+        author = Author("extract", self.session, candidate.sources, self.model)
+        # Whether an addition repeats or contradicts anything was decided already.
+        known = proposal.operation == "add"
+        try:
+            done = approve(item, self.memory.keeper, author, even_if_known=known)
+        except ReverieError as error:
+            self._tell(str(error))
+            return None
+        match done:
+            case Remembered(saved):
+                return saved.file
+            case Forgotten(file):
+                return file
+            case Declined():
+                self._tell(done.reason)
+                return None
+
+    def propose(self, item: ToInbox) -> None:
+        """For a person to decide, unless they said that such proposals need nobody."""
+        proposal = None if item.candidate is None else self._proposal(item.candidate, None)
+        if proposal is None:
+            return
+        waiting = replace(proposal, reason=item.reason, warning=item.warning)
+        try:
+            kept = self.inbox.put(waiting)
+        except ReverieError as error:
+            self.announce(TroubleNoted("inbox", str(error)))
+            return
+        if isinstance(kept, NotKept):
+            log.info("not kept in the inbox: %s", kept.reason)
+
+    @contextmanager
+    def bench(self) -> Iterator[MemoryBench]:
+        with tempfile.TemporaryDirectory(prefix="reverie-") as folder:
+            scratch = Scratch(Path(folder) / "work" / "bench", self.memory.store)
+            scratch.open(scratch.snapshot())
+            yield MemoryBench(scratch)
+
+    def _proposal(self, candidate: Candidate, said: date | None) -> Proposal | None:
+        operation, file = _named(candidate.operation)
+        if operation is None:
+            return None
+        return Proposal(
+            candidate.text,
+            candidate.type,
+            candidate.origin,
+            reason="",
+            operation=operation,
+            file=file,
+            name=candidate.name,
+            description=candidate.description,
+            sources=cited(self.session, candidate.sources),
+            evidence=candidate.evidence,
+            said=said.isoformat() if said else "",
+        )
+
+    def _tell(self, reason: str) -> None:
+        self.announce(TroubleNoted("extraction", f"not saved: {reason}"))
+
+
+def _named(operation: Operation) -> tuple[OperationName | None, str]:
+    match operation:
+        case Add():
+            return "add", ""
+        case Update(file):
+            return "update", file
+        case Supersede(file):
+            return "supersede", file
+        case Delete(file):
+            return "delete", file
+        case Noop():
+            return None, ""

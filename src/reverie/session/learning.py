@@ -1,0 +1,156 @@
+"""Layer 5 at work in a session: after a turn, what should last goes into memory, or to the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Protocol
+
+from reverie.agent.fork import Task
+from reverie.agent.sandbox import fenced
+from reverie.agent.tools import Workshop
+from reverie.core.messages import Message
+from reverie.errors import ReverieError
+from reverie.events import Announce, MemoriesSaved, TroubleNoted
+from reverie.layers import NotDue, extraction
+from reverie.layers.extraction import Candidate, Conditions, Known, ToInbox
+from reverie.layers.extraction.prompts import directive
+from reverie.layers.extraction.proposals import proposed
+from reverie.memory.topic import Topic
+from reverie.session.background import Background
+from reverie.session.conversation import Conversation
+from reverie.session.forks import Forks
+from reverie.session.records import Extracted
+
+NAME = "extract"
+
+# All reads in one turn, all writes in the next, and room to mend mistakes.
+_MOST_TURNS = 5
+
+
+class Bench(Protocol):
+    """A copy of the memory in which a fork writes what it would save."""
+
+    @property
+    def folder(self) -> Path: ...
+
+    def written(self) -> Sequence[tuple[Topic, Topic | None]]:
+        """Each memory the fork wrote or changed, and what it was before."""
+        ...
+
+
+class Shelf(Protocol):
+    """The memory, as far as learning needs it."""
+
+    @property
+    def directory(self) -> Path: ...
+
+    def manifest(self) -> str:
+        """Every memory in a line, for the fork."""
+        ...
+
+    def near(self, candidates: Sequence[Candidate]) -> Sequence[Known]:
+        """The memories that these may repeat or contradict."""
+        ...
+
+    def save(self, candidate: Candidate, said: date | None) -> str | None:
+        """Write what was said that day; gives its file, or None when it is not saved after all."""
+        ...
+
+    def propose(self, item: ToInbox) -> None:
+        """Keep it for a person to decide."""
+        ...
+
+    def bench(self) -> AbstractContextManager[Bench]: ...
+
+
+@dataclass(slots=True)
+class Learning:
+    """Reads what is new after a turn. One run at a time; turns that end meanwhile get one more."""
+
+    conversation: Conversation
+    shelf: Shelf
+    background: Background
+    announce: Announce
+    on: Callable[[str], bool]
+    forks: Forks | None = None
+    every: int = 1
+    _turns: int = 0
+    _again: bool = False
+
+    def after_turn(self) -> None:
+        """A turn ended with a reply that calls no tool."""
+        self._turns += 1
+        running = NAME in self.background.running
+        verdict = extraction.due(
+            Conditions(
+                memory_on=True,
+                extract_on=self.on("extract"),
+                main_agent=True,
+                final_reply=True,
+                running=running,
+                new_messages=len(self._new()),
+                turns=self._turns,
+                every=self.every,
+            )
+        )
+        if not isinstance(verdict, NotDue):
+            self._turns = 0
+            self.background.start(NAME, self._run())
+        elif running:
+            self._again = True
+
+    async def _run(self) -> None:
+        while True:
+            self._again = False
+            await self._learn()
+            if not self._again:
+                return
+
+    async def _learn(self) -> None:
+        new = self._new()
+        if not new:
+            return
+        if extraction.agent_wrote(new, str(self.shelf.directory)):
+            # The agent saved by itself; the two never write about the same turn.
+            self.conversation.record(Extracted(new[-1].id))
+            return
+        visible = tuple(self.conversation.state.messages)
+        earlier = visible[: len(visible) - len(new)]
+        found = (*extraction.find(new, earlier), *await self._proposals(new))
+        planned = extraction.plan(found, visible, self.shelf.near(found) if found else ())
+        saved = (self.shelf.save(one, _day_of(one, visible)) for one in planned.saves)
+        files = [file for file in saved if file is not None]
+        for item in planned.inbox:
+            self.shelf.propose(item)
+        self.conversation.record(Extracted(new[-1].id))
+        if files or planned.inbox:
+            self.announce(MemoriesSaved(tuple(dict.fromkeys(files)), len(planned.inbox)))
+
+    async def _proposals(self, new: Sequence[Message]) -> list[Candidate]:
+        """What a fork would save; when it fails, the rules have found what they could."""
+        if self.forks is None:
+            return []
+        try:
+            with self.shelf.bench() as bench:
+                told = directive(new, str(self.shelf.directory), self.shelf.manifest())
+                workshop = Workshop(self.shelf.directory, bench.folder)
+                may = fenced(bench.folder)
+                await self.forks.run(Task(NAME, told, may, _MOST_TURNS, workshop=workshop))
+                return [proposed(topic, new, before) for topic, before in bench.written()]
+        except ReverieError as error:
+            self.announce(TroubleNoted("extraction", f"{error}; only what the rules found is kept"))
+            return []
+
+    def _new(self) -> tuple[Message, ...]:
+        state = self.conversation.state
+        return extraction.new_messages(state.messages, state.extracted_up_to)
+
+
+def _day_of(candidate: Candidate, messages: Sequence[Message]) -> date | None:
+    """When it was said: "tomorrow" counts from there."""
+    said = [message.at for message in messages if message.id in candidate.sources]
+    return datetime.fromtimestamp(max(said), UTC).date() if said else None

@@ -1,0 +1,262 @@
+"""`.consolidate-lock`: one dream at a time. Its body says who dreams, its mtime when we last dreamt.
+
+The mtime moves only when a dream is completed, so a dream that fails, is killed or dies has nothing
+to put back. Whoever changes the file holds the kernel's lock on it for microseconds and replaces it
+in one rename: of any number of contenders exactly one finds it free. A holder that died, or holds it
+for more than an hour, is passed over.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from reverie.errors import StorageError
+from reverie.ports import Clock
+
+FILE = ".consolidate-lock"
+STALE_AFTER = 3600.0
+
+End = Literal["completed", "failed", "killed"]
+
+_NEVER = 0
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+# How often somebody else may replace the file between our opening and locking it.
+_TRIES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who dreams: a process, told apart from another of the same number, since when."""
+
+    pid: int
+    host: str
+    started: str
+    since: float
+    token: str
+
+    def render(self) -> bytes:
+        lines = (str(self.pid), self.host, self.started, f"{self.since:.3f}", self.token)
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    @classmethod
+    def parse(cls, body: bytes) -> Holder | None:
+        """Nobody, when the file is empty; a bare PID is read too."""
+        lines = body.decode("utf-8", "replace").splitlines()
+        if not lines or not lines[0].strip().isdecimal():
+            return None
+        host, started, since, token = [*lines[1:5], *[""] * 4][:4]
+        try:
+            moment = float(since)
+        except ValueError:
+            moment = 0.0
+        return cls(int(lines[0]), host, started, moment, token)
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Somebody else dreams."""
+
+    holder: Holder
+
+    @property
+    def reason(self) -> str:
+        where = "" if self.holder.host in ("", _host()) else f" on {self.holder.host}"
+        return f"process {self.holder.pid}{where} is dreaming"
+
+
+class Held:
+    """The lock, ours until it is released; released once, whatever is called how often."""
+
+    def __init__(self, lock: ConsolidateLock, holder: Holder) -> None:
+        self._lock = lock
+        self.holder = holder
+
+    @property
+    def is_ours(self) -> bool:
+        """False once somebody took it over, because we took too long."""
+        return self._lock.holder() == self.holder
+
+    def release(self, end: End) -> bool:
+        """Completed: we last dreamt now. Otherwise the time stays what it was."""
+        return self._lock.released(self.holder, end)
+
+
+class ConsolidateLock:
+    """The lock of one memory directory."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self.path = path
+        self._clock = clock
+
+    def last_dream(self) -> float | None:
+        """One stat: when a dream was last completed."""
+        try:
+            seen = self.path.stat().st_mtime
+        except OSError:
+            return None
+        return seen or None
+
+    def holder(self) -> Holder | None:
+        try:
+            return Holder.parse(self.path.read_bytes())
+        except OSError:
+            return None
+
+    def acquire(self) -> Held | Busy:
+        """Take it if nobody alive holds it."""
+        with self._alone() as (body, mtime):
+            present = Holder.parse(body)
+            now = self._clock.now()
+            if present is not None and not gone(present, now):
+                return Busy(present)
+            pid = os.getpid()
+            mine = Holder(pid, _host(), started(pid) or "", round(now, 3), secrets.token_hex(8))
+            self._replace(mine.render(), mtime)
+        return Held(self, mine)
+
+    def released(self, holder: Holder, end: End) -> bool:
+        """Give it back; False when it was no longer this holder's."""
+        with self._alone() as (body, mtime):
+            if Holder.parse(body) != holder:
+                return False
+            now = int(self._clock.now() * 1e9)
+            self._replace(b"", now if end == "completed" else mtime)
+        return True
+
+    @contextmanager
+    def _alone(self) -> Iterator[tuple[bytes, int]]:
+        """The file's body and time while nobody else can replace it."""
+        try:
+            file = self._open_alone()
+        except OSError as error:
+            raise StorageError(f"cannot take the lock {self.path}: {error.strerror}") from error
+        try:
+            yield os.pread(file, 65_536, 0), os.fstat(file).st_mtime_ns
+        except OSError as error:
+            raise StorageError(f"cannot write the lock {self.path}: {error.strerror}") from error
+        finally:
+            os.close(file)
+
+    def _open_alone(self) -> int:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for _ in range(_TRIES):
+            try:
+                # Writable: over NFS only such a file can be locked between hosts.
+                file = os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            except FileNotFoundError:
+                self._create()
+                continue
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                if os.path.samestat(os.fstat(file), self.path.stat()):
+                    return file
+            except FileNotFoundError:
+                pass
+            except BaseException:
+                os.close(file)
+                raise
+            # Somebody replaced it while we waited: what we hold is the lock of the old file.
+            os.close(file)
+        raise OSError(errno.EBUSY, "it is replaced faster than it can be locked")
+
+    def _create(self) -> None:
+        """A lock of nobody, who never dreamt; the first to link it wins, and all are content."""
+        draft = self._draft(b"", _NEVER)
+        try:
+            with suppress(FileExistsError):
+                self.path.hardlink_to(draft)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def _replace(self, body: bytes, mtime: int) -> None:
+        self._sweep()
+        draft = self._draft(body, mtime)
+        try:
+            draft.replace(self.path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+
+    def _draft(self, body: bytes, mtime: int) -> Path:
+        name = f"{FILE}.{_host()}.{os.getpid()}.{secrets.token_hex(4)}"
+        draft = self.path.with_name(name)
+        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(file, body)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        os.utime(draft, ns=(mtime, mtime))
+        return draft
+
+    def _sweep(self) -> None:
+        """Drafts of processes that died here; another host sweeps its own."""
+        for left in self.path.parent.glob(f"{FILE}.{_host()}.*.*"):
+            pid = left.name.split(".")[-2]
+            if pid.isdecimal() and not _exists(int(pid)):
+                left.unlink(missing_ok=True)
+
+
+def gone(holder: Holder, now: float) -> bool:
+    """Whether a holder can be passed over: dead, another process under its number, or too slow."""
+    age = now - holder.since
+    if holder.host not in ("", _host()):
+        # Nobody can look into another machine; a clock that far off says nothing either.
+        return abs(age) > STALE_AFTER
+    if not _exists(holder.pid):
+        return True
+    if holder.started and (seen := started(holder.pid)) is not None and seen != holder.started:
+        return True
+    return age > STALE_AFTER
+
+
+def started(pid: int) -> str | None:
+    """When a process began, in words no other process of this number has; None if nobody knows."""
+    if (fields := _stat(pid)) is not None:
+        return f"{_boot()}:{fields[19]}"
+    with suppress(OSError, subprocess.SubprocessError):
+        command = ["ps", "-o", "lstart=", "-p", str(pid)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=5)
+        return " ".join(said.stdout.split()) or None
+    return None
+
+
+def _stat(pid: int) -> list[str] | None:
+    """What Linux tells of a process, from its state on; None elsewhere."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return fields if len(fields) > 19 else None
+    return None
+
+
+def _boot() -> str:
+    try:
+        return _BOOT.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _host() -> str:
+    return socket.gethostname()
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    # A zombie is dead, only nobody has asked how it ended.
+    fields = _stat(pid)
+    return fields is None or fields[0] not in {"Z", "X"}
