@@ -9,7 +9,7 @@ PINS := pyproject.toml constraints.txt
 .PHONY: run test check format test-slow bench clean help
 
 run: $(VENV)/.run       ## install, then start Reverie
-	@$(BIN)/reverie --help
+	@$(BIN)/reverie chat
 
 test: $(VENV)/.dev      ## install what tests need, then run them
 	@$(BIN)/python -m pytest --cov --cov-report=term
