@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.place import FixedClock, Place
 
+from reverie.app import App
 from reverie.app.inbox import Approved, approve, offer, open_inbox
 from reverie.app.memory import OpenMemory
 from reverie.errors import StorageError
@@ -108,6 +110,15 @@ def test_the_same_again_is_one_item_that_counts(inbox: Inbox, clock: FixedClock)
     assert inbox.items() == (again,)
 
 
+def test_writers_at_one_time_lose_nothing(inbox: Inbox):
+    proposals = [replace(PORT, text=f"Fact {number % 4}") for number in range(32)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(inbox.put, proposals))
+    assert sorted((item.proposal.text, item.count) for item in inbox.items()) == [
+        (f"Fact {number}", 8) for number in range(4)
+    ]
+
+
 def test_once_a_tool_said_it_a_tool_said_it(inbox: Inbox):
     kept(inbox, replace(PORT, origin="assistant"))
     assert kept(inbox).proposal.origin == "tool"
@@ -167,6 +178,14 @@ def test_what_is_too_long_for_a_memory_does_not_wait(inbox: Inbox):
     assert len(inbox.items()[0].proposal.sources) == MOST_SOURCES
 
 
+def test_what_cannot_be_decided_on_does_not_wait(inbox: Inbox):
+    assert inbox.put(replace(PORT, text=" \n")) == NotKept("it has no text")
+    assert inbox.put(replace(PORT, operation="delete")) == NotKept(
+        "it would delete a memory, but names none"
+    )
+    assert kept(inbox, replace(PORT, operation="delete", file="port.md", text="")).count == 1
+
+
 def test_a_full_inbox_says_so_and_still_counts(inbox: Inbox, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(inboxes, "MOST_ITEMS", 2)
     kept(inbox)
@@ -185,7 +204,7 @@ def test_what_was_rejected_does_not_come_back(inbox: Inbox):
     assert inbox.reject(item.id)
     assert inbox.items() == ()
     assert inbox.put(replace(PORT, name="Another title")) == NotKept(
-        "you rejected the same proposal before"
+        "you rejected the same proposal before", rejected=True
     )
     # Known by its hash alone.
     assert "8443" not in (inbox.folder.parent / REJECTED).read_text()
@@ -485,25 +504,29 @@ def test_every_type_has_its_setting_and_no_repository_may_give_it():
     assert {(row.default, row.project_may_set) for row in rows} == {("never", False)}
 
 
+def offered(app: App, memory: OpenMemory, proposal: Proposal) -> object:
+    return offer(open_inbox(app, memory), memory, app.settings, proposal)
+
+
 def test_by_default_everything_waits(place: Place, memory: OpenMemory):
-    assert isinstance(offer(place.app(), memory, PORT), Item)
+    assert isinstance(offered(place.app(), memory, PORT), Item)
     assert memory.store.entries() == ()
 
 
 def test_a_policy_saves_what_it_covers(place: Place, memory: OpenMemory):
     app = place.app("inbox.auto_approve.project=supported")
-    made = offer(app, memory, PORT)
+    made = offered(app, memory, PORT)
     assert isinstance(made, Approved)
     assert isinstance(made.decision, Remembered)
     assert made.decision.revision.author.writer == "extract"
-    assert isinstance(offer(app, memory, ORDER), Item)
+    assert isinstance(offered(app, memory, ORDER), Item)
     assert waiting(place, memory) == [ORDER.text]
 
 
 def test_a_policy_does_not_save_what_was_rejected(place: Place, memory: OpenMemory):
-    item = offer(place.app(), memory, PORT)
+    item = offered(place.app(), memory, PORT)
     assert isinstance(item, Item)
     open_inbox(place.app(), memory).reject(item.id)
     app = place.app("inbox.auto_approve.project=supported")
-    assert isinstance(offer(app, memory, PORT), NotKept)
+    assert isinstance(offered(app, memory, PORT), NotKept)
     assert memory.store.entries() == ()

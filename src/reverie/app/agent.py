@@ -19,6 +19,7 @@ from reverie.agent.permissions import Ask, Consent, Mode, by_mode, nobody_to_ask
 from reverie.agent.todos import Todo
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Tool, Workplace
+from reverie.app.inbox import open_inbox
 from reverie.app.learning import MemoryShelf
 from reverie.app.models import OFFLINE
 from reverie.app.recall import chosen_meaning, open_ranker, recall_for
@@ -57,7 +58,6 @@ from reverie.settings.neighbours import claude_config
 from reverie.settings.schema import NEVER
 from reverie.settings.sources import MANAGED, environment
 from reverie.stores.blobs import FolderBlobs
-from reverie.stores.inbox import Inbox
 from reverie.stores.instruction_files import Places, read_instruction_files
 from reverie.stores.text_file import TextFile
 
@@ -391,7 +391,8 @@ class _Composer:
         shelf = MemoryShelf(
             core.memory,
             core.ranker,
-            Inbox(core.memory.beside / "inbox", self.app.clock, core.memory.scrubber),
+            open_inbox(self.app, core.memory),
+            self.app.settings,
             self.app.clock,
             core.conversation.state.session,
             core.model.name,

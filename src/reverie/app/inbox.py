@@ -16,6 +16,7 @@ from reverie.stores.inbox import FOLDER, Contents, Inbox
 if TYPE_CHECKING:
     from reverie.app import App
     from reverie.app.memory import OpenMemory
+    from reverie.settings import Settings
 
 __all__ = ["Approved", "Contents", "Inbox", "approve", "offer", "open_inbox"]
 
@@ -32,13 +33,14 @@ def open_inbox(app: App, memory: OpenMemory) -> Inbox:
     return Inbox(memory.beside / FOLDER, app.clock, memory.scrubber)
 
 
-def offer(app: App, memory: OpenMemory, proposal: Proposal) -> Item | NotKept | Approved:
+def offer(
+    inbox: Inbox, memory: OpenMemory, settings: Settings, proposal: Proposal
+) -> Item | NotKept | Approved:
     """Put a proposal before the person, unless their settings decide it for them."""
-    inbox = open_inbox(app, memory)
     item = inbox.put(proposal)
     if isinstance(item, NotKept):
         return item
-    policy = str(app.settings[f"inbox.auto_approve.{item.proposal.type}"])
+    policy = str(settings[f"inbox.auto_approve.{item.proposal.type}"])
     if not needs_nobody(item.proposal, policy):
         return item
     by = item.proposal.by

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reverie.app.inbox import offer
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted
 from reverie.keeper.inbox import Forgotten, approve
@@ -39,9 +39,8 @@ if TYPE_CHECKING:
     from reverie.layers.extraction import ToInbox
     from reverie.ports import Clock
     from reverie.recall.ranker import IndexRanker
+    from reverie.settings import Settings
     from reverie.stores.inbox import Inbox
-
-log = logging.getLogger(__name__)
 
 # Enough neighbours to find what a sentence repeats or contradicts.
 _NEAR = 8
@@ -74,6 +73,7 @@ class MemoryShelf:
     memory: OpenMemory
     ranker: IndexRanker
     inbox: Inbox
+    settings: Settings
     clock: Clock
     session: str
     model: str
@@ -119,19 +119,22 @@ class MemoryShelf:
                 self._tell(done.reason)
                 return None
 
-    def propose(self, item: ToInbox) -> None:
+    def propose(self, item: ToInbox, said: date | None) -> bool:
         """For a person to decide, unless they said that such proposals need nobody."""
-        proposal = None if item.candidate is None else self._proposal(item.candidate, None)
+        proposal = None if item.candidate is None else self._proposal(item.candidate, said)
         if proposal is None:
-            return
-        waiting = replace(proposal, reason=item.reason, warning=item.warning)
+            return False
+        waiting = replace(
+            proposal, reason=item.reason, warning=item.warning, supported=item.supported
+        )
         try:
-            kept = self.inbox.put(waiting)
+            kept = offer(self.inbox, self.memory, self.settings, waiting)
         except ReverieError as error:
             self.announce(TroubleNoted("inbox", str(error)))
-            return
-        if isinstance(kept, NotKept):
-            log.info("not kept in the inbox: %s", kept.reason)
+            return False
+        if isinstance(kept, NotKept) and not kept.rejected:
+            self.announce(TroubleNoted("inbox", kept.reason))
+        return isinstance(kept, Item)
 
     @contextmanager
     def bench(self) -> Iterator[MemoryBench]:

@@ -14,8 +14,7 @@ from reverie.memory.revisions import Author, Revision
 from reverie.memory.topic import Topic
 from reverie.ports import Stored
 
-# What a setting says of a type: a person decides, or words that were found need no person.
-NEVER = "never"
+# What a setting says of a type: words that were found need no person.
 SUPPORTED = "supported"
 
 

@@ -82,9 +82,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class NotKept:
-    """A proposal that does not wait, and why."""
+    """A proposal that does not wait, and why; what a person rejected is no news to them."""
 
     reason: str
+    rejected: bool = False
 
 
 Offered: TypeAlias = Item | NotKept
@@ -95,6 +96,15 @@ def cited(session: str, messages: Sequence[str]) -> tuple[str, ...]:
     if not session:
         return ()
     return tuple(f"{session}#{message}" for message in messages) or (session,)
+
+
+def lacking(proposal: Proposal) -> str:
+    """What a proposal needs and has not; empty when it can be decided on."""
+    if proposal.operation != "delete" and not proposal.text.strip():
+        return "it has no text"
+    if proposal.operation != "add" and not proposal.file:
+        return f"it would {proposal.operation} a memory, but names none"
+    return ""
 
 
 def repeated(item: Item, fresh: Proposal) -> Item:
@@ -138,14 +148,13 @@ def item_from_json(id_: str, data: object) -> Item:
     """What a file says; ValueError names what is wrong with it."""
     if not isinstance(data, dict):
         raise ValueError("it holds no proposal")
-    operation = _one_of(data, "operation", OPERATIONS)
     proposal = Proposal(
         text=_text(data, "text"),
         type=_one_of(data, "type", TYPES),
         origin=_one_of(data, "origin", VOICES),
         reason=_text(data, "reason"),
         by=_one_of(data, "by", PROPOSERS),
-        operation=operation,
+        operation=_one_of(data, "operation", OPERATIONS),
         file=_text(data, "file"),
         name=_text(data, "name"),
         description=_text(data, "description"),
@@ -155,10 +164,8 @@ def item_from_json(id_: str, data: object) -> Item:
         said=_text(data, "said"),
         supported=data.get("supported") is True,
     )
-    if operation != "delete" and not proposal.text.strip():
-        raise ValueError("it has no text")
-    if operation != "add" and not proposal.file:
-        raise ValueError(f"it would {operation} a memory, but names none")
+    if wrong := lacking(proposal):
+        raise ValueError(wrong)
     return Item(id_, proposal, _moment(data), _count(data))
 
 

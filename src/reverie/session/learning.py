@@ -60,8 +60,8 @@ class Shelf(Protocol):
         """Write what was said that day; gives its file, or None when it is not saved after all."""
         ...
 
-    def propose(self, item: ToInbox) -> None:
-        """Keep it for a person to decide."""
+    def propose(self, item: ToInbox, said: date | None) -> bool:
+        """Keep it for a person to decide; False when it does not wait after all."""
         ...
 
     def bench(self) -> AbstractContextManager[Bench]: ...
@@ -124,11 +124,12 @@ class Learning:
         planned = extraction.plan(found, visible, self.shelf.near(found) if found else ())
         saved = (self.shelf.save(one, _day_of(one, visible)) for one in planned.saves)
         files = [file for file in saved if file is not None]
-        for item in planned.inbox:
-            self.shelf.propose(item)
+        waiting = sum(
+            self.shelf.propose(item, _day_of(item.candidate, visible)) for item in planned.inbox
+        )
         self.conversation.record(Extracted(new[-1].id))
-        if files or planned.inbox:
-            self.announce(MemoriesSaved(tuple(dict.fromkeys(files)), len(planned.inbox)))
+        if files or waiting:
+            self.announce(MemoriesSaved(tuple(dict.fromkeys(files)), waiting))
 
     async def _proposals(self, new: Sequence[Message]) -> list[Candidate]:
         """What a fork would save; when it fails, the rules have found what they could."""
@@ -150,7 +151,8 @@ class Learning:
         return extraction.new_messages(state.messages, state.extracted_up_to)
 
 
-def _day_of(candidate: Candidate, messages: Sequence[Message]) -> date | None:
+def _day_of(candidate: Candidate | None, messages: Sequence[Message]) -> date | None:
     """When it was said: "tomorrow" counts from there."""
-    said = [message.at for message in messages if message.id in candidate.sources]
+    sources = () if candidate is None else candidate.sources
+    said = [message.at for message in messages if message.id in sources]
     return datetime.fromtimestamp(max(said), UTC).date() if said else None

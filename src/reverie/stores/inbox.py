@@ -24,6 +24,7 @@ from reverie.memory.proposals import (
     Proposal,
     item_from_json,
     item_to_json,
+    lacking,
     repeated,
 )
 from reverie.memory.topic import LARGEST_FILE
@@ -73,11 +74,13 @@ class Inbox:
     def put(self, proposal: Proposal) -> Offered:
         """Keep a proposal; the same one again is counted, one that was rejected stays away."""
         clean = self._clean(proposal)
+        if wrong := lacking(clean):
+            return NotKept(wrong)
         if len(clean.text.encode("utf-8", "surrogatepass")) > LARGEST_FILE:
             return NotKept(f"it is too long; a memory holds at most {LARGEST_FILE:,} bytes")
         with self._alone():
             if clean.id in self._known_rejections():
-                return NotKept("you rejected the same proposal before")
+                return NotKept("you rejected the same proposal before", rejected=True)
             old = self.get(clean.id)
             if old is None and len(self._names()) >= MOST_ITEMS:
                 return NotKept(

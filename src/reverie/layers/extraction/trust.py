@@ -52,6 +52,8 @@ class ToInbox:
     reason: str
     warning: str = ""
     candidate: Candidate | None = None
+    # Were its words found, if only in what a tool or the assistant said?
+    supported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +105,13 @@ def _not_the_persons(
         return Save(replace(candidate, origin="assistant", sources=agreed))
     if foreign:
         found = replace(candidate, origin="tool", sources=_ids(foreign))
-        return ToInbox("it stands only in what tools and pages said", _warning(found), found)
+        shown = isinstance(support(claim, foreign), Supported)
+        return ToInbox("it stands only in what tools and pages said", _warning(found), found, shown)
     own = [one for one in spoken if one.voice == "assistant"]
     if isinstance(support(claim, own), Supported):
         found = replace(candidate, origin="assistant")
-        return ToInbox("the assistant said it, and nobody confirmed it", _warning(found), found)
+        told = "the assistant said it, and nobody confirmed it"
+        return ToInbox(told, _warning(found), found, supported=True)
     found = replace(candidate, origin="tool" if candidate.origin == "tool" else "assistant")
     return ToInbox(f"it is not what was said: {said.reason}", _warning(found), found)
 

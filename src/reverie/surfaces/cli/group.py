@@ -24,6 +24,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS: dict[str, Entry] = {
+    "chat": Entry("talk", "chat", "Talk to a model that remembers, reads, edits and runs."),
     "remember": Entry("memory", "remember", "Save a memory, with absolute dates and without secrets."),
     "recall": Entry("memory", "recall", "The memories that fit a question, best first."),
     "search": Entry("memory", "search", "Search memories and past conversations."),
@@ -40,6 +41,8 @@ COMMANDS: dict[str, Entry] = {
     "diff": Entry("history", "diff", "What changed in memory."),
     "blame": Entry("history", "blame", "Which change taught us each line of a memory."),
     "undo": Entry("history", "undo", "Take a change to memory back: the last one, or REV."),
+    "dream": Entry("learning", "dream", "Put memory in order: duplicates, dates, the index; nothing is lost by it."),
+    "inbox": Entry("learning", "inbox", "Proposed memories that wait for you: look, approve, reject."),
     "context": Entry("context", "context", "What fills the window of a session (default: the newest one)."),
     "cache": Entry("context", "cache", "Cache hit rate, breaks and their cost; what-if."),
     "spend": Entry("context", "spend", "What was spent, on what, and the caps."),
@@ -47,9 +50,10 @@ COMMANDS: dict[str, Entry] = {
     "team": Entry("wiring", "team", "Share a part of memory with your team, through git."),
     "settings": Entry("wiring", "settings", "Every setting, its value and where it came from."),
     "doctor": Entry("wiring", "doctor", "Check that everything is in order."),
+    "demo": Entry("look", "demo", "A long session through the layers, live, without a key."),
 }  # fmt: skip
 
-GROUPS = ("memory", "history", "context", "wiring")
+GROUPS = ("talk", "memory", "history", "learning", "context", "wiring", "look")
 
 
 class LazyGroup(click.Group):
