@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.app.inbox import offer
+from reverie.app.inbox import offer, open_inbox
+from reverie.app.recall import chosen_meaning, open_ranker
 from reverie.errors import ReverieError
-from reverie.events import Announce, TroubleNoted
+from reverie.events import Announce, Event, TroubleNoted
 from reverie.keeper.inbox import Forgotten, approve
 from reverie.keeper.wishes import Declined, Remembered
+from reverie.layers import extraction
 from reverie.layers.extraction.values import (
     Add,
     Candidate,
@@ -30,11 +32,15 @@ from reverie.memory.proposals import Item, NotKept, Proposal, cited
 from reverie.memory.proposals import Operation as OperationName
 from reverie.memory.revisions import Author
 from reverie.memory.topic import Topic
+from reverie.session import transcripts
+from reverie.session.learning import day_of
+from reverie.session.records import Said
 from reverie.stores.scratch_memory import Scratch
 
 if TYPE_CHECKING:
     from datetime import date
 
+    from reverie.app import App
     from reverie.app.memory import OpenMemory
     from reverie.layers.extraction import ToInbox
     from reverie.ports import Clock
@@ -177,3 +183,44 @@ def _named(operation: Operation) -> tuple[OperationName | None, str]:
             return "delete", file
         case Noop():
             return None, ""
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What a past conversation gave: files that were saved (or texts that would be), and what waits."""
+
+    saved: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    troubles: tuple[str, ...] = ()
+
+
+def learn_from(app: App, transcript: Path, *, dry_run: bool) -> Learnt:
+    """Look through a past conversation by rules alone; what was found before is known."""
+    said = (r.message for r in transcripts.load(transcript).records if isinstance(r, Said))
+    messages = tuple(said)
+    memory = app.memory()
+    heard: list[Event] = []
+    with open_ranker(memory, app.clock, chosen_meaning(app)) as ranker:
+        shelf = MemoryShelf(
+            memory,
+            ranker,
+            open_inbox(app, memory),
+            app.settings,
+            app.clock,
+            transcript.stem,
+            "",
+            heard.append,
+        )
+        found = extraction.find(messages)
+        planned = extraction.plan(found, messages, shelf.near(found) if found else ())
+        waiting = [item for item in planned.inbox if item.candidate is not None]
+        texts = tuple(item.candidate.text for item in waiting if item.candidate is not None)
+        if dry_run:
+            return Learnt(tuple(one.text for one in planned.saves), texts)
+        saved = [shelf.save(one, day_of(one, messages)) for one in planned.saves]
+        kept = [shelf.propose(item, day_of(item.candidate, messages)) for item in waiting]
+    return Learnt(
+        tuple(file for file in saved if file is not None),
+        tuple(text for text, waits in zip(texts, kept, strict=True) if waits),
+        tuple(event.what for event in heard if isinstance(event, TroubleNoted)),
+    )

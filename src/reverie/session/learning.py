@@ -122,10 +122,10 @@ class Learning:
         earlier = visible[: len(visible) - len(new)]
         found = (*extraction.find(new, earlier), *await self._proposals(new))
         planned = extraction.plan(found, visible, self.shelf.near(found) if found else ())
-        saved = (self.shelf.save(one, _day_of(one, visible)) for one in planned.saves)
+        saved = (self.shelf.save(one, day_of(one, visible)) for one in planned.saves)
         files = [file for file in saved if file is not None]
         waiting = sum(
-            self.shelf.propose(item, _day_of(item.candidate, visible)) for item in planned.inbox
+            self.shelf.propose(item, day_of(item.candidate, visible)) for item in planned.inbox
         )
         self.conversation.record(Extracted(new[-1].id))
         if files or waiting:
@@ -151,7 +151,7 @@ class Learning:
         return extraction.new_messages(state.messages, state.extracted_up_to)
 
 
-def _day_of(candidate: Candidate | None, messages: Sequence[Message]) -> date | None:
+def day_of(candidate: Candidate | None, messages: Sequence[Message]) -> date | None:
     """When it was said: "tomorrow" counts from there."""
     sources = () if candidate is None else candidate.sources
     said = [message.at for message in messages if message.id in sources]
