@@ -103,6 +103,21 @@ class MemoriesSaved:
 
 
 @dataclass(frozen=True, slots=True)
+class DreamBegan:
+    """Memory is being consolidated, on a branch; nothing is visible until it was checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class DreamEnded:
+    """How a dream ended, and the memories it changed; `id` undoes it."""
+
+    id: str
+    state: str
+    files: tuple[str, ...]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NotesUpdated:
     """The session's notes cover everything up to a message; `by` is "model" or "rules"."""
 
@@ -147,6 +162,8 @@ Event: TypeAlias = (
     | LayerFired
     | MemoriesSurfaced
     | MemoriesSaved
+    | DreamBegan
+    | DreamEnded
     | NotesUpdated
     | ForkStarted
     | ForkEnded

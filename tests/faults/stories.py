@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from tests.place import FixedClock
 
+from reverie.layers.dreaming.changes import typed
+from reverie.layers.dreaming.merge import Reindexed, merged
+from reverie.layers.dreaming.tidy import tidied
 from reverie.memory import index as indexes
 from reverie.memory.index import Index, Pointer
 from reverie.memory.manifest import INDEX_FILE
 from reverie.memory.revisions import Author, Drop, Put
+from reverie.stores.consolidate_lock import FILE, ConsolidateLock, Held
 from reverie.stores.directory import TEMPORARY
 from reverie.stores.files import FileStore
 from reverie.stores.history import GitHistory
@@ -48,6 +53,8 @@ class Story:
     before: Callable[[FileStore], None]
     act: Callable[[FileStore], None]
     rewrites: bool = False
+    # What must be possible afterwards, beside an ordinary command.
+    then: Callable[[FileStore], None] = lambda store: None
 
 
 def _three(store: FileStore) -> None:
@@ -124,7 +131,36 @@ def _rewrite(store: FileStore) -> None:
         store.history.rewrite(change, lambda said: said.replace("one.md", "(forgotten)"))
 
 
+def _duplicates(store: FileStore) -> None:
+    """Two that say the same, one with a date to make absolute, and a pointer that leads nowhere."""
+    for name in ("one", "two"):
+        put(store, f"{name}.md", memory("one", "The port of the harbour is 8080."))
+    dated = memory("three", "The audit is tomorrow.").replace(
+        b"type:", b"created: 2025-06-01\ntype:"
+    )
+    put(store, "three.md", dated)
+    store.apply((), ME, "stray", lambda index: pointing(index, "nothing.md"))
+
+
+def _dream(store: FileStore) -> None:
+    """The last part of a dream: the lock, the merge in one commit, the lock again."""
+    held = ConsolidateLock(store.root.parent / FILE, FixedClock()).acquire()
+    assert isinstance(held, Held)
+    names = (*store.listing(), INDEX_FILE)
+    before = {name: data for name in names if (data := store.current(name)) is not None}
+    after = tidied(before, date(2025, 6, 15))
+    changes = typed(before, after.files, after.reasons)
+    reindexed = Reindexed(before[INDEX_FILE], indexes.parse(after.files[INDEX_FILE]))
+    store.restore(
+        lambda: merged(changes, store.current, reindexed).files,
+        Author("dream", dream="d1"),
+        "dream",
+    )
+    assert held.release("completed")
+
+
 STORIES = {
+    "dream": Story(_duplicates, _dream, then=_dream),
     "remember": Story(_three, _remember),
     "first use": Story(lambda store: None, _remember),
     "found directory": Story(_found, _remember),

@@ -46,6 +46,11 @@ def test_a_new_memory_on_a_full_disk_at_every_call(folder: Path) -> None:
     assert found["told"] > found["calls"] // 2
 
 
+def test_a_dreams_merge_killed_at_every_call(folder: Path) -> None:
+    # The lock taken and given back, three files and the index; and the next dream runs.
+    assert tried("dream", "killed", folder)["calls"] > 80
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("story", STORIES)
 @pytest.mark.parametrize("fate", FATES)

@@ -120,7 +120,7 @@ class Trial:
         states = [files_in(old), files_in(new)]
         histories = [in_fork(lambda: revisions(old)), in_fork(lambda: revisions(new))]
         for folder in (old, new):
-            in_fork(lambda folder=folder: go_on(store_at(folder)))
+            in_fork(lambda folder=folder: self._next(folder))
         return Expected(*states, files_in(old), files_in(new), *histories)
 
     def _copy(self, name: str) -> Path:
@@ -128,6 +128,11 @@ class Trial:
         shutil.rmtree(made, ignore_errors=True)
         shutil.copytree(self.template, made, symlinks=True)
         return made
+
+    def _next(self, folder: Path) -> None:
+        store = store_at(folder)
+        go_on(store)
+        self.story.then(store)
 
     def run(self, fate: Fate) -> tuple[Ran, list[str]]:
         folder = self._copy("trial")
@@ -154,7 +159,7 @@ class Trial:
             )
         try:
             # A process that went on by itself has saved `next.md`; to save it again is nothing.
-            in_fork(lambda: go_on(store_at(folder)))
+            in_fork(lambda: self._next(folder))
             yield from in_fork(lambda: list(self._mended(folder)))
         except RuntimeError:
             yield "the next command failed (above)"

@@ -12,7 +12,16 @@ from tests.provider.record import RecordedRequest
 from tests.provider.script import Held, HttpError, Reply, ScriptItem, Text, ToolCall
 
 from reverie.app.agent import Wish
-from reverie.events import Event, ForkEnded, MemoriesSaved, MemoriesSurfaced, TroubleNoted
+from reverie.events import (
+    DreamEnded,
+    Event,
+    ForkEnded,
+    MemoriesSaved,
+    MemoriesSurfaced,
+    TroubleNoted,
+)
+from reverie.keeper.wishes import Wish as MemoryWish
+from reverie.memory.revisions import Author
 
 ON = "features.extract=true"
 
@@ -149,3 +158,56 @@ class TestFork:
             state = session.conversation.state
             assert state.extracted_up_to == state.messages[-1].id
         assert len(side) == 2
+
+
+class TestDreams:
+    """A day and five sessions have passed; the next turn ends with a dream."""
+
+    @pytest.fixture
+    def tired(self, desk: Desk) -> Desk:
+        memory = desk.app().memory()
+        for text in ("Anna owns the billing service.", "The billing service is owned by Anna."):
+            memory.keeper.remember(
+                MemoryWish(text, type="project", even_if_known=True), Author("user")
+            )
+        for i in range(5):
+            desk.place.journal(f"earlier-{i}")
+        return desk
+
+    async def test_a_dream_without_a_model(self, tired: Desk) -> None:
+        async with tired.session("models.main=offline") as session:
+            events = await hear(session, "Good morning to you.")
+        [ended] = [event for event in events if isinstance(event, DreamEnded)]
+        assert ended.state == "completed"
+        async with tired.session("models.main=offline") as session:
+            assert kinds(await hear(session, "Good morning again."), DreamEnded) == []
+
+    async def test_a_fork_that_dreams_badly_loses_nothing(self, tired: Desk) -> None:
+        folder = tired.app().memory().place.directory
+        [first, *_] = tired.app().memory().store.entries()
+
+        def respond(request: RecordedRequest) -> ScriptItem:
+            if not is_side_task(request) or "tool_result" in str(request.json["messages"][-1]):
+                return "Very well."
+            bad = "---\nname: x\ndescription: x\ntype: project\n---\n\nBob owns it.\n"
+            return [
+                ToolCall("Read", {"path": str(folder / first.file)}),
+                ToolCall("Write", {"path": str(folder / "MEMORY.md"), "content": ""}),
+                ToolCall("Write", {"path": str(folder / "new.md"), "content": bad}),
+                ToolCall("Write", {"path": "outside.txt", "content": "x"}),
+                ToolCall("Bash", {"command": f"rm -rf {folder}"}),
+            ]
+
+        tired.provider.respond(respond)
+        before = {e.file for e in tired.app().memory().store.entries()}
+        async with tired.session() as session:
+            events = await hear(session, "Good morning to you.")
+        assert [e.state for e in events if isinstance(e, DreamEnded)] == ["completed"]
+        assert before <= {e.file for e in tired.app().memory().store.entries()}
+        assert not (tired.place.root / "outside.txt").exists()
+        forks = [e for e in events if isinstance(e, ForkEnded)]
+        assert {fork.purpose for fork in forks} == {"dream"}
+
+    async def test_with_the_switch_off_nobody_dreams(self, tired: Desk) -> None:
+        async with tired.session("features.dream=false", "models.main=offline") as session:
+            assert kinds(await hear(session, "Good morning to you."), DreamEnded) == []

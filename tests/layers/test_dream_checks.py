@@ -208,10 +208,6 @@ def test_it_is_not_made(name: str) -> None:
 
 GOOD = {
     "a duplicate goes": after(port_2=None),
-    "an older value is superseded": after(
-        port=changed(PORT, superseded_by="new_port.md", valid_until="2026-10-20"),
-        new_port=changed(NEW_PORT, supersedes=("port.md",)),
-    ),
     "sources are joined": after(port=changed(PORT, source=("s2#m1",)), port_2=None),
     "something is linked": after(colour=changed(COLOUR, links=("plan",))),
 }
@@ -222,6 +218,17 @@ def test_it_is_made(name: str) -> None:
     found = judged(BEFORE, GOOD[name])
     assert found.objections == ()
     assert len(found.accepted) == 1
+
+
+def test_an_older_value_is_superseded_when_a_source_says_so() -> None:
+    left = after(
+        port=changed(PORT, superseded_by="new_port.md", valid_until="2026-10-20"),
+        new_port=changed(NEW_PORT, supersedes=("port.md",)),
+    )
+    assert judged(BEFORE, left, {"port.md": Reason("moved", ("s9#m4",))}).objections == ()
+    [objection] = judged(BEFORE, left).objections
+    assert objection.fate == "for a person"
+    assert "no source says which one holds" in objection.reason
 
 
 def test_something_new_needs_a_source_outside_of_memory() -> None:

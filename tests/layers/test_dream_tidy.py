@@ -53,6 +53,11 @@ def test_what_differs_stays_apart(name: str) -> None:
     assert set(tidied(before, TODAY).files) == set(before)
 
 
+def test_what_holds_for_another_time_stays_apart() -> None:
+    before = with_index({"a.md": memory(PORT), "b.md": memory(PORT, valid_until="2027-01-01")})
+    assert set(tidied(before, TODAY).files) == set(before)
+
+
 def test_contradictions_are_flagged() -> None:
     one, other = APART["another colour"]
     [flag] = tidied(with_index({"a.md": memory(one), "b.md": memory(other)}), TODAY).flags

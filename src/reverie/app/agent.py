@@ -19,6 +19,7 @@ from reverie.agent.permissions import Ask, Consent, Mode, by_mode, nobody_to_ask
 from reverie.agent.todos import Todo
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Tool, Workplace
+from reverie.app.dream import dream, gates_for
 from reverie.app.inbox import open_inbox
 from reverie.app.learning import MemoryShelf
 from reverie.app.models import OFFLINE
@@ -30,6 +31,7 @@ from reverie.core.spend import MAIN, Purpose
 from reverie.core.window import Window, resolve_window
 from reverie.errors import InputError
 from reverie.layers.collapse import expand_tool
+from reverie.layers.dreaming.prompts import Surroundings as DreamSurroundings
 from reverie.layers.microcompaction import context_edits
 from reverie.layers.session_notes.prompts import UPDATE
 from reverie.layers.session_notes.template import TEMPLATE, Unusable, parse_template
@@ -43,6 +45,7 @@ from reverie.session import journal
 from reverie.session.background import Background
 from reverie.session.broadcast import Broadcast
 from reverie.session.conversation import Conversation
+from reverie.session.dreaming import Dreaming, dreamer_of
 from reverie.session.folding import Folding
 from reverie.session.forks import Forks
 from reverie.session.journal import Journal
@@ -208,6 +211,7 @@ class _Composer:
             background,
             self.announce,
             learning=self._learning(core, background, writers),
+            dreaming=self._dreaming(core, background, writers),
             recall=self._recall(core),
             recall_on=lambda: on("recall"),
             news=News(conversation, self.app.clock, daily_log=lambda: on("daily_log")),
@@ -400,6 +404,21 @@ class _Composer:
         )
         on = self.app.switches.on
         return Learning(core.conversation, shelf, background, self.announce, on, forks)
+
+    def _dreaming(
+        self, core: _Core, background: Background, forks: Forks | None
+    ) -> Dreaming | None:
+        memory = core.memory
+        if memory is None:
+            return None
+        logs = memory.place.directory / "logs"
+        around = DreamSurroundings(
+            self.app.project.sessions, logs if logs.is_dir() else None, memory.place.directory
+        )
+        dreamer = None if forks is None else dreamer_of(forks, around)
+        begin = partial(dream, self.app, memory, dreamer=dreamer, announce=self.announce)
+        gates = gates_for(self.app, memory, core.conversation.state.session)
+        return Dreaming(gates.due, begin, background, self.announce, self.app.switches.on)
 
     def _recall(self, core: _Core) -> Recollects | None:
         if core.memory is None or core.ranker is None:

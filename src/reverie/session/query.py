@@ -26,6 +26,7 @@ from reverie.recall.pipeline import Recollection
 from reverie.session.background import Background
 from reverie.session.broadcast import Broadcast
 from reverie.session.conversation import Conversation
+from reverie.session.dreaming import Dreaming
 from reverie.session.folding import Folding
 from reverie.session.learning import Learning
 from reverie.session.note_taking import NoteTaking
@@ -67,6 +68,7 @@ class Session:
     background: Background
     announce: Broadcast
     learning: Learning | None = None
+    dreaming: Dreaming | None = None
     recall: Recollects | None = None
     recall_on: Callable[[], bool] = always
     late: Late = "inject"
@@ -116,9 +118,13 @@ class Session:
         self.upkeep.refuse_when_full()
 
     def learn(self, reply: Reply) -> None:
-        """What the turn taught goes into memory, beside whatever comes next."""
-        if self.learning is not None and not calls_of(reply):
+        """What the turn taught goes into memory, and memory is put in order when it is time."""
+        if calls_of(reply):
+            return
+        if self.learning is not None:
             self.learning.after_turn()
+        if self.dreaming is not None:
+            self.dreaming.after_turn()
 
     def _hear(self, prompt: tuple[Block, ...]) -> Message:
         """The person's words are written down before anything else can fail."""

@@ -1,0 +1,94 @@
+"""`reverie dream`, as it is typed."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.place import Place
+from tests.surfaces.memories import remembered
+from tests.surfaces.run import data, done, failed, run
+
+from reverie.app.dream_timer import timer
+
+PORT = "The port of the harbour service is 8080."
+
+
+@pytest.fixture
+def twice(place: Place) -> Place:
+    """A memory that says one thing twice."""
+    remembered(PORT)
+    remembered(PORT, "--even-if-known")
+    return place
+
+
+def files(place: Place) -> int:
+    return len(list(place.app().memory_place.directory.glob("*8080*.md")))
+
+
+def test_it_is_not_time_yet(twice: Place) -> None:
+    assert done("dream") == "No dream now: 0 of 5 sessions since the last dream.\n"
+    assert data("dream") == {"state": "not due", "why": "0 of 5 sessions since the last dream"}
+
+
+def test_a_trial_shows_what_would_be_done(twice: Place) -> None:
+    text = done("dream", "--force", "--dry-run")
+    assert "a trial: nothing was changed" in text
+    assert "c1 proposed: merge " in text
+    assert "says the same" in text
+    assert "-The port of the harbour service is 8080." in text
+    assert files(twice) == 2
+
+
+def test_a_dream_can_be_read_and_taken_back(twice: Place) -> None:
+    text = done("dream", "--force")
+    assert files(twice) == 1
+    assert done("dream", "--last") == text
+    [command] = re.findall(r"reverie (undo --dream \S+)", text)
+    done(*command.split())
+    assert files(twice) == 2
+
+
+def test_a_proposal_is_approved_change_by_change(twice: Place) -> None:
+    made = data("dream", "--force", "--review")
+    assert files(twice) == 2
+    merge, index = made["changes"]
+    assert [merge["kind"], index["kind"]] == ["merge", "re-index"]
+    rejected = data("dream", "--reject", made["id"], index["id"])
+    assert rejected["changes"][1]["standing"] == "rejected"
+    approved = data("dream", "--approve", made["id"], merge["id"])
+    assert approved["changes"][0]["standing"] == "approved"
+    assert files(twice) == 1
+    assert "is open" in failed("dream", "--approve", made["id"], "c9")
+
+
+def test_how_the_last_one_ended(twice: Place) -> None:
+    assert done("dream", "--watch") == "There was no dream yet.\n"
+    done("dream", "--force")
+    assert data("dream", "--watch")["state"] == "completed"
+    assert "tidied by rules" in done("dream", "--watch")
+    assert failed("dream", "--kill") == "reverie: no dream is running here\n"
+
+
+def test_without_a_dream_there_is_no_last_one(twice: Place) -> None:
+    assert "there was no dream yet" in failed("dream", "--last")
+
+
+def test_options_that_exclude_each_other(twice: Place) -> None:
+    assert run("dream", "--last", "--kill").exit_code == 2
+    assert run("dream", "c1").exit_code == 2
+
+
+def test_the_timer_is_only_shown(place: Place) -> None:
+    shown = data("dream", "--install-timer", "--dry-run")
+    assert shown["installed"] is False
+    assert any("dream --project" in text for text in shown["files"].values())
+    assert not (place.person / ".config").exists()
+
+
+@pytest.mark.parametrize("systemd", [True, False])
+def test_a_timer_for_every_system(*, systemd: bool) -> None:
+    made = timer(Path("/srv/my project"), Path("/home/ada"), systemd=systemd)
+    text = "".join(text for _, text in made.files)
+    assert "'/srv/my project'" in text
+    assert ("OnCalendar=*-*-* 03:17:00" in text) is systemd
+    assert text.startswith("17 3 * * * ") is not systemd
