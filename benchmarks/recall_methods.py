@@ -9,14 +9,16 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from recall_data import Asked, Corpus
 
-from reverie.recall.documents import Episode
-from reverie.recall.embed import Embedder, Kind
+from reverie.ports import Embedder
+from reverie.recall import queries
+from reverie.recall.documents import Episode, Results
 from reverie.recall.index import RecallIndex
 from reverie.recall.languages import ENGLISH
+from reverie.recall.vectors import encoded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +76,7 @@ class EmbeddingAlone:
         self._corpus = corpus
         self._embedder = embedder
         texts = [f"{t.speaker}: {t.text}" if t.speaker else t.text for t in corpus.turns]
-        self._rows = embedder.encode(texts, "passage")
+        self._rows = encoded(embedder, texts, "passage")
 
     def turns(self, asked: Asked, count: int) -> list[str]:
         return [self._corpus.turns[i].id for i in self._order(asked)[:count]]
@@ -84,7 +86,7 @@ class EmbeddingAlone:
         return list(dict.fromkeys(names))
 
     def _order(self, asked: Asked) -> list[int]:
-        scores = self._rows @ self._embedder.encode([asked.text], "question")[0]
+        scores = self._rows @ encoded(self._embedder, [asked.text], "question")[0]
         return [int(i) for i in (-scores).argsort(kind="stable")]
 
 
@@ -102,12 +104,14 @@ class Ours:
             self.index.add_episodes(session, messages)
 
     def turns(self, asked: Asked, count: int) -> list[str]:
-        found = self.index.search(asked.text, now=asked.now, limit=count, collection="episodes")
-        return [hit.key for hit in found.hits]
+        return [hit.key for hit in self._search(asked, count).hits]
 
     def sessions(self, asked: Asked) -> list[str]:
-        found = self.index.search(asked.text, now=asked.now, limit=1, collection="episodes")
-        return [hit.session for hit in found.sessions]
+        return [hit.session for hit in self._search(asked, 1).sessions]
+
+    def _search(self, asked: Asked, count: int) -> Results:
+        question = queries.plain(asked.text)
+        return self.index.search(question, now=asked.now, limit=count, collection="episodes")
 
 
 class Cached:
@@ -116,15 +120,18 @@ class Cached:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self.name = embedder.name
-        self.dimensions = embedder.dimensions
         self.context = embedder.context
+        self.together = embedder.together
+        self.portion = embedder.portion
         self._path = CACHE / f"{embedder.name}.pickle"
         self._known: dict[bytes, NDArray[np.float16]] = {}
         self._fresh = 0
         if self._path.exists():
             self._known = pickle.loads(self._path.read_bytes())
 
-    def encode(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+    def encode(
+        self, texts: Sequence[str], kind: Literal["passage", "question"]
+    ) -> NDArray[np.float32]:
         import numpy as np  # noqa: PLC0415 - only with vectors
 
         keys = [_key(kind, text) for text in texts]

@@ -19,8 +19,8 @@ from recall_data import CATEGORIES, Asked, Corpus, locomo, longmemeval
 from recall_methods import Bm25, Cached, EmbeddingAlone, Method, Ours
 from report import data_folder, publish
 
-from reverie.recall.embed import Embedder
-from reverie.recall.installed_models import default_embedder, onnx_embedder
+from reverie.models.embeddings.installed import Missing, default_embedder, onnx_embedder
+from reverie.ports import Embedder
 
 CUTS = (5, 10, 20)
 Row = list[str | float]
@@ -57,8 +57,8 @@ def methods() -> Iterator[tuple[str, Method]]:
     yield "BM25 alone", Bm25
     yield "ours, words alone", lambda corpus: Ours(corpus, None)
     for label, found in (("default", default_embedder()), ("extra", onnx_embedder())):
-        if found is None:
-            print(f"not run: {label} (its package is not installed)")
+        if isinstance(found, Missing):
+            print(f"not run: {label} (missing: {found.reason})")
             continue
         yield from _with(Cached(found), label)
     yield from peers()

@@ -4,6 +4,7 @@ Each size runs in a process of its own, so that its memory can be measured. Text
 joining halves of real sentences (LoCoMo), so that words are as common or rare as in real talk.
 
     python benchmarks/recall_speed.py [sizes…]
+    python benchmarks/recall_speed.py --peers        peers and ours at 1k and 10k, same texts
 """
 
 from __future__ import annotations
@@ -21,17 +22,21 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+from peers.drivers import installed
 from recall_data import locomo
 from report import RESULTS, data_folder, milliseconds, publish
 
+from reverie.models.embeddings.installed import Missing, default_embedder
+from reverie.ports import Embedder
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.index import RecallIndex
-from reverie.recall.installed_models import default_embedder
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 BARS = {1_000: 10.0, 10_000: 10.0, 100_000: 25.0, 1_000_000: 100.0}
 NOW = 1_800_000_000.0
 QUESTIONS = 200
+PEER_SIZES = (1_000, 10_000)
+PEER_COLUMNS = ("who", "memories", "p50 ms", "p95 ms", "taken in, a second")
 COLUMNS = (
     *("memories", "p50 ms", "p95 ms", "core p50 ms", "core p95 ms", "bar ms", "words p95 ms"),
     *(
@@ -52,6 +57,9 @@ def main() -> None:
             print(json.dumps(build(int(size), Path(folder))))
         case ["--ask", folder]:
             print(json.dumps(ask(Path(folder))))
+        case ["--peers"]:
+            beside = [row for size in PEER_SIZES for row in beside_peers(size)]
+            publish("recall_speed_peers", PEER_COLUMNS, beside)
         case sizes:
             rows = [measure(int(size)) for size in sizes or SIZES]
             publish("recall_speed", COLUMNS, [[row[name] for name in COLUMNS] for row in rows])
@@ -83,14 +91,36 @@ def _apart(*given: str) -> dict[str, Any]:
     return found
 
 
+def beside_peers(size: int) -> Iterator[list[Any]]:
+    """Ours and each peer with the same texts, by the clock, embedding included."""
+    questions, docs = _material(size)
+    kept = list(docs())
+    with tempfile.TemporaryDirectory() as folder:
+        index = RecallIndex.open(Path(folder) / "recall.db", _embedder())
+        began = perf_counter()
+        index.put_many(kept)
+        while index.embed(10).left:
+            pass
+        built = perf_counter() - began
+        taken, _, _ = _times(index, questions)
+        index.close()
+    yield ["ours", size, quantile(taken, 0.5), quantile(taken, 0.95), round(size / built)]
+    texts = {doc.file: f"{doc.name}. {doc.description}\n{doc.body}" for doc in kept}
+    for peer in installed():
+        found = peer.run(texts, questions, 10)
+        p50, p95 = quantile(found.asked, 0.5), quantile(found.asked, 0.95)
+        yield [f"peer: {peer.name}", size, p50, p95, round(size / found.built)]
+        print(f"… {peer.name}, {size:,}", flush=True)
+
+
 def build(size: int, folder: Path) -> dict[str, Any]:
     questions, docs = _material(size)
     (folder / "questions.json").write_text(json.dumps(questions))
     by_words = _build(folder / "recall.db", size, docs)
-    index = RecallIndex.open(folder / "recall.db", default_embedder())
+    index = RecallIndex.open(folder / "recall.db", _embedder())
     began = process_time()
-    # The first write with a model embeds everything that has no vector yet.
-    index.put(_doc(0, ("one more memory", "to start", "the embedding")))
+    while index.embed(10).left:
+        pass
     embedded = size / (process_time() - began)
     index.close()
     return {"build words/s": round(size / by_words), "embed/s": round(embedded)}
@@ -118,7 +148,7 @@ def ask(folder: Path) -> dict[str, Any]:
     words = RecallIndex.open(folder / "recall.db")
     _, by_words, _ = _times(words, questions)
     words.close()
-    index = RecallIndex.open(folder / "recall.db", default_embedder())
+    index = RecallIndex.open(folder / "recall.db", _embedder())
     taken, worked, approximate = _times(index, questions)
     updates = milliseconds(lambda: index.put(_changed()), 20)
     resident = _resident()
@@ -134,6 +164,13 @@ def ask(folder: Path) -> dict[str, Any]:
         "approximate": approximate,
         "MB resident": round(resident, 1),
     }
+
+
+def _embedder() -> Embedder:
+    found = default_embedder()
+    if isinstance(found, Missing):
+        sys.exit(f"missing: {found.reason}")
+    return found
 
 
 _COUNTER = count()

@@ -20,13 +20,15 @@ from statistics import fmean
 from typing import Any
 
 from recall_data import Corpus, Turn, locomo, turn_ids
+from recall_methods import Cached
 from report import data_folder, publish
 
+from reverie.models.embeddings.installed import Missing, default_embedder, onnx_embedder
+from reverie.ports import Embedder
+from reverie.recall import queries
 from reverie.recall.documents import MemoryDoc
-from reverie.recall.embed import Embedder
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.index import RecallIndex
-from reverie.recall.installed_models import default_embedder
 
 SHOWN = 5
 THRESHOLDS = (0.0, 0.2, GOOD_MATCH, 0.4, 0.5)
@@ -52,7 +54,12 @@ class Shown:
 
 def main() -> None:
     rows = []
-    models: dict[str, Embedder | None] = {"words alone": None, "default": default_embedder()}
+    models: dict[str, Embedder | None] = {"words alone": None}
+    for name, found in (("default", default_embedder()), ("extra", onnx_embedder())):
+        if isinstance(found, Missing):
+            print(f"not run: {name} (missing: {found.reason})")
+        else:
+            models[name] = Cached(found)
     for name, embedder in models.items():
         with tempfile.TemporaryDirectory() as folder:
             shown = list(asked(shelves(Path(folder), embedder)))
@@ -92,10 +99,11 @@ def asked(shelves: Sequence[Shelf]) -> Iterator[Shown]:
             for question in shelf.corpus.questions:
                 if question.kind == "adversarial":
                     continue
-                hits = shelf.index.search(question.text, now=question.now, limit=SHOWN).hits
+                wanted = queries.plain(question.text)
+                hits = shelf.index.search(wanted, now=question.now, limit=SHOWN).hits
                 right = [(h.score, bool(shelf.sources[h.key] & question.gold)) for h in hits]
                 yield Shown(dev=part, own=True, hits=tuple(right))
-                hits = stranger.index.search(question.text, now=question.now, limit=SHOWN).hits
+                hits = stranger.index.search(wanted, now=question.now, limit=SHOWN).hits
                 yield Shown(dev=part, own=False, hits=tuple((hit.score, False) for hit in hits))
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,37 @@ if TYPE_CHECKING:
 PEERS = ("chroma", "mem0")
 
 
-def peers() -> Iterator[tuple[str, Method]]:
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Ids for each question, the seconds it took to take everything in, milliseconds a question."""
+
+    found: list[list[str]]
+    built: float
+    asked: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A memory system in an environment of its own."""
+
+    name: str
+    python: Path
+    script: Path
+
+    def run(self, texts: dict[str, str], questions: Sequence[str], count: int) -> Answers:
+        """Texts by their id go in, then the questions are asked, one after the other."""
+        turns = [{"id": name, "text": text} for name, text in texts.items()]
+        done = subprocess.run(
+            [self.python, self.script],
+            input=json.dumps({"turns": turns, "questions": list(questions), "count": count}),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return Answers(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def installed() -> Iterator[Peer]:
     """Each peer that can be started."""
     python = Path(os.environ.get("REVERIE_PEERS") or "/nonexistent") / "bin" / "python"
     for name in PEERS:
@@ -31,35 +62,31 @@ def peers() -> Iterator[tuple[str, Method]]:
         if not started or started.returncode:
             print(f"not run: {name} (set REVERIE_PEERS to an environment that has it)")
             continue
-        yield f"peer: {name}", _method(python, script)
+        yield Peer(name, python, script)
 
 
-def _method(python: Path, script: Path) -> Callable[[Corpus], Peer]:
-    return lambda corpus: Peer(corpus, python, script)
+def peers() -> Iterator[tuple[str, Method]]:
+    """The peers as methods that rank turns."""
+    for peer in installed():
+        yield f"peer: {peer.name}", _method(peer)
 
 
-class Peer:
+def _method(peer: Peer) -> Method:
+    return lambda corpus: PeerRanker(corpus, peer)
+
+
+class PeerRanker:
     """One peer with one corpus in it."""
 
-    def __init__(self, corpus: Corpus, python: Path, script: Path) -> None:
+    def __init__(self, corpus: Corpus, peer: Peer) -> None:
         self._session = {turn.id: turn.session for turn in corpus.turns}
-        turns = [
-            {"id": t.id, "text": f"{t.speaker}: {t.text}" if t.speaker else t.text}
-            for t in corpus.turns
-        ]
+        texts = {t.id: f"{t.speaker}: {t.text}" if t.speaker else t.text for t in corpus.turns}
         asked = [question.text for question in corpus.questions]
-        done = subprocess.run(
-            [python, script],
-            input=json.dumps({"turns": turns, "questions": asked, "count": 60}),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        answers = json.loads(done.stdout.splitlines()[-1])
-        self._found = dict(zip(asked, answers, strict=True))
+        answers = peer.run(texts, asked, 60)
+        self._found = dict(zip(asked, answers.found, strict=True))
 
     def turns(self, asked: Asked, count: int) -> list[str]:
-        return [str(name) for name in self._found[asked.text][:count]]
+        return self._found[asked.text][:count]
 
     def sessions(self, asked: Asked) -> list[str]:
         names = [self._session[name] for name in self._found[asked.text]]

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 os.environ["MEM0_TELEMETRY"] = "False"
@@ -49,16 +50,20 @@ def main() -> None:
     given = json.load(sys.stdin)
     with tempfile.TemporaryDirectory() as folder:
         memory = opened(folder)
+        began = perf_counter()
         for turn in given["turns"]:
             text = turn["text"].strip() or "."
             memory.add(text, user_id="u", infer=False, metadata={"turn": turn["id"]})
-        answers = []
+        built = perf_counter() - began
+        found, asked = [], []
         for question in given["questions"]:
-            found = memory.search(
+            began = perf_counter()
+            hits = memory.search(
                 question, filters={"user_id": "u"}, top_k=given["count"], threshold=0.0
             )
-            answers.append([hit["metadata"]["turn"] for hit in found["results"]])
-    print(json.dumps(answers))
+            asked.append((perf_counter() - began) * 1000)
+            found.append([hit["metadata"]["turn"] for hit in hits["results"]])
+    print(json.dumps({"found": found, "built": built, "asked": asked}))
 
 
 if __name__ == "__main__":

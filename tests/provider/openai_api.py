@@ -1,4 +1,4 @@
-"""The OpenAI side: Chat Completions, Responses, compaction and models."""
+"""The OpenAI side: Chat Completions, Responses, compaction, embeddings and models."""
 
 import itertools
 import json
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tests.provider import openai_wire as wire
 from tests.provider.blocks import Json, canonical, count_json, count_text, listed
+from tests.provider.embeddings import check_embeddings, render_embeddings
 from tests.provider.models import OPENAI
 from tests.provider.openai_rules import check_chat, check_items, item_text, seal_item
 from tests.provider.outlet import Outlet
@@ -214,6 +215,19 @@ class OpenAiApi:
         body: Json = {"object": "response.input_tokens", "input_tokens": charge.total}
         self._provider.finish(request, 200, None, body)
         return json_delivery(200, body, {"x-request-id": request_id})
+
+    def embeddings(self, request: RecordedRequest, request_id: str) -> Delivery:
+        """One vector a text; a scripted reply stands for that, a fault for itself."""
+        body, sizes = request.json, self._provider.embedding_sizes
+        texts = check_embeddings(body, sizes)
+        return self._outlet.answer(
+            request,
+            request_id,
+            "vectors",
+            lambda reply: render_embeddings(body, texts, sizes[body["model"]]),
+            stream=False,
+            begin=lambda: None,
+        )
 
     def models(self, request: RecordedRequest, request_id: str) -> Delivery:
         local = [name for name in self._provider.window if not name.startswith("claude-")]

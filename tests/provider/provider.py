@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tests.provider.blocks import Json
 from tests.provider.cache import PromptCache
 from tests.provider.clock import Clock
+from tests.provider.embeddings import SIZES
 from tests.provider.models import ANTHROPIC, OPENAI, Model, OpenAiModel
 from tests.provider.prefix import PrefixInvariant
 from tests.provider.prefix_cache import PrefixCache
@@ -43,6 +44,8 @@ class Provider:
         self.base_url = ""
         self.window = dict(window or {})
         self.cache_minimum = dict(cache_minimum or {})
+        # Dimensions by embedding model; a test may change them.
+        self.embedding_sizes = dict(SIZES)
         self.clock = Clock()
         self.cache = PromptCache(self.clock)
         self.prefix_cache = PrefixCache(self.clock)

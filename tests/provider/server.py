@@ -74,6 +74,7 @@ class _Site:
             Route("/v1/responses", self._endpoint("openai.responses"), methods=post),
             Route("/v1/responses/compact", self._endpoint("openai.compact"), methods=post),
             Route("/v1/responses/input_tokens", self._endpoint("openai.count"), methods=post),
+            Route("/v1/embeddings", self._endpoint("openai.embeddings"), methods=post),
             Route("/v1/models", self._endpoint("models"), methods=get),
             Route("/v1/models/{name}", self._endpoint("model"), methods=get),
         ]
@@ -135,6 +136,7 @@ def _handler(api: Api, name: str) -> Handler:
         "responses": api.responses,
         "compact": api.compact,
         "count": api.count,
+        "embeddings": api.embeddings,
         "models": api.models,
         "model": api.model,
     }[verb]

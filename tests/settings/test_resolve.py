@@ -123,11 +123,11 @@ def test_the_user_file_is_found_through_home(world: World):
 
 
 def test_a_wrong_home_is_one_problem_among_others(world: World):
-    world.write("user", "recal = 1")
+    world.write("user", "extrac = 1")
     with pytest.raises(SettingsError) as caught:
         world.load(REVERIE_HOME="not/absolute")
     assert 'home must be an absolute path (~/ is expanded), not "not/absolute"' in str(caught.value)
-    assert "did you mean features.recall?" in str(caught.value)
+    assert "did you mean features.extract?" in str(caught.value)
 
 
 def test_without_a_home_variable_the_system_is_asked(monkeypatch: pytest.MonkeyPatch):
@@ -166,7 +166,7 @@ def test_access_by_name(world: World):
     )
     assert loaded.memory_directory == world.root / "person" / "m"
     assert loaded.window_tokens == 32_000
-    assert loaded.cache_ttl == "5m"
+    assert loaded.cache_ttl == "auto"
     assert loaded.permission_mode == "ask"
     assert loaded.flag("features.recall") is True
     assert loaded.model("main") == "anthropic:claude-opus-5-5"
@@ -198,5 +198,5 @@ def test_an_unknown_key_is_an_error_with_a_suggestion(world: World):
 
 
 def test_a_number_is_no_flag(world: World):
-    with pytest.raises(SettingsError, match=r"cache\.ttl is not a switch; its value is '5m'"):
+    with pytest.raises(SettingsError, match=r"cache\.ttl is not a switch; its value is 'auto'"):
         world.load().flag("cache.ttl")

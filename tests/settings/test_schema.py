@@ -13,7 +13,7 @@ from reverie.settings.values import check
 BY_KEY = {row.key: row for row in SETTINGS}
 IDS = [row.key for row in SETTINGS]
 
-OFF = {"microcompact_time", "snip", "collapse", "team", "daily_log", "agent_summary"}
+OFF = {"microcompact_time", "snip", "collapse", "team", "daily_log", "agent_summary", "web_fetch"}
 ON = {
     "recall",
     "extract",
@@ -21,6 +21,7 @@ ON = {
     "session_notes",
     "notes_compaction",
     "autocompact",
+    "microcompact_batch",
     "microcompact_cached",
     "microcompact_server",
     "tool_result_storage",
@@ -28,7 +29,7 @@ ON = {
 }
 
 
-def test_the_sixteen_switches_and_their_defaults():
+def test_the_switches_and_their_defaults():
     assert set(FEATURES) == ON | OFF
     assert {name for name in FEATURES if BY_KEY[f"features.{name}"].default} == ON
     assert set(FEATURES) >= NEED_MEMORY

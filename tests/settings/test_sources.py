@@ -22,6 +22,7 @@ SAMPLES: dict[str, tuple[str, str, object]] = {
     # kind: TOML, text, value
     "bool": ("false", "off", False),
     "int": ("9_000", "9000", 9_000),
+    "float": ("0.5", "0.5", 0.5),
     "str": ('"some words"', "some words", "some words"),
     "path": ('"/srv/x"', "/srv/x", Path("/srv/x")),
     "money": ("2.5", "2.5", 2.5),
@@ -102,7 +103,7 @@ MISTAKES = [
         "[features]\nrecal = true",
         ":2: unknown setting features.recal; did you mean features.recall?",
     ),
-    ("recall = true", ":1: unknown setting recall; did you mean features.recall?"),
+    ("extract = true", ":1: unknown setting extract; did you mean features.extract?"),
     ("featurs.recall = true", "did you mean features.recall?"),
     ("features = true", ":1: features is a table, not a value; set what is in it, such as"),
     ("features.recall.x = 1", "did you mean features.recall?"),

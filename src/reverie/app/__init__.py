@@ -163,24 +163,31 @@ class App:
         from reverie.app import recall
 
         memory = self.memory()
+        meaning = recall.chosen_meaning(self)
         if as_of is not None:
-            return recall.recall_as_of(memory, question, as_of, limit)
-        with recall.open_ranker(memory, self.clock) as ranker:
+            return recall.recall_as_of(memory, question, as_of, limit, meaning)
+        with recall.open_ranker(memory, self.clock, meaning) as ranker:
             return ranker.search(question, limit=limit)
 
     def search(self, question: str, *, limit: int, scope: Scope = "both") -> Results:
         """Memories and past conversations."""
         from reverie.app import recall
 
-        with recall.open_ranker(self.memory(), self.clock) as ranker:
-            return recall.search(ranker, question, limit=limit, scope=scope, now=self.clock.now())
+        meaning = recall.chosen_meaning(self)
+        with recall.open_ranker(self.memory(), self.clock, meaning) as ranker:
+            return ranker.search(question, limit=limit, scope=scope)
 
     def index_episodes(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Bring past conversations into the index; what did not change is not read again."""
+        """Bring past conversations into the index, ours and Claude Code's; what is known is not read again."""
         from reverie.app import recall
+        from reverie.app.episodes import conversations
 
-        with recall.open_ranker(self.memory(), self.clock) as ranker:
-            recall.index_episodes(ranker.index, self.journals(), progress)
+        meaning = recall.chosen_meaning(self)
+        with recall.open_ranker(self.memory(), self.clock, meaning) as ranker:
+            known = ranker.index.sessions()
+            recall.index_episodes(
+                ranker.index, conversations(self.project, known).values(), progress
+            )
 
     def sync_team(self, address: TeamAddress, author: Author) -> SyncReport:
         """Bring the shared memory and the team's branch together, both ways."""

@@ -20,6 +20,7 @@ from reverie.agent.todos import Todo
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Tool, Workplace
 from reverie.app.dream import dream, gates_for
+from reverie.app.episodes import EpisodeIndexer, conversations
 from reverie.app.inbox import open_inbox
 from reverie.app.learning import MemoryShelf
 from reverie.app.models import OFFLINE
@@ -52,6 +53,7 @@ from reverie.session.journal import Journal
 from reverie.session.learning import Learning
 from reverie.session.news import News
 from reverie.session.note_taking import NoteTaking
+from reverie.session.past import PastIndexing
 from reverie.session.query import Limits, Session
 from reverie.session.records import HeadFrozen, Said
 from reverie.session.state import SessionState
@@ -202,6 +204,7 @@ class _Composer:
             forks=side,
             budget=self._budget(toolbox),
         )
+        self._index_past(core, background)
         return Session(
             conversation,
             toolbox,
@@ -404,6 +407,18 @@ class _Composer:
         )
         on = self.app.switches.on
         return Learning(core.conversation, shelf, background, self.announce, on, forks)
+
+    def _index_past(self, core: _Core, background: Background) -> None:
+        """Past conversations become searchable while this one goes on."""
+        if core.ranker is None or not self.app.switches.on("search_past_context"):
+            return
+        listing = partial(conversations, self.app.project)
+        session = core.conversation.state.session
+        indexing = PastIndexing(
+            EpisodeIndexer(core.ranker.index, listing, session).step, background
+        )
+        indexing.start()
+        self.stack.callback(indexing.stop)
 
     def _dreaming(
         self, core: _Core, background: Background, forks: Forks | None

@@ -178,7 +178,3 @@ def index_episodes(
     while (found := indexer.step()) is not None:
         if progress is not None and found.total:
             progress(found.done, found.total)
-
-
-def search(ranker: IndexRanker, question: str, *, limit: int, scope: Scope, now: float) -> Results:
-    return ranker.search(question, limit=limit, scope=scope)

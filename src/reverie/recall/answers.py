@@ -15,6 +15,7 @@ from reverie.recall.fuse import (
     Signals,
     fused,
     limited,
+    rivals,
 )
 from reverie.recall.queries import Query
 from reverie.recall.search import Candidate, Question, Ranked
@@ -55,12 +56,11 @@ def _hits(
     wanted = set(plain_words(asked.query.text))
     model = asked.model if "semantic" in ranked.signals else ""
     calibration = CALIBRATIONS.get(model, ANY_MODEL)
+    others = rivals(len(ranked.candidates), ranked.size)
     for i, candidate in enumerate(ranked.candidates):
         if (candidate.source_name, candidate.key) in seen:
             continue
-        score = calibration.chance(
-            ranked.scores[i], len(ranked.candidates), ranked.coverage[i], ranked.likeness[i]
-        )
+        score = calibration.chance(ranked.scores[i], others, ranked.coverage[i], ranked.likeness[i])
         if len(hits) >= limit:
             if len(left_out) >= _REPORTED:
                 break

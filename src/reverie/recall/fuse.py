@@ -42,16 +42,22 @@ SESSION_WEIGHTS = Weights(
 SESSION_LIMIT = 2.0
 # The messages that speak for their session.
 _SPOKESMEN = 3
+# So few that each must be judged by itself rather than against the others.
+_FEW = 10
 
 
 def z_scores(values: Sequence[float]) -> list[float]:
     """How many standard deviations each value is above the mean.
 
-    A candidate that says nothing (0) is always among them, so that an only one can stand out.
+    One that says nothing (0) is among them, so that an only candidate can stand out; among many it
+    counts for less.
     """
-    count = len(values) + 1
+    if not values:
+        return []
+    nothing = min(1.0, _FEW / len(values))
+    count = len(values) + nothing
     mean = sum(values) / count
-    variance = (sum((value - mean) ** 2 for value in values) + mean**2) / count
+    variance = (sum((value - mean) ** 2 for value in values) + nothing * mean**2) / count
     spread = math.sqrt(variance) + 1e-9
     return [(value - mean) / spread for value in values]
 
@@ -87,9 +93,9 @@ def fused(signals: Signals, weights: Weights, count: int) -> list[float]:
 class Calibration:
     """From a fused score and two absolute figures to the chance that a match is a good one.
 
-    Fused scores only compare the candidates of one question, and the more there are, the further one
-    can stand out: they count by how far that is. How much of the question's words a candidate
-    covers, and how alike it is at all, tells whether it is worth showing.
+    Fused scores only compare the candidates of one question, and the more rivals there are, the
+    further one can stand out: they count by how far that is. How much of the question's words a
+    candidate covers, and how alike it is at all, tells whether it is worth showing.
     """
 
     offset: float
@@ -97,27 +103,36 @@ class Calibration:
     coverage: float
     likeness: float
 
-    def chance(self, fused: float, count: int, coverage: float, likeness: float) -> float:
-        """`count` is how many candidates there were."""
-        total = self.offset + self.fused * fused / math.sqrt(min(max(count, 1), MANY))
+    def chance(self, fused: float, rivals: int, coverage: float, likeness: float) -> float:
+        total = self.offset + self.fused * fused / math.sqrt(rivals)
         total += self.coverage * coverage + self.likeness * likeness
         return 1 / (1 + math.exp(-max(-40.0, min(40.0, total))))
 
 
-# From here on, more candidates do not let the best of them stand out further.
-MANY = 100
+# More rivals than this do not let the best stand out further.
+_MOST_RIVALS = 100
 
-# Fitted on dev (see `benchmarks/recall_threshold.py`), with questions about strangers as misses and
-# stores from one memory to hundreds; the last of them on hundreds alone.
-BY_WORDS = Calibration(offset=-4.744, fused=4.4, coverage=3.485, likeness=0.0)
+
+def rivals(candidates: int, size: int) -> int:
+    """Whom a candidate stands out from: the others, and in all but a small collection its rest.
+
+    In a large one a single word in common brings one candidate, which proves nothing; in a small
+    one it may well be the right one.
+    """
+    return min(max(candidates, size - _FEW, 1), _MOST_RIVALS)
+
+
+# Fitted on dev (see `benchmarks/recall_threshold.py`), with questions about strangers as misses, on
+# stores of one memory to hundreds.
+BY_WORDS = Calibration(offset=-4.945, fused=4.371, coverage=3.509, likeness=0.0)
 CALIBRATIONS: Mapping[str, Calibration] = {
     "": BY_WORDS,
-    "wordllama-l2-supercat-256": Calibration(-7.398, 3.361, 1.374, 5.679),
-    "arctic-embed-s-int8": Calibration(-6.329, 2.91, 4.431, 1.386),
+    "wordllama-l2-supercat-256": Calibration(-7.586, 2.963, 1.463, 5.682),
+    "arctic-embed-s-int8": Calibration(-10.413, 2.928, 2.831, 8.246),
 }
 # Cosines of another model mean something else: a model that is not here is judged by the words it
-# covers, and its order counts less than that of words alone (fitted with arctic, without cosines).
-ANY_MODEL = Calibration(offset=-5.533, fused=2.93, coverage=4.759, likeness=0.0)
+# covers and by its order alone (fitted with arctic, without cosines).
+ANY_MODEL = Calibration(offset=-5.62, fused=3.335, coverage=4.652, likeness=0.0)
 
 
 # Below this chance, nothing is better than something.

@@ -55,10 +55,14 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Passages by BM25; `ideal` is what a passage with every word of the question would get."""
+    """Passages by BM25; `ideal` is what a passage with every word of the question would get.
+
+    `total` is how many passages there are.
+    """
 
     scores: dict[int, float]
     ideal: float
+    total: int
     approximate: bool
 
 
@@ -123,10 +127,10 @@ def search(
         expression = _both(expression, f'"{stemmed}"' if stemmed else "")
     ideal = sum(_idf(word.rows, total) for word in found) * 2.2
     if not expression:
-        return Matches({}, ideal, approximate=False)
+        return Matches({}, ideal, total, approximate=False)
     newest = connection.execute("SELECT max(id) FROM passages").fetchone()[0] if floor else 0
     rows = _ranked(connection, table, expression, (count, int(floor * newest)), among)
-    return Matches({row: -score for row, score in rows}, ideal, approximate)
+    return Matches({row: -score for row, score in rows}, ideal, total, approximate)
 
 
 def _ranked(

@@ -57,9 +57,10 @@ class Candidate:
 
 @dataclass(slots=True)
 class Ranked:
-    """Candidates with their signals and fused scores, best first."""
+    """Candidates with their signals and fused scores, best first; `size` is the whole collection's."""
 
     collection: Collection
+    size: int
     candidates: list[Candidate]
     signals: Signals
     scores: list[float]
@@ -84,6 +85,7 @@ def ranked(
     signals = _signals(candidates, asked, found, likeness)
     result = Ranked(
         collection=collection,
+        size=found.total,
         candidates=candidates,
         signals=signals,
         scores=fuse.fused(signals, WEIGHTS[collection], len(candidates)),
@@ -245,6 +247,7 @@ def _sorted(found: Ranked) -> Ranked:
     )
     return Ranked(
         found.collection,
+        found.size,
         [found.candidates[i] for i in order],
         {name: [column[i] for i in order] for name, column in found.signals.items()},
         [found.scores[i] for i in order],

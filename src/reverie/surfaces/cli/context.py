@@ -10,7 +10,13 @@ from reverie.surfaces.cli.figures import share, tokens
 from reverie.surfaces.cli.frame import Frame, reverie_command
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
+
+    from reverie.core.window import Window
+    from reverie.session.state import SessionState
+
+# As wide as it is easy to compare, on any screen.
+BAR = 80
 
 _COLOURS = {
     "system": "blue",
@@ -31,7 +37,6 @@ def command(frame: Frame, session: str | None, model: str | None, ask: bool) -> 
     """What fills the window of a session (default: the newest one)."""
     from reverie.errors import InputError
     from reverie.session import transcripts
-    from reverie.session.fill import window_fill
     from reverie.session.state import SessionState
 
     app = frame.app()
@@ -40,7 +45,6 @@ def command(frame: Frame, session: str | None, model: str | None, ask: bool) -> 
         raise InputError("no sessions yet in this project; give the path of a transcript")
     path = found[0] if session is None else app.transcript(session)
     state = SessionState.replay(transcripts.load(path).records)
-    fill = window_fill(state)
     last = state.usages[-1].model if state.usages else ""
     name = model or (state.head.model if state.head else last)
     if ask:
@@ -48,8 +52,16 @@ def command(frame: Frame, session: str | None, model: str | None, ask: bool) -> 
 
         asyncio.run(app.ask_window(name))
     window = app.window(name)
-    data = {
-        "session": state.session or path.stem,
+    data = {"session": state.session or path.stem, **measured(state, window)}
+    frame.show(data, lambda console: console.print(drawn(data, min(console.width, BAR))))
+
+
+def measured(state: SessionState, window: Window) -> dict[str, Any]:
+    """What fills the window, by category, and how near it is to compaction."""
+    from reverie.session.fill import window_fill
+
+    fill = window_fill(state)
+    return {
         "window": window.tokens,
         "window_source": window.source,
         "state": window.state(fill.total),
@@ -57,26 +69,24 @@ def command(frame: Frame, session: str | None, model: str | None, ask: bool) -> 
         "tokens": {**fill.parts, "free": max(0, window.tokens - fill.total)},
         "measured": fill.measured,
     }
-    frame.show(data, lambda console: _draw(console, data))
 
 
-def _draw(console: Console, data: dict[str, Any]) -> None:
+def drawn(data: dict[str, Any], width: int = BAR) -> RenderableType:
+    """The same as a bar and a table."""
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     window = data["window"]
-    width = min(console.width, 80)
     bar = Text()
     for name, count in data["tokens"].items():
         bar.append("█" * round(count / window * width), style=_COLOURS[name])
-    console.print(bar)
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, count in data["tokens"].items():
         table.add_row(Text("█ ", _COLOURS[name]) + Text(name), tokens(count), share(count / window))
-    console.print(table)
     note = "by the provider's count" if data["measured"] else "estimated"
-    console.print(
+    summary = (
         f"window {tokens(window)} ({data['window_source']}); compaction at "
-        f"{tokens(data['compacts_at'])}; now: {data['state']}; {note}",
-        style="dim",
+        f"{tokens(data['compacts_at'])}; now: {data['state']}; {note}"
     )
+    return Group(bar, table, Text(summary, "dim"))

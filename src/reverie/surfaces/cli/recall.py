@@ -12,7 +12,7 @@ from reverie.surfaces.cli.moments import moment
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from reverie.recall.documents import Results
 
@@ -38,7 +38,7 @@ def command(
     asked = " ".join(question)
     found = app.recall(asked, limit=limit, as_of=as_of)
     data = _as_json(found)
-    frame.show(data, lambda console: _print(console, found, explain=explain))
+    frame.show(data, lambda console: console.print(listed(found, explain=explain)))
 
 
 def _as_json(found: Results) -> dict[str, Any]:
@@ -66,26 +66,27 @@ def _as_json(found: Results) -> dict[str, Any]:
     }
 
 
-def _print(console: Console, found: Results, *, explain: bool) -> None:
+def listed(found: Results, *, explain: bool = False) -> RenderableType:
+    """The memories as a person reads them, best first."""
+    from rich.console import Group
     from rich.text import Text
 
     from reverie.recall.fuse import GOOD_MATCH
 
-    if not found.hits:
-        console.print("Nothing in memory fits.")
+    lines = [] if found.hits else [Text("Nothing in memory fits.")]
     for hit in found.hits:
         weak = "" if hit.score >= GOOD_MATCH else "  (too weak to be shown to a model by itself)"
-        console.print(
-            Text(f"{hit.score:5.2f}  ", "dim") + Text(hit.key, "bold") + Text(weak, "dim")
-        )
-        console.print(Text(f"       {hit.snippet}"))
+        lines.append(Text(f"{hit.score:5.2f}  ", "dim") + Text(hit.key, "bold") + Text(weak, "dim"))
+        lines.append(Text(f"       {hit.snippet}"))
         if explain:
             signals = ", ".join(f"{name} {value:+.2f}" for name, value in hit.signals.items())
-            console.print(Text(f"       {hit.why} ({signals})", "dim"))
+            lines.append(Text(f"       {hit.why} ({signals})", "dim"))
     if explain:
-        for item in found.left_out:
-            console.print(Text(f"{item.score:5.2f}  {item.key}: left out, {item.reason}", "dim"))
+        lines += [
+            Text(f"{item.score:5.2f}  {item.key}: left out, {item.reason}", "dim")
+            for item in found.left_out
+        ]
         how = "words and meaning" if found.used_semantic else "words alone"
-        console.print(Text(f"searched by {how}", "dim"))
-    for note in found.notes:
-        console.print(Text(note, "yellow"))
+        lines.append(Text(f"searched by {how}", "dim"))
+    lines += [Text(note, "yellow") for note in found.notes]
+    return Group(*lines)

@@ -69,7 +69,7 @@ def command(
         _decline(frame, outcome)
     else:
         data = _as_json(memory, outcome)
-        frame.show(data, lambda console: _print(console, app, data, outcome, team=team))
+        frame.show(data, lambda console: _print(console, saved_lines(app, memory, outcome)))
 
 
 def _standard_input() -> str:
@@ -107,19 +107,20 @@ def _as_json(memory: OpenMemory, outcome: Remembered) -> dict[str, Any]:
     }
 
 
-def _print(
-    console: Console, app: App, data: dict[str, Any], outcome: Remembered, *, team: bool
-) -> None:
-    from pathlib import Path
-
-    lines = [f"Remembered ({data['type']}): {data['name']}"]
-    lines.append(f"  in {shown_path(app, Path(data['path']))}")
-    lines += [f"  “{change['before']}” became {change['after']}" for change in data["dates"]]
-    if data["secrets"]:
-        kinds = ", ".join(data["secrets"])
+def saved_lines(app: App, memory: OpenMemory, outcome: Remembered) -> list[str]:
+    """What was saved, where, what was changed in it, and the way back."""
+    saved = outcome.topic
+    lines = [f"Remembered ({saved.type}): {saved.name}"]
+    lines.append(f"  in {shown_path(app, memory.place.directory / saved.file)}")
+    lines += [f"  “{change.before}” became {change.after}" for change in outcome.dates]
+    if outcome.secrets:
+        kinds = ", ".join(outcome.secrets)
         lines.append(f"  removed a secret ({kinds}); if it is none, repeat with --allow-secret")
-    if data["supersedes"]:
-        lines.append(f"  replaces {data['supersedes']}, which is kept")
-    lines.append(f"  {undo_hint(outcome.revision, team=team)}")
+    if outcome.superseded:
+        lines.append(f"  replaces {outcome.superseded}, which is kept")
+    return [*lines, f"  {undo_hint(outcome.revision, team=memory.team)}"]
+
+
+def _print(console: Console, lines: list[str]) -> None:
     for line in lines:
         console.print(printable(line), soft_wrap=True)

@@ -11,7 +11,7 @@ from reverie.surfaces.cli.figures import when
 from reverie.surfaces.cli.frame import Frame, reverie_command
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from reverie.recall.documents import Hit, Results, Scope
 
@@ -35,7 +35,7 @@ def command(frame: Frame, words: tuple[str, ...], limit: int, only: str | None) 
         app.index_episodes(progress)
     scope: Scope = "both" if only is None else cast("Scope", only)
     found = app.search(" ".join(words), limit=limit, scope=scope)
-    frame.show([_as_json(hit) for hit in found.hits], lambda console: _print(console, found))
+    frame.show([_as_json(hit) for hit in found.hits], lambda console: console.print(listed(found)))
 
 
 def _progress(done: int, total: int) -> None:
@@ -57,15 +57,16 @@ def _as_json(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _print(console: Console, found: Results) -> None:
+def listed(found: Results) -> RenderableType:
+    """What was found as a person reads it, best first."""
+    from rich.console import Group
     from rich.text import Text
 
-    if not found.hits:
-        console.print("Nothing found.")
+    lines = [] if found.hits else [Text("Nothing found.")]
     for hit in found.hits:
         place = hit.key if hit.collection == "memories" else f"session {hit.session} · {hit.role}"
         line = Text(f"{hit.score:5.2f}  ", "dim") + Text(place, "bold")
-        console.print(line + Text(f"  {when(hit.at or 0)}", "dim"))
-        console.print(Text(f"       {hit.snippet}"))
-    for note in found.notes:
-        console.print(Text(note, "yellow"))
+        lines.append(line + Text(f"  {when(hit.at or 0)}", "dim"))
+        lines.append(Text(f"       {hit.snippet}"))
+    lines += [Text(note, "yellow") for note in found.notes]
+    return Group(*lines)

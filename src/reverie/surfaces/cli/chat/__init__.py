@@ -1,0 +1,168 @@
+"""`reverie chat`: talk to a model that remembers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.surfaces.cli.frame import Frame, reverie_command
+
+if TYPE_CHECKING:
+    from prompt_toolkit.history import History
+
+    from reverie.app import App
+    from reverie.app.agent import Wish
+    from reverie.surfaces.cli.chat.full_terminal import FullTerminal
+    from reverie.surfaces.cli.chat.plain_terminal import PlainTerminal
+
+MODES = ("ask", "accept-edits", "plan", "bypass")
+FORMATS = ("text", "json", "stream-json")
+# `--resume` without an id.
+_LIST = "?"
+
+
+@reverie_command(name="chat")
+@click.argument("prompt", nargs=-1)
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value=_LIST,
+    metavar="[ID]",
+    help="Go on with a conversation; without ID, pick one.",
+)
+@click.option(
+    "-c", "--continue", "newest", is_flag=True, help="Go on with the newest conversation."
+)
+@click.option("--model", metavar="M", help="Talk to this model: provider:model, or offline.")
+@click.option(
+    "--permission-mode", type=click.Choice(MODES), help="What tools may do without asking."
+)
+@click.option(
+    "-p", "--print", "once", is_flag=True, help="Answer once and exit; also reads standard input."
+)
+@click.option("--output-format", "show", type=click.Choice(FORMATS), help="How the answer is printed; implies -p.")  # fmt: skip
+def command(frame: Frame, prompt: tuple[str, ...], **given: Any) -> None:
+    """Talk to a model that remembers, reads, edits and runs.
+
+    \b
+    reverie chat
+    reverie chat --resume
+    git diff | reverie chat -p "Is this safe to merge?"
+    """
+    app = frame.app()
+    show = given["show"] or ("json" if frame.as_json else None)
+    one_shot = given["once"] or show is not None or not _at_a_terminal()
+    wish = _wish(app, given, may_pick=not one_shot)
+    if one_shot:
+        _once(app, wish, _with_input(" ".join(prompt)), show or "text", quiet=frame.quiet)
+    else:
+        _talk(app, wish, " ".join(prompt), quiet=frame.quiet)
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _with_input(prompt: str) -> str:
+    """What was asked, and what was piped in behind it."""
+    piped = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
+    whole = "\n\n".join(part.strip("\n") for part in (prompt, piped) if part.strip())
+    if not whole:
+        raise click.UsageError("Nothing to say: give a PROMPT, or pipe text in.")
+    return whole
+
+
+def _wish(app: App, given: dict[str, Any], *, may_pick: bool) -> Wish:
+    """What the options ask for, checked before anything is opened."""
+    from reverie.app.agent import Wish
+    from reverie.surfaces.cli.chat.readiness import require_model
+
+    require_model(app, given["model"] or app.settings.model("main"))
+    resume = _resumed(app, given["resume"], newest=given["newest"], may_pick=may_pick)
+    return Wish(model=given["model"], resume=resume, mode=given["permission_mode"])
+
+
+def _resumed(app: App, told: str | None, *, newest: bool, may_pick: bool) -> Path | None:
+    from reverie.surfaces.cli.chat import past
+
+    if newest and told is not None:
+        raise click.UsageError("--resume and --continue are two ways to say which one: give one.")
+    if newest:
+        return past.newest(app)
+    if told != _LIST:
+        return None if told is None else past.chosen(app, told)
+    if not may_pick:
+        raise click.UsageError(
+            "Say which one: --resume ID (see `reverie sessions`), or --continue."
+        )
+    return _picked(app)
+
+
+def _picked(app: App) -> Path:
+    from reverie.surfaces.cli.chat import past
+    from reverie.surfaces.cli.frame import console
+
+    listed = past.recent(app)
+    if not listed:
+        return past.newest(app)
+    console().print(past.table(listed))
+    number = click.prompt("Which one", type=click.IntRange(1, len(listed)), default=1)
+    return listed[number - 1].path
+
+
+def _once(app: App, wish: Wish, prompt: str, show: Any, *, quiet: bool) -> None:
+    from reverie.surfaces.cli.chat.once import once
+    from reverie.surfaces.cli.chat.running import run
+
+    run(once(app, wish, prompt, show, quiet=quiet))
+
+
+def _talk(app: App, wish: Wish, prompt: str, *, quiet: bool) -> None:
+    from reverie.surfaces.cli.chat.running import run
+
+    run(_talking(app, wish, prompt, quiet=quiet))
+
+
+async def _talking(app: App, wish: Wish, prompt: str, *, quiet: bool) -> None:
+    from reverie.surfaces.cli.chat.log_lines import logged_on
+    from reverie.surfaces.cli.chat.talk import Talk
+
+    terminal = _terminal(app)
+    talk = Talk(app, terminal, quiet=quiet)
+    talk.greet(wish)
+    async with terminal:
+        with logged_on(terminal):
+            await talk.run(wish, prompt)
+
+
+def _terminal(app: App) -> FullTerminal | PlainTerminal:
+    from reverie.settings.sources import environment
+
+    variables = environment()
+    if variables.get("TERM", "dumb") in ("dumb", "unknown", ""):
+        from reverie.surfaces.cli.chat.plain_terminal import PlainTerminal
+
+        return PlainTerminal()
+    from reverie.surfaces.cli.chat.completion import ChatCompleter
+    from reverie.surfaces.cli.chat.full_terminal import FullTerminal
+
+    return FullTerminal(
+        ChatCompleter(app.place),
+        _history(app.project.folder / "chat-history"),
+        colour=not variables.get("NO_COLOR"),
+    )
+
+
+def _history(path: Path) -> History:
+    """What was typed in this project before; where it cannot be kept, it is not."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(path)

@@ -1,0 +1,232 @@
+"""What each slash command does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from rich.table import Table
+from rich.text import Text
+
+from reverie.agent import todos
+from reverie.core.usage import Usage
+from reverie.errors import InputError
+from reverie.layers import snip
+from reverie.memory.index import capped
+from reverie.surfaces.cli import context, recall, search
+from reverie.surfaces.cli.chat import past, render
+from reverie.surfaces.cli.chat.readiness import require_model
+from reverie.surfaces.cli.chat.remembering import remember
+from reverie.surfaces.cli.chat.sitting import Sitting
+from reverie.surfaces.cli.chat.slash import COMMANDS
+from reverie.surfaces.cli.chat.tally import cost_of
+from reverie.surfaces.cli.figures import dollars, printable, share, tokens
+from reverie.surfaces.cli.memories import shown_path
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from reverie.app.agent import Wish
+    from reverie.core.spend import Entry
+    from reverie.recall.documents import Results
+
+
+class Leave:
+    """The person is done."""
+
+
+# What comes after a command: the same session goes on (None), another one, or none at all.
+Next: TypeAlias = "Wish | Leave | None"
+Action: TypeAlias = Callable[[Sitting, str], Awaitable[Next]]
+
+_KEYS = (
+    ("Enter", "send; while an answer is coming, the message waits for its turn"),
+    ("Alt-Enter, Ctrl-J", "a new line; so does \\ at the end of one"),
+    ("Tab", "complete a /command or an @file"),
+    ("↑ ↓, Ctrl-R", "earlier messages in this project"),
+    ("Ctrl-C", "interrupt; at an empty prompt, twice: leave"),
+    ("Ctrl-D", "leave"),
+)
+_RECALLED = 5
+_FOUND = 10
+_NOISE = 0.02
+
+
+async def _help(sitting: Sitting, rest: str) -> Next:
+    listed = _rows((command.usage, command.about) for command in COMMANDS)
+    sitting.show(listed, "", _rows(_KEYS))
+    return None
+
+
+async def _remember(sitting: Sitting, rest: str) -> Next:
+    saved = await asyncio.to_thread(remember, sitting.app, rest)
+    sitting.show(Text(printable(saved)))
+    return None
+
+
+async def _recall(sitting: Sitting, rest: str) -> Next:
+    found = await asyncio.to_thread(sitting.app.recall, rest, limit=_RECALLED)
+    sitting.show(recall.listed(_worth_reading(found)))
+    return None
+
+
+async def _search(sitting: Sitting, rest: str) -> Next:
+    await asyncio.to_thread(sitting.app.index_episodes)
+    found = await asyncio.to_thread(sitting.app.search, rest, limit=_FOUND)
+    sitting.show(search.listed(_worth_reading(found)))
+    return None
+
+
+async def _memory(sitting: Sitting, rest: str) -> Next:
+    memory = sitting.app.memory()
+    index = memory.store.index()
+    count = len(index.pointers)
+    where = shown_path(sitting.app, memory.place.directory)
+    noun = "memory" if count == 1 else "memories"
+    text = capped(index).text.strip()
+    body: RenderableType = render.prose(text, markdown=sitting.terminal.markdown) if text else ""
+    sitting.show(Text(f"{count:,} {noun} in {printable(where)}", "bold"), body)
+    return None
+
+
+async def _context(sitting: Sitting, rest: str) -> Next:
+    state, window = sitting.session.conversation.state, sitting.session.upkeep.window
+    width = min(sitting.terminal.width, context.BAR)
+    sitting.show(context.drawn(context.measured(state, window), width))
+    return None
+
+
+async def _compact(sitting: Sitting, rest: str) -> Next:
+    """The layer announces what it did, or why it could not."""
+    if not sitting.session.conversation.state.messages:
+        sitting.show("Nothing was said yet: there is nothing to compact.")
+        return None
+    sitting.terminal.under_way(Text("compacting"))
+    await sitting.session.upkeep.compact_now("manual", instructions=rest)
+    return None
+
+
+async def _snip(sitting: Sitting, rest: str) -> Next:
+    if not sitting.app.switches.on("snip"):
+        raise InputError("snip is off; turn it on with features.snip = true in the settings")
+    count, _, note = rest.partition(" ")
+    if not count.isdecimal() or not int(count):
+        raise InputError(
+            f"/snip takes how many rounds, and a note: /snip 3 the search, not {rest!r}"
+        )
+    wish = snip.Wish(note.strip() or "finished work", rounds=int(count))
+    sitting.show(sitting.session.folding.mark(wish))
+    return None
+
+
+async def _notes(sitting: Sitting, rest: str) -> Next:
+    file = sitting.session.notes.notebook.file
+    text = await asyncio.to_thread(file.read)
+    if not text:
+        sitting.show("No notes yet: they begin when there is something to lose.")
+        return None
+    where = render.line(file.path, "dim")
+    sitting.show(render.prose(text, markdown=sitting.terminal.markdown), where)
+    return None
+
+
+async def _todos(sitting: Sitting, rest: str) -> Next:
+    listed = sitting.session.toolbox.workplace.todos
+    sitting.show(Text(printable(todos.render(listed))) if listed else "Nothing is on the list.")
+    return None
+
+
+async def _cost(sitting: Sitting, rest: str) -> Next:
+    spent = sitting.spent
+    if not spent:
+        sitting.show("Nothing was spent in this session.")
+        return None
+    today = sitting.app.ledger.spent("main", "").day
+    total = f"{dollars(cost_of(spent))} in this session, {dollars(today)} today in all projects"
+    sitting.show(_spending(spent), Text(total, "dim"))
+    return None
+
+
+async def _model(sitting: Sitting, rest: str) -> Next:
+    window = sitting.session.upkeep.window
+    if not rest:
+        name = sitting.session.conversation.model.name
+        sitting.show(f"{name}, window {tokens(window.tokens)} ({window.source})")
+        return None
+    require_model(sitting.app, rest)
+    return replace(sitting.wish, model=rest, resume=_journal(sitting))
+
+
+async def _clear(sitting: Sitting, rest: str) -> Next:
+    return replace(sitting.wish, resume=None)
+
+
+async def _resume(sitting: Sitting, rest: str) -> Next:
+    if rest:
+        return replace(sitting.wish, resume=past.chosen(sitting.app, rest))
+    listed = await asyncio.to_thread(past.recent, sitting.app)
+    if not listed:
+        sitting.show("There are no conversations in this project yet.")
+        return None
+    sitting.show(past.table(listed), Text("go on with one: /resume NUMBER", "dim"))
+    return None
+
+
+async def _exit(sitting: Sitting, rest: str) -> Next:
+    return Leave()
+
+
+ACTIONS: Mapping[str, Action] = {
+    "help": _help,
+    "remember": _remember,
+    "recall": _recall,
+    "search": _search,
+    "memory": _memory,
+    "context": _context,
+    "compact": _compact,
+    "snip": _snip,
+    "notes": _notes,
+    "todos": _todos,
+    "cost": _cost,
+    "model": _model,
+    "clear": _clear,
+    "resume": _resume,
+    "exit": _exit,
+}
+
+
+def _worth_reading(found: Results) -> Results:
+    """Without what only fills the list up."""
+    return replace(found, hits=tuple(hit for hit in found.hits if hit.score >= _NOISE))
+
+
+def _journal(sitting: Sitting) -> Path | None:
+    """Where this session goes on; one in which nothing was said begins anew."""
+    state = sitting.session.conversation.state
+    return sitting.app.project.journal(state.session) if state.messages else None
+
+
+def _rows(pairs: Iterable[tuple[str, str]]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="cyan", no_wrap=True)
+    for left, right in pairs:
+        table.add_row(left, right)
+    return table
+
+
+def _spending(entries: Iterable[Entry]) -> Table:
+    by_purpose: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_purpose.setdefault(entry.purpose, []).append(entry)
+    table = Table("for", box=None, pad_edge=False)
+    for column in ("calls", "input", "read", "written", "output", "hit rate", "cost"):
+        table.add_column(column, justify="right")
+    for purpose, calls in by_purpose.items():
+        usage = sum((call.usage for call in calls), Usage())
+        counts = (usage.input, usage.cache_read, usage.cache_write, usage.output)
+        cost = dollars(cost_of(calls))
+        table.add_row(purpose, str(len(calls)), *map(tokens, counts), share(usage.hit_rate), cost)
+    return table

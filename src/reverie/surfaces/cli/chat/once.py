@@ -1,0 +1,120 @@
+"""One question, one answer, and out: `-p`, for scripts and pipes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import click
+
+from reverie.agent.turns import calls_of
+from reverie.app.models import OFFLINE
+from reverie.errors import InputError, ReverieError
+from reverie.events import CapReached, Event, Replied, TroubleNoted
+from reverie.surfaces.cli.chat.readiness import OFFLINE_NOTE
+from reverie.surfaces.cli.chat.remembering import remember
+from reverie.surfaces.cli.chat.shapes import Json, event_json, opened_json, result_json
+from reverie.surfaces.cli.chat.slash import Called, read_line
+from reverie.surfaces.cli.chat.tally import Tally
+from reverie.surfaces.cli.figures import printable
+
+if TYPE_CHECKING:
+    from reverie.app import App
+    from reverie.app.agent import Wish
+    from reverie.session.query import Session
+
+Format: TypeAlias = Literal["text", "json", "stream-json"]
+
+DRAIN_SECONDS = 60.0
+
+
+async def once(app: App, wish: Wish, prompt: str, show: Format, *, quiet: bool) -> None:
+    """Print the answer; an error is raised after what is known of it was printed."""
+    offline = (wish.model or app.settings.model("main")) == OFFLINE
+    typed = read_line(prompt, offline=offline)
+    if isinstance(typed, Called):
+        _commanded(app, typed, prompt)
+        return
+    async with app.session(wish) as session:
+        hearing = Hearing(show, quiet=quiet)
+        hearing.opened(session, resumed=wish.resume is not None)
+        with session.announce.heard_by(hearing.hear):
+            try:
+                await _answered(session, prompt)
+                hearing.answered()
+                hearing.finishing(session.background.running)
+                await session.aclose(DRAIN_SECONDS)
+            except ReverieError as error:
+                hearing.closed(session, str(error))
+                raise
+            finally:
+                await session.background.cancel()
+        hearing.closed(session)
+
+
+@dataclass(slots=True)
+class Hearing:
+    """Listens to one turn, and prints what the format asks for."""
+
+    show: Format
+    quiet: bool = False
+    answer: str = ""
+    tally: Tally = field(default_factory=Tally)
+
+    def opened(self, session: Session, *, resumed: bool) -> None:
+        conversation = session.conversation
+        name, window = conversation.model.name, session.upkeep.window.tokens
+        if self.show == "stream-json":
+            self._line(opened_json(conversation.state.session, name, window, resumed=resumed))
+        elif name == OFFLINE and not self.quiet:
+            click.echo(f"note: {OFFLINE_NOTE}", err=True)
+
+    def hear(self, event: Event) -> None:
+        self.tally.hear(event)
+        if isinstance(event, Replied):
+            # A reply that was cut off and its continuation are one answer; a call begins anew.
+            self.answer = "" if calls_of(event.reply) else self.answer + event.reply.text
+        if self.show == "stream-json":
+            self._line(event_json(event))
+        elif isinstance(event, TroubleNoted | CapReached) and not self.quiet:
+            click.echo(f"note: {printable(_told(event))}", err=True)
+
+    def answered(self) -> None:
+        """Text is given out at once; nobody who reads it waits for work in the background."""
+        if self.show == "text" and not self.quiet:
+            click.echo(printable(self.answer))
+
+    def finishing(self, running: tuple[str, ...]) -> None:
+        """Somebody who looks on is told why it is not over."""
+        if running and not self.quiet and sys.stderr.isatty():
+            click.echo(f"note: finishing {', '.join(running)}…", err=True)
+
+    def closed(self, session: Session, error: str = "") -> None:
+        if self.show != "text" and not self.quiet:
+            id_ = session.conversation.state.session
+            self._line(result_json(id_, self.answer, self.tally, error=error))
+
+    def _line(self, data: Json) -> None:
+        if not self.quiet:
+            click.echo(json.dumps(data, ensure_ascii=False))
+
+
+async def _answered(session: Session, prompt: str) -> None:
+    async with aclosing(session.run(prompt)) as events:
+        async for _ in events:
+            pass
+
+
+def _commanded(app: App, typed: Called, prompt: str) -> None:
+    """Without a model, "remember …" is done here; commands are for the interactive chat."""
+    if prompt.lstrip().startswith("/"):
+        name = typed.command.name
+        raise InputError(f"/{name} works inside `reverie chat`; with -p, say what you want to know")
+    click.echo(printable(remember(app, typed.rest)))
+
+
+def _told(event: TroubleNoted | CapReached) -> str:
+    return f"{event.where}: {event.what}" if isinstance(event, TroubleNoted) else event.reason

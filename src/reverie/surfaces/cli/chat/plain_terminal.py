@@ -1,0 +1,129 @@
+"""A terminal that can only print lines and read them: for `TERM=dumb` and the like."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+
+from reverie.agent.permissions import Answer
+from reverie.surfaces.cli.chat.status import Status
+from reverie.surfaces.cli.chat.terminal import Question
+from reverie.surfaces.cli.frame import console
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_ANSWERS: dict[str, Answer] = {"y": "yes", "yes": "yes", "a": "always", "always": "always"}
+
+
+class PlainTerminal:
+    """Prompt, line, answer, prompt; nothing is drawn over."""
+
+    markdown = False
+
+    def __init__(self) -> None:
+        self.on_interrupt: Callable[[], bool] = lambda: False
+        self._console: Console = console()
+        self._typed = b""
+        # Done with False when the person wants to leave rather than type.
+        self._reading: asyncio.Future[bool] | None = None
+        self._warned = False
+
+    async def __aenter__(self) -> PlainTerminal:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupt)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+
+    @property
+    def width(self) -> int:
+        return self._console.width
+
+    def show(self, *renderables: RenderableType) -> None:
+        self._console.print(Group(*renderables))
+
+    def under_way(self, what: Text | None, draft: str = "") -> None:
+        """Nothing here can be shown and taken back."""
+
+    def follow(self, status: Callable[[], Status]) -> None:
+        """There is no status line: /context and /cost tell it."""
+
+    async def line(self) -> str | None:
+        """A line, and the next ones while they end in a backslash."""
+        lines: list[str] = []
+        while True:
+            read = await self._read("> " if not lines else "… ")
+            if read is None:
+                return "\n".join(lines) or None
+            if not read.endswith("\\"):
+                return "\n".join([*lines, read])
+            lines.append(read.removesuffix("\\"))
+
+    async def ask(self, question: Question) -> Answer:
+        self.show("", *question.shown)
+        read = await self._read(f"Allow? (y)es, (a)lways ({question.scope}), (n)o: ")
+        return _ANSWERS.get((read or "").strip().lower(), "no")
+
+    async def _read(self, prompt: str) -> str | None:
+        """One line of the keyboard; None at its end. Nothing is left behind when it is cancelled."""
+        self._print(prompt)
+        keyboard = sys.stdin.fileno()
+        while b"\n" not in self._typed:
+            more = _taken(keyboard) if await self._touched(keyboard) else b""
+            if not more:
+                self._print("\n")
+                return None
+            self._typed += more
+        self._warned = False
+        line, _, self._typed = self._typed.partition(b"\n")
+        return line.decode("utf-8", "replace").removesuffix("\r")
+
+    async def _touched(self, keyboard: int) -> bool:
+        """Wait for the keyboard; False when the person leaves instead."""
+        loop = asyncio.get_running_loop()
+        self._reading = loop.create_future()
+        loop.add_reader(keyboard, self._wake, True)  # noqa: FBT003 - what the future is given
+        try:
+            return await self._reading
+        finally:
+            loop.remove_reader(keyboard)
+            self._reading = None
+
+    def _wake(self, goes_on: bool) -> None:
+        if self._reading is not None and not self._reading.done():
+            self._reading.set_result(goes_on)
+
+    def _interrupt(self) -> None:
+        """Stop what runs; where nothing does, the second time, leave."""
+        if self.on_interrupt() or self._reading is None:
+            return
+        if self._warned:
+            self._wake(goes_on=False)
+        else:
+            self._warned = True
+            self._print("\nCtrl-C again leaves\n> ")
+
+    def _print(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def _taken(keyboard: int) -> bytes:
+    try:
+        return os.read(keyboard, 65_536)
+    except OSError:
+        # The terminal is gone.
+        return b""

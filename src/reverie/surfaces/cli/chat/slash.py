@@ -1,0 +1,109 @@
+"""What a typed line means: words for the model, a slash command, or a slip of the finger. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Slash:
+    """One slash command; `argument` is shown as it is typed, in brackets when it may be left out."""
+
+    name: str
+    argument: str
+    about: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> str:
+        return f"/{self.name} {self.argument}".rstrip()
+
+    @property
+    def needs_argument(self) -> bool:
+        return bool(self.argument) and not self.argument.startswith("[")
+
+
+COMMANDS: tuple[Slash, ...] = (
+    Slash("help", "", "This list."),
+    Slash("remember", "TEXT", "Save a memory."),
+    Slash("recall", "QUESTION", "The memories that fit a question."),
+    Slash("search", "WORDS", "Memories and past conversations."),
+    Slash("memory", "", "Where memory is kept, and its index."),
+    Slash("context", "", "What fills the window."),
+    Slash("compact", "[FOCUS]", "Summarise the conversation to make room; say what matters most."),
+    Slash("snip", "ROUNDS [NOTE]", "Leave so many finished rounds out of the window."),
+    Slash("notes", "", "The notes of this session."),
+    Slash("todos", "", "What the agent still has to do."),
+    Slash("cost", "", "What this session cost, and on what."),
+    Slash("model", "[NAME]", "Which model answers; or change it."),
+    Slash("clear", "", "Begin a new conversation."),
+    Slash("resume", "[ID]", "List past conversations, or go on with one."),
+    Slash("exit", "", "Leave.", aliases=("quit",)),
+)
+
+NAMES: dict[str, Slash] = {
+    name: command for command in COMMANDS for name in (command.name, *command.aliases)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Words for the model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A slash command with what stands behind it."""
+
+    command: Slash
+    rest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistyped:
+    """Meant as a command, and none; `advice` says what to type instead."""
+
+    advice: str
+
+
+Line: TypeAlias = Said | Called | Mistyped | None
+
+# `/etc/hosts is wrong` is about a file: a command's name ends at a space or at the end.
+_COMMAND = re.compile(r"/([A-Za-z?][A-Za-z-]*)(?:\s+(.*))?", re.DOTALL)
+_REMEMBER = re.compile(
+    r"(?:please\s+)?remember\s*(?:(?:that|this)\b)?\s*[:,]?\s+(.+)", re.IGNORECASE | re.DOTALL
+)
+
+
+def read_line(line: str, *, offline: bool = False) -> Line:
+    """None for an empty line. Without a model, "remember …" is the command: nobody else would do it."""
+    text = line.strip()
+    if not text:
+        return None
+    if found := _COMMAND.fullmatch(text):
+        return _called(found[1].lower(), (found[2] or "").strip())
+    if offline and (wish := _REMEMBER.fullmatch(text)) and not text.endswith("?"):
+        return Called(NAMES["remember"], wish[1].strip())
+    return Said(text)
+
+
+def _called(name: str, rest: str) -> Called | Mistyped:
+    command = NAMES.get("help" if name == "?" else name)
+    if command is None:
+        return Mistyped(_no_such(name))
+    if command.needs_argument and not rest:
+        return Mistyped(f"/{command.name} needs more: {command.usage}")
+    return Called(command, rest)
+
+
+def _no_such(name: str) -> str:
+    close = get_close_matches(name, NAMES, n=1) or [
+        known for known in NAMES if known[:2] == name[:2]
+    ]
+    hint = f"did you mean /{close[0]}?" if close else "/help lists them"
+    return f"there is no /{name}; {hint}"
