@@ -191,7 +191,7 @@ async def test_what_was_allowed_for_good_is_not_asked_again(tmp_path: Path) -> N
     )
     await toolbox.run([use("1", "edit", "x"), use("2", "edit", "y")])
     await toolbox.run([use("3", "run", "x"), use("4", "run", "x"), use("5", "run", "y")])
-    assert asked == ["edits in this project", "run: run x", "run: run y"]
+    assert asked == ["edits in this project", 'run: {"text": "x"}', 'run: {"text": "y"}']
 
 
 async def test_without_anybody_to_ask_the_answer_is_no(tmp_path: Path) -> None:

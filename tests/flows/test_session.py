@@ -12,7 +12,7 @@ from tests.provider.script import Held, Reply, Text, Thinking, ToolCall
 
 from reverie.core.prompt_cache.tracker import ExpectedBreak
 from reverie.core.transcript import INTERRUPTED, pairing
-from reverie.errors import WindowFull
+from reverie.errors import InputError, WindowFull
 from reverie.events import (
     CacheBroke,
     Event,
@@ -293,3 +293,12 @@ async def test_background_trouble_does_not_stop_a_turn(desk: Desk) -> None:
             await session.background.drain(5)
         assert [type(event) for event in heard] == [TroubleNoted]
         assert kinds(await hear(session, "Hello there."), TurnEnded) == [TurnEnded("end")]
+
+
+async def test_a_session_is_open_in_one_place_only(desk: Desk) -> None:
+    async with desk.session() as session:
+        await hear(session, "Hello there.")
+        with pytest.raises(InputError, match="is open elsewhere"):
+            await desk.session(resume=True).__aenter__()
+    async with desk.session(resume=True) as session:
+        await hear(session, "Hello again.")

@@ -53,6 +53,27 @@ def test_what_was_superseded_stays_out():
     assert refreshed(pointed(Index(), memory(1)), memory(1), old) == Index()
 
 
+def test_archiving_takes_the_pointer_and_bringing_back_gives_it_again():
+    listed = pointed(pointed(Index(), memory(1)), memory(2))
+    away = memory(1).with_(archived="2027-01-09")
+    without = refreshed(listed, memory(1), away)
+    assert [pointer.file for pointer in without.pointers] == ["m2.md"]
+    assert refreshed(without, away, away.with_(pinned=True)) == without
+    assert pointed(without, away) == without
+    back = refreshed(without, away, memory(1))
+    assert [pointer.file for pointer in back.pointers] == ["m2.md", "m1.md"]
+
+
+def test_the_count_of_a_full_index_follows_archiving():
+    index = full(extra=5)
+    last = memory(MOST_LINES + 4)
+    away = last.with_(archived="2027-01-09")
+    without = refreshed(index, last, away)
+    assert (without.more, without.pointers) == (index.more - 1, index.pointers)
+    assert refreshed(without, away, away.with_(pinned=True)) == without
+    assert refreshed(without, away, last) == index
+
+
 def test_a_hook_says_only_what_the_title_does_not():
     rows = {
         ("Ask first", "Ask first."): "",

@@ -54,7 +54,7 @@ def test_the_full_example_is_what_we_would_write():
     optional = {
         key: getattr(read, key) for key in topic.KEYS if key not in {"name", "description", "type"}
     }
-    assert [key for key, value in optional.items() if not value] == ["superseded_by"]
+    assert [key for key, value in optional.items() if not value] == ["superseded_by", "archived"]
     written = topic.new(read.name, read.description, read.type, read.body, **optional)
     assert topic.render(written) == full.encode()
 

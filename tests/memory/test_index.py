@@ -205,6 +205,7 @@ def test_rebuilt_order_pinned_then_type_then_recalled_then_newest():
         _entry("used_user.md", "user", hours=-9),
         _entry("pinned_ref.md", "reference", pinned=True),
         _entry("gone.md", "user", superseded=True),
+        _entry("away.md", "user", archived=True),
         _entry("MEMORY.md"),
     ]
     index = rebuild(entries, {"used_user.md": 3})

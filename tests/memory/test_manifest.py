@@ -33,6 +33,14 @@ def test_equal_times_are_ordered_by_name():
     assert [one.file for one in newest_first(entries)] == ["a.md", "b.md", "c.md"]
 
 
+def test_archived_is_told_from_the_head():
+    away, odd = (
+        entry("a.md", b"---\narchived: %s\n---\n" % value, NOON)
+        for value in (b"2027-01-09", b"yes")
+    )
+    assert (away.archived, away.listed, odd.archived, odd.listed) == (True, False, False, True)
+
+
 def test_pinned_superseded_nested_type_and_problem():
     one = entry(
         "a.md", b"---\npinned: true\nsuperseded_by: b.md\nmetadata:\n  type: project\n---\n", NOON

@@ -52,12 +52,39 @@ def test_a_plain_file():
     assert render(topic) == PLAIN
 
 
+@pytest.mark.parametrize(
+    ("said", "listed"),
+    [
+        (b"archived: 2027-01-09", False),
+        (b"archived: '2027-01-09T08:00:00Z'  # by a dream", False),
+        (b"superseded_by: b.md", False),
+        (b"archived: soon", True),
+        (b"archived:", True),
+        (b"archive: 2027-01-09", True),
+    ],
+)
+def test_what_is_put_away_is_not_listed(said, listed):
+    data = PLAIN.replace(b"type:", said + b"\ntype:", 1)
+    topic = parse(data, "a.md")
+    assert topic.listed is listed
+    assert manifest.entry("a.md", data, datetime.now(UTC)).listed is listed
+    assert render(topic) == data
+
+
+def test_archiving_and_bringing_back_leaves_every_other_byte():
+    for data in (PLAIN, FOREIGN):
+        away = parse(data).with_(archived="2027-01-09")
+        assert (away.archived, away.listed) == ("2027-01-09", False)
+        assert render(away) != data
+        assert render(away.with_(archived=None)) == data
+
+
 def test_every_optional_key():
     topic = parse(
         b"---\nname: n\ndescription: d\ntype: project\ncreated: 2026-11-15\n"
         b"updated: 2026-11-15T08:00:00Z\nvalid_from: 2026-01-01\nvalid_until: 2026-12-31\n"
         b"confidence: 0.8\norigin: tool\nsource: [s1#m4, s1#m5]\nsupersedes: old.md\n"
-        b"superseded_by: new.md\nentities: [Mira, Postgres]\nlinks: [a.md]\n"
+        b"superseded_by: new.md\narchived: 2027-01-09\nentities: [Mira, Postgres]\nlinks: [a.md]\n"
         b"anchors: [src/a.py@1f2e3d4, src/b.py::run]\npinned: yes\n---\n[[b]] [[a.md]]\n"
     )
     assert {key: getattr(topic, key) for key in KEYS} == {
@@ -73,6 +100,7 @@ def test_every_optional_key():
         "source": ("s1#m4", "s1#m5"),
         "supersedes": ("old.md",),
         "superseded_by": "new.md",
+        "archived": "2027-01-09",
         "entities": ("Mira", "Postgres"),
         "links": ("a.md",),
         "anchors": ("src/a.py@1f2e3d4", "src/b.py::run"),

@@ -35,6 +35,9 @@ def at(*day: int) -> float:
         ("-", Query("-")),
         ('""', Query("")),
         ("role:user hello", Query("hello", role="user")),
+        ("is:archived freeze", Query("freeze", archived=True)),
+        ("is:Archived", Query("", archived=True)),
+        ("what is:this", Query("what is:this")),
     ],
 )
 def test_what_was_typed_and_what_was_meant(typed, meant):

@@ -64,6 +64,8 @@ COMMANDS = [
     (["/compact"], ["Nothing was said yet"]),
     (["/snip 1"], ["✗ snip is off; turn it on with features.snip = true"]),
     (["/notes"], ["No notes yet"]),
+    (["/inbox"], ["Nothing waits in the inbox."]),
+    (["/dream stop"], ["No dream is under way now"]),
     (["/todos"], ["Nothing is on the list."]),
     (["/cost"], ["Nothing was spent in this session."]),
     (["hello", "/cost"], ["main", "$0.00 in this session"]),

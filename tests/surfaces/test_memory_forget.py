@@ -1,5 +1,6 @@
 """`forget`: taken out of sight, or out of the world."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -72,6 +73,7 @@ def test_everywhere_leaves_no_trace_and_prints_a_receipt(place: Place):
     (state / "index.sqlite").write_bytes(b"Okapi")
     (state / "drafts").mkdir()
     (state / "drafts" / gone).write_text("Okapi, not saved")
+    place.app().memory().uses.record([gone, kept], "used")
     assert "say so with --yes" in failed("forget", gone, "--everywhere")
     rows = {
         row["place"]: row["done"]
@@ -84,11 +86,59 @@ def test_everywhere_leaves_no_trace_and_prints_a_receipt(place: Place):
         "session notes": "1 of 1 held it and were cleaned",
         "inbox": "1 of 2 proposals held it and were removed",
         "unsaved edits": "1 of 1 held it and were removed",
+        "reports of dreams": "0 of 0 held it and were cleaned",
+        "branches of dreams": "0 of 0 held it and were removed",
+        "use counts": "1 lines spoke of it and were removed",
     } | {"history.git": rows["history.git"]}
     assert traces(place, "Zebra", "zebra", "Okapi", gone) == []
     assert notes.read_text() == "a line\n"
     assert [row["file"] for row in data("list")] == [kept]
+    assert place.app().memory().uses.counts("used") == {kept: 1}
     assert "no change to" in failed("log", gone)
+
+
+def forgotten(file: str) -> dict[str, str]:
+    """The receipt of forgetting everywhere, by place."""
+    [row] = data("forget", file, "--everywhere", "--yes")
+    return {one["place"]: one["done"] for one in row["receipt"]}
+
+
+def test_everywhere_cleans_the_reports_of_dreams_and_keeps_the_rest(place: Place):
+    zebra = 'Okapi says "the zebra project is called off" — für immer'
+    remembered(zebra)
+    gone = remembered(zebra, "--even-if-known")["file"]
+    remembered(TESTS)
+    remembered(TESTS, "--even-if-known")
+    made = data("dream", "--force", "--review")
+    assert [change["kind"] for change in made["changes"]] == ["merge", "merge", "re-index"]
+    dreams = place.app().memory_place.state / "dreams"
+    (dreams / "torn.json").write_text(f'{{"why": "{gone}')
+    left = dreams / "branches" / "dead" / "memory"
+    left.mkdir(parents=True)
+    (left / gone).write_text("a copy")
+    (left / "link.md").symlink_to(directory(place) / gone)
+    rows = forgotten(gone)
+    assert rows["reports of dreams"] == "3 of 3 held it and were cleaned"
+    assert rows["branches of dreams"] == "1 of 1 held it and were removed"
+    names = {path.name for path in dreams.rglob("*")}
+    assert names == {"branches", f"{made['id']}.json", "status.json"}
+    [kept] = data("dream", "--last")["changes"]
+    assert kept["kind"] == "merge"
+    assert "never_mock" in kept["files"][0]["file"]
+    for path in dreams.glob("*.json"):
+        assert not any(word in path.read_text() for word in (gone, "zebra", "Okapi"))
+
+
+def test_a_dream_under_way_is_told_to_stop(place: Place):
+    file = remembered(AUDIT)["file"]
+    dreams = place.app().memory_place.state / "dreams"
+    dreams.mkdir()
+    running = {"id": "d1", "state": "running", "turns": [{"text": "", "files": [file]}]}
+    (dreams / "status.json").write_text(json.dumps(running))
+    rows = forgotten(file)
+    assert "was told to stop: do this again when it is over" in rows["reports of dreams"]
+    assert (dreams / "stop").read_text() == "d1"
+    assert json.loads((dreams / "status.json").read_text()) == running | {"turns": []}
 
 
 def test_one_that_was_forgotten_before_still_leaves_history(place: Place):

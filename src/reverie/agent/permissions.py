@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,10 +130,10 @@ class Consent:
 
 
 def _scope(call: Call, *, inside: bool) -> str:
-    """Edits inside the project are one thing; any other call stands for itself."""
+    """Edits inside the project are one thing; any other call stands for itself, word for word."""
     if call.access == "edit" and inside:
         return "edits in this project"
-    return f"{call.tool.name}: {call.headline}"
+    return f"{call.tool.name}: {json.dumps(call.arguments, sort_keys=True, default=str)}"
 
 
 def _within(path: Path, root: Path) -> bool:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from reverie.app.agent import Wish
     from reverie.app.memory import OpenMemory
+    from reverie.memory.proposals import Item
     from reverie.memory.revisions import Author
     from reverie.models.metered import MeteredModel
     from reverie.ports import Clock, Model
@@ -188,6 +189,12 @@ class App:
             recall.index_episodes(
                 ranker.index, conversations(self.project, known).values(), progress
             )
+
+    def waiting(self) -> tuple[Item, ...]:
+        """What was proposed for memory and waits for a person."""
+        from reverie.app.inbox import open_inbox
+
+        return open_inbox(self, self.memory()).items()
 
     def sync_team(self, address: TeamAddress, author: Author) -> SyncReport:
         """Bring the shared memory and the team's branch together, both ways."""

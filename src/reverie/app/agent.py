@@ -6,7 +6,7 @@ import logging
 import platform
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -64,6 +64,7 @@ from reverie.settings.schema import NEVER
 from reverie.settings.sources import MANAGED, environment
 from reverie.stores.blobs import FolderBlobs
 from reverie.stores.instruction_files import Places, read_instruction_files
+from reverie.stores.locks import sole
 from reverie.stores.text_file import TextFile
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ class _Composer:
     async def compose(self) -> Session:
         state = self._resumed()
         session = state.session or self.wish.session or new_session_id(self.app.clock.now())
+        self.stack.enter_context(self._alone(session))
         model = self._bare_model()
         self.stack.push_async_callback(model.aclose)
         conversation = Conversation(
@@ -222,6 +224,11 @@ class _Composer:
             late=cast("Late", self.app.settings["recall.late"]),
             limits=Limits(requests=int(self.app.settings.number("agent.max_requests"))),
         )
+
+    def _alone(self, session: str) -> AbstractContextManager[None]:
+        """One process a session: two would write into each other's conversation."""
+        told = f"session {session} is open elsewhere; close it there, or begin a new one"
+        return sole(self.app.project.sessions / session / "lock", told)
 
     def _resumed(self) -> SessionState:
         if self.wish.resume is None:
@@ -414,11 +421,8 @@ class _Composer:
             return
         listing = partial(conversations, self.app.project)
         session = core.conversation.state.session
-        indexing = PastIndexing(
-            EpisodeIndexer(core.ranker.index, listing, session).step, background
-        )
-        indexing.start()
-        self.stack.callback(indexing.stop)
+        indexer = EpisodeIndexer(core.ranker.index, listing, session)
+        PastIndexing(indexer.step, background).start()
 
     def _dreaming(
         self, core: _Core, background: Background, forks: Forks | None

@@ -12,6 +12,7 @@ from reverie.stores.history import GitHistory
 from reverie.stores.instructions import read_instructions
 from reverie.stores.places import MemoryPlace
 from reverie.stores.scrubber import SecretScrubber
+from reverie.stores.uses import UseCounts
 
 if TYPE_CHECKING:
     from reverie.memory.revisions import Author
@@ -33,6 +34,7 @@ class OpenMemory:
     keeper: Keeper
     history: GitHistory
     scrubber: SecretScrubber
+    uses: UseCounts
     # The project's own folder: sessions, their notes and the inbox stay there wherever memory is.
     beside: Path
     team: bool = False
@@ -41,7 +43,9 @@ class OpenMemory:
         """Remove a memory from files, history and every shadow; the receipt lists each place."""
         from reverie.stores.forgetting import forget_everywhere
 
-        return forget_everywhere(file, self.store, self.place, author, beside=self.beside)
+        return forget_everywhere(
+            file, self.store, self.place, author, self.uses, beside=self.beside
+        )
 
 
 def open_memory(
@@ -58,4 +62,5 @@ def open_memory(
         instructions=lambda: read_instructions(project.root),
         shared=team,
     )
-    return OpenMemory(place, store, keeper, history, scrubber, project.folder, team)
+    uses = UseCounts(place.state, clock)
+    return OpenMemory(place, store, keeper, history, scrubber, uses, project.folder, team)

@@ -14,7 +14,7 @@ from reverie.memory.topic import LARGEST_FILE, Topic, render
 
 def known(made: Draft, entries: Sequence[ManifestEntry]) -> Declined | None:
     """Is it there already? Two values of one thing are not the same fact."""
-    current = [entry for entry in entries if not entry.superseded]
+    current = [entry for entry in entries if entry.listed]
     texts = [(entry.file, entry.description or entry.name) for entry in current]
     match = nearest(made.description, texts)
     if match is None or match.likeness == "unrelated":

@@ -107,8 +107,7 @@ class Keeper:
 
         def edit(index: Index) -> Index:
             for memory in fresh:
-                if memory.superseded_by is None:
-                    index = pointed(index, memory)
+                index = pointed(index, memory)
             return index
 
         return self.store.apply(puts, author, summary, edit) if puts else None
@@ -192,7 +191,7 @@ class Keeper:
     ) -> Declined | None:
         if wish.even_if_known or wish.supersedes:
             return None
-        if wish.original is not None and wish.original.superseded_by is not None:
+        if wish.original is not None and not wish.original.listed:
             # History is not news: it is known only when the very same memory is here.
             here = next((entry for entry in entries if entry.file == wish.original.file), None)
             same = here is not None and here.description == made.description

@@ -7,7 +7,12 @@ from reverie.memory.topic import Topic
 
 
 def pointed(index: Index, memory: Topic) -> Index:
-    """The index with a pointer to a memory; a full one counts it instead: recall will find it."""
+    """The index with a pointer to a memory; a full one counts it instead: recall will find it.
+
+    One that does not belong in the index leaves it as it is.
+    """
+    if not memory.listed:
+        return index
     pointer = pointer_to(memory.name, memory.file, memory.description)
     known = _lists(index, memory.file)
     if known or len(index.lines) < MOST_LINES - 1:
@@ -22,8 +27,10 @@ def refreshed(index: Index, old: Topic, fresh: Topic) -> Index:
     A line that somebody else wrote stays as it is until the title or description changes; a memory
     that is counted, or was left out, is not counted again.
     """
-    if fresh.superseded_by is not None:
-        return index.without(fresh.file)
+    if not fresh.listed:
+        return unpointed(index, fresh.file) if old.listed else index.without(fresh.file)
+    if not old.listed:
+        return pointed(index, fresh)
     same = (old.name, old.description) == (fresh.name, fresh.description)
     if _lists(index, fresh.file):
         return index if same else pointed(index, fresh)

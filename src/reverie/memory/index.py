@@ -187,7 +187,7 @@ def rebuilt(
     counts = recalled or {}
     above, below = _foreign(old)
     known = {pointer.file: pointer for pointer in old.pointers}
-    current = [e for e in entries if not e.superseded and not is_index(e.file)]
+    current = [e for e in entries if e.listed and not is_index(e.file)]
     by_use = sorted(current, key=lambda e: _usefulness(e, counts))
     kept = _fitting(by_use, known, (*above, *below))
     ordered = sorted(kept, key=lambda e: (not e.pinned, _type_rank(e), *_usefulness(e, counts)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from reverie.memory import frontmatter
 from reverie.memory.scalars import one_line, parse_text, readable
-from reverie.memory.topic import read_type
+from reverie.memory.topic import read_moment, read_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +33,13 @@ class ManifestEntry:
     name: str
     pinned: bool = False
     superseded: bool = False
+    archived: bool = False
     problem: str | None = None
+
+    @property
+    def listed(self) -> bool:
+        """Whether it belongs in the index: neither superseded nor archived."""
+        return not (self.superseded or self.archived)
 
 
 def is_index(file: str) -> bool:
@@ -67,10 +73,11 @@ def entry(file: str, data: bytes, mtime: datetime, *, whole: bool = True) -> Man
         name=parse_text(values.get("name", "")) or file,
         pinned=parse_text(values.get("pinned", "")).lower() in {"true", "yes", "on"},
         superseded=bool(parse_text(values.get("superseded_by", ""))),
+        archived=read_moment(values.get("archived", "")) is not None,
     )
 
 
-_READ = frozenset({"name", "description", "pinned", "superseded_by"})
+_READ = frozenset({"name", "description", "pinned", "superseded_by", "archived"})
 
 
 def newest_first(entries: Iterable[ManifestEntry]) -> tuple[ManifestEntry, ...]:

@@ -44,6 +44,7 @@ KEYS: Mapping[str, Shape] = {
     "source": "list",
     "supersedes": "list",
     "superseded_by": "text",
+    "archived": "moment",
     "entities": "list",
     "links": "list",
     "anchors": "list",
@@ -91,12 +92,18 @@ class Topic:
     source: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
     superseded_by: str | None = None
+    archived: str | None = None
     entities: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()
     pinned: bool = False
     problem: str | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def listed(self) -> bool:
+        """Whether it belongs in the index: neither superseded nor archived."""
+        return self.superseded_by is None and self.archived is None
 
     @property
     def wikilinks(self) -> tuple[str, ...]:
@@ -191,7 +198,8 @@ def read_type(document: Document) -> MemoryType | None:
     return parse_type(found[1]) if found else None
 
 
-def _moment(source: str) -> str | None:
+def read_moment(source: str) -> str | None:
+    """A date or time, as it is written; None for anything else."""
     text = parse_text(source)
     try:
         datetime.fromisoformat(text)
@@ -223,7 +231,7 @@ _READERS: Mapping[Shape, Callable[[str], Value]] = {
     "text": lambda source: parse_text(source) or None,
     "type": lambda source: parse_type(parse_text(source)),
     "origin": _origin,
-    "moment": _moment,
+    "moment": read_moment,
     "number": _number,
     "flag": _flag,
     "list": parse_list,

@@ -83,10 +83,9 @@ def _index(
     for name, data in files.items():
         if name == INDEX_FILE:
             continue
-        if data is None:
+        found = None if data is None else topics.parse(data, name)
+        if found is None or (text is None and not found.listed):
             index = index.without(name)
-        elif all(pointer.file != name for pointer in index.pointers):
-            found = topics.parse(data, name)
-            if found.superseded_by is None:
-                index = index.with_pointer(pointer_to(found.name, name, found.description))
+        elif found.listed and all(pointer.file != name for pointer in index.pointers):
+            index = index.with_pointer(pointer_to(found.name, name, found.description))
     return indexes.render(index)

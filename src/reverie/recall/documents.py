@@ -31,6 +31,7 @@ class MemoryDoc:
     valid_until: float | None = None
     confidence: float | None = None
     superseded: bool = False
+    archived: bool = False
     pinned: bool = False
     entities: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
@@ -50,6 +51,7 @@ class MemoryDoc:
             valid_until=moment(topic.valid_until),
             confidence=topic.confidence,
             superseded=topic.superseded_by is not None,
+            archived=topic.archived is not None,
             pinned=topic.pinned,
             entities=topic.entities,
             links=topic.linked,

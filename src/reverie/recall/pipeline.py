@@ -93,7 +93,8 @@ class Recall:
             return Recollection(how=decision.reason)
         question = decision.question
         entries = await asyncio.to_thread(self._try, "scan", self.store.entries, ())
-        fresh = [e for e in entries if e.file not in self.surfaced.files | seen]
+        given = self.surfaced.files | seen
+        fresh = [e for e in entries if not e.archived and e.file not in given]
         if not fresh:
             return Recollection(how="there is nothing it was not given already")
         ranked = await asyncio.to_thread(
@@ -184,6 +185,8 @@ def shortlisted(entries: Sequence[ManifestEntry], ranked: Sequence[Ranked]) -> l
 def labels(topic: Topic, now: datetime) -> tuple[str, ...]:
     """What a reader must know of a memory's standing before believing it."""
     found = []
+    if topic.archived:
+        found.append(f"Archived on {topic.archived}; kept, but no longer in use.")
     if topic.superseded_by:
         found.append(f"Superseded by {topic.superseded_by}; kept for history.")
     until = _moment(topic.valid_until)

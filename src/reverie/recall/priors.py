@@ -33,9 +33,12 @@ class Standing:
     confidence: float | None
     superseded: bool
     pinned: bool
+    archived: bool
 
     def label(self, now: float) -> str:
         """What a reader must know before relying on it."""
+        if self.archived:
+            return "archived"
         if self.superseded:
             return "superseded"
         if self.valid_until is not None and self.valid_until < now:

@@ -1,4 +1,4 @@
-"""The query language for people: `type:feedback after:2026-01 "exact phrase" -word`.
+"""The query language for people: `type:feedback after:2026-01 is:archived "exact phrase" -word`.
 
 Nothing a person types is an error: what does not read as an option is just words.
 """
@@ -12,7 +12,7 @@ from reverie.recall.timewords import Span, date_span
 
 _TOKEN = re.compile(
     r"(?P<minus>(?<!\S)-(?=[\w\"]))?(?:"
-    r"(?P<key>(?<![^\s-])(?:type|after|before|session|role)):(?P<value>\"[^\"]*\"|\S+)"
+    r"(?P<key>(?<![^\s-])(?:type|after|before|session|role|is)):(?P<value>\"[^\"]*\"|\S+)"
     r"|\"(?P<phrase>[^\"]*)\""
     r"|(?P<word>[^\s\"]+))"
 )
@@ -31,11 +31,12 @@ class Query:
     before: float | None = None
     session: str | None = None
     role: str | None = None
+    archived: bool = False
 
     @property
     def filtered(self) -> bool:
         options = (self.after, self.before, self.session, self.role)
-        return bool(self.types) or any(option is not None for option in options)
+        return bool(self.types) or self.archived or any(option is not None for option in options)
 
 
 def plain(text: str) -> Query:
@@ -73,12 +74,15 @@ def parse(text: str) -> Query:
         before=before.start if before else None,
         session=options.get("session"),
         role=options.get("role"),
+        archived="is" in options,
     )
 
 
 def _reads(key: str, value: str) -> bool:
     if key == "type":
         return value.lower() in TYPES
+    if key == "is":
+        return value.lower() == "archived"
     return _day(value) is not None if key in {"after", "before"} else bool(value)
 
 

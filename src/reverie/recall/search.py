@@ -75,13 +75,16 @@ def ranked(
 ) -> Ranked:
     """Every candidate for a question in one collection, best first."""
     among = _condition(collection, asked)
+    hidden = _hidden(connection, collection, asked.query)
+    # What is hidden takes nobody's place.
+    pool = POOL + len(hidden)
     place = Lookup(connection, TABLES[collection], asked.counts)
-    found = lexical.search(place, asked.query, POOL, among)
-    likeness, overlooked = _semantic(connection, asked, matrix, among, set(found.scores))
-    ids = sorted({*found.scores, *likeness})
+    found = lexical.search(place, asked.query, pool, among)
+    likeness, overlooked = _semantic(connection, asked, matrix, among, set(found.scores), pool)
+    ids = {*found.scores, *likeness}
     if among is not None and not asked.query.text.strip():
-        ids = _newest(connection, among)
-    candidates = _load(connection, collection, ids)
+        ids = _newest(connection, among, pool)
+    candidates = _load(connection, collection, sorted(ids - hidden))
     signals = _signals(candidates, asked, found, likeness)
     result = Ranked(
         collection=collection,
@@ -95,8 +98,18 @@ def ranked(
         approximate=found.approximate or overlooked,
     )
     if collection == "memories" and candidates:
-        _join(connection, result, open_to_others=among is None)
+        _join(connection, result, hidden, open_to_others=among is None)
     return _sorted(result)
+
+
+def _hidden(connection: sqlite3.Connection, collection: Collection, query: Query) -> set[int]:
+    """Passages of archived memories: only those who ask for them see them."""
+    if collection == "episodes" or query.archived:
+        return set()
+    rows = connection.execute(
+        "SELECT p.id FROM memories m JOIN passages p ON p.source = m.source WHERE m.archived"
+    )
+    return {row[0] for row in rows}
 
 
 def _semantic(
@@ -105,6 +118,7 @@ def _semantic(
     matrix: Matrix | None,
     among: tuple[str, Sequence[object]] | None,
     also: set[int],
+    pool: int,
 ) -> tuple[dict[int, float], bool]:
     if matrix is None or asked.vector is None or not len(matrix):
         return {}, False
@@ -112,7 +126,7 @@ def _semantic(
     if among is not None:
         rows = connection.execute(f"SELECT p.id FROM passages p {among[0]}", tuple(among[1]))
         allowed = [row[0] for row in rows]
-    nearest = matrix.nearest(asked.vector, POOL, allowed)
+    nearest = matrix.nearest(asked.vector, pool, allowed)
     rest = matrix.scores(asked.vector, also - nearest.scores.keys())
     return {**nearest.scores, **rest}, nearest.approximate
 
@@ -127,6 +141,7 @@ def _condition(collection: Collection, asked: Question) -> tuple[str, Sequence[o
         ("p.at < ?", query.before),
         (f"{known} <= ?", asked.as_of),
         ("p.role = ?", query.role),
+        ("m.archived = ?", query.archived or None),
         # The start of a session's id is enough.
         ("instr(s.name, ?) = 1", query.session),
         *(
@@ -144,13 +159,15 @@ def _condition(collection: Collection, asked: Question) -> tuple[str, Sequence[o
     return f"{joins} WHERE {tests}", values
 
 
-def _newest(connection: sqlite3.Connection, among: tuple[str, Sequence[object]]) -> list[int]:
+def _newest(
+    connection: sqlite3.Connection, among: tuple[str, Sequence[object]], pool: int
+) -> set[int]:
     """Options without words list what fits them, newest first."""
     rows = connection.execute(
-        f"SELECT p.id FROM passages p {among[0]} ORDER BY p.at DESC, p.id LIMIT {POOL}",
+        f"SELECT p.id FROM passages p {among[0]} ORDER BY p.at DESC, p.id LIMIT {pool}",
         tuple(among[1]),
     )
-    return [row[0] for row in rows]
+    return {row[0] for row in rows}
 
 
 def _load(
@@ -161,7 +178,8 @@ def _load(
         "NULL"
         if collection == "episodes"
         else (
-            "m.type, m.created, m.valid_from, m.valid_until, m.confidence, m.superseded, m.pinned"
+            "m.type, m.created, m.valid_from, m.valid_until, m.confidence, m.superseded, "
+            "m.pinned, m.archived"
         )
     )
     join = "" if collection == "episodes" else "JOIN memories m ON m.source = p.source"
@@ -208,7 +226,9 @@ def _speaks(who: tuple[str, str], said: set[str]) -> float:
     return float(role == "user" and bool(said & _FIRST_PERSON))
 
 
-def _join(connection: sqlite3.Connection, found: Ranked, *, open_to_others: bool) -> None:
+def _join(
+    connection: sqlite3.Connection, found: Ranked, hidden: set[int], *, open_to_others: bool
+) -> None:
     """Memories joined with the best ones by an entity or a link rise; absent ones come in."""
     order = sorted(range(len(found.scores)), key=lambda i: -found.scores[i])[:_GRAPH_SEEDS]
     strengths = {found.candidates[i].source: 1.0 / (rank + 1) for rank, i in enumerate(order)}
@@ -219,7 +239,7 @@ def _join(connection: sqlite3.Connection, found: Ranked, *, open_to_others: bool
     # Only a tie speaks for what comes in: it starts below everything that was found.
     floor = min(found.scores) - 1.0
     for source in sorted(joined.keys() - present) if open_to_others else ():
-        _bring_in(connection, found, source, floor)
+        _bring_in(connection, found, source, hidden, floor)
     weight = WEIGHTS[found.collection].graph
     found.signals["graph"] = [joined.get(c.source, _APART)[0] for c in found.candidates]
     for i, candidate in enumerate(found.candidates):
@@ -232,9 +252,12 @@ def _join(connection: sqlite3.Connection, found: Ranked, *, open_to_others: bool
 _APART = (0.0, "")
 
 
-def _bring_in(connection: sqlite3.Connection, found: Ranked, source: int, floor: float) -> None:
+def _bring_in(
+    connection: sqlite3.Connection, found: Ranked, source: int, hidden: set[int], floor: float
+) -> None:
     row = connection.execute("SELECT min(id) FROM passages WHERE source = ?", (source,)).fetchone()
-    for candidate in _load(connection, found.collection, [row[0]]) if row[0] else []:
+    shown = row[0] is not None and row[0] not in hidden
+    for candidate in _load(connection, found.collection, [row[0]]) if shown else []:
         found.candidates.append(candidate)
         found.scores.append(floor)
         for column in (*found.signals.values(), found.coverage, found.likeness):

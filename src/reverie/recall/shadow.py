@@ -13,7 +13,7 @@ from reverie.recall.words import VERSION
 
 log = logging.getLogger(__name__)
 
-FORMAT = f"1/{VERSION}"
+FORMAT = f"2/{VERSION}"
 BUSY_SECONDS = 2.0
 _CACHE_KIB = 16_384
 # Every letter, digit and mark is part of a term: the terms are ours, FTS5 only tells them apart.
@@ -26,7 +26,9 @@ CREATE TABLE sources(
     UNIQUE(collection, name));
 CREATE TABLE memories(
     source INTEGER PRIMARY KEY, name TEXT, description TEXT, type TEXT, created REAL,
-    valid_from REAL, valid_until REAL, confidence REAL, superseded INTEGER, pinned INTEGER);
+    valid_from REAL, valid_until REAL, confidence REAL, superseded INTEGER, pinned INTEGER,
+    archived INTEGER);
+CREATE INDEX memories_archived ON memories(source) WHERE archived;
 CREATE TABLE passages(
     id INTEGER PRIMARY KEY AUTOINCREMENT, source INTEGER, episode INTEGER, position INTEGER,
     key TEXT, role TEXT, speaker TEXT, at REAL, text TEXT);

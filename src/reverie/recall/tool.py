@@ -23,8 +23,8 @@ SPEC = ToolSpec.of(
     "Search what is remembered: saved notes (memories) and what was said in past conversations "
     "(episodes), by words and by meaning. Use it when the person refers to something from before, or "
     "when an earlier decision may matter. The query may be narrowed: type:feedback, after:2026-01, "
-    'before:2026-03, session:ID, role:user, "an exact phrase", -word. Each result names its file or '
-    "session and its date; what is old may no longer hold.",
+    'before:2026-03, session:ID, role:user, is:archived (hidden otherwise), "an exact phrase", -word. '
+    "Each result names its file or session and its date; what is old may no longer hold.",
     {
         "type": "object",
         "properties": {

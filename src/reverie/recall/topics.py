@@ -102,10 +102,10 @@ def _insert(connection: sqlite3.Connection, doc: MemoryDoc, digest: str) -> None
     ).lastrowid
     name, description = plain(doc.name), plain(doc.description)
     connection.execute(
-        "INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(source, name, description, doc.type, doc.created, doc.valid_from),
-            *(doc.valid_until, doc.confidence, doc.superseded, doc.pinned),
+            *(doc.valid_until, doc.confidence, doc.superseded, doc.pinned, doc.archived),
         ),
     )
     connection.executemany(
@@ -130,7 +130,8 @@ def plain(text: str) -> str:
 
 def _digest(doc: MemoryDoc) -> str:
     fields = (doc.name, doc.description, doc.body, doc.type, doc.created, doc.valid_from)
-    more = (doc.valid_until, doc.confidence, doc.superseded, doc.pinned, doc.entities, doc.links)
+    more = (doc.valid_until, doc.confidence, doc.superseded, doc.pinned, doc.archived)
+    tied = (doc.entities, doc.links)
     return hashlib.blake2b(
-        repr(fields + more).encode("utf-8", "replace"), digest_size=12
+        repr(fields + more + tied).encode("utf-8", "replace"), digest_size=12
     ).hexdigest()

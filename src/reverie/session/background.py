@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from reverie.errors import ReverieError
@@ -16,21 +16,33 @@ class Background:
     def __init__(self, announce: Announce) -> None:
         self._announce = announce
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._stops: dict[str, Callable[[], None]] = {}
 
     @property
     def running(self) -> tuple[str, ...]:
         return tuple(name for name, task in self._tasks.items() if not task.done())
 
-    def start(self, name: str, work: Coroutine[Any, Any, None]) -> bool:
-        """Begin, unless work of that name is still under way."""
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """What is worth waiting for at the end: work that cannot be stopped without loss."""
+        return tuple(name for name in self.running if name not in self._stops)
+
+    def start(
+        self, name: str, work: Coroutine[Any, Any, None], stop: Callable[[], None] | None = None
+    ) -> bool:
+        """Begin, unless work of that name is still under way; `stop` ends it early, without loss."""
         if name in self.running:
             work.close()
             return False
+        if stop is not None:
+            self._stops[name] = stop
         self._tasks[name] = asyncio.create_task(self._watched(name, work), name=name)
         return True
 
     async def drain(self, seconds: float | None = None) -> None:
         """Let what is under way finish, for so long; then it is cancelled."""
+        for stop in self._stops.values():
+            stop()
         tasks = [task for task in self._tasks.values() if not task.done()]
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)

@@ -31,8 +31,13 @@ class Dreaming:
     on: Callable[[str], bool]
 
     def after_turn(self) -> None:
+        """Dream if it is time; on an ordinary turn this is one look at a file."""
         if self.on("dream") and isinstance(self.gates(), Due):
-            self.background.start(NAME, self._dream())
+            self.begin()
+
+    def begin(self) -> bool:
+        """Dream now, beside the conversation; False when one is under way."""
+        return self.background.start(NAME, self._dream())
 
     async def _dream(self) -> None:
         self.announce(DreamBegan())

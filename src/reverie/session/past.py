@@ -20,9 +20,9 @@ class PastIndexing:
     _stopped: bool = False
 
     def start(self) -> None:
-        self.background.start(NAME, self._run())
+        self.background.start(NAME, self._run(), self._stop)
 
-    def stop(self) -> None:
+    def _stop(self) -> None:
         """End after the piece that is under way; what is missing is brought in next time."""
         self._stopped = True
 

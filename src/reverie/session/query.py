@@ -169,6 +169,7 @@ class Session:
                     raise
                 turn.shortened = True
                 await self.upkeep.compact_because(str(error), error.tokens, error.limit)
+                self.folding.window = self.upkeep.window
             except ReplyBroken as error:
                 if turn.repeated:
                     raise

@@ -1,16 +1,18 @@
 """Forgetting everywhere: a memory leaves the files, the history and every shadow of both.
 
 Transcripts are a record of what was said and stay as they are; what is derived from them (search
-index, session notes, inbox) is cleaned. The receipt names each place, so that a person can check.
+index, session notes, inbox, reports of dreams) is cleaned. The receipt names each place, so that a person can check.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from reverie.core.codec import dump
 from reverie.memory import index as indexes
@@ -19,7 +21,9 @@ from reverie.memory.manifest import INDEX_FILE
 from reverie.memory.revisions import Author, Drop
 from reverie.memory.topic import Topic
 from reverie.stores.files import FileStore
+from reverie.stores.json_files import read_json, write_json
 from reverie.stores.places import MemoryPlace
+from reverie.stores.uses import UseCounts
 
 # Sentences shorter than this may stand anywhere by chance; longer ones are the memory's own.
 _OWN_SENTENCE = 24
@@ -34,7 +38,13 @@ class Cleaned:
 
 
 def forget_everywhere(
-    file: str, store: FileStore, place: MemoryPlace, author: Author, beside: Path | None = None
+    file: str,
+    store: FileStore,
+    place: MemoryPlace,
+    author: Author,
+    uses: UseCounts,
+    *,
+    beside: Path | None = None,
 ) -> list[Cleaned]:
     """Remove a memory so that nothing can recall it; the receipt lists every place.
 
@@ -49,6 +59,8 @@ def forget_everywhere(
     receipt.append(_from_notes(folders, traces))
     receipt.append(_from_inbox(folders, traces, versions))
     receipt.append(_from_drafts(folders, file, traces))
+    receipt += _from_dreams([folder / "dreams" for folder in folders], traces)
+    receipt.append(Cleaned("use counts", f"{uses.forget(file)} lines spoke of it and were removed"))
     return receipt
 
 
@@ -128,6 +140,80 @@ def _from_drafts(folders: Iterable[Path], file: str, traces: tuple[str, ...]) ->
     for path in _files(folders, f"drafts/.{own}.base"):
         path.unlink()
     return Cleaned("unsaved edits", f"{dropped} of {held} held it and were removed")
+
+
+def _from_dreams(folders: list[Path], traces: tuple[str, ...]) -> list[Cleaned]:
+    """A dream under way holds a copy: it is told to stop first, then the copy can go."""
+    stopped = [folder for folder in folders if _told_to_stop(folder)]
+    branches = [branch for folder in folders for branch in sorted(folder.glob("branches/*"))]
+    held = [branch for branch in branches if _holds(branch, traces)]
+    for branch in held:
+        shutil.rmtree(branch, ignore_errors=True)
+    reports = _files(folders, "*.json")
+    changed = [path for path in reports if _clean_report(path, traces)]
+    again = "; one is under way and was told to stop: do this again when it is over"
+    return [
+        Cleaned(
+            "reports of dreams",
+            f"{len(changed)} of {len(reports)} held it and were cleaned{again if stopped else ''}",
+        ),
+        Cleaned("branches of dreams", f"{len(held)} of {len(branches)} held it and were removed"),
+    ]
+
+
+def _told_to_stop(dreams: Path) -> bool:
+    status = read_json(dreams / "status.json")
+    if not isinstance(status, dict) or status.get("state") != "running":
+        return False
+    (dreams / "stop").write_text(str(status.get("id", "")))
+    return True
+
+
+def _holds(branch: Path, traces: tuple[str, ...]) -> bool:
+    """Whether a copy of the memory holds it; links in it are not followed."""
+    files = (path for path in branch.rglob("*") if path.is_file() and not path.is_symlink())
+    return any(
+        _mentions(f"{path.relative_to(branch)}\n{path.read_text('utf-8', 'replace')}", traces)
+        for path in files
+    )
+
+
+def _clean_report(path: Path, traces: tuple[str, ...]) -> bool:
+    """Take what quotes it out of a report, entry by entry; what is no report goes as a whole."""
+    report = read_json(path)
+    if not _quotes(path.read_text("utf-8", "replace") if report is None else report, traces):
+        return False
+    kept = _unquoted(report, traces)
+    if kept is not None and not _quotes(kept, traces):
+        write_json(path, kept)
+    else:
+        path.unlink()
+    return True
+
+
+def _unquoted(report: Any, traces: tuple[str, ...]) -> dict[str, Any] | None:
+    """The lists of a report without the entries that quote it."""
+    if not isinstance(report, dict):
+        return None
+    return {
+        key: [entry for entry in value if not _quotes(entry, traces)]
+        if isinstance(value, list)
+        else value
+        for key, value in report.items()
+    }
+
+
+def _quotes(value: Any, traces: tuple[str, ...]) -> bool:
+    """Whether any text in a JSON value mentions it, names of files among the keys too."""
+    match value:
+        case str():
+            return _mentions(value, traces)
+        case list():
+            return any(_quotes(item, traces) for item in value)
+        case dict():
+            return any(_quotes(part, traces) for item in value.items() for part in item)
+        case _:
+            return False
 
 
 def _quoted(text: str) -> str:

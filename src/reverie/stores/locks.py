@@ -1,4 +1,4 @@
-"""An advisory lock between processes, held for milliseconds. Readers never take it."""
+"""Advisory locks between processes; the kernel releases them if the process dies."""
 
 from __future__ import annotations
 
@@ -8,19 +8,37 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from reverie.errors import StorageError
+from reverie.errors import InputError, StorageError
 
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Wait for, hold and release the lock on `path`; the kernel releases it if the process dies."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StorageError(f"cannot take the lock {path}: {error.strerror}") from error
+    """Wait for, hold and release the lock on `path`: for milliseconds. Readers never take it."""
+    file = _opened(path)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
     finally:
         os.close(file)
+
+
+@contextmanager
+def sole(path: Path, otherwise: str) -> Iterator[None]:
+    """Hold the lock for as long as one likes; when somebody has it, InputError says `otherwise`."""
+    file = _opened(path)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(otherwise) from error
+        yield
+    finally:
+        os.close(file)
+
+
+def _opened(path: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StorageError(f"cannot take the lock {path}: {error.strerror}") from error

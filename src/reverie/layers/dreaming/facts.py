@@ -26,9 +26,8 @@ _NOT_NAMES = frozenset({"i", "we", "the", "a", "an", "it", "they", "this", "that
 
 
 def archived(topic: Topic) -> str | None:
-    """When a memory left index and default recall; the key is ours, kept in the frontmatter."""
-    entry = topic.document.entry(ARCHIVED) if topic.problem is None else None
-    return entry.value.strip() or None if entry else None
+    """When a memory left index and default recall."""
+    return topic.archived
 
 
 def is_live(topic: Topic, today: date) -> bool:

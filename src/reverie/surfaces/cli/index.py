@@ -42,7 +42,7 @@ def _as_json(memory: OpenMemory) -> dict[str, Any]:
     index = memory.store.index()
     part = capped(index)
     listed = {pointer.file for pointer in index.pointers}
-    files = {entry.file: entry.superseded for entry in memory.store.entries()}
+    files = {entry.file: entry.listed for entry in memory.store.entries()}
     return {
         "text": part.text,
         "lines": len(index.lines),
@@ -52,7 +52,7 @@ def _as_json(memory: OpenMemory) -> dict[str, Any]:
         "limit": part.limit,
         "more": index.more,
         "dangling": sorted(listed - files.keys()),
-        "unlisted": sorted(f for f, old in files.items() if not old and f not in listed),
+        "unlisted": sorted(f for f, wanted in files.items() if wanted and f not in listed),
     }
 
 

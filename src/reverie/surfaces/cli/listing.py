@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
@@ -26,30 +26,51 @@ if TYPE_CHECKING:
     from reverie.app.memory import OpenMemory
     from reverie.memory.manifest import ManifestEntry
 
+Which: TypeAlias = Literal["all", "archived", "problems"]
+
+_NONE: dict[Which | None, str] = {
+    "archived": "Nothing is archived.",
+    "problems": "No file has a problem.",
+}
+
 
 @reverie_command(name="list")
 @click.option("--type", "type_", type=click.Choice(TYPES), help="Only memories of this type.")
-@click.option("--all", "everything", is_flag=True, help="Also what was superseded.")
-@click.option("--problems", is_flag=True, help="Only files that cannot be read as they should.")
+@click.option("--all", "which", flag_value="all", help="Also what was superseded or archived.")
+@click.option("--archived", "which", flag_value="archived", help="Only what was archived.")
+@click.option(
+    "--problems",
+    "which",
+    flag_value="problems",
+    help="Only files that cannot be read as they should.",
+)
 @team_option
-def command(frame: Frame, type_: str | None, everything: bool, problems: bool, team: bool) -> None:
+def command(frame: Frame, type_: str | None, which: Which | None, team: bool) -> None:
     """The memories of this project, newest first.
 
     \b
     reverie list --type feedback
+    reverie list --archived
     reverie list --problems
     """
     app = frame.app()
     rows = [row for memory in _memories(app, team=team) for row in _rows(app, memory)]
-    if problems:
-        rows = [row for row in rows if row["problem"]]
-    else:
-        rows = [row for row in rows if everything or not (row["superseded"] or row["skipped"])]
-    if type_ is not None:
-        rows = [row for row in rows if row["type"] == type_]
+    rows = [row for row in rows if _wanted(row, which) and type_ in (None, row["type"])]
     if not rows:
         mention_former(app)
-    frame.show(rows, lambda console: _print(console, app, rows, problems=problems))
+    frame.show(rows, lambda console: _print(console, app, rows, which))
+
+
+def _wanted(row: dict[str, Any], which: Which | None) -> bool:
+    match which:
+        case "all":
+            return True
+        case "archived":
+            return bool(row["archived"])
+        case "problems":
+            return bool(row["problem"])
+        case None:
+            return not (row["superseded"] or row["archived"] or row["skipped"])
 
 
 def _memories(app: App, *, team: bool) -> list[OpenMemory]:
@@ -65,8 +86,9 @@ def _rows(app: App, memory: OpenMemory) -> list[dict[str, Any]]:
     rows = [_row(label(memory, entry.file), entry, now) for entry in memory.store.entries()]
     for skipped in memory.store.skipped:
         empty = dict.fromkeys(("name", "type", "description", "changed", "age"))
-        flags = {"pinned": False, "superseded": False, "skipped": True, "problem": skipped.reason}
-        rows.append({"file": label(memory, skipped.file), **empty, **flags})
+        flags = dict.fromkeys(("pinned", "superseded", "archived"), False)
+        why = {"skipped": True, "problem": skipped.reason}
+        rows.append({"file": label(memory, skipped.file), **empty, **flags, **why})
     return rows
 
 
@@ -82,22 +104,20 @@ def _row(file: str, entry: ManifestEntry, now: datetime) -> dict[str, Any]:
         "age": words(entry.mtime, now),
         "pinned": entry.pinned,
         "superseded": entry.superseded,
+        "archived": entry.archived,
         "skipped": False,
         "problem": entry.problem,
     }
 
 
-def _print(console: Console, app: App, rows: list[dict[str, Any]], *, problems: bool) -> None:
+def _print(console: Console, app: App, rows: list[dict[str, Any]], which: Which | None) -> None:
     from rich.table import Table
 
     if not rows:
-        console.print(
-            "No file has a problem."
-            if problems
-            else 'Nothing remembered yet. Begin with: reverie remember "…"'
-        )
+        console.print(_NONE.get(which, 'Nothing remembered yet. Begin with: reverie remember "…"'))
         return
-    table = Table("type", "memory", "changed", "problem" if problems else "what it says", box=None, pad_edge=False)  # fmt: skip
+    told = "problem" if which == "problems" else "what it says"
+    table = Table("type", "memory", "changed", told, box=None, pad_edge=False)
     for column in table.columns[:3]:
         column.no_wrap = True
     table.columns[3].no_wrap, table.columns[3].overflow = True, "ellipsis"
@@ -114,5 +134,5 @@ def _print(console: Console, app: App, rows: list[dict[str, Any]], *, problems: 
 
 
 def _marks(row: dict[str, Any]) -> str:
-    marks = [word for word in ("pinned", "superseded") if row[word]]
+    marks = [word for word in ("pinned", "superseded", "archived") if row[word]]
     return f"({', '.join(marks)}) " if marks else ""

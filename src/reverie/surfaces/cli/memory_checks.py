@@ -78,9 +78,9 @@ def _index(app: App, memory: OpenMemory) -> Iterator[Finding]:
     index = memory.store.index()
     name = label(memory, "MEMORY.md")
     listed = {pointer.file for pointer in index.pointers}
-    files = {entry.file: entry.superseded for entry in memory.store.entries()}
+    files = {entry.file: entry.listed for entry in memory.store.entries()}
     lost = sorted(listed - files.keys())
-    unlisted = [file for file, old in files.items() if not old and file not in listed]
+    unlisted = [file for file, wanted in files.items() if wanted and file not in listed]
     advice = "reverie index --rebuild"
     if lost:
         yield Finding("wrong", f"{name} leads nowhere: {_names(lost)}", advice)

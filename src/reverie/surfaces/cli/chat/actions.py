@@ -16,6 +16,7 @@ from reverie.core.usage import Usage
 from reverie.errors import InputError
 from reverie.layers import snip
 from reverie.memory.index import capped
+from reverie.session.dreaming import NAME as DREAM
 from reverie.surfaces.cli import context, recall, search
 from reverie.surfaces.cli.chat import past, render
 from reverie.surfaces.cli.chat.readiness import require_model
@@ -89,6 +90,28 @@ async def _memory(sitting: Sitting, rest: str) -> Next:
     text = capped(index).text.strip()
     body: RenderableType = render.prose(text, markdown=sitting.terminal.markdown) if text else ""
     sitting.show(Text(f"{count:,} {noun} in {printable(where)}", "bold"), body)
+    return None
+
+
+async def _inbox(sitting: Sitting, rest: str) -> Next:
+    waiting = await asyncio.to_thread(sitting.app.waiting)
+    if not waiting:
+        sitting.show("Nothing waits in the inbox.")
+        return None
+    rows = ((item.id[:8], item.proposal.text) for item in waiting)
+    sitting.show(_rows(rows), render.line("decide with: reverie inbox approve|reject ID", "dim"))
+    return None
+
+
+async def _dream(sitting: Sitting, rest: str) -> Next:
+    dreaming = sitting.session.dreaming
+    if dreaming is None:
+        raise InputError("memory is off, so there is nothing to dream about (memory.enabled)")
+    if rest == "stop":
+        await sitting.session.background.cancel(DREAM)
+        sitting.show("No dream is under way now; memory is as it was before it, or as it left it.")
+    elif not dreaming.begin():
+        sitting.show("A dream is under way already; /dream stop ends it.")
     return None
 
 
@@ -185,6 +208,8 @@ ACTIONS: Mapping[str, Action] = {
     "recall": _recall,
     "search": _search,
     "memory": _memory,
+    "inbox": _inbox,
+    "dream": _dream,
     "context": _context,
     "compact": _compact,
     "snip": _snip,

@@ -45,7 +45,7 @@ async def once(app: App, wish: Wish, prompt: str, show: Format, *, quiet: bool) 
             try:
                 await _answered(session, prompt)
                 hearing.answered()
-                hearing.finishing(session.background.running)
+                hearing.finishing(session.background.unfinished)
                 await session.aclose(DRAIN_SECONDS)
             except ReverieError as error:
                 hearing.closed(session, str(error))

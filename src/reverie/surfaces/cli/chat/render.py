@@ -19,6 +19,8 @@ from reverie.events import (
     CacheBroke,
     CapReached,
     ContextCleared,
+    DreamBegan,
+    DreamEnded,
     Event,
     ForkEnded,
     LayerFired,
@@ -103,6 +105,21 @@ def _saved(event: MemoriesSaved) -> Text | None:
     return aside("; ".join(told)) if told else None
 
 
+def _dreaming(event: DreamBegan) -> Text:
+    return aside(
+        "dreaming: memory is put in order on a branch; nothing changes before it is checked"
+    )
+
+
+def _dreamt(event: DreamEnded) -> Text:
+    if event.state != "completed":
+        return aside(f"dream {event.state}" + (f": {event.why}" if event.why else ""), "yellow")
+    if not event.files:
+        return aside("dreamt: nothing had to change")
+    files = ", ".join(event.files)
+    return aside(f"dreamt: {files} (undo with: reverie undo --dream {event.id})")
+
+
 def _notes(event: NotesUpdated) -> Text:
     return aside("notes updated" + ("" if event.by == "model" else ", by rules alone"))
 
@@ -145,6 +162,8 @@ _REMARKS: Mapping[type[Any], Callable[[Any], Text | None]] = {
     LayerFired: _layer,
     MemoriesSurfaced: _memories,
     MemoriesSaved: _saved,
+    DreamBegan: _dreaming,
+    DreamEnded: _dreamt,
     NotesUpdated: _notes,
     CacheBroke: _cache,
     ContextCleared: _cleared,

@@ -32,6 +32,8 @@ COMMANDS: tuple[Slash, ...] = (
     Slash("recall", "QUESTION", "The memories that fit a question."),
     Slash("search", "WORDS", "Memories and past conversations."),
     Slash("memory", "", "Where memory is kept, and its index."),
+    Slash("inbox", "", "What was proposed for memory and waits for you."),
+    Slash("dream", "[stop]", "Put memory in order now, beside the conversation; or stop it."),
     Slash("context", "", "What fills the window."),
     Slash("compact", "[FOCUS]", "Summarise the conversation to make room; say what matters most."),
     Slash("snip", "ROUNDS [NOTE]", "Leave so many finished rounds out of the window."),

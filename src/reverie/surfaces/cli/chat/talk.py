@@ -139,7 +139,7 @@ class Talk:
 
     async def _finish(self, sitting: Sitting) -> None:
         """Background work may finish, unless the person does not want to wait."""
-        running = sitting.session.background.running
+        running = sitting.session.background.unfinished
         if not running:
             return
         sitting.show(render.aside(f"finishing {', '.join(running)}… Ctrl-C to skip"))
