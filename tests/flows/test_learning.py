@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from tests.flows.sessions import Desk, hear, kinds
+from tests.flows.sessions import Desk, hear, kinds, reader
 from tests.place import Place
 from tests.provider.gate import Gate
 from tests.provider.provider import Provider
@@ -211,3 +211,75 @@ class TestDreams:
     async def test_with_the_switch_off_nobody_dreams(self, tired: Desk) -> None:
         async with tired.session("features.dream=false", "models.main=offline") as session:
             assert kinds(await hear(session, "Good morning to you."), DreamEnded) == []
+
+
+class TestForksShareThePrefix:
+    """Notes, extraction, dream and compaction read from the cache what the conversation wrote."""
+
+    async def test_every_kind_of_fork(self, desk: Desk) -> None:
+        await desk.set_window(60_000)
+        for i in range(20):
+            desk.write(f"part_{i}.py", f"part_{i} = 'a line of source that says little'\n" * 220)
+        desk.provider.respond(reader)
+        events: list[Event] = []
+        options = (ON, "notes.refine=due", "features.microcompact_batch=false")
+        off = ("features.notes_compaction=false", "features.microcompact_server=false")
+        async with desk.session(*options, *off) as session:
+            for i in range(20):
+                events += await desk.hear(session, f"Please read part_{i}.py, request {i}.")
+                if i == 9 and session.dreaming is not None:
+                    with session.announce.heard_by(events.append):
+                        session.dreaming.begin()
+                        await session.background.drain(30)
+        forks = [event for event in events if isinstance(event, ForkEnded) and not event.trouble]
+        assert {fork.purpose for fork in forks} == {"notes", "extract", "dream", "compact"}
+        # A fork of a young conversation has little to share.
+        late = [fork for fork in forks if fork.usage.prompt > 20_000]
+        assert {fork.purpose for fork in late} == {"notes", "extract", "dream", "compact"}
+        assert [fork for fork in late if fork.usage.hit_rate < 0.9] == []
+
+
+class TestAtTheSameTime:
+    async def test_the_agent_writes_while_extraction_and_a_dream_run(self, desk: Desk) -> None:
+        memory = desk.app().memory()
+        for i in range(20):
+            text = f"Fact number {i}: the port of service {i} is {7000 + i}."
+            wish = MemoryWish(text, even_if_known=True)
+            memory.keeper.remember(wish, Author("user"))
+        for i in range(5):
+            desk.place.journal(f"earlier-{i}")
+        folder = memory.place.directory
+        before = {e.file for e in memory.store.entries()}
+        gate = Gate()
+        held: list[int] = []
+
+        def respond(request: RecordedRequest) -> ScriptItem:
+            last = json.dumps(request.json["messages"][-1])
+            if is_side_task(request):
+                if "tool_result" in last:
+                    return "Done."
+                held.append(1)
+                return Held(Reply((Text("Nothing to do."),)), gate)
+            if "tool_result" in last:
+                return "Saved."
+            number = len(request.json["messages"])
+            body = (
+                f"---\nname: own {number}\ndescription: own\ntype: project\n---\n\nOwn {number}.\n"
+            )
+            path = str(folder / f"project_own_{number}.md")
+            return ToolCall("Write", {"path": path, "content": body})
+
+        desk.provider.respond(respond)
+        async with desk.session(ON) as session:
+            for i in range(4):
+                _ = [event async for event in session.run(f"Please save something, number {i}.")]
+                text = f"By hand {i}: the colour of team {i} is hue {i}."
+                memory.keeper.remember(MemoryWish(text, even_if_known=True), Author("user"))
+            gate.release()
+            await session.background.drain(60)
+        assert held
+        after = {e.file for e in desk.app().memory().store.entries()}
+        own = {f.name for f in folder.glob("project_own_*.md")}
+        assert len(own) == 4
+        assert before | own <= after
+        assert len(after) == len(before) + 4 + 4

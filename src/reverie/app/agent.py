@@ -412,8 +412,16 @@ class _Composer:
             core.model.name,
             self.announce,
         )
-        on = self.app.switches.on
-        return Learning(core.conversation, shelf, background, self.announce, on, forks)
+        every = int(self.app.settings.number("extract.every"))
+        return Learning(
+            core.conversation,
+            shelf,
+            background,
+            self.announce,
+            self.app.switches.on,
+            forks,
+            every=every,
+        )
 
     def _index_past(self, core: _Core, background: Background) -> None:
         """Past conversations become searchable while this one goes on."""
