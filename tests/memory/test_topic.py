@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reverie.errors import InputError
+from reverie.memory import manifest
 from reverie.memory import topic as topics
 from reverie.memory.topic import KEYS, Anchor, new, parse, render
 

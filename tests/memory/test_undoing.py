@@ -1,5 +1,7 @@
 """Taking changes back against the present: what came later stays, or is named."""
 
+import pytest
+
 from reverie.memory.undoing import Step, plan
 
 A1 = b"---\nname: A\ndescription: first\ntype: project\n---\none\n"
@@ -59,8 +61,24 @@ def test_an_index_that_does_not_merge_gets_the_pointers_of_what_came_and_went():
     assert plan([saved], now.get, never).files["MEMORY.md"] == b"- [B](b.md)\n"
 
 
-def test_a_superseded_memory_gets_no_pointer_back():
-    old = A1.replace(b"type: project\n", b"type: project\nsuperseded_by: b.md\n")
+@pytest.mark.parametrize("key", [b"superseded_by: b.md\n", b"archived: 2027-01-09\n"])
+def test_what_is_put_away_gets_no_pointer_back(key):
+    old = A1.replace(b"type: project\n", b"type: project\n" + key)
     step = Step({"a.md": old, "MEMORY.md": b""}, {"a.md": None, "MEMORY.md": b"x\n"})
     undone = plan([step], {"a.md": None, "MEMORY.md": b"y\n"}.get, never)
     assert undone.files["MEMORY.md"] == b"y\n"
+
+
+AWAY = A1.replace(b"type: project\n", b"type: project\narchived: 2027-01-09\n")
+
+
+def test_undoing_an_archiving_brings_the_pointer_back():
+    archived = Step({"a.md": A1, "MEMORY.md": POINTER}, {"a.md": AWAY, "MEMORY.md": b""})
+    undone = plan([archived], {"a.md": AWAY, "MEMORY.md": b"- [B](b.md)\n"}.get, never)
+    assert undone.files == {"a.md": A1, "MEMORY.md": b"- [B](b.md)\n" + POINTER}
+
+
+def test_undoing_a_return_from_the_archive_takes_the_pointer():
+    back = Step({"a.md": AWAY, "MEMORY.md": b""}, {"a.md": A1, "MEMORY.md": POINTER})
+    undone = plan([back], {"a.md": A1, "MEMORY.md": POINTER + b"- [B](b.md)\n"}.get, never)
+    assert undone.files == {"a.md": AWAY, "MEMORY.md": b"- [B](b.md)\n"}

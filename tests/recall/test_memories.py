@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 from tests.recall.shelf import DAY, NOW, HashedWords, changed, files, fill, memory, shelf
 
+from reverie.recall.search import POOL
+
 DEPLOY = memory(
     "deploy.md", "Deploys go out on Tuesdays after the stand-up.", name="deploy day", type="project"
 )
@@ -99,6 +101,51 @@ def test_superseded_and_expired_memories_rank_lower_and_say_so(tmp_path):
         "expired",
         "superseded",
     ]
+
+
+TRAIN = "The release train leaves on Friday."
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("release train", ["current.md"]),
+        ("release train after:2020-01", ["current.md"]),
+        ("after:2020-01", ["current.md"]),
+        ("release train is:archived", ["away.md"]),
+        ("is:archived", ["away.md"]),
+        ("is:archived type:user release", []),
+    ],
+)
+def test_archived_memories_are_found_only_by_those_who_ask(tmp_path, embedder, question, found):
+    index = shelf(
+        tmp_path,
+        memory("away.md", TRAIN, type="project", archived=True, pinned=True),
+        memory("current.md", TRAIN, type="project"),
+        embedder=embedder,
+    )
+    hits = index.search(question, now=NOW).hits
+    assert [hit.key for hit in hits] == found
+    assert ["archived" in hit.why for hit in hits] == [hit.key == "away.md" for hit in hits]
+
+
+def test_many_archived_memories_crowd_nobody_out(tmp_path, embedder):
+    away = [memory(f"away{n}.md", TRAIN, archived=True) for n in range(POOL + 50)]
+    current = memory("current.md", f"{TRAIN} It is a long way home, and nobody waits for us there.")
+    index = shelf(tmp_path, *away, current, embedder=embedder)
+    assert files(index, "release train friday") == ["current.md"]
+    assert files(index, "after:2020-01") == ["current.md"]
+
+
+def test_a_tie_brings_no_archived_memory_in(tmp_path):
+    seed = memory("seed.md", TRAIN, entities=("Okapi",))
+    tied = memory("tied.md", "Something else altogether.", entities=("Okapi",))
+    index = shelf(tmp_path, seed, tied)
+    assert files(index, "release train") == ["seed.md", "tied.md"]
+    fill(index, seed, replace(tied, archived=True, signature=(1, 2, 3)))
+    assert files(index, "release train") == ["seed.md"]
+    fill(index, seed, replace(tied, signature=(1, 2, 4)))
+    assert files(index, "release train") == ["seed.md", "tied.md"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from reverie.memory import topic
 from reverie.memory.manifest import ManifestEntry
 from reverie.memory.revisions import Author, Put
 from reverie.models.scripted import ScriptedModel
-from reverie.recall.pipeline import Ranked, Recall
+from reverie.recall.pipeline import Ranked, Recall, labels
 from reverie.stores.files import FileStore
 from reverie.stores.history import GitHistory
 
@@ -190,6 +191,19 @@ async def test_standing_is_labelled(recall: Recall, store: FileStore):
     assert "> Superseded by freeze.md; kept for history." in text
     assert "> Held until 2025-01-01." in text
     assert "> Uncertain (confidence 0.3)." in text
+
+
+async def test_what_is_archived_is_not_even_offered(recall: Recall, store: FileStore):
+    save(store, "away", "the release can ship when QA says so", archived="2025-01-01")
+    recall.selector = choosing("away.md", "freeze.md")
+    assert (await recall.recollect(ASK)).files == ("freeze.md",)
+    assert "away.md" not in recall.selector.requests[0].messages[0].text
+
+
+def test_an_archived_memory_says_so():
+    memory = topic.new("n", "d", "project", "b", archived="2025-01-01")
+    said = labels(memory, datetime(2025, 6, 15, tzinfo=UTC))
+    assert said == ("Archived on 2025-01-01; kept, but no longer in use.",)
 
 
 async def test_anchors_are_checked(recall: Recall, store: FileStore):

@@ -110,7 +110,7 @@ class TestNothingOfTheirs:
         assert all(SECRET.encode() not in data for _, data in files_in(played.folder).values())
 
     def test_their_settings_did_not_hold(self, played: Played) -> None:
-        whole = played.run("all layers")["layers_fired"]
+        whole = played.run("layers 1 to 4")["layers_fired"]
         assert whole["1"]
         assert whole["3"] + whole["4"]
 
@@ -127,11 +127,13 @@ class TestTheSession:
         assert sum(turn["requests"] for turn in turns) >= 90
 
     def test_every_layer_that_there_is_fires(self, played: Played) -> None:
-        whole = played.run("all layers")
+        whole = played.run("layers 1 to 4")
         assert whole["layers_fired"]["1"] >= 5
         assert whole["layers_fired"]["2"] >= 3
         assert whole["layers_fired"]["3"] >= 2
         assert whole["layers_fired"]["4"] >= 1
+        assert whole["layers_fired"]["5"] >= 4
+        assert whole["layers_fired"]["6"] == 1
         assert whole["memories_recalled"] >= 3
 
     def test_notes_become_the_summary_once_and_the_model_writes_one(self, played: Played) -> None:
@@ -153,7 +155,7 @@ class TestTheSession:
         assert resumed["hit_rate"] == 0
 
     def test_the_cache_is_read_otherwise(self, played: Played) -> None:
-        assert played.run("all layers")["hit_rate"] > 0.85
+        assert played.run("layers 1 to 4")["hit_rate"] > 0.85
         assert all(turn["hit_rate"] > 0.5 for turn in played.data["turns"] if not turn["away"])
 
     def test_every_tool_does_what_the_script_says(self, played: Played) -> None:
@@ -190,11 +192,78 @@ class TestTheSession:
                 assert f"{claim[1]} passed, 0 failed" in last, record.message.text
 
 
+class TestWhatIsLearnt:
+    """Layers 5 and 6, beside the session."""
+
+    def layer(self, played: Played, number: int) -> Any:
+        [found] = [one for one in played.data["learnt"] if one["layer"] == number]
+        return found
+
+    def memories(self, played: Played) -> dict[str, str]:
+        folder = played.folder / "1" / "memory"
+        return {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+
+    def test_what_the_person_said_is_saved_by_rules_and_by_a_model(self, played: Played) -> None:
+        kept, memories = self.layer(played, 5)["kept"], self.memories(played)
+        saved = "".join(memories[file] for file in kept)
+        assert "Henrik leaves the port on 2027-03-31." in saved
+        assert "I prefer British spelling" in saved
+        assert all(
+            lesson.text in saved
+            for scene in SCENES
+            for lesson in scene.lessons
+            if lesson.voice == "user"
+        )
+        assert all("origin: user" in memories[file] for file in kept)
+
+    def test_what_only_a_tool_said_waits(self, played: Played) -> None:
+        [lesson] = [one for scene in SCENES for one in scene.lessons if one.voice == "tool"]
+        [waiting] = self.layer(played, 5)["waiting"]
+        assert waiting.startswith(lesson.text)
+        assert "only in what tools" in waiting
+        assert all(lesson.text not in text for text in self.memories(played).values())
+
+    def test_the_dream_comes_last_and_changes_what_it_may(self, played: Played) -> None:
+        dreamt = [turn["number"] for turn in played.data["turns"] for fired in turn["fired"] if fired["layer"] == 6]  # fmt: skip
+        assert dreamt == [len(played.data["turns"])]
+        memories = self.memories(played)
+        assert self.layer(played, 6)["kept"] == [
+            "reference_corrections.md",
+            "reference_corrections_now.md",
+            "project_corrected_table.md",
+        ]
+        assert "sent on 2026-11-09." in memories["project_corrected_table.md"]
+        assert "superseded_by:" in memories["reference_corrections.md"]
+        assert "(reference_corrections.md)" not in memories["MEMORY.md"]
+
+    def test_what_would_lose_a_date_is_refused(self, played: Played) -> None:
+        [refused] = self.layer(played, 6)["refused"]
+        assert refused == "project_storholm_change.md would lose '2027-04-15'"
+        assert "From 2027-04-15" in self.memories(played)["project_storholm_change.md"]
+
+    def test_it_is_billed_apart_and_reads_the_cache(self, played: Played) -> None:
+        turns, whole = len(played.data["turns"]), played.run("layers 1 to 4")
+        for one in played.data["learnt"]:
+            assert 0 < one["cost"] < 0.6 * whole["cost"]
+            assert one["hit_rate"] > 0.85
+        assert turns - 5 <= self.layer(played, 5)["calls"] <= turns + 10
+        assert self.layer(played, 6)["calls"] == 3
+
+    def test_the_page_tells_it(self, played: Played) -> None:
+        text = played.page.read_text(encoding="utf-8")
+        for told in ("6 memories saved", "3 memories changed", "would lose", "come on top"):
+            assert told in text
+
+    def test_no_other_run_learns(self, played: Played) -> None:
+        for number in range(2, len(VARIANTS) + 1):
+            assert not list((played.folder / str(number) / "memory").glob("*henrik*"))
+
+
 class TestTheReport:
     def test_every_layer_was_left_out_once(self, played: Played) -> None:
         runs = played.data["runs"]
         assert [one["name"] for one in runs] == [
-            "all layers",
+            "layers 1 to 4",
             "without 1",
             "without 2",
             "without 3",
@@ -210,27 +279,27 @@ class TestTheReport:
 
     @pytest.mark.parametrize(
         ("name", "silent"),
-        [("without 1", "1"), ("without 2", "2"), ("without 3", "3"), ("without 3 and 4", "34"), ("no layers", "1234")],
+        [("without 1", "156"), ("without 2", "256"), ("without 3", "356"), ("without 3 and 4", "3456"), ("no layers", "123456")],
     )  # fmt: skip
     def test_a_layer_that_is_off_does_nothing(self, played: Played, name: str, silent: str) -> None:
         assert [played.run(name)["layers_fired"][layer] for layer in silent] == [0] * len(silent)
 
     def test_with_all_layers_it_is_cheaper_than_with_none(self, played: Played) -> None:
-        whole, none = played.run("all layers"), played.run("no layers")
+        whole, none = played.run("layers 1 to 4"), played.run("no layers")
         assert whole["cost"] < 0.6 * none["cost"]
         assert whole["tokens_sent"] < 0.5 * none["tokens_sent"]
 
     @pytest.mark.parametrize("name", ["without 1", "without 2"])
     def test_results_out_of_the_way_save_money(self, played: Played, name: str) -> None:
-        assert played.run("all layers")["cost"] < played.run(name)["cost"]
+        assert played.run("layers 1 to 4")["cost"] < played.run(name)["cost"]
 
     @pytest.mark.parametrize("name", ["without 3 and 4", "no layers"])
     def test_without_compaction_the_window_is_full(self, played: Played, name: str) -> None:
         found = played.run(name)
         assert 1 < found["full_in_turn"] <= len(played.data["turns"])
         assert f"the window is full in turn {found['full_in_turn']}" in found["lost"]
-        assert played.run("all layers")["full_in_turn"] is None
-        assert played.run("all layers")["lost"] == "nothing"
+        assert played.run("layers 1 to 4")["full_in_turn"] is None
+        assert played.run("layers 1 to 4")["lost"] == "nothing"
 
     def test_without_notes_the_person_waits(self, played: Played) -> None:
         assert "wait" in played.run("without 3")["lost"]
@@ -245,13 +314,14 @@ class TestTheReport:
             "Storholm",
             "ground rules",
             "cache",
+            "you did not say",
         ):
             assert wanted in names
         known = [check["found"] for check in checks if check["name"].startswith("known")]
         assert all("own words" in found and "recalled memory" in found for found in known)
 
     def test_what_is_not_shown_is_said(self, played: Played) -> None:
-        assert "5 to 7" in played.data["not_shown"]
+        assert "Layer 7" in played.data["not_shown"]
 
     def test_the_page_stands_alone(self, played: Played) -> None:
         text = played.page.read_text(encoding="utf-8")
@@ -318,7 +388,10 @@ class TestOnTheScreen:
         assert [int(n) for n in re.findall(r"^ *(\d+) .* [█░]{8} ", text, re.M)] == [1, 2, 3]
         for variant in VARIANTS[1:]:
             assert f"Playing it again: {variant.name} …" in text
-        assert text.count("✓") == 4
+        assert text.count("✓") == 5
+        assert "5: for your inbox: 1" in text
+        assert "6: the dream: 3 memories changed" in text
+        assert "Layers 5 and 6 learn beside the conversation" in text
         assert text.splitlines()[-2] == f"Report: {place.root / 'reverie-demo.html'}"
         assert "\x1b" not in text
         assert list(short.iterdir()) == []

@@ -185,6 +185,36 @@ def test_a_superseded_memory_stays_out_of_the_index(desk: Desk):
     ]
 
 
+def test_archived_by_hand_and_brought_back(desk: Desk):
+    pointer = data("index")["text"]
+    before = desk.path.read_bytes()
+    desk.will("sed -i 's/^type:/archived: 2025-06-15\\ntype:/' \"$1\"")
+    done("edit", desk.file)
+    assert data("index") | {"text": "", "unlisted": []} == data("index")
+    assert done("index", "--rebuild").endswith("It was up to date already.\n")
+    assert data("list") == []
+    [row] = data("list", "--archived")
+    assert (row["file"], row["archived"]) == (desk.file, True)
+    assert data("list", "--all") == [row]
+    assert f"(archived) {row['description']}" in done("list", "--archived")
+    assert data("recall", "audit")["hits"] == []
+    [hit] = data("recall", "is:archived", "audit")["hits"]
+    assert (hit["file"], "archived" in hit["why"]) == (desk.file, True)
+    desk.will("sed -i '/^archived:/d' \"$1\"")
+    done("edit", desk.file)
+    assert desk.path.read_bytes() == before
+    assert data("index")["text"] == pointer
+    assert done("list", "--archived") == "Nothing is archived.\n"
+    assert [hit["file"] for hit in data("recall", "audit")["hits"]] == [desk.file]
+
+
+def test_what_is_archived_may_be_remembered_anew(desk: Desk):
+    assert "already says so" in failed("remember", AUDIT)
+    desk.will("sed -i 's/^type:/archived: 2025-06-15\\ntype:/' \"$1\"")
+    done("edit", desk.file)
+    assert remembered(AUDIT)["file"] != desk.file
+
+
 def test_a_warning_is_told(desk: Desk):
     desk.will("sed -i 's/^type:.*/type: feeling/' \"$1\"")
     assert "note: type: 'feeling' is not one of user, feedback, project, reference" in done(

@@ -28,11 +28,13 @@ def test_there_and_back_again(place: Place, form: str):
     remembered("The service listens on 8443", "--supersedes", old)
     remembered(PERSON)
     done("pin", data("list")[0]["file"])
+    away = directory(place) / remembered(TESTS)["file"]
+    away.write_text(away.read_text().replace("type:", "archived: 2025-06-01\ntype:", 1))
     path = place.base / form
-    assert done("export", path) == f"Exported 3 memories to {path}\n"
+    assert done("export", path) == f"Exported 4 memories to {path}\n"
     there = ["--project", other(place)]
     told = data("import", path, *there)
-    assert (len(told["imported"]), told["declined"]) == (3, [])
+    assert (len(told["imported"]), told["declined"]) == (4, [])
     ours = contents(directory(place))
     theirs = {
         row["file"]: data("show", row["file"], *there)["text"]
@@ -46,7 +48,7 @@ def test_there_and_back_again(place: Place, form: str):
     assert [row["pinned"] for row in data("list", *there) if row["type"] == "user"] == [True]
     assert len(data("index", *there)["text"].splitlines()) == 2
     again = data("import", path, *there)
-    assert (again["imported"], len(again["declined"]), again["revision"]) == ([], 3, None)
+    assert (again["imported"], len(again["declined"]), again["revision"]) == ([], 4, None)
 
 
 def test_one_undo_takes_an_import_back(place: Place):

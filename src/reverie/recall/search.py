@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from reverie.recall import fuse, graph, lexical, timewords
@@ -76,15 +77,14 @@ def ranked(
     """Every candidate for a question in one collection, best first."""
     among = _condition(collection, asked)
     hidden = _hidden(connection, collection, asked.query)
-    # What is hidden takes nobody's place.
-    pool = POOL + len(hidden)
     place = Lookup(connection, TABLES[collection], asked.counts)
-    found = lexical.search(place, asked.query, pool, among)
-    likeness, overlooked = _semantic(connection, asked, matrix, among, set(found.scores), pool)
-    ids = {*found.scores, *likeness}
+    found = lexical.search(place, asked.query, POOL + len(hidden), among)
+    found = replace(found, scores=_best(found.scores, hidden))
+    likeness, overlooked = _semantic(connection, asked, matrix, among, set(found.scores), hidden)
+    ids = sorted({*found.scores, *likeness})
     if among is not None and not asked.query.text.strip():
-        ids = _newest(connection, among, pool)
-    candidates = _load(connection, collection, sorted(ids - hidden))
+        ids = _newest(connection, among, hidden)
+    candidates = _load(connection, collection, ids)
     signals = _signals(candidates, asked, found, likeness)
     result = Ranked(
         collection=collection,
@@ -112,13 +112,21 @@ def _hidden(connection: sqlite3.Connection, collection: Collection, query: Query
     return {row[0] for row in rows}
 
 
+def _best(scores: Mapping[int, float], hidden: set[int]) -> dict[int, float]:
+    """So many as a signal may bring; what is hidden was asked for on top, and takes no place."""
+    seen = {passage: score for passage, score in scores.items() if passage not in hidden}
+    if len(seen) <= POOL:
+        return seen
+    return dict(heapq.nlargest(POOL, seen.items(), key=lambda item: (item[1], -item[0])))
+
+
 def _semantic(
     connection: sqlite3.Connection,
     asked: Question,
     matrix: Matrix | None,
     among: tuple[str, Sequence[object]] | None,
     also: set[int],
-    pool: int,
+    hidden: set[int],
 ) -> tuple[dict[int, float], bool]:
     if matrix is None or asked.vector is None or not len(matrix):
         return {}, False
@@ -126,9 +134,10 @@ def _semantic(
     if among is not None:
         rows = connection.execute(f"SELECT p.id FROM passages p {among[0]}", tuple(among[1]))
         allowed = [row[0] for row in rows]
-    nearest = matrix.nearest(asked.vector, pool, allowed)
-    rest = matrix.scores(asked.vector, also - nearest.scores.keys())
-    return {**nearest.scores, **rest}, nearest.approximate
+    nearest = matrix.nearest(asked.vector, POOL + len(hidden), allowed)
+    alike = _best(nearest.scores, hidden)
+    rest = matrix.scores(asked.vector, also - alike.keys())
+    return {**alike, **rest}, nearest.approximate
 
 
 def _condition(collection: Collection, asked: Question) -> tuple[str, Sequence[object]] | None:
@@ -160,14 +169,14 @@ def _condition(collection: Collection, asked: Question) -> tuple[str, Sequence[o
 
 
 def _newest(
-    connection: sqlite3.Connection, among: tuple[str, Sequence[object]], pool: int
-) -> set[int]:
+    connection: sqlite3.Connection, among: tuple[str, Sequence[object]], hidden: set[int]
+) -> list[int]:
     """Options without words list what fits them, newest first."""
     rows = connection.execute(
-        f"SELECT p.id FROM passages p {among[0]} ORDER BY p.at DESC, p.id LIMIT {pool}",
-        tuple(among[1]),
+        f"SELECT p.id FROM passages p {among[0]} ORDER BY p.at DESC, p.id LIMIT ?",
+        (*among[1], POOL + len(hidden)),
     )
-    return {row[0] for row in rows}
+    return [row[0] for row in rows if row[0] not in hidden][:POOL]
 
 
 def _load(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -14,12 +15,29 @@ from reverie.layers import user_messages
 from reverie.layers.session_notes import notes as session_notes
 from reverie.layers.session_notes.template import LEARNINGS, STATE
 from reverie.recall.attach import LABEL as RECALL
-from reverie.surfaces.cli.demo.script import MEMORY, Fact, Reply, Scene, edit
+from reverie.surfaces.cli.demo.past import DREAM, Tidying
+from reverie.surfaces.cli.demo.script import (
+    MEMORY,
+    Do,
+    Fact,
+    Lesson,
+    Reply,
+    Scene,
+    edit,
+    memory,
+    read,
+    write,
+)
 
 # Where a fact can stand that somebody is asked for, in the order one would name them.
 OWN_WORDS = "the person's own words"
 RECALLED = "a recalled memory"
 ELSEWHERE = "what was said about it"
+
+# Words of the directives, by which the side tasks are told apart.
+_NOTES = "<notes>"
+_LESSONS = "The new messages, by number:"
+_DREAM = "You work in a copy of the memory"
 
 _LATEST = 6
 
@@ -48,7 +66,7 @@ class Actor:
             return self._aside(request.messages)
         reply = next(self._replies, Reply(""))
         text = reply.text if reply.calls else self._final(reply.text, request)
-        return (Text(text), *(self._call(do.tool, do.arguments) for do in reply.calls))
+        return (Text(text), *map(self._do, reply.calls))
 
     def select(self, request: Request) -> Sequence[Block]:
         """As the small model that selects memories."""
@@ -66,13 +84,33 @@ class Actor:
         return fact.tell if found else "I do not know any more: it is not in my context."
 
     def _aside(self, messages: Sequence[Message]) -> Sequence[Block]:
-        """A side task: the notes are edited, a summary is written."""
-        task = next(m.text for m in reversed(messages) if m.origin == "reverie" and m.text)
-        if "<notes>" not in task:
+        """A side task: notes are edited, memories written, a dream dreamt, or a summary is written."""
+        begun = max(i for i, m in enumerate(messages) if m.origin == "reverie" and m.text)
+        task, answers = messages[begun].text, messages[begun + 1 :]
+        if _LESSONS in task:
+            return self._learn(task, answers)
+        if _DREAM in task:
+            return self._dream(answers)
+        if _NOTES not in task:
             return (Text(self._summary()),)
-        if messages[-1].origin == "tool":
-            return (Text("The notes are up to date."),)
-        return tuple(self._note_edits(task))
+        return (Text("The notes are up to date."),) if answers else tuple(self._note_edits(task))
+
+    def _learn(self, task: str, answers: Sequence[Message]) -> Sequence[Block]:
+        """Each lesson of the scene becomes a file that cites who said it."""
+        lessons = self._played[-1].lessons
+        if answers or not lessons:
+            return (Text("Written." if answers else "Nothing to keep."),)
+        return tuple(self._do(_written(lesson, task)) for lesson in lessons)
+
+    def _dream(self, answers: Sequence[Message]) -> Sequence[Block]:
+        """Read, then edit what is there, then account for it."""
+        results = [message.tool_results for message in answers if message.tool_results]
+        if not results:
+            return tuple(self._do(read(f"{MEMORY}/{one.file}")) for one in DREAM)
+        there = [one for one, r in zip(DREAM, results[0], strict=True) if not r.is_error]
+        if len(results) == 1:
+            return tuple(self._do(_tidied(one)) for one in there)
+        return (Text("\n".join(f"{one.file} | {one.why} | {one.source}" for one in there)),)
 
     def _note_edits(self, task: str) -> Iterator[Block]:
         """One edit a section: what stands in it becomes what the script says came of the scenes."""
@@ -84,7 +122,7 @@ class Actor:
             if after and before != after:
                 old = f"{section.hint}\n\n{before}\n" if before else f"{section.hint}\n"
                 new = f"{section.hint}\n\n{after}\n"
-                yield self._call("Edit", edit(path, old, new).arguments)
+                yield self._do(edit(path, old, new))
 
     def _note(self, title: str) -> str:
         done = [scene.done for scene in self._played]
@@ -106,8 +144,27 @@ class Actor:
             "</summary>"
         )
 
-    def _call(self, tool: str, arguments: str) -> ToolUse:
-        return ToolUse(f"call_{next(self._calls)}", tool, arguments.replace(MEMORY, self.memory))
+    def _do(self, do: Do) -> ToolUse:
+        return ToolUse(
+            f"call_{next(self._calls)}", do.tool, do.arguments.replace(MEMORY, self.memory)
+        )
+
+
+def _written(lesson: Lesson, task: str) -> Do:
+    """As a memory, with the number of the last message in its voice."""
+    numbers = re.findall(rf"^(\d+)\. {lesson.voice}:", task, re.M)
+    file, content = memory(
+        lesson.file,
+        lesson.about,
+        lesson.kind,
+        lesson.text,
+        source=f"[{', '.join(numbers[-1:])}]",
+    )
+    return write(f"{MEMORY}/{file}", content)
+
+
+def _tidied(tidying: Tidying) -> Do:
+    return edit(f"{MEMORY}/{tidying.file}", tidying.old, tidying.new)
 
 
 def _place(message: Message, block: Block) -> str:

@@ -6,6 +6,7 @@ from reverie.surfaces.cli.demo import papers
 from reverie.surfaces.cli.demo.script import (
     HOUR,
     Fact,
+    Lesson,
     Scene,
     edit,
     read,
@@ -121,6 +122,14 @@ AFTERNOON = (
             says("Travellers see 00:05 (+1) now. 25 of 25 pass."),
         ),
         "times after midnight are shown as 00:05 (+1); inside they stay minutes",
+        lessons=(
+            Lesson(
+                "project_times_shown.md",
+                "Travellers see 00:05 (+1), with the day in brackets",
+                "project",
+                "Decision: travellers see 00:05 (+1), with the day in brackets. Inside it stays minutes.",
+            ),
+        ),
     ),
     Scene(
         "Now the data. I suspect the office has entered some sailings twice. Same harbours, same "
@@ -211,7 +220,8 @@ AFTERNOON = (
     ),
     Scene(
         "Our travellers never saw a manual. Write docs/guide.md for them: how to find a journey, what the "
-        "times mean, ships that must be asked, changing, prices. A page, friendly, no jargon.",
+        "times mean, ships that must be asked, changing, prices. A page, friendly, no jargon. "
+        "I prefer British spelling in everything that travellers read.",
         (
             says("One page.", write("docs/guide.md", papers.GUIDE)),
             says("It is in `docs/guide.md`: six short parts, with the journey to Ytre as its example."),
@@ -257,6 +267,15 @@ AFTERNOON = (
             ),
         ),
         "ferry/holidays.py: ships run as on a Sunday on holidays; not wired in yet, by wish of the owner",
+        lessons=(
+            Lesson(
+                "project_holidays.md",
+                "On public holidays the ships run as on a Sunday",
+                "project",
+                "On public holidays the ships run as on a Sunday. The ones that count are New Year, 1 May, "
+                "17 May, both days of Christmas, and those around Easter.",
+            ),
+        ),
     ),
     Scene(
         "And a note for the islanders' mailing list, docs/news.md. Only what they notice, and thank Kaja "

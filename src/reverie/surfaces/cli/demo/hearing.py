@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -11,8 +11,10 @@ from reverie.core.spend import MAIN, Entry
 from reverie.core.usage import Prices, Usage
 from reverie.events import (
     CacheBroke,
+    DreamEnded,
     Event,
     LayerFired,
+    MemoriesSaved,
     MemoriesSurfaced,
     MoneySpent,
     NotesUpdated,
@@ -23,8 +25,10 @@ from reverie.session.query import Session
 from reverie.surfaces.cli.demo.runs import Fired, Turn
 from reverie.surfaces.cli.demo.script import Scene
 
-RECALL, RESULTS, CLEARING, NOTES, COMPACTION = range(5)
+RECALL, RESULTS, CLEARING, NOTES, COMPACTION, EXTRACTION, DREAMS = range(7)
 
+# What is spent on learning is no part of what the conversation costs.
+_ASIDE = ("extract", "dream")
 _NUMBERS = {tool_results.NAME: RESULTS, microcompaction.NAME: CLEARING}
 
 
@@ -36,6 +40,8 @@ class Hearing:
     unexpected_breaks: int = 0
     uncached_cost: float = 0.0
     troubles: list[str] = field(default_factory=list)
+    saved: list[str] = field(default_factory=list)
+    _aside: list[Entry] = field(default_factory=list)
     _spent: float = 0.0
     _turns: int = 0
     _entries: list[Entry] = field(default_factory=list)
@@ -51,6 +57,10 @@ class Hearing:
 
         with session.announce.heard_by(hear):
             yield
+
+    def aside(self, purpose: str) -> list[Entry]:
+        """What was spent on it in the whole session."""
+        return [entry for entry in self._aside if entry.purpose == purpose]
 
     def turn(self, scene: Scene, session: Session) -> Turn:
         """The turn that was heard last."""
@@ -73,6 +83,8 @@ class Hearing:
 
     def _hear(self, event: Event, session: Session) -> None:
         match event:
+            case MoneySpent(entry) if entry.purpose in _ASIDE:
+                self._aside.append(entry)
             case MoneySpent(entry):
                 self._entries.append(entry)
                 self.uncached_cost += _uncached(entry, session.conversation.model.prices)
@@ -83,6 +95,7 @@ class Hearing:
             case TroubleNoted(where, what):
                 self.troubles.append(f"{where}: {what}")
             case _:
+                self.saved += event.files if isinstance(event, MemoriesSaved) else ()
                 self._fired += _fired(event, session)
 
 
@@ -101,10 +114,31 @@ def _fired(event: Event, session: Session) -> tuple[Fired, ...]:
             return (_compacted(session.conversation.state.compactions[-1].how, before, after),)
         case NotesUpdated(_, by):
             return (Fired(NOTES, f"notes, by {by}"),)
-        case MemoriesSurfaced(files):
-            return (Fired(RECALL, ", ".join(file.removesuffix(".md") for file in files)),)
+        case MemoriesSurfaced() | MemoriesSaved() | DreamEnded():
+            return tuple(_remembered(event))
         case _:
             return ()
+
+
+def _remembered(event: MemoriesSurfaced | MemoriesSaved | DreamEnded) -> Iterator[Fired]:
+    match event:
+        case MemoriesSurfaced(files):
+            yield Fired(RECALL, _named(files))
+        case MemoriesSaved(files, waiting):
+            yield from (Fired(EXTRACTION, what) for what in _saved(files, waiting))
+        case DreamEnded(_, state, files):
+            yield Fired(DREAMS, f"a dream, {state}: {_named(files) or 'nothing to change'}")
+
+
+def _saved(files: Sequence[str], waiting: int) -> Iterator[str]:
+    if files:
+        yield f"saved: {_named(files)}"
+    if waiting:
+        yield f"for your inbox: {waiting}"
+
+
+def _named(files: Sequence[str]) -> str:
+    return ", ".join(file.removesuffix(".md") for file in files)
 
 
 def _compacted(how: str, before: int, after: int) -> Fired:

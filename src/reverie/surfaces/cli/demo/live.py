@@ -7,8 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reverie.surfaces.cli.demo.hearing import CLEARING, COMPACTION, NOTES, RECALL, RESULTS
-from reverie.surfaces.cli.demo.runs import Fired, Turn
+from reverie.surfaces.cli.demo.hearing import (
+    CLEARING,
+    COMPACTION,
+    DREAMS,
+    EXTRACTION,
+    NOTES,
+    RECALL,
+    RESULTS,
+)
+from reverie.surfaces.cli.demo.report import came_of
+from reverie.surfaces.cli.demo.runs import Fired, Run, Turn
 from reverie.surfaces.cli.demo.stage import MODEL, WINDOW
 from reverie.surfaces.cli.figures import dollars, tokens
 
@@ -23,6 +32,8 @@ _LAYERS = {
     CLEARING: ("2", "yellow", "old results are cleared"),
     NOTES: ("3", "green", "notes, ready to be the summary"),
     COMPACTION: ("4", "magenta", "the model writes a summary"),
+    EXTRACTION: ("5", "bright_cyan", "what should last is saved"),
+    DREAMS: ("6", "bright_magenta", "a dream puts memory in order"),
     RECALL: ("M", "blue", "memories recalled"),
 }
 _FILL = {"ok": "green", "warning": "yellow", "compact": "red", "blocked": "red"}
@@ -46,14 +57,14 @@ class LiveView:
 
         self.console.print(
             Text(
-                f"A session of {turns} turns through layers 1 to 4, with a scripted model: no key, no "
+                f"A session of {turns} turns through layers 1 to 6, with a scripted model: no key, no "
                 "network, and nothing of yours is touched."
             )
         )
         self.console.print(
             Text(
                 f"Real tools on a made-up project; a window of {WINDOW.tokens:,} tokens; prices and "
-                f"cache rules of {MODEL}.",
+                f"cache rules of {MODEL}. Layers 5 and 6 are billed apart, at the end.",
                 "dim",
             )
         )
@@ -74,6 +85,15 @@ class LiveView:
         self.console.print(self._line(turn))
         if self.seconds:
             await asyncio.sleep(self.seconds)
+
+    def close(self, run: Run) -> None:
+        """What the dream at the end came to."""
+        from rich.text import Text
+
+        mark, colour, _ = _LAYERS[DREAMS]
+        for dream in (one for one in run.learnt if one.layer == DREAMS and one.calls):
+            told = Text.assemble((f"{mark}: ", f"bold {colour}"), "the dream: ")
+            self.console.print(told.append("; ".join(came_of(dream))))
 
     @property
     def _width(self) -> int:
@@ -129,11 +149,12 @@ def _fired(fired: Fired) -> Text:
 
 
 def _flowed(pieces: Sequence[Text], width: int) -> Text:
-    """As many pieces a line as fit: none is torn."""
+    """As many pieces a line as fit: none is torn, one that is too long is cut."""
     from rich.text import Text
 
     text, used = Text(), 0
     for piece in pieces:
+        piece.truncate(width, overflow="ellipsis")
         if used:
             fits = used + 2 + len(piece) <= width
             text.append("  " if fits else "\n")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from reverie.surfaces.cli.demo import papers
 from reverie.surfaces.cli.demo.script import (
+    Lesson,
     Scene,
     edit,
     glob,
     grep,
-    memory,
     read,
     run,
     save,
@@ -18,24 +18,6 @@ from reverie.surfaces.cli.demo.script import (
 )
 
 _PLAN = ("times after midnight", "days over the weekend", "money in cents", "rounding", "changes")
-
-# What earlier sessions left behind.
-SEEDS = (
-    memory(
-        "feedback_short_answers.md",
-        "The owner of ferry wants short answers",
-        "feedback",
-        "A few lines, the result first; details only when asked for.\n\n**Why:** the owner reads "
-        "them on a phone.\n**How to apply:** to every answer.",
-    ),
-    memory(
-        "reference_harbour_office.md",
-        "Who answers questions about the sailings and the table of the office",
-        "reference",
-        "The table is exported by the harbour office on the first Monday of a month. Kaja answers "
-        "questions about it, not on Fridays.",
-    ),
-)
 
 MORNING = (
     Scene(
@@ -56,6 +38,15 @@ MORNING = (
         ),
         "looked around: timetable, routes, fares, a command line, a test runner of its own",
         recalls=("feedback_short_answers.md",),
+        lessons=(
+            Lesson(
+                "project_sailings_by_hand.md",
+                "Never change `data/sailings.csv` by hand",
+                "project",
+                "Never change `data/sailings.csv` by hand, write to Tor in the harbour office.",
+                voice="tool",
+            ),
+        ),
     ),
     Scene(
         "Three ground rules before you touch anything. One: standard library only, no dependency "
@@ -125,6 +116,14 @@ MORNING = (
             ),
         ),
         "a list of five repairs; tests are not changed without asking",
+        lessons=(
+            Lesson(
+                "feedback_tests.md",
+                "Don't change tests without asking",
+                "feedback",
+                "Don't change tests without asking me.",
+            ),
+        ),
     ),
     Scene(
         "Yes: a time like 24:40 belongs to the day the ship left, the office writes it like that up "
@@ -143,6 +142,15 @@ MORNING = (
             ),
         ),
         "times after midnight load (up to 29:59); the table has 248 rows",
+        lessons=(
+            Lesson(
+                "project_times_after_midnight.md",
+                "A time like 24:40 belongs to the day the ship left",
+                "project",
+                "A time like 24:40 belongs to the day the ship left; the office writes it like that "
+                "up to 29:59.",
+            ),
+        ),
     ),
     Scene(
         "Next: the ranges of days. Fr-Mo means Friday, Saturday, Sunday, Monday.",
@@ -367,7 +375,8 @@ MORNING = (
         "docs/design.md explains the table, the search and the fares",
     ),
     Scene(
-        "I am off to lunch. Put what we have so far into docs/log.md, short, one line each.",
+        "I am off to lunch. Put what we have so far into docs/log.md, short, one line each. "
+        "Remember that Henrik leaves the port on 2027-03-31.",
         (
             says(
                 "A short log.",
@@ -378,7 +387,7 @@ MORNING = (
                     "- the search stops when nothing better can come\n- the plan says when to ring the office\n",
                 ),
             ),
-            says("It is in `docs/log.md`, six lines. Enjoy your lunch."),
+            says("It is in `docs/log.md`, six lines, and Henrik's last day is noted. Enjoy your lunch."),
         ),
         "docs/log.md has the morning in six lines",
     ),

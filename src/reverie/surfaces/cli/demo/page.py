@@ -53,7 +53,7 @@ def render(runs: Sequence[Run]) -> str:
         "on past a full window, to show what they would have sent.</p>\n"
         f"<p><strong>{escape(report.savings(runs))}</strong></p>\n{drawn}\n{_key(runs)}\n"
         f"<h2>What each layer is worth</h2>\n{_comparison(runs)}\n"
-        f"<h2>Checks, with all layers on</h2>\n{_checks(whole)}\n"
+        f"{_learnt(whole)}<h2>Checks, with all layers on</h2>\n{_checks(whole)}\n"
         f"<h2>Turn by turn, with all layers on</h2>\n{_turns(whole)}\n"
         f'<p class="faint">{escape(report.LATER)}</p>\n</body>\n</html>\n'
     )
@@ -89,6 +89,23 @@ def _comparison(runs: Sequence[Run]) -> str:
         )
         rows.append(f'<tr class="whole">{cells}</tr>' if run is runs[0] else f"<tr>{cells}</tr>")
     return f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
+
+
+def _learnt(run: Run) -> str:
+    if not run.learnt:
+        return ""
+    names = ("calls", "sent", "from cache", "cost")
+    head = _row("th", ("", ""), *((name, "n") for name in names), ("what came of it", ""))
+    rows = "".join(
+        f"<tr>{_row('td', (name, ''), *((cell, 'n') for cell in cells))}"
+        f"<td>{'<br>'.join(map(escape, report.came_of(one)))}</td></tr>"
+        for one in run.learnt
+        for name, *cells in (report.learnt_cells(one),)
+    )
+    return (
+        f'<h2>What was learnt meanwhile</h2>\n<p>{escape(report.on_top(run))}</p>\n'
+        f'<div class="scroll"><table><tr>{head}</tr>{rows}</table></div>\n'
+    )
 
 
 def _checks(run: Run) -> str:

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from reverie.surfaces.cli.demo.hearing import COMPACTION
-from reverie.surfaces.cli.demo.runs import Run, Turn
+from reverie.surfaces.cli.demo.hearing import COMPACTION, EXTRACTION
+from reverie.surfaces.cli.demo.runs import Learnt, Run, Turn
 from reverie.surfaces.cli.demo.stage import MODEL, SELECTOR
 from reverie.surfaces.cli.figures import dollars, share, tokens
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-LATER = "Layers 5 to 7 (extraction, dreams, agents) are not part of the demo yet."
+LATER = "Layer 7 (agents) is not part of the demo yet."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,29 @@ def checks(run: Run) -> tuple[Check, ...]:
             run.full_in is None,
             f"at most {tokens(run.largest)} of {tokens(run.window.blocking)} tokens",
         ),
+        *(_said(one) for one in run.learnt if one.layer == EXTRACTION),
         Check(
             "nothing failed on the way", not run.troubles, "; ".join(run.troubles) or "no trouble"
         ),
+    )
+
+
+def _said(learnt: Learnt) -> Check:
+    own = len(learnt.kept) - len(learnt.foreign)
+    return Check(
+        "nothing was saved that you did not say",
+        not learnt.foreign,
+        f"{own} of {_memories(len(learnt.kept))} in your own words",
+    )
+
+
+def came_of(learnt: Learnt) -> tuple[str, ...]:
+    """What a layer that learns did, each in a line."""
+    done = "saved" if learnt.layer == EXTRACTION else "changed"
+    return (
+        f"{_memories(len(learnt.kept))} {done}",
+        *(f"for you to decide: {what}" for what in learnt.waiting),
+        *(f"refused: {why}" for why in learnt.refused),
     )
 
 
@@ -78,6 +99,7 @@ def as_json(runs: Sequence[Run], files: Sequence[str], kept: str | None) -> dict
         "model": {"billed_like": MODEL, "selector": SELECTOR, "window": whole.window.tokens},
         "turns": [_turn_json(turn) for turn in whole.turns],
         "runs": [_run_json(run, whole) for run in runs],
+        "learnt": [_learnt_json(one) for one in whole.learnt],
         "checks": [asdict(check) for check in checks(whole)],
         "not_shown": LATER,
         "files": list(files),
@@ -88,6 +110,11 @@ def as_json(runs: Sequence[Run], files: Sequence[str], kept: str | None) -> dict
 def _turn_json(turn: Turn) -> dict[str, Any]:
     data = asdict(turn) | {"hit_rate": turn.usage.hit_rate, "tokens_sent": turn.usage.prompt}
     return {**data, "fired": [asdict(fired) for fired in turn.fired]}
+
+
+def _learnt_json(learnt: Learnt) -> dict[str, Any]:
+    usage = learnt.usage
+    return {**asdict(learnt), "tokens_sent": usage.prompt, "hit_rate": usage.hit_rate}
 
 
 def _run_json(run: Run, whole: Run) -> dict[str, Any]:
@@ -106,7 +133,7 @@ def _run_json(run: Run, whole: Run) -> dict[str, Any]:
         "largest_request": run.largest,
         "full_in_turn": run.full_in,
         "lost": lost(run, whole),
-        "layers_fired": {str(layer): run.fired(layer) for layer in range(1, 5)},
+        "layers_fired": {str(layer): run.fired(layer) for layer in range(1, 7)},
         "memories_recalled": run.fired(0),
         "per_turn": [{"tokens": turn.usage.prompt, "cost": turn.cost} for turn in run.turns],
     }
@@ -117,9 +144,18 @@ def savings(runs: Sequence[Run]) -> str:
     whole, none = runs[0], runs[-1]
     money, sent = 1 - whole.cost / none.cost, 1 - whole.usage.prompt / none.usage.prompt
     return (
-        f"All layers together: {money * 100:.0f} % less cost and {sent * 100:.0f} % fewer tokens than "
+        f"Layers 1 to 4 together: {money * 100:.0f} % less cost and {sent * 100:.0f} % fewer tokens than "
         f"none. Without a prompt cache these requests would have cost {dollars(whole.uncached_cost)}, "
         f"not {dollars(whole.cost)}.{_cheaper(runs)}"
+    )
+
+
+def on_top(run: Run) -> str:
+    """What layers 5 and 6 add: they learn, and save nothing in the session they learn from."""
+    added = sum(one.cost for one in run.learnt)
+    return (
+        "Layers 5 and 6 learn beside the conversation, for later ones. They are on in the first run only, "
+        f"and come on top of its figures: {dollars(added)} more, {dollars(run.cost + added)} in all."
     )
 
 
@@ -153,10 +189,34 @@ def show(console: Console, runs: Sequence[Run]) -> None:
     console.print(table)
     console.print(Text(savings(runs)))
     console.print()
+    if whole.learnt:
+        console.print(_learnt_table(whole.learnt))
+        console.print(Text(on_top(whole)))
+        console.print()
     for check in checks(whole):
         mark = ("✓ ", "green") if check.passed else ("✗ ", "bold red")
         console.print(Text.assemble(mark, check.name, (f": {check.found}", "dim")))
     console.print(Text(LATER, "dim"))
+
+
+def _learnt_table(learnt: Sequence[Learnt]) -> Table:
+    from rich.table import Table
+
+    names = ("beside it", "calls", "sent", "from cache", "cost", "what came of it")
+    table = Table(*names, box=None, pad_edge=False)
+    for one in learnt:
+        table.add_row(*learnt_cells(one), "\n".join(came_of(one)))
+    return table
+
+
+def learnt_cells(one: Learnt) -> tuple[str, str, str, str, str]:
+    """Its name and its figures."""
+    sent, cached = tokens(one.usage.prompt), share(one.usage.hit_rate)
+    return f"{one.layer} {one.name}", str(one.calls), sent, cached, dollars(one.cost)
+
+
+def _memories(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count} memories"
 
 
 def _listed(names: Sequence[str]) -> str:

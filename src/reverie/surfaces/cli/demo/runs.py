@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reverie.core.usage import Usage
 from reverie.core.window import Window
@@ -20,6 +20,15 @@ class Variant:
     def compacts(self) -> bool:
         return "autocompact" not in self.off
 
+    @property
+    def learns(self) -> bool:
+        return "extract" not in self.off
+
+
+def _without(name: str, about: str, *off: str) -> Variant:
+    """Learning is off too: what is compared is the cost of the conversation."""
+    return Variant(name, about, (*off, "extract", "dream"))
+
 
 _RESULTS, _CLEARING, _NOTES, _COMPACTION = (
     "tool_result_storage",
@@ -28,14 +37,14 @@ _RESULTS, _CLEARING, _NOTES, _COMPACTION = (
     "autocompact",
 )
 
-WHOLE = Variant("all layers", "as Reverie does it")
+WHOLE = Variant("layers 1 to 4", "as Reverie does it")
 VARIANTS = (
     WHOLE,
-    Variant("without 1", "long results stay in the context", (_RESULTS,)),
-    Variant("without 2", "old results are never cleared", (_CLEARING,)),
-    Variant("without 3", "no notes: the model writes every summary", (_NOTES,)),
-    Variant("without 3 and 4", "nothing is ever summarised", (_NOTES, _COMPACTION)),
-    Variant("no layers", "everything is sent, always", (_RESULTS, _CLEARING, _NOTES, _COMPACTION)),
+    _without("without 1", "long results stay in the context", _RESULTS),
+    _without("without 2", "old results are never cleared", _CLEARING),
+    _without("without 3", "no notes: the model writes every summary", _NOTES),
+    _without("without 3 and 4", "nothing is ever summarised", _NOTES, _COMPACTION),
+    _without("no layers", "everything is sent, always", _RESULTS, _CLEARING, _NOTES, _COMPACTION),
 )
 
 
@@ -53,7 +62,7 @@ class Fired:
 class Turn:
     """One message of the person, and all that followed. `context` is what stands in the window after it.
 
-    `usage` and `cost` are of every call, side calls too; `largest` is the largest request of the
+    `usage` and `cost` are of every call, side calls too, but for those of layers 5 and 6; `largest` is the largest request of the
     conversation itself. `away` is for how many seconds the session was closed before it.
     """
 
@@ -70,12 +79,31 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Learnt:
+    """What a layer made of memory beside the conversation, in how many calls, for how much.
+
+    `kept` are memories it wrote, `foreign` those of them that the person did not say; `waiting` is for
+    them to decide, and `refused` was never done, each with its reason.
+    """
+
+    layer: int
+    name: str
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    kept: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """The whole session in one variant.
 
     `found` says for each fact of the beginning where it was found when it was asked for at the end,
     `missing` are messages of the person that are not in the last request any more, `uncached_cost` is
-    what the same requests cost without a prompt cache.
+    what the same requests cost without a prompt cache, `learnt` what layers 5 and 6 did meanwhile.
     """
 
     variant: Variant
@@ -87,6 +115,7 @@ class Run:
     unexpected_breaks: int
     uncached_cost: float
     troubles: tuple[str, ...] = ()
+    learnt: tuple[Learnt, ...] = ()
 
     @property
     def usage(self) -> Usage:

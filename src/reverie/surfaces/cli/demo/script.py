@@ -39,11 +39,23 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Lesson:
+    """Something worth a memory that was said in a scene; `voice` is who said it, person or tool."""
+
+    file: str
+    about: str
+    kind: str
+    text: str
+    voice: str = "user"
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
     """One turn: what the person says, and what the agent does about it.
 
     `done` is what came of it, for notes and summaries. `facts` can only be told by an agent that
-    still has them. `recalls` are the memories that help with it. `pause` is how long the person was
+    still has them. `recalls` are the memories that help with it, `lessons` what a model that looks for
+    memories would write after it. `pause` is how long the person was
     away, and with `leaves` they close the session meanwhile; `compacts` is what they say to `/compact`
     before they ask.
     """
@@ -53,6 +65,7 @@ class Scene:
     done: str
     facts: tuple[Fact, ...] = ()
     recalls: tuple[str, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
     pause: float = 1.5 * MINUTE
     leaves: bool = False
     compacts: str = ""
@@ -93,9 +106,10 @@ def todo(done: int, *items: str) -> Do:
     return _do("Todo", todos=todos)
 
 
-def memory(file: str, about: str, kind: str, text: str) -> tuple[str, str]:
+def memory(file: str, about: str, kind: str, text: str, **keys: str) -> tuple[str, str]:
     """A memory: the name of its file, and what stands in it."""
-    return file, f"---\nname: {about}\ndescription: {about}\ntype: {kind}\n---\n{text}\n"
+    more = "".join(f"{key}: {value}\n" for key, value in keys.items())
+    return file, f"---\nname: {about}\ndescription: {about}\ntype: {kind}\n{more}---\n{text}\n"
 
 
 def save(file: str, about: str, kind: str, text: str) -> tuple[Do, Do]:

@@ -35,6 +35,7 @@ async def play(folder: Path, screen: Console | None, pace: float, verbose: int) 
     view = LiveView(screen, pace)
     view.open(len(SCENES))
     runs = [await whole.play(SCENES, view.tell)]
+    view.close(runs[0])
     with _progress(screen, len(others)) as begin:
         for stage in others:
             begin(stage.variant.name)

@@ -22,10 +22,11 @@ from reverie.ports import Model
 from reverie.session.query import Session
 from reverie.surfaces.cli.demo.actor import Actor
 from reverie.surfaces.cli.demo.hearing import Hearing
-from reverie.surfaces.cli.demo.morning import SEEDS
+from reverie.surfaces.cli.demo.learnt import lay_out_past, learnt
+from reverie.surfaces.cli.demo.past import SEEDS
 from reverie.surfaces.cli.demo.project import lay_out
 from reverie.surfaces.cli.demo.runs import Run, Turn, Variant
-from reverie.surfaces.cli.demo.script import Scene
+from reverie.surfaces.cli.demo.script import HOUR, Scene
 
 SESSION = "demo"
 # Small, so that a session of forty turns fills it more than once.
@@ -40,6 +41,7 @@ _LONGEST_RESULT = Budget().per_result * WINDOW.tokens // FULL_WINDOW
 _PERSONAL = ("REVERIE_", "CLAUDE_", "GIT_", "XDG_")
 
 _REPLY_SECONDS = 4.0
+_DAY = 24 * HOUR
 _DRAIN_SECONDS = 30.0
 
 Tell: TypeAlias = Callable[[Turn], Awaitable[None]]
@@ -119,9 +121,6 @@ class Stage:
             f"tools.Grep.result_threshold={_LONGEST_RESULT}",
             # What is installed beside Reverie must not change the figures.
             "recall.embedder=none",
-            # The script has no part for these layers yet.
-            "features.extract=false",
-            "features.dream=false",
             *(f"features.{name}=false" for name in self.variant.off),
             f"memory_directory={memory}",
             "telemetry.enabled=false",
@@ -129,6 +128,8 @@ class Stage:
 
     async def play(self, scenes: tuple[Scene, ...], tell: Tell) -> Run:
         """All scenes, each told when it is over; where the person leaves, the session is resumed."""
+        if self.variant.learns:
+            lay_out_past(self.app, self.clock.now() + _begins_last(scenes) - _DAY)
         hearing = Hearing()
         turns: list[Turn] = []
         for sitting in _sittings(scenes):
@@ -151,6 +152,7 @@ class Stage:
             unexpected_breaks=hearing.unexpected_breaks,
             uncached_cost=hearing.uncached_cost,
             troubles=tuple(hearing.troubles),
+            learnt=learnt(self.app, hearing) if self.variant.learns else (),
         )
 
     async def _act(self, scene: Scene, session: Session) -> None:
@@ -172,6 +174,12 @@ class Stage:
             if not self.variant.compacts:
                 session.upkeep.window = Unlimited(WINDOW.tokens, WINDOW.source)
             yield session
+
+
+def _begins_last(scenes: tuple[Scene, ...]) -> float:
+    """How long after the beginning the last scene starts: then a day has passed since the last dream."""
+    replies = sum(len(scene.replies) for scene in scenes[:-1])
+    return sum(scene.pause for scene in scenes) + replies * _REPLY_SECONDS
 
 
 def _sittings(scenes: tuple[Scene, ...]) -> Iterator[tuple[Scene, ...]]:
