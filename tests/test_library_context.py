@@ -351,6 +351,7 @@ class TestResuming:
         self, loop: ClaudeLoop, place: Place, provider: Provider
     ) -> None:
         await loop.say("Hello, how are you?")
+        await loop.close()
         again = ClaudeLoop(place, provider, session=loop.context.session, system=None, tools=None)
         again.messages = loop.messages
         await again.say("And now, how are you?")
@@ -363,6 +364,7 @@ class TestResuming:
         self, loop: ClaudeLoop, place: Place, provider: Provider
     ) -> None:
         await loop.say("Hello, how are you?")
+        await loop.close()
         again = ClaudeLoop(place, provider, session=loop.context.session, system="You are terse.")
         again.messages = loop.messages
         provider.expect_break("another system prompt")

@@ -103,7 +103,9 @@ class Story:
     def conversation(self, state: SessionState | None) -> Conversation:
         self.file = Journal(self.path)
         policy = placed(self.ttl)
-        return Conversation(self.file, self.model, self.clock, state=state or SessionState(), policy=policy)
+        return Conversation(
+            self.file, self.model, self.clock, state=state or SessionState(), policy=policy
+        )
 
     def resumed(self, before: Conversation) -> Conversation:
         self.file.close()

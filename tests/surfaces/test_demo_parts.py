@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
@@ -14,17 +14,29 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.place import Place
 
-from reverie.core.messages import Attachment, Text, ToolUse, new_message
+from reverie.core.messages import (
+    Attachment,
+    Block,
+    Message,
+    Text,
+    ToolResult,
+    ToolUse,
+    new_message,
+)
 from reverie.core.request import Head, Request
 from reverie.core.usage import Usage
 from reverie.core.window import Window
 from reverie.errors import InputError
+from reverie.layers.dreaming.prompts import Surroundings, parse_account
+from reverie.layers.dreaming.prompts import directive as dream_directive
+from reverie.layers.extraction.prompts import directive
 from reverie.surfaces.cli.demo import charts, page, picture, report, saving
 from reverie.surfaces.cli.demo.actor import ELSEWHERE, OWN_WORDS, RECALLED, Actor
 from reverie.surfaces.cli.demo.charts import Line, Panel
 from reverie.surfaces.cli.demo.live import LiveView
-from reverie.surfaces.cli.demo.runs import VARIANTS, Fired, Run, Turn, Variant
-from reverie.surfaces.cli.demo.script import Fact, Scene, says
+from reverie.surfaces.cli.demo.past import DREAM
+from reverie.surfaces.cli.demo.runs import VARIANTS, Fired, Learnt, Run, Turn, Variant
+from reverie.surfaces.cli.demo.script import Fact, Lesson, Scene, says
 from reverie.surfaces.cli.demo.script import run as command
 from reverie.surfaces.cli.demo.stage import WINDOW, Unlimited, away_from_home
 
@@ -50,7 +62,7 @@ def made(variant: Variant = VARIANTS[0], *turns: Turn, factor: float = 1.0) -> R
     """A run that lost nothing; `factor` makes another one dearer or cheaper."""
     turns = turns or (turn(1), turn(2))
     spent = tuple(replace(one, spent=one.spent * factor) for one in turns)
-    facts = {"a fact": (OWN_WORDS,)}
+    facts: dict[str, tuple[str, ...]] = {"a fact": (OWN_WORDS,)}
     return Run(variant, WINDOW, spent, facts, (), 2, 0, uncached_cost=0.5)
 
 
@@ -98,6 +110,21 @@ class TestTheLiveView:
             f"{n}: 10.0k → 5,000" for n in (1, 2, 3, 4)
         ]
 
+    async def test_a_long_name_is_cut(self) -> None:
+        console = shown(80)
+        await LiveView(console).tell(turn(1, 9_000, Fired(5, f"saved: {'x' * 90}"), Fired(6, "y")))
+        first, second = text_of(console).splitlines()
+        assert re.search(r" 5: saved: x+…$", first)
+        assert second.strip() == "6: y"
+
+    @pytest.mark.parametrize("calls", [0, 3])
+    def test_what_the_dream_came_to(self, calls: int) -> None:
+        console = shown(100)
+        dream = Learnt(6, "dream", calls, kept=("a.md",), refused=("b.md would lose '7'",))
+        LiveView(console).close(replace(made(), learnt=(Learnt(5, "extraction", 4), dream)))
+        told = "6: the dream: 1 memory changed; refused: b.md would lose '7'\n"
+        assert text_of(console) == (told if calls else "")
+
     async def test_colour_on_a_terminal(self) -> None:
         console = shown(100, terminal=True)
         await LiveView(console).tell(turn(1, FULL, Fired(4, "", 9, 8)))
@@ -140,6 +167,10 @@ class TestChecks:
             ({"unexpected_breaks": 1}, "no cache break that no layer announced"),
             ({"turns": (turn(1, FULL),)}, "the window was never full"),
             ({"troubles": ("disk: full",)}, "nothing failed on the way"),
+            (
+                {"learnt": (Learnt(5, "extraction", kept=("a", "b"), foreign=("b",)),)},
+                "nothing was saved that you did not say",
+            ),
         ],
     )
     def test_each_can_fail(self, change: dict[str, object], name: str) -> None:
@@ -159,6 +190,34 @@ class TestChecks:
         runs = [made(), made(VARIANTS[3], factor=0.5), made(VARIANTS[-1], factor=2)]
         assert "Cheaper, for what they lose: without 3." in report.savings(runs)
         assert "Cheaper" not in report.savings(runs[::2])
+
+
+class TestWhatWasLearnt:
+    LEARNT = (
+        Learnt(5, "extraction", 9, Usage(input=100), 0.01, ("a.md", "b.md"), (), ("x (a tool)",)),
+        Learnt(6, "dream", 3, Usage(input=50), 0.02, ("c.md",), refused=("d.md <would> lose it",)),
+    )
+    RUNS = (replace(made(), learnt=LEARNT), made(VARIANTS[-1], factor=2))
+
+    def test_on_the_screen(self) -> None:
+        console = shown(120)
+        report.show(console, self.RUNS)
+        text = text_of(console)
+        assert re.search(r"5 extraction +9 +100 +0.0 % +\$0\.0100 +2 memories saved", text)
+        assert "for you to decide: x (a tool)" in text
+        assert re.search(r"6 dream +3 +50 .* 1 memory changed", text)
+        assert "refused: d.md <would> lose it" in text
+        assert "come on top of its figures: $0.0300 more, $0.0500 in all" in " ".join(text.split())
+
+    def test_on_the_page(self) -> None:
+        text = page.render(self.RUNS)
+        assert "1 memory changed; refused: d.md &lt;would&gt; lose it" in text
+        assert "What was learnt" not in page.render([made(), made(VARIANTS[-1])])
+
+    def test_as_json(self) -> None:
+        [first, second] = report.as_json(self.RUNS, [], None)["learnt"]
+        assert (first["layer"], first["tokens_sent"], first["kept"]) == (5, 100, ("a.md", "b.md"))
+        assert second["refused"] == ("d.md <would> lose it",)
 
 
 class TestDrawings:
@@ -318,6 +377,58 @@ class TestTheActor:
         self.spoken(actor, message)
         assert "not in my context" in self.spoken(actor, message)
         assert actor.found == {"colour": ()}
+
+
+class TestSideTasks:
+    """What the scripted model writes when a fork asks it to learn or to dream."""
+
+    LESSON = Lesson("project_x.md", "It is blue", "project", "It is blue.")
+    FORK = "<side-task>\n"
+
+    def asked(
+        self, task: str, *answers: Message, lessons: tuple[Lesson, ...] = ()
+    ) -> Sequence[Block]:
+        actor = Actor("/m")
+        actor.enter(Scene("Make it blue.", (), "", lessons=lessons))
+        told = new_message("user", Text(self.FORK + task), origin="reverie")
+        return actor.speak(Request(Head("m"), (told, *answers)))
+
+    def results(self, *errors: bool) -> Message:
+        blocks = (ToolResult(f"c{i}", (Text(""),), is_error) for i, is_error in enumerate(errors))
+        return new_message("user", *blocks, origin="tool")
+
+    def learning(self) -> str:
+        said = new_message("user", Text("Make it blue."))
+        tool = self.results(False)
+        return directive((said, tool), "/m", "")
+
+    def test_a_lesson_cites_who_said_it(self) -> None:
+        [call] = self.asked(self.learning(), lessons=(self.LESSON,))
+        assert isinstance(call, ToolUse)
+        assert call.input["path"] == "/m/project_x.md"
+        assert "source: [1]\n---\nIt is blue.\n" in call.input["content"]
+        [call] = self.asked(self.learning(), lessons=(replace(self.LESSON, voice="tool"),))
+        assert isinstance(call, ToolUse)
+        assert "source: [2]\n" in call.input["content"]
+
+    def test_where_there_is_none_nothing_is_written(self) -> None:
+        assert self.asked(self.learning()) == (Text("Nothing to keep."),)
+
+    def test_it_writes_once(self) -> None:
+        said = self.asked(self.learning(), self.results(False), lessons=(self.LESSON,))
+        assert said == (Text("Written."),)
+
+    def test_a_dream_reads_then_edits_what_is_there_then_accounts(self) -> None:
+        task = dream_directive(Path("/m"), Surroundings(Path("/t")))
+        reads = self.asked(task)
+        assert [one.name for one in reads if isinstance(one, ToolUse)] == ["Read"] * len(DREAM)
+        found = self.results(*([False] * (len(DREAM) - 1)), True)
+        edits = self.asked(task, found)
+        assert [one.name for one in edits if isinstance(one, ToolUse)] == ["Edit"] * len(edits)
+        assert len(edits) == len(DREAM) - 1
+        [account] = self.asked(task, found, self.results(*[False] * len(edits)))
+        assert isinstance(account, Text)
+        assert list(parse_account(account.text)) == [one.file for one in DREAM[:-1]]
 
 
 def test_an_unlimited_window_keeps_its_thresholds() -> None:

@@ -90,7 +90,7 @@ class MemoryShelf:
         return self.memory.place.directory
 
     def manifest(self) -> str:
-        return manifest.render(self.memory.store.entries())
+        return manifest.render(entry for entry in self.memory.store.entries() if entry.listed)
 
     def near(self, candidates: Sequence[Candidate]) -> list[Known]:
         files = {

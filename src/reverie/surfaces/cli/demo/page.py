@@ -96,14 +96,13 @@ def _learnt(run: Run) -> str:
         return ""
     names = ("calls", "sent", "from cache", "cost")
     head = _row("th", ("", ""), *((name, "n") for name in names), ("what came of it", ""))
-    rows = "".join(
-        f"<tr>{_row('td', (name, ''), *((cell, 'n') for cell in cells))}"
-        f"<td>{'<br>'.join(map(escape, report.came_of(one)))}</td></tr>"
-        for one in run.learnt
-        for name, *cells in (report.learnt_cells(one),)
-    )
+    rows = ""
+    for one in run.learnt:
+        name, *figures = report.learnt_cells(one)
+        came = ("; ".join(report.came_of(one)), "")
+        rows += f"<tr>{_row('td', (name, ''), *((cell, 'n') for cell in figures), came)}</tr>"
     return (
-        f'<h2>What was learnt meanwhile</h2>\n<p>{escape(report.on_top(run))}</p>\n'
+        f"<h2>What was learnt meanwhile</h2>\n<p>{escape(report.on_top(run))}</p>\n"
         f'<div class="scroll"><table><tr>{head}</tr>{rows}</table></div>\n'
     )
 
