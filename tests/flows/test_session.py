@@ -94,6 +94,18 @@ class TestRecall:
             events = await hear(session, self.QUESTION)
         assert kinds(events, MemoriesSurfaced) == []
 
+    async def test_a_memory_the_agent_has_read_by_itself_is_not_given_again(
+        self, desk: Desk
+    ) -> None:
+        self.remember(desk)
+        memory = desk.app().memory()
+        [entry] = memory.store.entries()
+        path = str(memory.place.directory / entry.file)
+        desk.provider.script(ToolCall("Read", {"path": path}), "I know now.")
+        async with desk.session() as session:
+            assert kinds(await hear(session, "Hello!"), MemoriesSurfaced) == []
+            assert kinds(await hear(session, self.QUESTION), MemoriesSurfaced) == []
+
 
 class TestLongResults:
     async def test_a_long_result_goes_to_a_file_and_stays_as_it_was_sent(self, desk: Desk) -> None:
@@ -245,6 +257,29 @@ class TestInterrupt:
         assert texts[0] == "Tell me everything."
         assert "[Interrupted by the user]" in texts
         assert texts[-1] == "Here I am."
+
+    @pytest.mark.parametrize(("setting", "left"), [("go-on", ("x",)), ("stop", ())])
+    async def test_background_work_goes_on_or_stops_by_setting(
+        self, desk: Desk, setting: str, left: tuple[str, ...]
+    ) -> None:
+        gate = Gate()
+        desk.provider.script(Held(Reply((Text("a long answer"),)), gate, after=4))
+        async with desk.session(
+            f"agent.on_interrupt={setting}", "features.search_past_context=false"
+        ) as session:
+            ends = asyncio.Event()
+
+            async def works() -> None:
+                await ends.wait()
+
+            session.background.start("x", works())
+            async with aclosing(session.run("Tell me everything.")) as events:
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        break
+            gate.release()
+            assert session.background.running == left
+            ends.set()
 
     async def test_an_open_call_gets_a_result(self, desk: Desk) -> None:
         desk.provider.script(ToolCall("Bash", {"command": "sleep 30"}), "Fine.")

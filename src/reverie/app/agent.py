@@ -223,6 +223,7 @@ class _Composer:
             fallback=partial(self._fallback, session),
             late=cast("Late", self.app.settings["recall.late"]),
             limits=Limits(requests=int(self.app.settings.number("agent.max_requests"))),
+            stops_all=self.app.settings["agent.on_interrupt"] == "stop",
         )
 
     def _alone(self, session: str) -> AbstractContextManager[None]:
@@ -459,7 +460,7 @@ class _Composer:
             )
             self.stack.push_async_callback(selector.aclose)
         recall = recall_for(self.app, core.memory, core.ranker, selector, session)
-        return SessionRecall(recall, core.conversation)
+        return SessionRecall(recall, core.conversation, core.toolbox.workplace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,6 +469,7 @@ class SessionRecall:
 
     recall: Recall
     conversation: Conversation
+    workplace: Workplace
 
     async def recollect(
         self,
@@ -480,7 +482,14 @@ class SessionRecall:
         shown = self.conversation.state.memories_shown
         files = {file for record in shown for file in record.files}
         self.recall.surfaced = Surfaced(files, sum(record.bytes for record in shown))
-        return await self.recall.recollect(message, enabled=enabled, seen=seen, tools=tools)
+        read = seen | self._read_by_the_agent()
+        return await self.recall.recollect(message, enabled=enabled, seen=read, tools=tools)
+
+    def _read_by_the_agent(self) -> frozenset[str]:
+        """Memories it has opened with its own tools: it knows what they say."""
+        folder = self.recall.directory.resolve()
+        paths = (path for path in self.workplace.reads.recent() if path.is_relative_to(folder))
+        return frozenset(path.relative_to(folder).as_posix() for path in paths)
 
     def replied(self, reply: str) -> None:
         """Count what the reply made use of; what was said before the memories proves nothing."""

@@ -75,6 +75,8 @@ class Session:
     news: Callable[[], tuple[Attachment, ...]] = tuple
     fallback: Callable[[], Model | None] = no_model
     limits: Limits = field(default_factory=Limits)
+    # An interrupt ends background work, too.
+    stops_all: bool = False
 
     async def run(self, prompt: str, *blocks: Block) -> AsyncGenerator[Event, None]:
         """Say something, and hear everything that follows. Closing the stream interrupts the turn."""
@@ -212,6 +214,8 @@ class Session:
         except asyncio.CancelledError:
             self._answer_open_calls(INTERRUPTED)
             self.conversation.say(Text(STOPPED), origin="reverie")
+            if self.stops_all:
+                await self.background.cancel()
             raise
         except BaseException:
             self._answer_open_calls(INTERRUPTED)

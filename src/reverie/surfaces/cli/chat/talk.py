@@ -129,8 +129,6 @@ class Talk:
                 raise
             self._telling.ended()
             sitting.show(Text("interrupted", "yellow"))
-            if self._app.settings["agent.on_interrupt"] == "stop":
-                await sitting.session.background.cancel()
             return None
         finally:
             self._terminal.on_interrupt = lambda: False

@@ -179,7 +179,7 @@ class Stage:
 def _begins_last(scenes: tuple[Scene, ...]) -> float:
     """How long after the beginning the last scene starts: then a day has passed since the last dream."""
     replies = sum(len(scene.replies) for scene in scenes[:-1])
-    return 0 * sum(scene.pause for scene in scenes) + replies * _REPLY_SECONDS
+    return sum(scene.pause for scene in scenes) + replies * _REPLY_SECONDS
 
 
 def _sittings(scenes: tuple[Scene, ...]) -> Iterator[tuple[Scene, ...]]:
