@@ -433,3 +433,21 @@ def test_citations_are_numbers_of_the_listing() -> None:
     messages = story(user("one"), did("Read"), model("three"))
     assert cited(["1", "3"], messages) == (messages[0].id, messages[3].id)
     assert cited(["[2]", "99", "0", "x"], messages) == (messages[2].id,)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Please remember them, also next month.", []),
+        ("Remember it for later.", []),
+        ("Remember that.", []),
+        ("Remember these rules for next time.", []),
+        ("Remember that for deploys we use pnpm.", ["For deploys we use pnpm."]),
+        ("Remember this: the port is 5433.", ["The port is 5433."]),
+    ],
+)
+def test_a_wish_that_only_points_elsewhere_says_nothing_by_itself(
+    said: str, kept: list[str]
+) -> None:
+    message = new_message("user", Text(said), at=1.7e9)
+    assert [candidate.text for candidate in find([message])] == kept

@@ -204,7 +204,17 @@ def about_sentence(sentence: str, manner: Manner, earlier: tuple[str, ...]) -> s
     return _by_manner(sentence, manner, earlier)
 
 
+# "Remember them, also next month": what is meant stands elsewhere.
+_POINTING = re.compile(
+    r"(?:please\s+)?remember\s+(?:(?:it|them|these|those|this)(?:\s+(?:rules?|things?|points?|ones?|list))?"
+    r"\s*(?:[.,;!]|$|\b(?:for|also|too|when|next|later|until|tomorrow)\b)|that\s*(?:[.,;!]|$))",
+    re.I,
+)
+
+
 def _about_request(sentence: str) -> str | None:
+    if _POINTING.match(sentence):
+        return "what it means stands elsewhere"
     if any(sign.search(sentence) for sign in (_BRIEFING, _FOR_NOW, _WORKPIECE)):
         return "about this task"
     if _PROVERB.match(sentence) and (_ADVICE.search(sentence) or not _PARTICULAR.search(sentence)):
