@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,9 @@ class AnthropicModel:
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         body = self.body(request)
         with sdk_failures(self.name) as call:
+            if self._client is None:
+                # The SDK takes a second to import: whoever draws the screen must not wait for it.
+                await asyncio.to_thread(lambda: self._sdk().beta.messages)
             events = await self._sdk().beta.messages.create(**body, stream=True)
             async for item in streamed(events, _Accumulator(), call):
                 yield item

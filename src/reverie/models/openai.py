@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -55,6 +56,9 @@ class OpenAIModel:
             if request.options.summarize is not None:
                 yield await self._compact(request)
                 return
+            if self._client is None:
+                # The SDK takes a second to import: whoever draws the screen must not wait for it.
+                await asyncio.to_thread(lambda: (self._sdk().chat, self._sdk().responses))
             accumulator = self._accumulator()
             async for item in streamed(await self._open(self.body(request)), accumulator, call):
                 yield item
