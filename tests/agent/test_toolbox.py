@@ -138,6 +138,7 @@ def test_a_schema_that_is_none_is_refused_when_the_tool_is_declared(tmp_path: Pa
 
 
 INSIDE, OUTSIDE = "a.txt", "../elsewhere/a.txt"
+STEERING = ".GIT/config"
 
 
 @pytest.mark.parametrize(
@@ -149,6 +150,8 @@ INSIDE, OUTSIDE = "a.txt", "../elsewhere/a.txt"
         ("ask", "network", None, "asked"),
         ("accept-edits", "edit", INSIDE, "allowed"),
         ("accept-edits", "edit", OUTSIDE, "asked"),
+        ("accept-edits", "edit", STEERING, "asked"),
+        ("accept-edits", "edit", ".reverie/settings.local.toml", "asked"),
         ("accept-edits", "edit", None, "asked"),
         ("accept-edits", "run", None, "asked"),
         ("plan", "read", None, "allowed"),

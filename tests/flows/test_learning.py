@@ -13,6 +13,7 @@ from tests.provider.script import Held, HttpError, Reply, ScriptItem, Text, Tool
 
 from reverie.app.agent import Wish
 from reverie.events import (
+    DreamBegan,
     DreamEnded,
     Event,
     ForkEnded,
@@ -138,6 +139,19 @@ class TestFork:
         assert [e.where for e in events if isinstance(e, TroubleNoted)] == ["extraction"]
         assert len(saved(events)[0].files) == 1
 
+    async def test_an_explicit_wish_is_saved_even_when_the_fork_is_cancelled(
+        self, desk: Desk
+    ) -> None:
+        gate = Gate()
+        desk.provider.script("Noted.", Held(Reply((Text("Nothing."),)), gate))
+        async with desk.session(ON) as session:
+            _ = [event async for event in session.run("Remember that Anna owns billing.")]
+            await asyncio.to_thread(gate.wait_reached)
+            await session.background.cancel()
+        gate.release()
+        [entry] = desk.app().memory().store.entries()
+        assert "anna" in entry.file
+
     async def test_turns_that_end_meanwhile_get_one_more_run(self, desk: Desk) -> None:
         gate = Gate()
         side: list[int] = []
@@ -207,6 +221,25 @@ class TestDreams:
         assert not (tired.place.root / "outside.txt").exists()
         forks = [e for e in events if isinstance(e, ForkEnded)]
         assert {fork.purpose for fork in forks} == {"dream"}
+
+    async def test_a_dream_that_was_stopped_is_not_begun_again_at_once(self, tired: Desk) -> None:
+        began: list[str] = []
+        for _ in range(3):
+            gate = Gate()
+            tired.provider.respond(
+                lambda request, gate=gate: (
+                    Held(Reply((Text("…"),)), gate) if is_side_task(request) else "Very well."
+                )
+            )
+            async with tired.session() as session:
+                heard: list[Event] = []
+                with session.announce.heard_by(heard.append):
+                    _ = [event async for event in session.run("Good morning to you.")]
+                    await asyncio.sleep(0)
+                    await session.background.cancel()
+                began += [type(e).__name__ for e in heard if isinstance(e, DreamBegan | DreamEnded)]
+            gate.release()
+        assert began == ["DreamBegan", "DreamEnded"]
 
     async def test_with_the_switch_off_nobody_dreams(self, tired: Desk) -> None:
         async with tired.session("features.dream=false", "models.main=offline") as session:

@@ -23,6 +23,7 @@ from reverie.events import (
     Replied,
     TextDelta,
     ToolFinished,
+    ToolStarted,
     TroubleNoted,
     TurnEnded,
 )
@@ -201,6 +202,28 @@ class TestNearlyFull:
         assert set(layers) == {"microcompaction"}
         assert len(layers) < 6
 
+    async def test_asking_three_times_for_nothing_does_not_switch_it_off(self, small: Desk) -> None:
+        async with small.session() as session:
+            await small.hear(session, "Hello there.")
+            for _ in range(3):
+                await session.upkeep.compact_now("manual")
+            assert session.conversation.state.compaction_failures == 0
+
+    async def test_a_memory_that_cannot_be_read_does_not_cost_the_summary(
+        self, small: Desk
+    ) -> None:
+        async with small.session(*BATCHES_OFF, "features.session_notes=false") as session:
+            for prompt in self.PROMPTS[:3]:
+                await small.hear(session, prompt)
+            index = small.app().memory().place.directory / "MEMORY.md"
+            index.unlink(missing_ok=True)
+            index.mkdir(parents=True)
+            events: list[Event] = []
+            for prompt in self.PROMPTS[3:6]:
+                events += await small.hear(session, prompt)
+            assert session.conversation.state.compactions
+        assert any(isinstance(e, TroubleNoted) and e.where == "compaction.head" for e in events)
+
     async def test_with_everything_off_it_refuses_rather_than_sends_what_must_fail(
         self, small: Desk
     ) -> None:
@@ -286,11 +309,23 @@ class TestInterrupt:
         async with desk.session() as session:
             async with aclosing(session.run("Wait.")) as events:
                 async for event in events:
-                    if type(event).__name__ == "ToolStarted":
+                    if isinstance(event, ToolStarted):
                         break
             assert pairing(session.conversation.state.messages).ok
             await hear(session, "Go on.")
         assert INTERRUPTED in str(desk.provider.requests[1].json)
+
+    async def test_what_was_done_before_an_interrupt_is_told_as_it_is(self, desk: Desk) -> None:
+        write = ToolCall("Write", {"path": "a.txt", "content": "hello"})
+        desk.provider.script([write, ToolCall("Bash", {"command": "sleep 30"})])
+        async with desk.session() as session:
+            async with aclosing(session.run("Write, then wait.")) as events:
+                async for event in events:
+                    if isinstance(event, ToolStarted) and event.name == "Bash":
+                        break
+            results = session.conversation.state.messages[-2].tool_results
+        assert [result.is_error for result in results] == [False, True]
+        assert results[1].text == INTERRUPTED
 
     async def test_a_killed_session_is_mended_when_it_is_resumed(self, desk: Desk) -> None:
         desk.provider.script(ToolCall("Bash", {"command": "true"}), "Done.", "Yes.")

@@ -153,6 +153,8 @@ async def test_an_overloaded_model_gives_way_to_the_fallback(desk: Desk) -> None
         await hear(session, "And now?")
     models = [request.json["model"] for request in desk.provider.requests]
     assert models == ["claude-sonnet-5-5", "claude-haiku-4-5", "claude-haiku-4-5"]
+    assert session.upkeep.window == desk.app().window("anthropic:claude-haiku-4-5")
+    assert session.upkeep.head().model == "claude-haiku-4-5"
     assert "going on with claude-haiku-4-5" in str(kinds(events, TroubleNoted))
 
 

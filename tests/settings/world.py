@@ -30,6 +30,9 @@ class World:
         """Write a settings file, each time with a later modification time."""
         path = self.path(source)
         path.parent.mkdir(parents=True, exist_ok=True)
+        if source == "local":
+            # A repository that does not track it: the person wrote it here.
+            (path.parent.parent / ".git").mkdir(exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         self.ticks += 1
         os.utime(path, ns=(self.ticks, self.ticks))

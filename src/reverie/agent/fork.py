@@ -18,7 +18,6 @@ from reverie.core.messages import Block, Message, Text, ToolResult
 from reverie.core.spend import Purpose
 from reverie.core.transcript import open_tool_uses
 from reverie.core.usage import Usage
-from reverie.errors import ReverieError
 from reverie.events import Announce, CacheBroke, Event, ForkEnded, ForkStarted, TroubleNoted
 from reverie.ports import Exchange
 
@@ -66,8 +65,8 @@ async def fork(side: Exchange, toolbox: Toolbox, task: Task, announce: Announce)
     try:
         tools = toolbox.fork(Consent(task.permission), task.shown, task.workshop)
         done = await run_turns(side, tools, aside, task.max_turns)
-    except ReverieError as error:
-        announce(ForkEnded(task.purpose, Usage(), 0, str(error)))
+    except BaseException as error:
+        announce(ForkEnded(task.purpose, Usage(), 0, str(error) or "it was stopped"))
         raise
     announce(ForkEnded(task.purpose, done.usage, done.turns))
     return done

@@ -55,6 +55,8 @@ Ask: TypeAlias = Callable[[Call, Asked], Awaitable[Answer]]
 
 ALLOWED = Allowed()
 
+_STEERING = frozenset({".git", ".reverie", ".claude"})
+
 
 async def nobody_to_ask(call: Call, asked: Asked) -> Answer:
     """Where nobody can answer, the answer is no."""
@@ -72,7 +74,7 @@ def by_mode(mode: Mode, workplace: Workplace) -> Permission:
                 f"{call.tool.name} would change something, and this is plan mode: "
                 "read, think, and propose the change in words"
             )
-        inside = bool(call.paths) and all(_within(path, workplace.root) for path in call.paths)
+        inside = bool(call.paths) and all(_ordinary(path, workplace.root) for path in call.paths)
         if mode == "accept-edits" and call.access == "edit" and inside:
             return ALLOWED
         return Asked(f"Allow {call.headline}?", _scope(call, inside=inside))
@@ -136,8 +138,12 @@ def _scope(call: Call, *, inside: bool) -> str:
     return f"{call.tool.name}: {json.dumps(call.arguments, sort_keys=True, default=str)}"
 
 
-def _within(path: Path, root: Path) -> bool:
-    return path.resolve().is_relative_to(root.resolve())
+def _ordinary(path: Path, root: Path) -> bool:
+    """A file of the project; what steers git or Reverie itself can run commands, and is asked for."""
+    real, top = path.resolve(), root.resolve()
+    if not real.is_relative_to(top):
+        return False
+    return not _STEERING & {part.casefold() for part in real.relative_to(top).parts}
 
 
 def _names(paths: frozenset[Path]) -> str:

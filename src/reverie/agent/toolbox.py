@@ -37,6 +37,8 @@ class Toolbox:
         self._tools = {tool.name: tool for tool in tools}
         self._consent = consent
         self._announce = announce
+        # What came of the calls under way, so that an interrupt does not lose what was done.
+        self.done: dict[str, ToolResult] = {}
         self._checks = {tool.name: _check_of(tool.spec) for tool in self._tools.values()}
 
     @property
@@ -62,6 +64,7 @@ class Toolbox:
 
     async def run(self, uses: Sequence[ToolUse]) -> tuple[ToolResult, ...]:
         """A result for every call, in order. Calls that only read run together; others alone."""
+        self.done.clear()
         results: list[ToolResult] = []
         together: list[tuple[ToolUse, _Checked]] = []
         for use in uses:
@@ -83,17 +86,17 @@ class Toolbox:
         headline = checked.headline if isinstance(checked, Call) else use.name
         self._announce(ToolStarted(use.id, use.name, headline))
         output = await self._output(checked)
-        result = ToolResult(use.id, output.content, output.is_error)
+        result = self.done[use.id] = ToolResult(use.id, output.content, output.is_error)
         self._announce(ToolFinished(use.id, use.name, headline, result))
         return result
 
     async def _output(self, checked: _Checked) -> ToolOutput:
         if isinstance(checked, ToolOutput):
             return checked
-        refusal = await self._consent.refusal(checked)
-        if refusal is not None:
-            return ToolOutput.error(refusal)
         try:
+            refusal = await self._consent.refusal(checked)
+            if refusal is not None:
+                return ToolOutput.error(refusal)
             output = await checked.tool.run(checked.arguments, self.workplace)
         except ReverieError as error:
             return ToolOutput.error(str(error))

@@ -19,7 +19,7 @@ from reverie.agent.permissions import Ask, Consent, Mode, by_mode, nobody_to_ask
 from reverie.agent.todos import Todo
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Tool, Workplace
-from reverie.app.dream import dream, gates_for
+from reverie.app.dream import dream, gate_with_rest
 from reverie.app.episodes import EpisodeIndexer, conversations
 from reverie.app.inbox import open_inbox
 from reverie.app.learning import MemoryShelf
@@ -107,6 +107,8 @@ class Wish:
     mode: Mode | None = None
     ask: Ask = nobody_to_ask
     tools: Sequence[Tool] = ()
+    # May it dream after a turn? Not where nobody will wait for it.
+    dreams: bool = True
     system: str = ""
     # A model that is already there, instead of one by name: for tests, demos and embedding.
     ready: Model | None = None
@@ -143,13 +145,17 @@ class _Composer:
     stack: AsyncExitStack
     announce: Broadcast = field(default_factory=Broadcast)
     _said: tuple[Message, ...] = ()
+    # The model in use, without its meter, and the one that takes over when it is overloaded.
+    _speaking: Model | None = None
+    _other: Model | None = None
 
     async def compose(self) -> Session:
         state = self._resumed()
         session = state.session or self.wish.session or new_session_id(self.app.clock.now())
         self.stack.enter_context(self._alone(session))
-        model = self._bare_model()
+        model = self._speaking = self._bare_model()
         self.stack.push_async_callback(model.aclose)
+        self.stack.push_async_callback(self._close_other)
         conversation = Conversation(
             self.stack.enter_context(Journal(self.app.project.journal(session))),
             self._metered(model, session, MAIN),
@@ -176,7 +182,7 @@ class _Composer:
         folder = self.app.project.sessions / session
         background = Background(self.announce)
         self.stack.push_async_callback(background.drain, DRAIN_SECONDS)
-        metered = partial(self._metered, core.model, session)
+        metered = partial(self._now_metered, session)
         forks = Forks(conversation, toolbox, folder / "forks", metered, self.announce)
         side = core.folding.forks = forks if core.model.name != OFFLINE else None
         # A fork writes with tools of ours; where there are none, the rules do it alone.
@@ -263,13 +269,22 @@ class _Composer:
     def _metered(self, model: Model, session: str, purpose: Purpose) -> Model:
         return self.app.metered(model, session=session, purpose=purpose, announce=self.announce)
 
-    def _fallback(self, session: str) -> Model | None:
+    def _fallback(self, session: str) -> tuple[Model, Window] | None:
+        """The model that takes over, and its window; from then on forks and heads are its own."""
         name = self.app.settings["models.fallback"]
         if not isinstance(name, str):
             return None
-        model = self.app.bare_model(name)
-        self.stack.push_async_callback(model.aclose)
-        return self._metered(model, session, MAIN)
+        if self._other is None:
+            self._other = self._speaking = self.app.bare_model(name)
+        return self._metered(self._other, session, MAIN), self.app.window(name)
+
+    async def _close_other(self) -> None:
+        if self._other is not None:
+            await self._other.aclose()
+
+    def _now_metered(self, session: str, purpose: Purpose) -> Model:
+        """Whoever speaks now, metered for a purpose."""
+        return self._metered(self._speaking or self._bare_model(), session, purpose)
 
     def _toolbox(
         self, state: SessionState, folding: Folding, ranker: IndexRanker | None
@@ -319,7 +334,7 @@ class _Composer:
 
     def _head(self, core: _Core) -> Head:
         """System prompt, tools and options as they stand now; frozen by whoever asks."""
-        model, toolbox = core.model, core.toolbox
+        model, toolbox = self._speaking or core.model, core.toolbox
         led = self.wish.led
         system = self._system(core) if led is None else led.system
         return Head(model.name, system, toolbox.specs, self._options(model, toolbox))
@@ -413,7 +428,7 @@ class _Composer:
             core.model.name,
             self.announce,
         )
-        every = int(self.app.settings.number("extract.every"))
+        every = int(self.app.settings.number("learning.every"))
         return Learning(
             core.conversation,
             shelf,
@@ -437,7 +452,7 @@ class _Composer:
         self, core: _Core, background: Background, forks: Forks | None
     ) -> Dreaming | None:
         memory = core.memory
-        if memory is None:
+        if memory is None or not self.wish.dreams:
             return None
         logs = memory.place.directory / "logs"
         around = DreamSurroundings(
@@ -445,8 +460,8 @@ class _Composer:
         )
         dreamer = None if forks is None else dreamer_of(forks, around)
         begin = partial(dream, self.app, memory, dreamer=dreamer, announce=self.announce)
-        gates = gates_for(self.app, memory, core.conversation.state.session)
-        return Dreaming(gates.due, begin, background, self.announce, self.app.switches.on)
+        due = gate_with_rest(self.app, memory, core.conversation.state.session)
+        return Dreaming(due, begin, background, self.announce, self.app.switches.on)
 
     def _recall(self, core: _Core) -> Recollects | None:
         if core.memory is None or core.ranker is None:

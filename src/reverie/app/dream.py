@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -21,7 +21,7 @@ from reverie.layers import NotDue
 from reverie.layers.dreaming import facts
 from reverie.layers.dreaming.checks import Budget
 from reverie.layers.dreaming.dream import Desk, Dreamer, Hold, bring_home, run, tidy_dreamer
-from reverie.layers.dreaming.gates import Gates, Thresholds
+from reverie.layers.dreaming.gates import Due, Gates, Thresholds
 from reverie.layers.dreaming.review import (
     Report,
     Status,
@@ -54,6 +54,8 @@ DREAMS = "dreams"
 BRANCHES = "branches"
 STATUS = "status.json"
 STOP = "stop"
+TRIED = "tried"
+REST_SECONDS = 3_600.0
 
 
 # --- gates ---
@@ -74,6 +76,29 @@ def gates_for(app: App, memory: OpenMemory, session: str = "") -> Gates:
         app.clock,
         Thresholds(cast("float", hours), cast("int", sessions)),
     )
+
+
+def gate_with_rest(app: App, memory: OpenMemory, session: str) -> Callable[[], Due | NotDue]:
+    """The gates for the end of a turn: after a dream that did not end well, an hour of rest.
+
+    A dream that is stopped each time somebody leaves would otherwise be paid for again and again.
+    """
+    gates = gates_for(app, memory, session)
+    tried = memory.place.state / DREAMS / TRIED
+
+    def due() -> Due | NotDue:
+        found = gates.due()
+        if isinstance(found, NotDue):
+            return found
+        with suppress(OSError):
+            if app.clock.now() - float(tried.read_text()) < REST_SECONDS:
+                return NotDue("the last try was less than an hour ago")
+        with suppress(OSError):
+            tried.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            tried.write_text(str(app.clock.now()))
+        return found
+
+    return due
 
 
 def _sessions_since(folder: Path, session: str, moment: float) -> int:

@@ -44,9 +44,11 @@ class Background:
         for stop in self._stops.values():
             stop()
         tasks = [task for task in self._tasks.values() if not task.done()]
-        if tasks:
-            await asyncio.wait(tasks, timeout=seconds)
-        await self.cancel()
+        try:
+            if tasks:
+                await asyncio.wait(tasks, timeout=seconds)
+        finally:
+            await self.cancel()
 
     async def cancel(self, name: str | None = None) -> None:
         tasks = [task for key, task in self._tasks.items() if name in (None, key)]
@@ -57,5 +59,6 @@ class Background:
     async def _watched(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
-        except (ReverieError, OSError) as error:
-            self._announce(TroubleNoted(name, str(error)))
+        except Exception as error:  # noqa: BLE001 - nobody awaits it: what is not told here is lost
+            known = isinstance(error, ReverieError | OSError)
+            self._announce(TroubleNoted(name, str(error) if known else repr(error)))

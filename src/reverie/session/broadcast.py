@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 
 from reverie.events import Announce, Event
+
+log = logging.getLogger(__name__)
 
 
 class Broadcast:
@@ -17,7 +20,11 @@ class Broadcast:
 
     def __call__(self, event: Event) -> None:
         for listener in tuple(self._listeners):
-            listener(event)
+            try:
+                listener(event)
+            except Exception:
+                # A listener is somebody else's code: it cannot fail the turn it listens to.
+                log.exception("a listener failed on %s", type(event).__name__)
 
     @contextmanager
     def heard_by(self, listener: Announce) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -41,7 +42,11 @@ class Dreaming:
 
     async def _dream(self) -> None:
         self.announce(DreamBegan())
-        report = await self.dream()
+        try:
+            report = await self.dream()
+        except asyncio.CancelledError:
+            self.announce(DreamEnded("", "killed", (), "it was stopped; memory is as it was"))
+            raise
         if isinstance(report, NotDue):
             self.announce(DreamEnded("", "not begun", (), report.reason))
             return

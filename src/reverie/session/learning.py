@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ class Learning:
         if not isinstance(verdict, NotDue):
             self._turns = 0
             self.background.start(NAME, self._run())
-        elif running:
+        elif running and self._turns >= self.every:
             self._again = True
 
     async def _run(self) -> None:
@@ -120,14 +121,22 @@ class Learning:
             return
         visible = tuple(self.conversation.state.messages)
         earlier = visible[: len(visible) - len(new)]
-        found = (*extraction.find(new, earlier), *await self._proposals(new))
-        planned = extraction.plan(found, visible, self.shelf.near(found) if found else ())
+        # What the person plainly asked for is saved first: a fork may be cancelled.
+        await self._keep(extraction.find(new, earlier), visible)
+        await self._keep(await self._proposals(new), visible)
+        self.conversation.record(Extracted(new[-1].id))
+
+    async def _keep(self, found: Sequence[Candidate], visible: Sequence[Message]) -> None:
+        """Save what may be saved, and put the rest before a person."""
+        if not found:
+            return
+        known = await asyncio.to_thread(self.shelf.near, found)
+        planned = extraction.plan(found, visible, known)
         saved = (self.shelf.save(one, day_of(one, visible)) for one in planned.saves)
         files = [file for file in saved if file is not None]
         waiting = sum(
             self.shelf.propose(item, day_of(item.candidate, visible)) for item in planned.inbox
         )
-        self.conversation.record(Extracted(new[-1].id))
         if files or waiting:
             self.announce(MemoriesSaved(tuple(dict.fromkeys(files)), waiting))
 

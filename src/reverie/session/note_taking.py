@@ -83,9 +83,13 @@ class NoteTaking:
 
     async def _update(self) -> None:
         self.remember(self._new())
-        up_to, tokens = self.conversation.state.messages[-1].id, self.conversation.state.tokens
+        state = self.conversation.state
+        up_to, tokens, compactions = state.messages[-1].id, state.tokens, len(state.compactions)
         edit = self._edit if self.forks and self.refine(tokens) else None
         updated = await run(self.notebook, self._facts.facts(), edit)
+        if len(state.compactions) != compactions:
+            # The conversation was rewritten meanwhile: growth counts from what it is now.
+            tokens = state.tokens
         self.conversation.record(NotesTaken(up_to, tokens))
         self.announce(NotesUpdated(up_to, "model" if updated.refined else "rules"))
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.turns import ask, calls_of
 from reverie.core.messages import Attachment, Block, Message, Text, ToolUse
 from reverie.core.reply import Reply
 from reverie.core.transcript import INTERRUPTED, answers_to, open_tool_uses
+from reverie.core.window import Window
 from reverie.errors import Overloaded, PromptTooLong, ReplyBroken
 from reverie.events import Event, MemoriesSurfaced, TroubleNoted, TurnEnded
 from reverie.ports import Model
@@ -43,7 +44,7 @@ def always() -> bool:
     return True
 
 
-def no_model() -> Model | None:
+def no_model() -> tuple[Model, Window] | None:
     return None
 
 
@@ -73,7 +74,7 @@ class Session:
     recall_on: Callable[[], bool] = always
     late: Late = "inject"
     news: Callable[[], tuple[Attachment, ...]] = tuple
-    fallback: Callable[[], Model | None] = no_model
+    fallback: Callable[[], tuple[Model, Window] | None] = no_model
     limits: Limits = field(default_factory=Limits)
     # An interrupt ends background work, too.
     stops_all: bool = False
@@ -87,7 +88,7 @@ class Session:
                     yield event
         finally:
             work.cancel()
-            await asyncio.wait({work})
+            await _ended(work)
 
     async def aclose(self, seconds: float = 60.0) -> None:
         """Let background work finish, for so long."""
@@ -183,12 +184,14 @@ class Session:
 
     def _change_model(self, error: Overloaded) -> bool:
         """Go on with the fallback model; the cache belongs to the other one."""
-        model, head = self.fallback(), self.conversation.state.head
-        if model is None or head is None or model.name == self.conversation.model.name:
+        found = self.fallback()
+        if found is None or found[0].name == self.conversation.model.name:
             return False
+        model, window = found
         self.announce(TroubleNoted("model", f"{error}; going on with {model.name}"))
         self.conversation.change_model(model)
-        self.conversation.record(HeadFrozen(replace(head, model=model.name)))
+        self.upkeep.window = self.folding.window = window
+        self.conversation.record(HeadFrozen(self.upkeep.head()))
         return True
 
     async def _go_on(self, reply: Reply) -> None:
@@ -222,9 +225,24 @@ class Session:
             raise
 
     def _answer_open_calls(self, reason: str) -> None:
+        """What was done before an interrupt is told as it is; the rest gets the reason."""
         waiting = open_tool_uses(self.conversation.state.messages)
         if waiting:
-            self.conversation.say(*answers_to(waiting, reason), origin="reverie")
+            done = self.toolbox.done
+            found = (done.get(r.tool_use_id, r) for r in answers_to(waiting, reason))
+            self.conversation.say(*found, origin="reverie")
+
+
+async def _ended(work: asyncio.Task[None]) -> None:
+    """Wait until it has unwound, however often somebody interrupts the waiting."""
+    interrupted = False
+    while not work.done():
+        try:
+            await asyncio.wait({work})
+        except asyncio.CancelledError:
+            interrupted = True
+    if interrupted:
+        raise asyncio.CancelledError
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from reverie.agent.toolbox import Toolbox
 from reverie.core.messages import Message
 from reverie.core.request import Head, head_segments
 from reverie.core.window import Window
-from reverie.errors import WindowFull
+from reverie.errors import ReverieError, WindowFull
 from reverie.events import Announce, LayerFired, TroubleNoted
 from reverie.layers import NotDue, compaction, microcompaction, tool_results
 from reverie.layers.compaction import Compaction, Failed, Means, Mode, Situation, Trigger, Whole
@@ -117,7 +117,8 @@ class Upkeep:
         situation = self._situation(trigger, instructions, mode or Whole(), tokens)
         done = await compaction.run(situation, self._means())
         if isinstance(done, Failed):
-            self.conversation.record(CompactionFailed(done.reason))
+            if trigger != "manual":
+                self.conversation.record(CompactionFailed(done.reason))
             self.announce(TroubleNoted("compaction", done.reason))
         else:
             self._compacted(done, situation.at)
@@ -150,10 +151,18 @@ class Upkeep:
             last=done.last_compacted,
         )
         # The prefix is new anyway: memory may be rendered as it stands today.
-        head = self.head() if done.kept_up_to is None else self.conversation.state.head
+        head = self._new_head() if done.kept_up_to is None else self.conversation.state.head
         renewed = (HeadFrozen(head),) if head and head != self.conversation.state.head else ()
         self.conversation.record(record, *renewed)
         self.announce(LayerFired("compaction", done.tokens_before, done.tokens_after, done.why))
+
+    def _new_head(self) -> Head | None:
+        """As it would be rendered now; what cannot be read must not cost a summary that was paid for."""
+        try:
+            return self.head()
+        except (ReverieError, OSError) as error:
+            self.announce(TroubleNoted("compaction.head", f"{error}; the head stays as it was"))
+            return self.conversation.state.head
 
     def _situation(
         self, trigger: Trigger, instructions: str, mode: Mode, tokens: int | None

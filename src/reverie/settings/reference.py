@@ -21,7 +21,7 @@ A setting may be given in several places; the further down in this table, the st
 | managed | `/etc/reverie/settings.toml` |
 | user | `<home>/settings.toml`; `<home>` is `REVERIE_HOME`, or `~/.reverie` |
 | project | `.reverie/settings.toml`, committed with the repository; restricted, see below |
-| local | `.reverie/settings.local.toml`, not committed |
+| local | `.reverie/settings.local.toml`, not committed; restricted like a project file when git tracks it, or without git |
 | organisation | an OpenFeature flag `reverie.<key>`: switches and `result_threshold` only |
 | environment | `REVERIE_*`; an empty variable counts as none |
 | command line | `--set key=value` |

@@ -263,12 +263,12 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         high=10_000_000,
     ),
     Setting(
-        "extract.every",
+        "learning.every",
         "int",
         1,
         "Look for memories after every so many turns.",
         low=1,
-        high=1_000,
+        high=10_000,
     ),
     Setting(
         "notes.refine",

@@ -63,6 +63,35 @@ class SettingsFile(NamedTuple):
     path: Path
     instead: Path
 
+    @property
+    def foreign(self) -> bool:
+        """May somebody else have written it? Then it may not set what could harm."""
+        return self.source == "project" or (self.source == "local" and _brought_along(self.path))
+
+    @property
+    def described(self) -> str:
+        if self.source == "project":
+            return "a project file"
+        return "a local file that came with the project, or lies outside of any git repository"
+
+
+def _brought_along(path: Path) -> bool:
+    """Did the file come with the project? Only git can tell: what a clone brings, it tracks.
+
+    A folder without git may have been unpacked from anywhere, so it proves nothing. The index is
+    only searched for the name, which it may hold shortened: rather one refusal too many.
+    """
+    git = path.parent.parent / ".git"
+    try:
+        if git.is_file():
+            git = (git.parent / git.read_text("utf-8").removeprefix("gitdir:").strip()).resolve()
+        if not git.is_dir():
+            return True
+        index = git / "index"
+        return index.exists() and b"local.toml" in index.read_bytes()
+    except (OSError, ValueError):
+        return True
+
 
 class Layer(NamedTuple):
     """What one source says, and all that is wrong with it."""
@@ -157,9 +186,9 @@ def _allowed(file: SettingsFile, written: str) -> tuple[Setting, str]:
         raise ValueError(
             f"{key} cannot be set in a file, which is found through it; set {row.variable}"
         )
-    if file.source == "project" and not row.project_may_set:
+    if file.foreign and not row.project_may_set:
         raise ValueError(
-            f"{shown(key)} may not be set by a project file (a repository could {row.risk}); "
+            f"{shown(key)} may not be set by {file.described} (a repository could {row.risk}); "
             f"put it in {file.instead}"
         )
     return found

@@ -57,10 +57,10 @@ INBOX = "inbox"
 _DRAFTS, _UNREAD, _CLAIMED, _REFUSED = "drafts", "unread", "claimed", "refused"
 _READER = "reader"
 
-_LARGEST_NUMBER = 10**12 - 1
+# All numbers are as long, so that names sort like them.
+_DIGITS = 12
 _LETTER = re.compile(
-    rf"(\d{{12}})\.([a-z0-9_-]{{1,{LONGEST_NAME}}})\.([A-Za-z0-9_-]{{1,{LONGEST_ID}}})\.json",
-    re.ASCII,
+    rf"[0-9]{{{_DIGITS}}}\.[a-z0-9_-]{{1,{LONGEST_NAME}}}\.[A-Za-z0-9_-]{{1,{LONGEST_ID}}}\.json"
 )
 _TOKEN = re.compile(r"[0-9a-f]{16}")
 
@@ -83,23 +83,6 @@ class Refused:
     """The letter is not in the box, and why, in words for its sender."""
 
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """A letter's file name: its place in the order, whose it is, which one."""
-
-    number: int
-    sender: str
-    id: str
-
-    def __str__(self) -> str:
-        return f"{self.number:012d}.{self.sender}.{self.id}.json"
-
-    @classmethod
-    def parse(cls, file: str) -> _Name | None:
-        found = _LETTER.fullmatch(file)
-        return found and cls(int(found[1]), found[2], found[3])
 
 
 def new_reader(clock: Clock) -> Holder:
@@ -196,11 +179,10 @@ class Mailbox:
             with _claims(reader, box, self._clock.now()) as mine:
                 held = _held_by_others(reader, box)
                 for file in sorted(_files(unread)):
-                    name = _Name.parse(file)
-                    if name is None:
+                    if not _LETTER.fullmatch(file):
                         self._note_once(file, "it is not named like a letter; it is ignored")
-                    elif name.sender not in held:
-                        letter = self._read(name, unread)
+                    elif _sender(file) not in held:
+                        letter = self._read(file, unread)
                         if isinstance(letter, Letter):
                             os.rename(file, file, src_dir_fd=unread, dst_dir_fd=mine)
                             return letter
@@ -216,9 +198,9 @@ class Mailbox:
             _opened(_CLAIMED, box) as claimed,
             _opened(reader.token, claimed) as mine,
         ):
-            for name in _letters(mine):
-                if (name.sender, name.id) == (letter.sender, letter.id):
-                    os.unlink(str(name), dir_fd=mine)
+            for file in _letters(mine):
+                if file.endswith(_ending(letter)):
+                    os.unlink(file, dir_fd=mine)
                     os.fsync(mine)
                     return True
         return False
@@ -239,16 +221,16 @@ class Mailbox:
         with self._alone("read") as box:
             self._reclaim(box)
             with _opened(_UNREAD, box) as unread:
-                return sum(1 for _ in _letters(unread))
+                return len(_letters(unread))
 
     def _reclaim(self, box: int) -> int:
         now = self._clock.now()
         dead = [token for token in _readers(box) if _dead(token, box, now)]
         return sum(_give_back(token, box) for token in dead)
 
-    def _read(self, name: _Name, unread: int) -> Letter | Malformed:
+    def _read(self, file: str, unread: int) -> Letter | Malformed:
         try:
-            data = _content(str(name), unread)
+            data = _content(file, unread)
         except OSError as error:
             kind = "a link" if error.errno == errno.ELOOP else str(error.strerror)
             return Malformed(f"it cannot be opened ({kind})")
@@ -257,7 +239,7 @@ class Mailbox:
         letter = parse(data)
         if isinstance(letter, Malformed):
             return letter
-        if (letter.sender, letter.id, letter.to) != (name.sender, name.id, self.owner):
+        if letter.to != self.owner or not file.endswith(_ending(letter)):
             return Malformed("its sender, id or recipient is not what its place says")
         return letter
 
@@ -323,32 +305,33 @@ def _posted(letter: Letter, box: int, unread: int) -> Refused | None:
         _write(draft, render(letter), drafts)
         try:
             fcntl.flock(box, fcntl.LOCK_EX)
-            name = _next(letter, box, unread)
-            if isinstance(name, _Name):
-                os.rename(draft, str(name), src_dir_fd=drafts, dst_dir_fd=unread)
+            number = _next(letter, box, unread)
+            if isinstance(number, int):
+                file = f"{number:0{_DIGITS}d}{_ending(letter)}"
+                os.rename(draft, file, src_dir_fd=drafts, dst_dir_fd=unread)
                 return None
-            return name
+            return number
         finally:
             fcntl.flock(box, fcntl.LOCK_UN)
             with suppress(FileNotFoundError):
                 os.unlink(draft, dir_fd=drafts)
 
 
-def _next(letter: Letter, box: int, unread: int) -> _Name | Refused | None:
-    """The name it gets; None when it has one."""
-    waiting = list(_letters(unread))
-    taken = [name for token in _readers(box) for name in _claimed(token, box)]
-    if any((name.sender, name.id) == (letter.sender, letter.id) for name in (*waiting, *taken)):
+def _next(letter: Letter, box: int, unread: int) -> int | Refused | None:
+    """The number it gets; None when it is in the box already."""
+    waiting = _letters(unread)
+    present = waiting + [file for token in _readers(box) for file in _claimed(token, box)]
+    if any(file.endswith(_ending(letter)) for file in present):
         return None
     if len(waiting) >= MOST_UNREAD:
         return Refused(
             f"the mailbox of {letter.to!r} is full ({MOST_UNREAD:,} unread letters): "
             "send again when it has read some"
         )
-    number = 1 + max((name.number for name in (*waiting, *taken)), default=0)
-    if number > _LARGEST_NUMBER:
+    number = 1 + int(max(present, default="0" * _DIGITS)[:_DIGITS])
+    if number >= 10**_DIGITS:
         return Refused(f"the mailbox of {letter.to!r} has no number left until it is read")
-    return _Name(number, letter.sender, letter.id)
+    return number
 
 
 def _sweep(box: int) -> None:
@@ -380,16 +363,16 @@ def _readers(box: int) -> list[str]:
         return [token for token in _files(claimed) if _TOKEN.fullmatch(token)]
 
 
-def _claimed(token: str, box: int) -> list[_Name]:
+def _claimed(token: str, box: int) -> list[str]:
     with suppress(OSError), _opened(_CLAIMED, box) as claimed, _opened(token, claimed) as theirs:
-        return list(_letters(theirs))
+        return _letters(theirs)
     return []
 
 
 def _held_by_others(reader: Holder, box: int) -> set[str]:
     """Senders whose next letter must wait, or it could be read before an earlier one."""
     others = (token for token in _readers(box) if token != reader.token)
-    return {name.sender for token in others for name in _claimed(token, box)}
+    return {_sender(file) for token in others for file in _claimed(token, box)}
 
 
 def _dead(token: str, box: int, now: float) -> bool:
@@ -417,8 +400,8 @@ def _give_back(token: str, box: int) -> int:
         _opened(_UNREAD, box) as unread,
         _opened(token, claimed) as theirs,
     ):
-        for name in _letters(theirs):
-            os.rename(str(name), str(name), src_dir_fd=theirs, dst_dir_fd=unread)
+        for file in _letters(theirs):
+            os.rename(file, file, src_dir_fd=theirs, dst_dir_fd=unread)
             returned += 1
         with suppress(FileNotFoundError):
             os.unlink(_READER, dir_fd=theirs)
@@ -463,10 +446,17 @@ def _files(folder: int) -> list[str]:
     return os.listdir(folder)
 
 
-def _letters(folder: int) -> Iterator[_Name]:
-    for file in _files(folder):
-        if name := _Name.parse(file):
-            yield name
+def _letters(folder: int) -> list[str]:
+    return [file for file in _files(folder) if _LETTER.fullmatch(file)]
+
+
+def _ending(letter: Letter) -> str:
+    """A letter's file name behind its number."""
+    return f".{letter.sender}.{letter.id}.json"
+
+
+def _sender(file: str) -> str:
+    return file.split(".")[1]
 
 
 def _content(name: str, folder: int) -> bytes | Malformed:

@@ -82,7 +82,13 @@ def _wish(app: App, given: dict[str, Any], *, may_pick: bool) -> Wish:
 
     require_model(app, given["model"] or app.settings.model("main"))
     resume = _resumed(app, given["resume"], newest=given["newest"], may_pick=may_pick)
-    return Wish(model=given["model"], resume=resume, mode=given["permission_mode"])
+    return Wish(
+        model=given["model"],
+        resume=resume,
+        mode=given["permission_mode"],
+        # Nobody waits for a dream when one answer was asked for.
+        dreams=may_pick,
+    )
 
 
 def _resumed(app: App, told: str | None, *, newest: bool, may_pick: bool) -> Path | None:
