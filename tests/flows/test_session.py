@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
+from itertools import pairwise
 
 import pytest
 from tests.flows.sessions import Desk, hear, kinds, reader
@@ -10,7 +11,12 @@ from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import Held, Reply, Text, Thinking, ToolCall
 
+from reverie.app.agent import Wish
+from reverie.core.capabilities import CacheRules, Capabilities
+from reverie.core.messages import Text as Said
+from reverie.core.messages import ToolUse
 from reverie.core.prompt_cache.tracker import ExpectedBreak
+from reverie.core.request import Request
 from reverie.core.transcript import INTERRUPTED, pairing
 from reverie.errors import InputError, WindowFull
 from reverie.events import (
@@ -29,9 +35,10 @@ from reverie.events import (
 )
 from reverie.keeper.wishes import Wish as MemoryWish
 from reverie.memory.revisions import Author
+from reverie.models.scripted import ScriptedModel
 from reverie.session import journal
 from reverie.session.assemble import Assembler
-from reverie.session.records import Said
+from reverie.session.records import Said as SaidRecord
 from reverie.session.state import SessionState
 
 
@@ -256,7 +263,7 @@ class TestNearlyFull:
             path = small.app().project.journal(session.conversation.state.session)
         state, checked = SessionState(), 0
         for record in journal.load(path).records:
-            if isinstance(record, Said) and record.message.bound_to is not None:
+            if isinstance(record, SaidRecord) and record.message.bound_to is not None:
                 assert state.head is not None
                 chain = Assembler(capabilities).assemble(state.head, state.shown).chain
                 assert chain.digest == record.message.bound_to
@@ -372,3 +379,28 @@ async def test_a_session_is_open_in_one_place_only(desk: Desk) -> None:
             await desk.session(resume=True).__aenter__()
     async with desk.session(resume=True) as session:
         await hear(session, "Hello again.")
+
+
+async def test_edits_of_the_cache_are_repeated_in_place_by_every_later_request(
+    place: Place,
+) -> None:
+    """No provider offers them publicly; a model that declares them is sent them."""
+
+    def play(request: Request) -> tuple[ToolUse | Said, ...]:
+        number = len(model.requests)
+        use = ToolUse(f"call_{number}", "Bash", '{"command": "seq 2000"}')
+        return (use,) if number % 2 else (Said("Done."),)
+
+    able = Capabilities(window=200_000, cache=CacheRules("explicit"), cache_edits=True)
+    model = ScriptedModel(otherwise=play, capabilities=able)
+    async with place.app("features.extract=false").session(
+        Wish(ready=model, mode="bypass")
+    ) as session:
+        for i in range(30):
+            await hear(session, f"Count again, please: {i}.")
+    edited = [request.cache_edits for request in model.requests]
+    assert edited[0] == ()
+    assert edited[-1]
+    for earlier, later in pairwise(edited):
+        assert later[: len(earlier)] == earlier
+    assert all("cleared" not in str(request.messages) for request in model.requests)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.place import NOON, FixedClock
@@ -95,6 +96,17 @@ def test_what_a_reader_gives_back_comes_first_again(tmp_path: Path) -> None:
     assert drained(box) == ["worker-1", "worker-2", "worker-3", "worker-4"]
 
 
+def test_what_is_sent_while_all_is_held_comes_after_it(tmp_path: Path) -> None:
+    box = opened(tmp_path)
+    fill(box, 2)
+    reader = new_reader(FixedClock())
+    box.take(reader)
+    box.take(reader)
+    box.send(letter(3))
+    box.release(reader)
+    assert drained(box) == ["worker-1", "worker-2", "worker-3"]
+
+
 def test_a_reader_takes_its_time_but_one_on_another_host_an_hour(tmp_path: Path) -> None:
     clock = FixedClock()
     box = Post(tmp_path, clock).open(BOX)
@@ -117,12 +129,12 @@ def test_a_reader_takes_its_time_but_one_on_another_host_an_hour(tmp_path: Path)
     assert drained(box) == ["worker-2"]
 
 
-@pytest.mark.parametrize("change", ["pid", "started"])
-def test_the_dead_hold_nothing(tmp_path: Path, change: str) -> None:
+@pytest.mark.parametrize("change", [{"pid": 2**22}, {"started": "b:1"}])
+def test_the_dead_hold_nothing(tmp_path: Path, change: dict[str, Any]) -> None:
     box = opened(tmp_path)
     fill(box, 2)
     # No such process; or one of this number that began at another time.
-    dead = replace(new_reader(FixedClock()), **{change: {"pid": 2**22, "started": "b:1"}[change]})
+    dead = replace(new_reader(FixedClock()), **change)
     assert box.take(dead) == letter(1)
     assert box.unread() == 2
     assert drained(box) == ["worker-1", "worker-2"]

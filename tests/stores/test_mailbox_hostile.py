@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +55,16 @@ def of_somebody_else(path: Path) -> None:
     os.chown(path, 12_345, 12_345)
 
 
+def socket_file(path: Path) -> None:
+    here = Path.cwd()
+    os.chdir(path.parent)  # the address of a socket must be short
+    try:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    finally:
+        os.chdir(here)
+
+
 def full_folder(path: Path) -> None:
     path.mkdir()
     (path / "more").touch()
@@ -77,6 +89,7 @@ def full_folder(path: Path) -> None:
         (lambda path: path.symlink_to("nowhere"), "a link"),
         (os.mkfifo, "not a plain file"),
         (full_folder, "not a plain file"),
+        (socket_file, "a socket"),
     ],
 )
 def test_what_is_no_letter_is_moved_aside_and_told_of(
@@ -183,3 +196,27 @@ def test_a_link_in_place_of_a_folder_is_not_followed(tmp_path: Path, part: str) 
     with pytest.raises(StorageError, match="cannot write to the mailbox"):
         box.send(letter(1))
     assert list(elsewhere.iterdir()) == []
+
+
+def test_without_descriptors_no_letter_is_refused_and_no_reader_buried(tmp_path: Path) -> None:
+    box = opened(tmp_path)
+    fill(box, 2, "ada")
+    fill(box, 1, "ben")
+    living, other = new_reader(FixedClock()), new_reader(FixedClock())
+    assert box.take(living) == letter(1, "ada")
+    free = os.dup(0)
+    os.close(free)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    outcomes = set()
+    for room in range(12):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + room, hard))
+        try:
+            outcomes.add(box.take(other))
+        except StorageError:
+            outcomes.add(None)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        box.release(other)
+    assert outcomes == {None, letter(1, "ben")}
+    assert list(folder(tmp_path, "refused").iterdir()) == []
+    assert box.acknowledge(letter(1, "ada"), living)

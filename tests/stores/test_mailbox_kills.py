@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,13 +26,17 @@ def assert_clean(box: Mailbox, team: Path) -> None:
     assert [token.name for token in folder(team, "refused").iterdir()] == []
 
 
+def take_one(box: Mailbox) -> None:
+    box.take(new_reader(FixedClock()))
+
+
 def test_a_writer_killed_at_any_step_put_in_all_or_nothing(tmp_path: Path) -> None:
     arrived = set()
     for step in STEPS:
         team = tmp_path / str(step)
         box = opened(team)
         fill(box, 1)
-        killed = dies_at(step, lambda box=box: box.send(letter(2)))
+        killed = dies_at(step, partial(box.send, letter(2)))
         box.send(letter(3))
         assert_clean(box, team)
         found = drained(box)
@@ -47,7 +52,7 @@ def test_a_writer_killed_at_any_step_put_in_all_or_nothing(tmp_path: Path) -> No
 def test_a_letter_a_writer_sends_again_is_there_once(tmp_path: Path) -> None:
     for step in STEPS:
         box = opened(tmp_path / str(step))
-        killed = dies_at(step, lambda box=box: box.send(letter(1)))
+        killed = dies_at(step, partial(box.send, letter(1)))
         box.send(letter(1))
         assert drained(box) == ["worker-1"]
         if not killed:
@@ -59,7 +64,7 @@ def test_a_reader_killed_at_any_step_of_taking_has_read_nothing(tmp_path: Path) 
         team = tmp_path / str(step)
         box = opened(team)
         fill(box, 2)
-        killed = dies_at(step, lambda box=box: box.take(new_reader(FixedClock())))
+        killed = dies_at(step, partial(take_one, box))
         assert box.unread() == 2
         assert_clean(box, team)
         assert list(folder(team, "claimed").iterdir()) == []

@@ -85,6 +85,14 @@ class Breakpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheEdit:
+    """Results the provider drops from its cached prefix; repeated in place by every later request."""
+
+    tool_use_ids: tuple[str, ...]
+    after_message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
     """The part of a request that is rendered once a session and then frozen."""
 
@@ -96,13 +104,17 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`size` is the estimate in tokens, `previous_response` the one before it, where known."""
+    """`size` is the estimate in tokens, `previous_response` the one before it, where known.
+
+    `cache_edits` are for models that declare them; nobody else is given any.
+    """
 
     head: Head
     messages: tuple[Message, ...]
     breakpoints: tuple[Breakpoint, ...] = ()
     previous_response: str | None = None
     size: int | None = None
+    cache_edits: tuple[CacheEdit, ...] = ()
 
     @property
     def model(self) -> str:

@@ -7,7 +7,7 @@ composed around it; it knows neither.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass, field
+from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 
 from reverie.core.capabilities import Ttl
 from reverie.core.messages import Block, Message, Origin, new_message
@@ -21,7 +21,7 @@ from reverie.core.prompt_cache.tracker import (
     Tracker,
 )
 from reverie.core.reply import Reply
-from reverie.core.request import Head
+from reverie.core.request import CacheEdit, Head
 from reverie.core.spend import MAIN, Purpose
 from reverie.errors import InvariantBroken, ReplyBroken
 from reverie.events import Announce, CacheBroke, ContextCleared, Event, Replied, unheard
@@ -119,9 +119,12 @@ class Conversation:
         if self.state.head is None or not self.state.messages:
             raise InvariantBroken("a conversation must be opened and spoken to before it is sent")
         previous = self.state.usages[-1].response if self.state.usages else None
-        return self._assembler.assemble(
+        made = self._assembler.assemble(
             self.state.head, self.state.shown, previous_response=previous
         )
+        if not self.model.capabilities.cache_edits or not self.state.cache_edits:
+            return made
+        return replace(made, request=replace(made.request, cache_edits=self._standing_edits()))
 
     async def send(self) -> AsyncIterator[Event]:
         """One request and its reply, as events; the reply is in the state when this ends."""
@@ -155,6 +158,12 @@ class Conversation:
             events.append(CacheBroke(session, self.purpose, verdict))
         events += [ContextCleared(session, cleared) for cleared in reply.cleared]
         return [*events, Replied(reply)]
+
+    def _standing_edits(self) -> tuple[CacheEdit, ...]:
+        """The edits sent so far, in their order, as far as their results are still there."""
+        there = {r.tool_use_id for m in self.state.messages for r in m.tool_results}
+        edits = (e for e in self.state.cache_edits if there.issuperset(e.tool_use_ids))
+        return tuple(CacheEdit(edit.tool_use_ids, edit.after_message) for edit in edits)
 
     def _replied(self, reply: Reply, sent: Assembled) -> None:
         self._assembler.sent(sent)

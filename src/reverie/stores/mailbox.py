@@ -68,6 +68,15 @@ _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
 # A pipe among the letters must not make us wait for somebody to write into it.
 _READ = os.O_RDONLY | os.O_NONBLOCK | _NO_LINK
+# What opening something else than a letter of ours says. Any other error is trouble of our own (no
+# descriptor left, a failing disk) and no reason to refuse a letter or to bury a reader.
+_NOT_OURS = {
+    errno.ELOOP: "it is a link",
+    errno.ENXIO: "it is a socket",
+    errno.ENOTDIR: "it is not a folder",
+    errno.EACCES: "it may not be read",
+    errno.ENOENT: "it is gone",
+}
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
 
 
@@ -232,8 +241,9 @@ class Mailbox:
         try:
             data = _content(file, unread)
         except OSError as error:
-            kind = "a link" if error.errno == errno.ELOOP else str(error.strerror)
-            return Malformed(f"it cannot be opened ({kind})")
+            if error.errno not in _NOT_OURS:
+                raise
+            return Malformed(_NOT_OURS[error.errno])
         if isinstance(data, Malformed):
             return data
         letter = parse(data)
@@ -364,7 +374,7 @@ def _readers(box: int) -> list[str]:
 
 
 def _claimed(token: str, box: int) -> list[str]:
-    with suppress(OSError), _opened(_CLAIMED, box) as claimed, _opened(token, claimed) as theirs:
+    with _if_ours(), _opened(_CLAIMED, box) as claimed, _opened(token, claimed) as theirs:
         return _letters(theirs)
     return []
 
@@ -377,12 +387,10 @@ def _held_by_others(reader: Holder, box: int) -> set[str]:
 
 def _dead(token: str, box: int, now: float) -> bool:
     """Whether nobody reads here any more; a folder that does not say whose it is, is nobody's."""
-    try:
-        with _opened(_CLAIMED, box) as claimed, _opened(token, claimed) as theirs:
-            body = _content(_READER, theirs)
-            took = os.stat(_READER, dir_fd=theirs, follow_symlinks=False).st_mtime
-    except OSError:
-        return True
+    body: bytes | Malformed = b""
+    with _if_ours(), _opened(_CLAIMED, box) as claimed, _opened(token, claimed) as theirs:
+        body = _content(_READER, theirs)
+        took = os.stat(_READER, dir_fd=theirs, follow_symlinks=False).st_mtime
     reader = None if isinstance(body, Malformed) else Holder.parse(body)
     if reader is None:
         return True
@@ -419,6 +427,16 @@ def _opened(folder: str | Path, within: int | None = None) -> Iterator[int]:
         yield file
     finally:
         os.close(file)
+
+
+@contextmanager
+def _if_ours() -> Iterator[None]:
+    """Go on behind the block when something else stands where a folder or file of ours should."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NOT_OURS:
+            raise
 
 
 def _make(name: str, within: int) -> None:
