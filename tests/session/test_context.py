@@ -137,8 +137,14 @@ class Program:
         self.context = self._start()
 
     def _start(self, session: str = "s1") -> Context:
+        # With `auto`, marks of what was taken back again live on here and not in a new process.
         return Context(
-            model=self.model, memory=False, session=session, project=self.home, home=self.home
+            model=self.model,
+            memory=False,
+            session=session,
+            project=self.home,
+            home=self.home,
+            settings={"cache.ttl": "5m"},
         )
 
     def _answer(self, request: Request) -> Sequence[Block]:
@@ -195,9 +201,12 @@ class Program:
         ]
 
 
+# A result without a word is sent as a marker that says so.
+words = st.text(min_size=1, max_size=5).filter(str.strip)
+
 deeds = st.one_of(
-    st.tuples(st.just("say"), st.text(min_size=1, max_size=5)),
-    st.tuples(st.just("change"), st.integers(0, 9), st.text(min_size=1, max_size=5)),
+    st.tuples(st.just("say"), words),
+    st.tuples(st.just("change"), st.integers(0, 9), words),
     st.tuples(st.just("take_back"), st.integers(1, 3)),
     st.tuples(st.just("restart")),
 )
