@@ -20,6 +20,7 @@ from reverie.stores.consolidate_lock import FILE, ConsolidateLock, Held
 from reverie.stores.directory import TEMPORARY
 from reverie.stores.files import FileStore
 from reverie.stores.history import GitHistory
+from reverie.stores.scratch_memory import Scratch
 
 ME = Author("main", session="s1", messages=("m1",), model="test-model")
 # Long enough that a torn write would show, and incompressible enough for git to store it whole.
@@ -146,8 +147,7 @@ def _dream(store: FileStore) -> None:
     """The last part of a dream: the lock, the merge in one commit, the lock again."""
     held = ConsolidateLock(store.root.parent / FILE, FixedClock()).acquire()
     assert isinstance(held, Held)
-    names = (*store.listing(), INDEX_FILE)
-    before = {name: data for name in names if (data := store.current(name)) is not None}
+    before = Scratch(store.root.parent / "branch", store).snapshot()
     after = tidied(before, date(2025, 6, 15))
     changes = typed(before, after.files, after.reasons)
     reindexed = Reindexed(before[INDEX_FILE], indexes.parse(after.files[INDEX_FILE]))

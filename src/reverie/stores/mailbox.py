@@ -374,9 +374,13 @@ def _readers(box: int) -> list[str]:
 
 
 def _claimed(token: str, box: int) -> list[str]:
-    with _if_ours(), _opened(_CLAIMED, box) as claimed, _opened(token, claimed) as theirs:
-        return _letters(theirs)
-    return []
+    try:
+        with _opened(_CLAIMED, box) as claimed, _opened(token, claimed) as theirs:
+            return _letters(theirs)
+    except OSError as error:
+        if error.errno not in _NOT_OURS:
+            raise
+        return []
 
 
 def _held_by_others(reader: Holder, box: int) -> set[str]:
@@ -387,10 +391,14 @@ def _held_by_others(reader: Holder, box: int) -> set[str]:
 
 def _dead(token: str, box: int, now: float) -> bool:
     """Whether nobody reads here any more; a folder that does not say whose it is, is nobody's."""
-    body: bytes | Malformed = b""
-    with _if_ours(), _opened(_CLAIMED, box) as claimed, _opened(token, claimed) as theirs:
-        body = _content(_READER, theirs)
-        took = os.stat(_READER, dir_fd=theirs, follow_symlinks=False).st_mtime
+    try:
+        with _opened(_CLAIMED, box) as claimed, _opened(token, claimed) as theirs:
+            body = _content(_READER, theirs)
+            took = os.stat(_READER, dir_fd=theirs, follow_symlinks=False).st_mtime
+    except OSError as error:
+        if error.errno not in _NOT_OURS:
+            raise
+        return True
     reader = None if isinstance(body, Malformed) else Holder.parse(body)
     if reader is None:
         return True
@@ -427,16 +435,6 @@ def _opened(folder: str | Path, within: int | None = None) -> Iterator[int]:
         yield file
     finally:
         os.close(file)
-
-
-@contextmanager
-def _if_ours() -> Iterator[None]:
-    """Go on behind the block when something else stands where a folder or file of ours should."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _NOT_OURS:
-            raise
 
 
 def _make(name: str, within: int) -> None:

@@ -117,7 +117,10 @@ class _Survey:
                     if before is not None:
                         try:
                             seen = item.stat()
-                        except OSError:
+                        except FileNotFoundError:
+                            continue
+                        except OSError as error:
+                            self.unreadable.append(Skipped(path, str(error.strerror)))
                             continue
                         if before[0] == (
                             seen.st_mtime_ns,

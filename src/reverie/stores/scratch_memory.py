@@ -40,15 +40,28 @@ class Scratch:
         self.opened: Mapping[str, bytes] = {}
 
     def snapshot(self) -> dict[str, bytes]:
-        """Every memory of the store and its index, as they are now."""
+        """Every memory of the store and its index, as they are now; StorageError when one is unreadable.
+
+        A memory that cannot be read now is not gone: a dream that does not see it would take it out of
+        the index.
+        """
         found = {}
-        for name in (*self._store.listing(), INDEX_FILE):
+        names = (*self._store.listing(), INDEX_FILE)
+        self._require_all_read()
+        for name in names:
             # A file that went away, or became a link that leads out, meanwhile is no memory now.
             with suppress(InputError):
                 data = self._store.current(name)
                 if data is not None:
                     found[name] = data
         return found
+
+    def _require_all_read(self) -> None:
+        index = (self._store.current(INDEX_FILE) or b"").decode("utf-8", "replace")
+        for skipped in self._store.skipped:
+            # What was never a memory (an odd name, a link) is pointed to by nothing.
+            if not skipped.file.endswith(".md") or f"({skipped.file})" in index:
+                raise StorageError(f"cannot read {skipped.file}: {skipped.reason}; try again later")
 
     def open(self, files: Mapping[str, bytes]) -> Path:
         """A copy to dream in; what dead dreams left beside it is gone. Only under the dream's lock."""
