@@ -9,7 +9,7 @@ PINS := pyproject.toml constraints.txt
 .PHONY: run test check format test-slow bench clean help
 
 run: $(VENV)/.run       ## install, then start Reverie
-	@$(BIN)/reverie chat
+	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/reverie chat; else $(BIN)/reverie --help; fi
 
 test: $(VENV)/.dev      ## install what tests need, then run them
 	@$(BIN)/python -m pytest --cov --cov-report=term
