@@ -102,6 +102,24 @@ class TestRecall:
             events = await hear(session, self.QUESTION)
         assert kinds(events, MemoriesSurfaced) == []
 
+    async def test_the_agent_searches_memories_and_past_conversations(self, desk: Desk) -> None:
+        self.remember(desk)
+        async with desk.session() as session:
+            await hear(session, "The harbour crane was painted teal in April.")
+        desk.provider.script(
+            [
+                ToolCall("search_memory", {"query": "deploys freeze", "scope": "memories"}),
+                ToolCall("search_memory", {"query": "harbour crane", "scope": "episodes"}),
+            ],
+            "Found.",
+        )
+        desk.provider.expect_conversation("another session")
+        async with desk.session() as session:
+            await hear(session, "Look it up, please!")
+            found = session.conversation.state.messages[-2].tool_results
+        assert "2025-12-20" in found[0].text
+        assert "teal" in found[1].text
+
     async def test_a_memory_the_agent_has_read_by_itself_is_not_given_again(
         self, desk: Desk
     ) -> None:

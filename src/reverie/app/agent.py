@@ -24,7 +24,7 @@ from reverie.app.episodes import EpisodeIndexer, conversations
 from reverie.app.inbox import open_inbox
 from reverie.app.learning import MemoryShelf
 from reverie.app.models import OFFLINE
-from reverie.app.recall import chosen_meaning, open_ranker, recall_for
+from reverie.app.recall import chosen_meaning, memory_tool, open_ranker, recall_for
 from reverie.core.messages import Message, Text
 from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Head, Options
@@ -296,11 +296,13 @@ class _Composer:
         )
         mode = self.wish.mode or self.app.settings.permission_mode
         consent = Consent(by_mode(mode, workplace), self.wish.ask)
-        ours = () if self.wish.led else (*standard_kit(), *self._switched(folding))
+        ours = () if self.wish.led else (*standard_kit(), *self._more_tools(folding, ranker))
         return Toolbox((*ours, *self.wish.tools), workplace, consent, self.announce)
 
-    def _switched(self, folding: Folding) -> Iterator[Tool]:
-        """Tools that come with a switch; the list is fixed when a session opens."""
+    def _more_tools(self, folding: Folding, ranker: IndexRanker | None) -> Iterator[Tool]:
+        """Tools that come with memory or a switch; the list is fixed when a session opens."""
+        if ranker is not None:
+            yield memory_tool(ranker)
         on = self.app.switches.on
         if on("snip"):
             yield snip_tool(folding.mark)
