@@ -1,4 +1,4 @@
-"""A fork that dreams can write memories and nothing else; and it is told what it may do."""
+"""A fork that tends memory can write memories and nothing else."""
 
 from pathlib import Path
 from typing import Any
@@ -7,10 +7,8 @@ import pytest
 
 from reverie.agent.kit import standard_kit
 from reverie.agent.permissions import Allowed, Call, Denied
+from reverie.agent.sandbox import fenced
 from reverie.agent.tools import Workplace
-from reverie.layers.dreaming.changes import Reason
-from reverie.layers.dreaming.permission import memory_only
-from reverie.layers.dreaming.prompts import Surroundings, directive, parse_account
 
 KIT = {tool.name: tool for tool in standard_kit()}
 
@@ -22,7 +20,7 @@ def call(root: Path, name: str, **arguments: Any) -> Call:
 
 
 def allowed(folder: Path, made: Call) -> bool:
-    decision = memory_only(folder)(made)
+    decision = fenced(folder)(made)
     assert isinstance(decision, Allowed | Denied)
     return isinstance(decision, Allowed)
 
@@ -80,31 +78,3 @@ def test_reading_is_free_and_all_else_is_denied(folder: Path, tmp_path: Path) ->
     assert others
     for name in others:
         assert not allowed(folder, Call(KIT[name], {}, "edit", ()))
-
-
-def test_the_directive_names_every_phase_and_limit(tmp_path: Path) -> None:
-    text = directive(tmp_path, Surroundings(Path("/sessions"), Path("/logs")))
-    for part in (str(tmp_path), "/sessions", "/logs", "200 lines", "25,000 bytes", "superseded_by"):
-        assert part in text
-    assert [line[:2] for line in text.splitlines() if line[:1].isdigit()] == [
-        "1.",
-        "2.",
-        "3.",
-        "4.",
-    ]
-    assert "/logs" not in directive(tmp_path, Surroundings(Path("/sessions")))
-
-
-def test_an_account_is_read_line_by_line() -> None:
-    reply = (
-        "All done.\n"
-        "- `port.md` | says the same as old_port.md | old_port.md, s1#m2\n"
-        "colour.md | dates made absolute |\n"
-        "nonsense | x\n"
-        "plan.md | why\n"
-    )
-    assert parse_account(reply) == {
-        "port.md": Reason("says the same as old_port.md", ("old_port.md", "s1#m2")),
-        "colour.md": Reason("dates made absolute"),
-        "plan.md": Reason("why"),
-    }
