@@ -34,7 +34,6 @@ from reverie.layers.microcompaction import (
     ToolResultLedger,
     compactable,
     context_edits,
-    standing_edits,
 )
 from reverie.layers.stand_ins import persisted
 
@@ -233,16 +232,6 @@ def test_a_cache_edit_names_its_place_and_leaves_the_messages(talk: Talk) -> Non
     assert edit.tool_use_ids == tuple(every[:16])
     assert edit.after_message == talk.messages[-1].id
     assert edit.freed == 16 * 3_000
-
-
-def test_edits_are_repeated_while_their_results_are_there(talk: Talk) -> None:
-    first, second, third = talk.rounds(3)
-    edits = (EditCache((first,), "m1"), EditCache((second, third), "m2"))
-    talk.moment()
-    assert standing_edits(edits, talk.ledger) == edits
-    talk.messages = talk.messages[3:]
-    talk.moment()
-    assert standing_edits(edits, talk.ledger) == edits[1:]
 
 
 # ── in batches ───────────────────────────────────────────────────────────────

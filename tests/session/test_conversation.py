@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,10 @@ from tests.place import FixedClock
 from tests.session.build import HEAD, STRICT
 
 from reverie.core.capabilities import Capabilities
-from reverie.core.messages import Text, ToolUse
+from reverie.core.messages import Text, ToolResult, ToolUse, new_message
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
 from reverie.core.reply import Cleared, Reply, StreamItem, TextDelta, ToolUseStarted
-from reverie.core.request import Request
+from reverie.core.request import CacheEdit, Request
 from reverie.core.usage import FREE, Prices, Usage
 from reverie.errors import InvariantBroken, Overloaded, ReplyBroken
 from reverie.events import CacheBroke, ContextCleared, Event, Replied, TroubleNoted, unheard
@@ -24,7 +24,7 @@ from reverie.ports import Model, complete
 from reverie.session import journal
 from reverie.session.conversation import Conversation
 from reverie.session.journal import Journal
-from reverie.session.records import HeadFrozen, Opened, Said, Used
+from reverie.session.records import CacheEdited, Compacted, HeadFrozen, Opened, Said, Used
 from reverie.session.state import SessionState
 
 
@@ -172,3 +172,18 @@ async def test_a_stream_that_ends_without_a_reply_is_not_taken_for_one(tmp_path,
             async for _ in conversation.send():
                 pass
     assert len(conversation.state.messages) == 1
+
+
+async def test_cache_edits_are_repeated_while_their_results_are_there(tmp_path: Path) -> None:
+    able = replace(STRICT, cache_edits=True)
+    conversation = begun(tmp_path / "s.jsonl", ScriptedModel(capabilities=able))
+    first = conversation.say(Text("a"))
+    for id_ in ("t1", "t2"):
+        conversation.record(Said(new_message("assistant", ToolUse(id_, "Read"), after=first)))
+        conversation.say(ToolResult(id_, (Text("out"),)), origin="tool")
+    conversation.record(CacheEdited(("t1",), "m1"), CacheEdited(("t2",), "m2"))
+    edits = conversation.assembled().request.cache_edits
+    assert edits == (CacheEdit(("t1",), "m1"), CacheEdit(("t2",), "m2"))
+    kept = conversation.state.messages[3].id
+    conversation.record(Compacted((), kept, "automatic", 0, 0.0))
+    assert conversation.assembled().request.cache_edits == edits[1:]

@@ -12,7 +12,7 @@ Only results of tools whose work can be looked up again, and never one the model
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
@@ -40,7 +40,6 @@ __all__ = [
     "due",
     "plan",
     "run",
-    "standing_edits",
 ]
 
 NAME = "microcompaction"
@@ -126,12 +125,6 @@ def run(
     if isinstance(change, Clear):
         expect_break(f"{NAME}: {change.why}")
     announce(LayerFired(NAME, moment.context, moment.context - change.freed, change.why))
-
-
-def standing_edits(edits: Iterable[EditCache], ledger: ToolResultLedger) -> tuple[EditCache, ...]:
-    """The edits to repeat: those whose results are still in the conversation, in their order."""
-    present = {held.id for held in ledger.held}
-    return tuple(edit for edit in edits if present.issuperset(edit.tool_use_ids))
 
 
 def _after_pause(ledger: ToolResultLedger, idle: float, policy: Policy) -> Due | NotDue:
