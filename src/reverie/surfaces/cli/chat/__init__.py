@@ -121,13 +121,13 @@ def _picked(app: App) -> Path:
 
 def _once(app: App, wish: Wish, prompt: str, show: Any, *, quiet: bool) -> None:
     from reverie.surfaces.cli.chat.once import once
-    from reverie.surfaces.cli.chat.running import run
+    from reverie.surfaces.cli.running import run
 
     run(once(app, wish, prompt, show, quiet=quiet))
 
 
 def _talk(app: App, wish: Wish, prompt: str, *, quiet: bool) -> None:
-    from reverie.surfaces.cli.chat.running import run
+    from reverie.surfaces.cli.running import run
 
     run(_talking(app, wish, prompt, quiet=quiet))
 

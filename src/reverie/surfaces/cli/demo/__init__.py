@@ -47,10 +47,10 @@ def command(frame: Frame, fast: bool, output: Path | None, no_open: bool, keep: 
     reverie demo
     reverie demo --fast --no-open --output ~/reports
     """
-    from reverie.surfaces.cli.chat.running import run
     from reverie.surfaces.cli.demo import report, saving
     from reverie.surfaces.cli.demo.show import play
     from reverie.surfaces.cli.demo.stage import away_from_home
+    from reverie.surfaces.cli.running import run
 
     target = saving.free(output or Path.cwd())
     told = not (frame.as_json or frame.quiet)
