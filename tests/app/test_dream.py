@@ -29,7 +29,8 @@ from reverie.layers.dreaming.dream import Branch, Dreamt, tidy_dreamer
 from reverie.layers.dreaming.gates import Due
 from reverie.layers.dreaming.review import Report, Turn
 from reverie.memory.revisions import Author
-from reverie.stores.consolidate_lock import FILE, STALE_AFTER, Held
+from reverie.stores.consolidate_lock import FILE, Held
+from reverie.stores.holders import STALE_AFTER
 from reverie.stores.scratch_memory import Scratch
 
 PORT = "The port of the harbour service is 8080."

@@ -12,16 +12,8 @@ import pytest
 from tests.place import NOON, FixedClock
 
 from reverie.errors import StorageError
-from reverie.stores.consolidate_lock import (
-    FILE,
-    STALE_AFTER,
-    Busy,
-    ConsolidateLock,
-    Held,
-    Holder,
-    gone,
-    started,
-)
+from reverie.stores.consolidate_lock import FILE, Busy, ConsolidateLock, Held
+from reverie.stores.holders import STALE_AFTER, Holder, gone, started
 
 HERE = socket.gethostname()
 

@@ -37,7 +37,8 @@ from reverie.memory.revisions import Author, Revision, version
 from reverie.recall import anchors, queries
 from reverie.recall.documents import MemoryDoc, Signature
 from reverie.recall.index import RecallIndex
-from reverie.stores.consolidate_lock import FILE, Busy, ConsolidateLock, gone
+from reverie.stores.consolidate_lock import FILE, Busy, ConsolidateLock
+from reverie.stores.holders import gone
 from reverie.stores.json_files import read_json, write_json
 from reverie.stores.scratch_memory import Scratch
 from reverie.stores.uses import UseCounts

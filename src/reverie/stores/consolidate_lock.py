@@ -12,8 +12,6 @@ import errno
 import fcntl
 import os
 import secrets
-import socket
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,44 +20,15 @@ from typing import Literal
 
 from reverie.errors import StorageError
 from reverie.ports import Clock
+from reverie.stores.holders import Holder, gone, is_alive, started, this_host
 
 FILE = ".consolidate-lock"
-STALE_AFTER = 3600.0
 
 End = Literal["completed", "failed", "killed"]
 
 _NEVER = 0
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
 # How often somebody else may replace the file between our opening and locking it.
 _TRIES = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """Who dreams: a process, told apart from another of the same number, since when."""
-
-    pid: int
-    host: str
-    started: str
-    since: float
-    token: str
-
-    def render(self) -> bytes:
-        lines = (str(self.pid), self.host, self.started, f"{self.since:.3f}", self.token)
-        return "".join(f"{line}\n" for line in lines).encode()
-
-    @classmethod
-    def parse(cls, body: bytes) -> Holder | None:
-        """Nobody, when the file is empty; a bare PID is read too."""
-        lines = body.decode("utf-8", "replace").splitlines()
-        if not lines or not lines[0].strip().isdecimal():
-            return None
-        host, started, since, token = [*lines[1:5], *[""] * 4][:4]
-        try:
-            moment = float(since)
-        except ValueError:
-            moment = 0.0
-        return cls(int(lines[0]), host, started, moment, token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +39,7 @@ class Busy:
 
     @property
     def reason(self) -> str:
-        where = "" if self.holder.host in ("", _host()) else f" on {self.holder.host}"
+        where = "" if self.holder.host in ("", this_host()) else f" on {self.holder.host}"
         return f"process {self.holder.pid}{where} is dreaming"
 
 
@@ -120,7 +89,7 @@ class ConsolidateLock:
             if present is not None and not gone(present, now):
                 return Busy(present)
             pid = os.getpid()
-            mine = Holder(pid, _host(), started(pid) or "", round(now, 3), secrets.token_hex(8))
+            mine = Holder(pid, this_host(), started(pid) or "", round(now, 3), secrets.token_hex(8))
             self._replace(mine.render(), mtime)
         return Held(self, mine)
 
@@ -188,7 +157,7 @@ class ConsolidateLock:
             raise
 
     def _draft(self, body: bytes, mtime: int) -> Path:
-        name = f"{FILE}.{_host()}.{os.getpid()}.{secrets.token_hex(4)}"
+        name = f"{FILE}.{this_host()}.{os.getpid()}.{secrets.token_hex(4)}"
         draft = self.path.with_name(name)
         file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
@@ -201,62 +170,7 @@ class ConsolidateLock:
 
     def _sweep(self) -> None:
         """Drafts of processes that died here; another host sweeps its own."""
-        for left in self.path.parent.glob(f"{FILE}.{_host()}.*.*"):
+        for left in self.path.parent.glob(f"{FILE}.{this_host()}.*.*"):
             pid = left.name.split(".")[-2]
-            if pid.isdecimal() and not _exists(int(pid)):
+            if pid.isdecimal() and not is_alive(int(pid)):
                 left.unlink(missing_ok=True)
-
-
-def gone(holder: Holder, now: float) -> bool:
-    """Whether a holder can be passed over: dead, another process under its number, or too slow."""
-    age = now - holder.since
-    if holder.host not in ("", _host()):
-        # Nobody can look into another machine; a clock that far off says nothing either.
-        return abs(age) > STALE_AFTER
-    if not _exists(holder.pid):
-        return True
-    if holder.started and (seen := started(holder.pid)) is not None and seen != holder.started:
-        return True
-    return age > STALE_AFTER
-
-
-def started(pid: int) -> str | None:
-    """When a process began, in words no other process of this number has; None if nobody knows."""
-    if (fields := _stat(pid)) is not None:
-        return f"{_boot()}:{fields[19]}"
-    with suppress(OSError, subprocess.SubprocessError):
-        command = ["ps", "-o", "lstart=", "-p", str(pid)]
-        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=5)
-        return " ".join(said.stdout.split()) or None
-    return None
-
-
-def _stat(pid: int) -> list[str] | None:
-    """What Linux tells of a process, from its state on; None elsewhere."""
-    with suppress(OSError):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return fields if len(fields) > 19 else None
-    return None
-
-
-def _boot() -> str:
-    try:
-        return _BOOT.read_text().strip()
-    except OSError:
-        return ""
-
-
-def _host() -> str:
-    return socket.gethostname()
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    # A zombie is dead, only nobody has asked how it ended.
-    fields = _stat(pid)
-    return fields is None or fields[0] not in {"Z", "X"}

@@ -25,7 +25,6 @@ import fcntl
 import os
 import re
 import secrets
-import socket
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -46,7 +45,7 @@ from reverie.core.agent_mail import (
 from reverie.errors import InputError, StorageError
 from reverie.logs import logger
 from reverie.ports import Clock
-from reverie.stores.consolidate_lock import Holder, gone, started
+from reverie.stores.holders import Holder, gone, started, this_host
 
 log = logger(__name__)
 
@@ -97,7 +96,7 @@ class Refused:
 def new_reader(clock: Clock) -> Holder:
     """An identity to read with: this process, and one reader in it."""
     pid = os.getpid()
-    host, born = socket.gethostname(), started(pid) or ""
+    host, born = this_host(), started(pid) or ""
     return Holder(pid, host, born, round(clock.now(), 3), secrets.token_hex(8))
 
 
@@ -403,7 +402,7 @@ def _dead(token: str, box: int, now: float) -> bool:
     if reader is None:
         return True
     # A living reader may take its time; one on another host is judged by when it last took.
-    here = reader.host == socket.gethostname()
+    here = reader.host == this_host()
     return gone(replace(reader, since=now if here else took), now)
 
 
