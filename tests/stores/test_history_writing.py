@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pygit2
 import pytest
+from tests.stores.recording import ME, history, record, three
 
 from reverie.errors import StorageError
-from reverie.memory.revisions import Author, Revision, version
+from reverie.memory.revisions import Revision, version
 from reverie.stores.history import PENDING, GitHistory
 
 if TYPE_CHECKING:
     from tests.place import FixedClock
 
-ME = Author("main", session="s7", messages=("m1", "m2"), model="some-model")
-
-
-@pytest.fixture
-def history(tmp_path: Path, clock: FixedClock) -> GitHistory:
-    return GitHistory(tmp_path / "history.git", clock)
-
-
-def record(history: GitHistory, summary: str, **files: str | None) -> Revision:
-    contents: Mapping[str, bytes | None] = {
-        f"{name}.md": None if text is None else text.encode() for name, text in files.items()
-    }
-    return history.record(contents, ME, summary)
-
-
-@pytest.fixture
-def three(history: GitHistory, clock: FixedClock) -> list[Revision]:
-    made = [record(history, "first", a="one\ntwo\n", b="bee\n")]
-    clock.advance(60)
-    made.append(record(history, "second", a="one\ntwo\nthree\n"))
-    clock.advance(60)
-    made.append(record(history, "third", b=None, c="sea\n"))
-    return made
+__all__ = ["history", "three"]
 
 
 # --- writing ahead ---
