@@ -72,6 +72,15 @@ def test_a_home_that_cannot_be_written_is_wrong(place: Place) -> None:
     assert "REVERIE_HOME" in finding.advice
 
 
+def test_two_switches_that_manage_the_window_are_a_note(place: Place) -> None:
+    def told(*overrides: str) -> list[Finding]:
+        return [one for one in findings(place, *overrides) if "features.collapse" in one.what]
+
+    [finding] = told("features.collapse=true")
+    assert finding.state == "note"
+    assert told("features.collapse=true", "features.autocompact=false") == []
+
+
 class TestLocalFile:
     def test_one_that_came_with_the_repository_is_wrong(self, place: Place) -> None:
         local = place.settings("log.level = 'info'", "local")

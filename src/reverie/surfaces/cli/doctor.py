@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reverie.errors import ReverieError
+from reverie.layers import collapse
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.findings import Finding
 from reverie.surfaces.cli.frame import Frame, reverie_command
@@ -51,6 +52,8 @@ def examine(app: App) -> Iterator[Finding]:
     if problem := app.scanner_problem():
         advice = "pip install 'reverie[secrets]' to find rare kinds of secret too"
         yield Finding("note", f"secret scanner: {problem}", advice)
+    if both := collapse.conflict(app.switches.on):
+        yield Finding("note", both, "while both are on, collapse does it")
     if app.switches.problem:
         yield Finding("wrong", f"switches: {app.switches.problem}")
 
