@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import platform
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
@@ -25,6 +24,7 @@ from reverie.app.inbox import open_inbox
 from reverie.app.learning import MemoryShelf
 from reverie.app.models import OFFLINE
 from reverie.app.recall import chosen_meaning, memory_tool, open_ranker, recall_for
+from reverie.app.system import system_of
 from reverie.core.messages import Message, Text
 from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Head, Options
@@ -39,9 +39,6 @@ from reverie.layers.session_notes.template import TEMPLATE, Unusable, parse_temp
 from reverie.layers.session_notes.update import Notebook
 from reverie.layers.snip import snip_tool
 from reverie.layers.tool_results import Budget
-from reverie.memory import instructions
-from reverie.memory.prompt import Shelf, memory_prompt
-from reverie.recall.gate import Surfaced
 from reverie.session import journal
 from reverie.session.background import Background
 from reverie.session.broadcast import Broadcast
@@ -56,14 +53,12 @@ from reverie.session.note_taking import NoteTaking
 from reverie.session.past import PastIndexing
 from reverie.session.query import Limits, Session
 from reverie.session.records import HeadFrozen, Said
+from reverie.session.session_recall import SessionRecall
 from reverie.session.state import SessionState
-from reverie.session.system_prompt import Surroundings, system_prompt
 from reverie.session.upkeep import Upkeep
-from reverie.settings.neighbours import claude_config
 from reverie.settings.schema import NEVER
-from reverie.settings.sources import MANAGED, environment
+from reverie.settings.sources import environment
 from reverie.stores.blobs import FolderBlobs
-from reverie.stores.instruction_files import Places, read_instruction_files
 from reverie.stores.locks import sole
 from reverie.stores.text_file import TextFile
 
@@ -73,7 +68,6 @@ if TYPE_CHECKING:
     from reverie.app.memory import OpenMemory
     from reverie.layers.previews import Kind
     from reverie.ports import Model
-    from reverie.recall.pipeline import Recall, Recollection
     from reverie.recall.ranker import IndexRanker
     from reverie.session.prefetch import Late, Recollects
     from reverie.settings.resolve import Threshold
@@ -338,7 +332,7 @@ class _Composer:
         """System prompt, tools and options as they stand now; frozen by whoever asks."""
         model, toolbox = self._speaking or core.model, core.toolbox
         led = self.wish.led
-        system = self._system(core) if led is None else led.system
+        system = led.system if led else system_of(self.app, core.memory, self.wish.system)
         return Head(model.name, system, toolbox.specs, self._options(model, toolbox))
 
     def _renew_head(self, core: _Core) -> None:
@@ -347,20 +341,6 @@ class _Composer:
         if head != core.conversation.state.head:
             core.conversation.expect_break("the model, system prompt, tools or options changed")
             core.conversation.record(HeadFrozen(head))
-
-    def _system(self, core: _Core) -> tuple[Text, ...]:
-        toolbox, memory = core.toolbox, core.memory
-        where = Surroundings(
-            str(toolbox.workplace.root),
-            platform.system(),
-            in_git=(self.app.project.root / ".git").exists(),
-        )
-        return system_prompt(
-            where,
-            instructions=self._instructions(),
-            memory="" if memory is None else self._memory_section(memory),
-            extra=self.wish.system,
-        )
 
     def _options(self, model: Model, toolbox: Toolbox) -> Options:
         can, led = model.capabilities, self.wish.led
@@ -380,36 +360,6 @@ class _Composer:
         declared = frozenset(name for name, tool in toolbox.tools.items() if tool.clearable)
         edits = context_edits(can, self._window(model), options.thinking, names, declared)
         return replace(options, edits=edits)
-
-    def _instructions(self) -> str:
-        settings = self.app.settings
-        places = Places(
-            working=self.app.place,
-            project=self.app.project.root,
-            managed=MANAGED.parent,
-            claude=claude_config(),
-            home=settings.home,
-            person=settings.person_home,
-        )
-        return instructions.render(read_instruction_files(places))
-
-    def _memory_section(self, memory: OpenMemory) -> str:
-        settings, on = self.app.settings, self.app.switches.on
-        listed = settings.flag("memory.index_in_prompt")
-        shelf = Shelf(str(memory.place.directory), memory.store.index() if listed else None)
-        past = str(self.app.project.sessions) if on("search_past_context") else None
-        guidelines = settings["memory.extra_guidelines"]
-        return memory_prompt(
-            shelf,
-            self._team_shelf(listed=listed) if on("team") else None,
-            daily_log=on("daily_log"),
-            transcripts=past,
-            guidelines=str(guidelines or ""),
-        )
-
-    def _team_shelf(self, *, listed: bool) -> Shelf:
-        team = self.app.memory(team=True)
-        return Shelf(str(team.place.directory), team.store.index() if listed else None)
 
     def _ranker(self, memory: OpenMemory, session: str) -> IndexRanker:
         meaning = chosen_meaning(self.app, session, self.announce)
@@ -478,40 +428,6 @@ class _Composer:
             self.stack.push_async_callback(selector.aclose)
         recall = recall_for(self.app, core.memory, core.ranker, selector, session)
         return SessionRecall(recall, core.conversation, core.toolbox.workplace)
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRecall:
-    """Recall that knows from the transcript what this session was shown already."""
-
-    recall: Recall
-    conversation: Conversation
-    workplace: Workplace
-
-    async def recollect(
-        self,
-        message: Message,
-        *,
-        enabled: bool = True,
-        seen: frozenset[str] = frozenset(),
-        tools: Sequence[str] = (),
-    ) -> Recollection:
-        shown = self.conversation.state.memories_shown
-        files = {file for record in shown for file in record.files}
-        self.recall.surfaced = Surfaced(files, sum(record.bytes for record in shown))
-        read = seen | self._read_by_the_agent()
-        return await self.recall.recollect(message, enabled=enabled, seen=read, tools=tools)
-
-    def _read_by_the_agent(self) -> frozenset[str]:
-        """Memories it has opened with its own tools: it knows what they say."""
-        folder = self.recall.directory.resolve()
-        paths = (path for path in self.workplace.reads.recent() if path.is_relative_to(folder))
-        return frozenset(path.relative_to(folder).as_posix() for path in paths)
-
-    def replied(self, reply: str) -> None:
-        """Count what the reply made use of; what was said before the memories proves nothing."""
-        last = (m.text for m in reversed(self.conversation.state.messages) if m.origin == "user")
-        self.recall.replied(reply, next(last, ""))
 
 
 def new_session_id(now: float) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from reverie.app.agent import SessionRecall
 from reverie.core.capabilities import Capabilities
 from reverie.errors import InputError
 from reverie.models import catalog
 from reverie.models.scripted import PromptCache, ScriptedModel
+from reverie.session.session_recall import SessionRecall
 
 if TYPE_CHECKING:
     from reverie.app import App
