@@ -1,5 +1,6 @@
 """Our loop from a program: events, tools, permission, resuming, and no async where there is none."""
 
+import asyncio
 from contextlib import aclosing
 from typing import Any
 
@@ -23,6 +24,13 @@ QUIET = {"features.extract": False}
 def get_weather(city: str) -> str:
     """The weather of a city."""
     return f"sunny in {city}"
+
+
+@tool(access="read")
+async def wait_for_rain() -> str:
+    """Wait until it rains, which it never does."""
+    await asyncio.Event().wait()
+    return "rain"
 
 
 @tool
@@ -204,9 +212,9 @@ class TestWithoutAsync:
         assert events[-1] == TurnEnded("end")
 
     def test_leaving_the_loop_interrupts(self, provider: Provider, given: dict[str, Any]) -> None:
-        provider.script(ToolCall("get_weather", {"city": "Bern"}), "It is sunny.", "Well.")
-        with Agent(**given, tools=[get_weather]) as agent:
-            for event in agent.run_sync("How is the weather in Bern?"):
+        provider.script(ToolCall("wait_for_rain", {}), "Well.")
+        with Agent(**given, tools=[wait_for_rain]) as agent:
+            for event in agent.run_sync("Tell me when it rains in Bern."):
                 if isinstance(event, ToolStarted):
                     break
             agent.ask_sync("Never mind.")
