@@ -59,6 +59,20 @@ class Malformed:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The letter arrived, and survives whatever happens to its sender."""
+
+    letter: Letter
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The letter did not arrive, and why, in words for its sender."""
+
+    reason: str
+
+
 def name_problem(name: str) -> str | None:
     """Why an agent cannot be called this; None when it can."""
     if len(name) > LONGEST_NAME:
