@@ -141,6 +141,43 @@ class ForkEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentStarted:
+    """Another agent begins with a task; `how` it runs: wait, background, fork, teammate, isolated."""
+
+    name: str
+    agent_type: str
+    how: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProgressed:
+    """What an agent does at the moment, in a few words."""
+
+    name: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEnded:
+    """An agent is no longer there; `why` is "done", or what ended it."""
+
+    name: str
+    why: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class LetterSent:
+    """An agent wrote to another one; `kind` is "message", or a step both must agree on."""
+
+    sender: str
+    to: str
+    kind: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded:
     """The agent has nothing more to do for this message; `why` is the model's stop reason."""
 
@@ -167,6 +204,10 @@ Event: TypeAlias = (
     | NotesUpdated
     | ForkStarted
     | ForkEnded
+    | AgentStarted
+    | AgentProgressed
+    | AgentEnded
+    | LetterSent
     | TurnEnded
 )
 

@@ -14,7 +14,7 @@ from tests.provider.record import RecordedRequest
 from tests.provider.script import ScriptItem, ToolCall
 
 from reverie.app import App
-from reverie.app.agent import Wish
+from reverie.app.wish import Wish
 from reverie.events import Event, LayerFired
 from reverie.session.query import Session
 

@@ -11,7 +11,7 @@ from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import Held, HttpError, Reply, ScriptItem, Text, ToolCall
 
-from reverie.app.agent import Wish
+from reverie.app.wish import Wish
 from reverie.events import (
     DreamBegan,
     DreamEnded,

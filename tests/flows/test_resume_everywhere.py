@@ -11,7 +11,7 @@ from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import Reply, ScriptItem, Text, Thinking, ToolCall
 
-from reverie.app.agent import Wish
+from reverie.app.wish import Wish
 
 TURNS = 12
 WISH = Wish(session="same", mode="bypass")

@@ -11,7 +11,7 @@ from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import Held, Reply, Text, Thinking, ToolCall
 
-from reverie.app.agent import Wish
+from reverie.app.wish import Wish
 from reverie.core.capabilities import CacheRules, Capabilities
 from reverie.core.messages import Text as Said
 from reverie.core.messages import ToolUse

@@ -24,7 +24,7 @@ from tests.provider.script import (
     server_error,
 )
 
-from reverie.app.agent import Wish
+from reverie.app.wish import Wish
 from reverie.core.transcript import pairing
 from reverie.errors import (
     AccessDenied,

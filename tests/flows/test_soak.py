@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.place import Place
 
-from reverie.app.agent import Wish
+from reverie.app.wish import Wish
 from reverie.core.capabilities import CacheRules, Capabilities
 from reverie.core.messages import Block, Text, ToolUse
 from reverie.core.reply import Reply, StopReason, StreamItem, TextDelta

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.settings.world import World
 
 
-SAMPLES: dict[str, tuple[str, str, object]] = {
+SAMPLES: dict[str, tuple[str, str, Any]] = {
     # kind: TOML, text, value
     "bool": ("false", "off", False),
     "int": ("9_000", "9000", 9_000),
@@ -36,6 +36,8 @@ in_files = [row for row in SETTINGS if row.files]
 
 def sample(row: Setting) -> tuple[str, str, object]:
     last = row.choices[-1] if row.choices else ""
+    if row.kind == "int" and row.high is not None and row.high < SAMPLES["int"][2]:
+        return f"{row.high:.0f}", f"{row.high:.0f}", int(row.high)
     return SAMPLES.get(row.kind, (f'"{last}"', last, last))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.agent.permissions import Consent, Permission, nothing
+from reverie.agent.permissions import Call, Consent, Decision, Denied, Permission, nothing
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workshop
 from reverie.agent.turns import Finished, run_turns
@@ -38,6 +38,17 @@ def is_fork(messages: Sequence[Message]) -> bool:
     return any(message.origin == "reverie" and _MARK in message.text for message in messages)
 
 
+def without_forks(permission: Permission, messages: Sequence[Message]) -> Permission:
+    """The same permission, but who is a fork by its own history starts no agent."""
+
+    def decide(call: Call) -> Decision:
+        if call.tool.spawns and is_fork(messages):
+            return Denied(f"{call.tool.name}: a fork starts no agents; do the task yourself")
+        return permission(call)
+
+    return decide
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """What a fork is to do and may do.
@@ -63,7 +74,8 @@ async def fork(side: Exchange, toolbox: Toolbox, task: Task, announce: Announce)
     announce(ForkStarted(task.purpose))
     side.say(*directive_blocks(side.messages, task.directive), origin="reverie")
     try:
-        tools = toolbox.fork(Consent(task.permission), task.shown, task.workshop)
+        permission = without_forks(task.permission, side.messages)
+        tools = toolbox.fork(Consent(permission), task.shown, task.workshop)
         done = await run_turns(side, tools, aside, task.max_turns)
     except BaseException as error:
         announce(ForkEnded(task.purpose, Usage(), 0, str(error) or "it was stopped"))

@@ -82,6 +82,17 @@ def by_mode(mode: Mode, workplace: Workplace) -> Permission:
     return decide
 
 
+def also_within(folder: Path, permission: Permission) -> Permission:
+    """The same permission, and editing inside a folder of the agent's own."""
+    top = folder.resolve()
+
+    def decide(call: Call) -> Decision:
+        inside = bool(call.paths) and all(p.resolve().is_relative_to(top) for p in call.paths)
+        return ALLOWED if call.access == "edit" and inside else permission(call)
+
+    return decide
+
+
 def only(tools: Iterable[str], files: Iterable[Path] = ()) -> Permission:
     """For forks: these tools, and writing to these files alone."""
     names = frozenset(tools)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
-    from reverie.app.agent import Wish
     from reverie.app.memory import OpenMemory
+    from reverie.app.wish import Wish
     from reverie.memory.proposals import Item
     from reverie.memory.revisions import Author
     from reverie.models.metered import MeteredModel
@@ -86,8 +86,11 @@ class App:
         project: Project,
         clock: Clock | None = None,
         place: Path | None = None,
+        overrides: Sequence[str] = (),
     ) -> None:
         self.settings = settings
+        # What was set for this run alone; a process of ours is told.
+        self.overrides = tuple(overrides)
         self.project = project
         # The folder of the project in which one works.
         self.place = place or project.root
@@ -109,7 +112,8 @@ class App:
             raise InputError(f"--project {str(start)!r} is not a folder")
         root = find_project(start, Path()).root
         settings = load_settings(root, home, overrides=overrides)
-        return cls(settings, find_project(start, settings.home), clock, start.resolve())
+        project = find_project(start, settings.home)
+        return cls(settings, project, clock, start.resolve(), overrides)
 
     @property
     def ledger(self) -> Ledger:
@@ -228,7 +232,8 @@ class App:
 
     def session(self, wish: Wish | None = None) -> AbstractAsyncContextManager[Session]:
         """A session to talk to: `async with app.session() as session: session.run("…")`."""
-        from reverie.app.agent import Wish, open_session
+        from reverie.app.agent import open_session
+        from reverie.app.wish import Wish
 
         return open_session(self, wish or Wish())
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 from reverie.agent.kit import standard_kit
 from reverie.agent.kit.web_fetch import web_fetch_tool
-from reverie.agent.permissions import Ask, Consent, Mode, by_mode, nobody_to_ask
+from reverie.agent.permissions import (
+    Consent,
+    Permission,
+    also_within,
+    by_mode,
+)
 from reverie.agent.todos import Todo
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Tool, Workplace
+from reverie.app.crew import dismiss, keep_crew, new_crew, reachable
 from reverie.app.dream import dream, gate_with_rest
 from reverie.app.episodes import EpisodeIndexer, conversations
 from reverie.app.inbox import open_inbox
@@ -25,7 +31,8 @@ from reverie.app.learning import MemoryShelf
 from reverie.app.models import OFFLINE
 from reverie.app.recall import chosen_meaning, memory_tool, open_ranker, recall_for
 from reverie.app.system import system_of
-from reverie.core.messages import Message, Text
+from reverie.app.wish import Wish
+from reverie.core.messages import Message
 from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Head, Options
 from reverie.core.spend import MAIN, Purpose
@@ -43,6 +50,9 @@ from reverie.session import journal
 from reverie.session.background import Background
 from reverie.session.broadcast import Broadcast
 from reverie.session.conversation import Conversation
+from reverie.session.crew.agent_tool import agent_tool
+from reverie.session.crew.crew import Place as TeamPlace
+from reverie.session.crew.send_message import send_message_tool
 from reverie.session.dreaming import Dreaming, dreamer_of
 from reverie.session.folding import Folding
 from reverie.session.forks import Forks
@@ -82,35 +92,6 @@ DRAIN_SECONDS = 60.0
 SOON = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class Led:
-    """Somebody else leads the conversation: head and tools are theirs, nothing of ours is added."""
-
-    system: tuple[Text, ...] = ()
-    options: Options | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What a person wants of a session: another model, an older conversation, other rules."""
-
-    model: str | None = None
-    resume: Path | None = None
-    # The name of a new session; one is made up when there is none.
-    session: str | None = None
-    mode: Mode | None = None
-    ask: Ask = nobody_to_ask
-    tools: Sequence[Tool] = ()
-    # May it dream after a turn? Not where nobody will wait for it.
-    dreams: bool = True
-    system: str = ""
-    # A model that is already there, instead of one by name: for tests, demos and embedding.
-    ready: Model | None = None
-    # Another memory than the project's own; False for none.
-    memory: OpenMemory | Literal[False] | None = None
-    led: Led | None = None
-
-
 @asynccontextmanager
 async def open_session(app: App, wish: Wish) -> AsyncIterator[Session]:
     """A session to talk to; everything it opened is closed afterwards, background work first."""
@@ -128,6 +109,7 @@ class _Core:
     toolbox: Toolbox
     memory: OpenMemory | None
     ranker: IndexRanker | None
+    place: TeamPlace | None
 
 
 @dataclass(slots=True)
@@ -148,11 +130,12 @@ class _Composer:
         session = state.session or self.wish.session or new_session_id(self.app.clock.now())
         self.stack.enter_context(self._alone(session))
         model = self._speaking = self._bare_model()
-        self.stack.push_async_callback(model.aclose)
+        if self.wish.hired is None or not self.wish.hired.borrows_model:
+            self.stack.push_async_callback(model.aclose)
         self.stack.push_async_callback(self._close_other)
         conversation = Conversation(
-            self.stack.enter_context(Journal(self.app.project.journal(session))),
-            self._metered(model, session, MAIN),
+            self.stack.enter_context(Journal(self._sessions / f"{session}.jsonl")),
+            self._metered(model, session, self._purpose),
             self.app.clock,
             state=state,
             policy=placed(self.app.settings.cache_ttl),
@@ -161,19 +144,20 @@ class _Composer:
         folding = Folding(conversation, self._window(model), self.app.switches.on, self.announce)
         memory = self._memory()
         ranker = None if memory is None else self._ranker(memory, session)
-        toolbox = self._toolbox(state, folding, ranker)
-        core = _Core(model, conversation, folding, toolbox, memory, ranker)
+        place = self._place(session)
+        toolbox = self._toolbox(state, folding, ranker, place)
+        core = _Core(model, conversation, folding, toolbox, memory, ranker, place)
         if state.head is None:
             conversation.open(session, self._head(core), str(self.app.project.root))
         elif self.wish.led is not None or state.head.model != model.name:
             self._renew_head(core)
-        return self._around(core)
+        return await self._around(core)
 
-    def _around(self, core: _Core) -> Session:
+    async def _around(self, core: _Core) -> Session:
         """The layers and recall, around a conversation that was opened."""
         conversation, toolbox, on = core.conversation, core.toolbox, self.app.switches.on
         session = conversation.state.session
-        folder = self.app.project.sessions / session
+        folder = self._sessions / session
         background = Background(self.announce)
         self.stack.push_async_callback(background.drain, DRAIN_SECONDS)
         metered = partial(self._now_metered, session)
@@ -202,11 +186,13 @@ class _Composer:
             on,
             self.announce,
             partial(self._head, core),
-            transcript=str(self.app.project.journal(session)),
+            transcript=str(self._sessions / f"{session}.jsonl"),
             forks=side,
             budget=self._budget(toolbox),
         )
         self._index_past(core, background)
+        if core.place is not None:
+            await self._settle(core.place, conversation, side, background)
         return Session(
             conversation,
             toolbox,
@@ -219,17 +205,67 @@ class _Composer:
             dreaming=self._dreaming(core, background, writers),
             recall=self._recall(core),
             recall_on=lambda: on("recall"),
-            news=News(conversation, self.app.clock, daily_log=lambda: on("daily_log")),
+            news=News(
+                conversation,
+                self.app.clock,
+                daily_log=lambda: on("daily_log"),
+                sources=() if core.place is None else (core.place.seat.news,),
+            ),
+            place=core.place,
             fallback=partial(self._fallback, session),
             late=cast("Late", self.app.settings["recall.late"]),
-            limits=Limits(requests=int(self.app.settings.number("agent.max_requests"))),
+            limits=Limits(requests=self._max_requests),
             stops_all=self.app.settings["agent.on_interrupt"] == "stop",
         )
 
     def _alone(self, session: str) -> AbstractContextManager[None]:
         """One process a session: two would write into each other's conversation."""
         told = f"session {session} is open elsewhere; close it there, or begin a new one"
-        return sole(self.app.project.sessions / session / "lock", told)
+        return sole(self._sessions / session / "lock", told)
+
+    @property
+    def _sessions(self) -> Path:
+        """Where transcripts lie; those of hired agents beside whoever hired them."""
+        hired = self.wish.hired
+        return self.app.project.sessions if hired is None else hired.under
+
+    @property
+    def _purpose(self) -> Purpose:
+        return MAIN if self.wish.hired is None else f"agent:{self.wish.hired.brief.name}"
+
+    @property
+    def _max_requests(self) -> int:
+        hired = self.wish.hired
+        own = None if hired is None else hired.brief.agent_type.max_turns
+        return own or int(self.app.settings.number("agent.max_requests"))
+
+    # --- other agents ---
+
+    def _place(self, session: str) -> TeamPlace | None:
+        if self.wish.led or not self.app.switches.on("agents"):
+            return None
+        hired = self.wish.hired
+        if hired is not None and hired.place is not None:
+            return hired.place
+        return new_crew(self.app, self.wish, self._sessions / session, self.announce)
+
+    async def _settle(
+        self,
+        place: TeamPlace,
+        conversation: Conversation,
+        forks: Forks | None,
+        background: Background,
+    ) -> None:
+        """Its conversation and forks, now that they are there; what it hires ends with it."""
+        place.seat.conversation, place.seat.forks = conversation, forks
+        hired = self.wish.hired
+        if hired is not None and hired.place is not None:
+            return
+        keep_crew(self.app, place.crew, conversation, background, self._metered)
+        self.stack.push_async_callback(dismiss, place)
+        if hired is None and self.app.switches.on("agent_socket"):
+            session = conversation.state.session
+            await self.stack.enter_async_context(reachable(self.app, place.seat, session))
 
     def _resumed(self) -> SessionState:
         if self.wish.resume is None:
@@ -261,7 +297,10 @@ class _Composer:
         return resolve_window(model.name, shipped=model.capabilities.window)
 
     def _metered(self, model: Model, session: str, purpose: Purpose) -> Model:
-        return self.app.metered(model, session=session, purpose=purpose, announce=self.announce)
+        hired = self.wish.hired
+        # What agents spend is the session's, by which its cap is kept.
+        account = session if hired is None else hired.under.parent.name
+        return self.app.metered(model, session=account, purpose=purpose, announce=self.announce)
 
     def _fallback(self, session: str) -> tuple[Model, Window] | None:
         """The model that takes over, and its window; from then on forks and heads are its own."""
@@ -270,7 +309,7 @@ class _Composer:
             return None
         if self._other is None:
             self._other = self._speaking = self.app.bare_model(name)
-        return self._metered(self._other, session, MAIN), self.app.window(name)
+        return self._metered(self._other, session, self._purpose), self.app.window(name)
 
     async def _close_other(self) -> None:
         if self._other is not None:
@@ -281,20 +320,46 @@ class _Composer:
         return self._metered(self._speaking or self._bare_model(), session, purpose)
 
     def _toolbox(
-        self, state: SessionState, folding: Folding, ranker: IndexRanker | None
+        self,
+        state: SessionState,
+        folding: Folding,
+        ranker: IndexRanker | None,
+        place: TeamPlace | None,
     ) -> Toolbox:
         workplace = Workplace(
             self.app.place,
             todos=tuple(Todo(text, cast("Status", status)) for text, status in state.todos),
             environment=environment(),
         )
-        mode = self.wish.mode or self.app.settings.permission_mode
-        consent = Consent(by_mode(mode, workplace), self.wish.ask)
-        ours = () if self.wish.led else (*standard_kit(), *self._more_tools(folding, ranker))
-        return Toolbox((*ours, *self.wish.tools), workplace, consent, self.announce)
+        consent = Consent(self._permission(workplace, place), self.wish.ask)
+        more = self._more_tools(folding, ranker, place)
+        ours = () if self.wish.led else (*standard_kit(), *more)
+        tools = (tool for tool in (*ours, *self.wish.tools) if self._may_have(tool))
+        return Toolbox(tools, workplace, consent, self.announce)
 
-    def _more_tools(self, folding: Folding, ranker: IndexRanker | None) -> Iterator[Tool]:
+    def _may_have(self, tool: Tool) -> bool:
+        hired = self.wish.hired
+        return hired is None or hired.brief.agent_type.allows(tool.name)
+
+    def _permission(self, workplace: Workplace, place: TeamPlace | None) -> Permission:
+        mode = self.wish.mode or self.app.settings.permission_mode
+        permission, hired = by_mode(mode, workplace), self.wish.hired
+        if hired is not None and hired.writes_to is not None:
+            permission = also_within(hired.writes_to, permission)
+        if place is None:
+            return permission
+        if place.seat.approval is not None:
+            permission = place.seat.approval.first(by_mode("plan", workplace), permission)
+        place.seat.permission = permission
+        return permission
+
+    def _more_tools(
+        self, folding: Folding, ranker: IndexRanker | None, place: TeamPlace | None
+    ) -> Iterator[Tool]:
         """Tools that come with memory or a switch; the list is fixed when a session opens."""
+        if place is not None:
+            yield agent_tool(place)
+            yield send_message_tool(place)
         if ranker is not None:
             yield memory_tool(ranker)
         on = self.app.switches.on
@@ -332,7 +397,7 @@ class _Composer:
         """System prompt, tools and options as they stand now; frozen by whoever asks."""
         model, toolbox = self._speaking or core.model, core.toolbox
         led = self.wish.led
-        system = led.system if led else system_of(self.app, core.memory, self.wish.system)
+        system = led.system if led else system_of(self.app, self.wish, core.memory)
         return Head(model.name, system, toolbox.specs, self._options(model, toolbox))
 
     def _renew_head(self, core: _Core) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reverie.core.messages import Text
 from reverie.memory import instructions
 from reverie.memory.prompt import Shelf, memory_prompt
-from reverie.session.system_prompt import Surroundings, system_prompt
+from reverie.session.system_prompt import CONDUCT, Surroundings, system_prompt
 from reverie.settings.neighbours import claude_config
 from reverie.settings.sources import MANAGED
 from reverie.stores.instruction_files import Places, read_instruction_files
@@ -16,16 +16,19 @@ from reverie.stores.instruction_files import Places, read_instruction_files
 if TYPE_CHECKING:
     from reverie.app import App
     from reverie.app.memory import OpenMemory
+    from reverie.app.wish import Wish
 
 
-def system_of(app: App, memory: OpenMemory | None, extra: str = "") -> tuple[Text, ...]:
+def system_of(app: App, wish: Wish, memory: OpenMemory | None) -> tuple[Text, ...]:
     """Read from disk once; whoever asks freezes it."""
-    in_git = (app.project.root / ".git").exists()
+    in_git, hired = (app.project.root / ".git").exists(), wish.hired
+    own = "" if hired is None else hired.remembers
     return system_prompt(
         Surroundings(str(app.place), platform.system(), in_git=in_git),
+        conduct=CONDUCT if hired is None else hired.role,
         instructions=_instructions(app),
-        memory="" if memory is None else _memory_section(app, memory),
-        extra=extra,
+        memory=own if memory is None else _memory_section(app, memory),
+        extra=wish.system,
     )
 
 

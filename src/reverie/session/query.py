@@ -27,6 +27,7 @@ from reverie.recall.pipeline import Recollection
 from reverie.session.background import Background
 from reverie.session.broadcast import Broadcast
 from reverie.session.conversation import Conversation
+from reverie.session.crew.crew import Place
 from reverie.session.dreaming import Dreaming
 from reverie.session.folding import Folding
 from reverie.session.learning import Learning
@@ -76,12 +77,21 @@ class Session:
     news: Callable[[], tuple[Attachment, ...]] = tuple
     fallback: Callable[[], tuple[Model, Window] | None] = no_model
     limits: Limits = field(default_factory=Limits)
+    # Its place among other agents, by which it hires and hears from them.
+    place: Place | None = None
     # An interrupt ends background work, too.
     stops_all: bool = False
 
-    async def run(self, prompt: str, *blocks: Block) -> AsyncGenerator[Event, None]:
+    def run(self, prompt: str, *blocks: Block) -> AsyncGenerator[Event, None]:
         """Say something, and hear everything that follows. Closing the stream interrupts the turn."""
-        work = asyncio.create_task(self._guarded((Text(prompt), *blocks)))
+        return self._turn((Text(prompt), *blocks))
+
+    def attend(self) -> AsyncGenerator[Event, None]:
+        """A turn for what others have to tell, if they do: nobody said anything."""
+        return self._turn(())
+
+    async def _turn(self, prompt: tuple[Block, ...]) -> AsyncGenerator[Event, None]:
+        work = asyncio.create_task(self._guarded(prompt))
         try:
             async with aclosing(self.announce.during(work)) as events:
                 async for event in events:
@@ -96,6 +106,8 @@ class Session:
 
     async def _answer(self, prompt: tuple[Block, ...]) -> None:
         asked = self._hear(prompt)
+        if asked is None:
+            return
         with self.prefetch(asked) as memories:
             self.show(await memories.ready(self.limits.recall_seconds))
             turn = _Turn(self.limits)
@@ -129,13 +141,12 @@ class Session:
         if self.dreaming is not None:
             self.dreaming.after_turn()
 
-    def _hear(self, prompt: tuple[Block, ...]) -> Message:
+    def _hear(self, prompt: tuple[Block, ...]) -> Message | None:
         """The person's words are written down before anything else can fail."""
         self._answer_open_calls(INTERRUPTED)
-        asked = self.conversation.say(*prompt)
-        for news in self.news():
-            self.conversation.say(news, origin="reverie")
-        return asked
+        asked = self.conversation.say(*prompt) if prompt else None
+        told = [self.conversation.say(news, origin="reverie") for news in self.news()]
+        return asked or next(iter(told), None)
 
     def prefetch(self, asked: Message) -> Prefetch:
         """Look for the memories that fit a message, beside everything else."""

@@ -176,6 +176,29 @@ class DateChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentHired:
+    """Another agent was given a task; its own conversation is in `transcript`."""
+
+    name: str
+    agent_type: str
+    how: str
+    summary: str
+    by: str
+    transcript: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLeft:
+    """That agent is no longer there: "done", or what ended it, and what it used."""
+
+    name: str
+    why: str
+    tokens: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """A record this version does not know, kept word for word."""
 
@@ -201,6 +224,8 @@ Record: TypeAlias = (
     | Branched
     | Extracted
     | DateChanged
+    | AgentHired
+    | AgentLeft
     | Unknown
 )
 
@@ -361,6 +386,8 @@ _Flat = TypeVar(
     Branched,
     Extracted,
     DateChanged,
+    AgentHired,
+    AgentLeft,
 )
 
 
@@ -436,6 +463,8 @@ _NAMES: Mapping[type, str] = {
     Branched: "branch",
     Extracted: "extracted",
     DateChanged: "date",
+    AgentHired: "agent_hired",
+    AgentLeft: "agent_left",
 }
 
 _PARSERS: Mapping[str, Callable[[Json], Record]] = {
@@ -457,4 +486,6 @@ _PARSERS: Mapping[str, Callable[[Json], Record]] = {
     "branch": _flat(Branched),
     "extracted": _flat(Extracted),
     "date": _flat(DateChanged),
+    "agent_hired": _flat(AgentHired),
+    "agent_left": _flat(AgentLeft),
 }

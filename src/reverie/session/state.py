@@ -13,6 +13,8 @@ from reverie.core.tokens import Measured, context_tokens, measured
 from reverie.core.usage import Usage
 from reverie.recall.attach import LABEL as RECALL
 from reverie.session.records import (
+    AgentHired,
+    AgentLeft,
     Branched,
     CacheEdited,
     Compacted,
@@ -61,6 +63,9 @@ class SessionState:
     extracted_up_to: str | None = None
     date: str | None = None
     branched: Branched | None = None
+    # Agents that were hired, and how those ended that did.
+    hired: dict[str, AgentHired] = field(default_factory=dict)
+    left: dict[str, AgentLeft] = field(default_factory=dict)
     unknown: list[Unknown] = field(default_factory=list)
     _measured: Measured | None = None
     # Tokens taken out of the measured part since it was measured.
@@ -164,6 +169,10 @@ class SessionState:
                 self.extracted_up_to = up_to
             case DateChanged(date):
                 self.date = date
+            case AgentHired(name):
+                self.hired[name] = record
+            case AgentLeft(name):
+                self.left[name] = record
             case Unknown():
                 self.unknown.append(record)
             case _:

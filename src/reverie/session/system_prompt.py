@@ -38,10 +38,15 @@ class Surroundings:
 
 
 def system_prompt(
-    surroundings: Surroundings, *, instructions: str = "", memory: str = "", extra: str = ""
+    surroundings: Surroundings,
+    *,
+    conduct: str = CONDUCT,
+    instructions: str = "",
+    memory: str = "",
+    extra: str = "",
 ) -> tuple[Text, ...]:
     """Stable parts first: conduct, place, the project's instructions, memory last."""
-    parts = (CONDUCT, _place(surroundings), extra, instructions, memory)
+    parts = (conduct, _place(surroundings), extra, instructions, memory)
     return tuple(Text(part.strip() + "\n") for part in parts if part.strip())
 
 

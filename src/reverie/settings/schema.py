@@ -332,6 +332,50 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         choices=("go-on", "stop"),
     ),
     Setting(
+        "agents.depth",
+        "int",
+        2,
+        "How deep agents may hire agents; 0: the session's own agent hires nobody.",
+        risk="spend more than you expect",
+        low=0,
+        high=8,
+    ),
+    Setting(
+        "agents.concurrent",
+        "int",
+        8,
+        "How many agents may work at the same time.",
+        risk="spend more than you expect",
+        low=0,
+        high=64,
+    ),
+    Setting(
+        "agents.tokens",
+        "int",
+        2_000_000,
+        "How many tokens the agents of a session may use together.",
+        risk="spend more than you expect",
+        low=0,
+        high=1_000_000_000,
+    ),
+    Setting(
+        "agents.minutes",
+        "float",
+        30.0,
+        "How long an agent may work, teammates included.",
+        risk="spend more than you expect",
+        low=0.001,
+        high=10_080,
+    ),
+    Setting(
+        "daemon.idle_minutes",
+        "int",
+        30,
+        "How long the process that answers hooks waits for the next one before it ends.",
+        low=1,
+        high=1_440,
+    ),
+    Setting(
         "permissions.mode",
         "choice",
         "ask",
@@ -385,6 +429,9 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     _off("team", "Share a part of memory with a team."),
     _off("daily_log", "Append to a log by day; a nightly dream distils it."),
     _off("agent_summary", "One line on what each running agent does."),
+    _on("agents", "Let the agent hire others and write to them."),
+    _off("coordinator", "Have a model say every 30 s what each agent does (it costs a little)."),
+    _off("agent_socket", "Let other sessions of yours write to this one."),
     _on("search_past_context", "Tell the model how to search past sessions."),
 )
 
@@ -402,5 +449,6 @@ MEMORY_DIR: Final = "REVERIE_MEMORY_DIR"
 OTHER_VARIABLES: Final[dict[str, str]] = {
     DISABLE_MEMORY: "`1` turns `memory.enabled` off.",
     REMOTE: f"`1` says this is a remote host: `memory.enabled` is off unless `{MEMORY_DIR}` is set.",
+    "REVERIE_MCP_TOKEN": "The token clients must show to `reverie mcp --http`; otherwise one is made and printed.",
     "REVERIE_DATA": "Where tests and benchmarks find their data sets.",
 }

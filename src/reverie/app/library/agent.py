@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from reverie.agent.permissions import Ask, Mode, nobody_to_ask
 from reverie.agent.tools import Tool
-from reverie.agent.turns import calls_of
-from reverie.app.agent import Wish, open_session
+from reverie.app.agent import open_session
 from reverie.app.library.memory import Remembering, open_for
 from reverie.app.library.opening import Overrides, Place
+from reverie.app.wish import Wish
 from reverie.errors import InputError
-from reverie.events import Event, Replied
+from reverie.events import Event
+from reverie.session.crew.serving import answer
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -94,12 +95,7 @@ class Agent:
 
     async def ask(self, prompt: str) -> str:
         """Say something, and get the answer: what the agent said after its last tool."""
-        said = ""
-        async with aclosing(self.run(prompt)) as events:
-            async for event in events:
-                if isinstance(event, Replied):
-                    said = "" if calls_of(event.reply) else said + event.reply.text
-        return said
+        return await answer(self.run(prompt))
 
     def run_sync(self, prompt: str) -> Iterator[Event]:
         """`run` where nothing is async; leaving the loop interrupts the turn."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.history import History
 
     from reverie.app import App
-    from reverie.app.agent import Wish
+    from reverie.app.wish import Wish
     from reverie.surfaces.cli.chat.full_terminal import FullTerminal
     from reverie.surfaces.cli.chat.plain_terminal import PlainTerminal
 
@@ -77,7 +77,7 @@ def _with_input(prompt: str) -> str:
 
 def _wish(app: App, given: dict[str, Any], *, may_pick: bool) -> Wish:
     """What the options ask for, checked before anything is opened."""
-    from reverie.app.agent import Wish
+    from reverie.app.wish import Wish
     from reverie.surfaces.cli.chat.readiness import require_model
 
     require_model(app, given["model"] or app.settings.model("main"))

@@ -30,7 +30,7 @@ from reverie.surfaces.cli.memories import shown_path
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from reverie.app.agent import Wish
+    from reverie.app.wish import Wish
     from reverie.core.spend import Entry
     from reverie.recall.documents import Results
 

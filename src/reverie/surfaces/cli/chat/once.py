@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import click
@@ -13,7 +13,8 @@ import click
 from reverie.agent.turns import calls_of
 from reverie.app.models import OFFLINE
 from reverie.errors import InputError, ReverieError
-from reverie.events import CapReached, Event, Replied, TroubleNoted
+from reverie.events import CapReached, Event, Replied, TroubleNoted, TurnEnded
+from reverie.session.crew.serving import answer, see_through
 from reverie.surfaces.cli.chat.readiness import OFFLINE_NOTE
 from reverie.surfaces.cli.chat.remembering import remember
 from reverie.surfaces.cli.chat.shapes import Json, event_json, opened_json, result_json
@@ -23,7 +24,7 @@ from reverie.surfaces.cli.figures import printable
 
 if TYPE_CHECKING:
     from reverie.app import App
-    from reverie.app.agent import Wish
+    from reverie.app.wish import Wish
     from reverie.session.query import Session
 
 Format: TypeAlias = Literal["text", "json", "stream-json"]
@@ -63,6 +64,12 @@ class Hearing:
     quiet: bool = False
     answer: str = ""
     tally: Tally = field(default_factory=Tally)
+    _over: bool = False
+
+    @property
+    def _so_far(self) -> str:
+        """What was said before in this turn; the next one has an answer of its own."""
+        return "" if self._over else self.answer
 
     def opened(self, session: Session, *, resumed: bool) -> None:
         conversation = session.conversation
@@ -76,7 +83,8 @@ class Hearing:
         self.tally.hear(event)
         if isinstance(event, Replied):
             # A reply that was cut off and its continuation are one answer; a call begins anew.
-            self.answer = "" if calls_of(event.reply) else self.answer + event.reply.text
+            self.answer = "" if calls_of(event.reply) else self._so_far + event.reply.text
+        self._over = isinstance(event, TurnEnded) or (self._over and not isinstance(event, Replied))
         if self.show == "stream-json":
             self._line(event_json(event))
         elif isinstance(event, TroubleNoted | CapReached) and not self.quiet:
@@ -103,9 +111,11 @@ class Hearing:
 
 
 async def _answered(session: Session, prompt: str) -> None:
-    async with aclosing(session.run(prompt)) as events:
-        async for _ in events:
-            pass
+    """Whom it hires in the background is waited for: there is no later here."""
+    await answer(session.run(prompt))
+    if session.place is not None:
+        crew, seat = session.place.crew, session.place.seat
+        await see_through(session, seat, partial(crew.waits_for_somebody, seat.name))
 
 
 def _commanded(app: App, typed: Called, prompt: str) -> None:

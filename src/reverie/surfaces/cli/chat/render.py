@@ -16,6 +16,9 @@ from rich.theme import Theme
 from reverie.core.messages import Message, ToolResult
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
 from reverie.events import (
+    AgentEnded,
+    AgentProgressed,
+    AgentStarted,
     CacheBroke,
     CapReached,
     ContextCleared,
@@ -24,6 +27,7 @@ from reverie.events import (
     Event,
     ForkEnded,
     LayerFired,
+    LetterSent,
     MemoriesSaved,
     MemoriesSurfaced,
     NotesUpdated,
@@ -152,6 +156,23 @@ def _fork(event: ForkEnded) -> Text | None:
     return aside(f"{event.purpose}: {event.trouble}", "yellow") if event.trouble else None
 
 
+def _hired(event: AgentStarted) -> Text | None:
+    # Who is waited for shows as a tool call already.
+    if event.how == "wait":
+        return None
+    return aside(f"{event.name} ({event.agent_type}, {event.how}) begins: {event.summary}")
+
+
+def _left(event: AgentEnded) -> Text:
+    used = f"{event.name}: {event.why}, {tokens(event.tokens)} tokens"
+    return aside(used, "dim" if event.why == "done" else "yellow")
+
+
+def _letter(event: LetterSent) -> Text:
+    kind = "" if event.kind == "message" else f" ({event.kind.replace('_', ' ')})"
+    return aside(f"{event.sender} → {event.to}{kind}: {event.summary}")
+
+
 def _ended(event: TurnEnded) -> Text | None:
     if event.why in _NATURAL_ENDS:
         return None
@@ -170,6 +191,10 @@ _REMARKS: Mapping[type[Any], Callable[[Any], Text | None]] = {
     CapReached: _cap,
     TroubleNoted: _trouble,
     ForkEnded: _fork,
+    AgentStarted: _hired,
+    AgentProgressed: lambda event: aside(f"{event.name}: {event.line}"),
+    AgentEnded: _left,
+    LetterSent: _letter,
     TurnEnded: _ended,
 }
 

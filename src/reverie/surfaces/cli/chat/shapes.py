@@ -10,6 +10,9 @@ from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
 from reverie.core.reply import TextDelta, ThinkingDelta, ToolUseStarted
 from reverie.core.usage import Usage
 from reverie.events import (
+    AgentEnded,
+    AgentProgressed,
+    AgentStarted,
     CacheBroke,
     CapReached,
     ContextCleared,
@@ -19,6 +22,7 @@ from reverie.events import (
     ForkEnded,
     ForkStarted,
     LayerFired,
+    LetterSent,
     MemoriesSaved,
     MemoriesSurfaced,
     MoneySpent,
@@ -134,5 +138,9 @@ _SHAPES: Mapping[type[Any], tuple[str, Callable[[Any], Json]]] = {
     NotesUpdated: ("notes", asdict),
     ForkStarted: ("fork_started", asdict),
     ForkEnded: ("fork_ended", asdict),
+    AgentStarted: ("agent_started", asdict),
+    AgentProgressed: ("agent_progressed", asdict),
+    AgentEnded: ("agent_ended", asdict),
+    LetterSent: ("letter_sent", asdict),
     TurnEnded: ("turn_ended", asdict),
 }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from reverie.app import App
-    from reverie.app.agent import Wish
+    from reverie.app.wish import Wish
     from reverie.core.spend import Entry
     from reverie.events import Event
     from reverie.session.query import Session

@@ -25,7 +25,7 @@ from reverie.surfaces.cli.memories import shown_path
 if TYPE_CHECKING:
     from reverie.agent.permissions import Answer, Asked, Call
     from reverie.app import App
-    from reverie.app.agent import Wish
+    from reverie.app.wish import Wish
     from reverie.surfaces.cli.chat.terminal import Terminal
 
 DRAIN_SECONDS = 60.0

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from reverie.app import App
-from reverie.app.agent import Wish
 from reverie.app.rehearsal import let_select, rehearsed
+from reverie.app.wish import Wish
 from reverie.core.window import Window
 from reverie.events import Replied
 from reverie.layers.microcompaction.moment import FULL_WINDOW
