@@ -11,18 +11,22 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from tests.flows.sessions import Desk, hear, kinds
+from tests.flows.sessions import MODEL, Desk, hear, kinds
 from tests.place import Place
 from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import Held, HttpError, Reply, ScriptItem, Text, ToolCall
 
+from reverie.app.crew import describe
 from reverie.app.wish import Wish
+from reverie.core.messages import Message, new_message
+from reverie.core.messages import Text as Words
 from reverie.events import AgentEnded, AgentProgressed, AgentStarted, Event, LetterSent
 from reverie.session import journal
 from reverie.session.crew.crew import Crew
 from reverie.session.crew.serving import answer
+from reverie.session.crew.watching import Watch
 from reverie.session.query import Session
 from reverie.session.records import AgentHired, AgentLeft, Record
 
@@ -592,3 +596,131 @@ class TestLimits:
 
 def names_hired(desk: Team) -> list[str]:
     return [record.name for record in desk.records() if isinstance(record, AgentHired)]
+
+
+class TestBetweenSessions:
+    async def test_a_letter_reaches_another_session_by_its_id_and_can_be_answered(
+        self, desk: Team, provider: Provider
+    ) -> None:
+        on = "features.agent_socket=true"
+        async with desk.session(on) as one, desk.session(on) as other:
+            id_one, id_other = (s.conversation.state.session for s in (one, other))
+            provider.script(letter(f"bridge:{id_other}", "The build is red."), "Told.")
+            await hear(one, "Tell the other session.")
+            assert other.place is not None
+            await other.place.seat.mail_arrives()
+            provider.expect_conversation("the other session")
+            provider.script(letter(f"bridge:{id_one}", "I am on it."), "Answered.")
+            await answer(other.attend())
+            shown = json.dumps(provider.requests[-1].json["messages"])
+            assert "The build is red." in shown
+            assert f'from=\\"{id_one}\\"' in shown
+            assert one.place is not None
+            assert one.place.seat.has_mail
+
+    async def test_who_does_not_listen_is_told(self, desk: Team, provider: Provider) -> None:
+        provider.script(letter("bridge:20250101-000000-abcdef", "Hello?"), "Nobody.")
+        async with desk.session() as session:
+            await hear(session, "Write to somebody who is gone.")
+        [result] = provider.requests[-1].json["messages"][-1]["content"]
+        assert result["is_error"]
+        assert "Not sent to bridge:20250101-000000-abcdef" in json.dumps(result)
+
+
+class TestMemoryOfItsOwn:
+    async def test_what_one_agent_notes_the_next_of_its_type_knows(
+        self, desk: Team, provider: Provider
+    ) -> None:
+        desk.write(
+            ".reverie/agents/tester.md",
+            "---\nname: tester\ndescription: Runs tests.\nmemory: user\n---\nYou run tests.\n",
+        )
+        folder = desk.place.home / "agent-memory" / "tester"
+        note = "---\nname: Flaky\ndescription: test_x is flaky\ntype: project\n---\nRun it twice.\n"
+        steps = [
+            ToolCall("Write", {"path": str(folder / "flaky.md"), "content": note}),
+            ToolCall("Write", {"path": str(folder / "MEMORY.md"), "content": INDEX}),
+            "I noted it.",
+        ]
+        cast = Cast(
+            provider,
+            {
+                LEAD: [agent("run tests", type="tester"), agent("again", type="tester"), "Ran."],
+                "tester-1": steps,
+                "tester-2": ["I know."],
+            },
+        )
+        async with desk.session(wish=Wish(mode="ask")) as session:
+            await hear(session, "Run the tests twice.")
+        assert (folder / "flaky.md").read_text() == note
+        system = json.dumps(cast.asked["tester-2"][0].json["system"])
+        assert "test_x is flaky" in system
+        assert str(folder) in system
+
+
+INDEX = "# Memory\n\n- [Flaky](flaky.md): test_x is flaky\n"
+
+
+class TestLines:
+    async def test_a_coordinator_hears_what_everybody_does(
+        self, desk: Team, provider: Provider
+    ) -> None:
+        gate = Gate()
+        Cast(
+            provider,
+            {
+                LEAD: [agent("read", how="background"), "Somebody reads."],
+                "general-1": [
+                    ToolCall("Glob", {"pattern": "*.md"}),
+                    Held(Reply((Text("Read."),)), gate),
+                ],
+            },
+        )
+        said = iter(["Reading every markdown file", "It is all done now, I believe"])
+        heard: list[Event] = []
+
+        async def words(messages: Sequence[Message], previous: str) -> str:
+            return next(said)
+
+        async with desk.session() as session:
+            with session.announce.heard_by(heard.append):
+                await answer(session.run("Have it read."))
+                await asyncio.to_thread(gate.wait_reached)
+                watch = Watch(team_of(session), words)
+                await watch.look()
+                # Nothing has happened since: nobody is asked.
+                await watch.look()
+                gate.release()
+                await asyncio.wait({m.work for m in team_of(session).members.values() if m.work})
+        lines = [event.line for event in heard if isinstance(event, AgentProgressed)]
+        assert lines == ["Finding *.md files", "Reading every markdown file"]
+        assert next(said) == "It is all done now, I believe"
+
+    async def test_the_cheapest_model_is_shown_the_last_steps_and_no_tools(
+        self, desk: Team, provider: Provider
+    ) -> None:
+        provider.script("Reading loop.py")
+        model = desk.app().bare_model(MODEL)
+        steps = [new_message("user", Words("Please read loop.py."))]
+        assert await describe(model, steps, "Finding loop.py") == "Reading loop.py"
+        await model.aclose()
+        asked = provider.requests[-1].json
+        assert "tools" not in asked
+        text = json.dumps(asked["messages"])
+        assert "Please read loop.py." in text
+        assert "Finding loop.py" in text
+
+
+class TestLater:
+    async def test_who_was_lost_with_a_session_is_told_when_it_is_resumed(
+        self, desk: Team, provider: Provider
+    ) -> None:
+        Cast(provider, {LEAD: ["Hello.", "Hello again."]})
+        async with desk.session() as session:
+            await hear(session, "Hello.")
+            session.conversation.record(
+                AgentHired("gone", "general", "background", "vanish", "lead", "x.jsonl", 1.0)
+            )
+        async with desk.session(resume=True) as session:
+            assert session.conversation.state.left["gone"].why == "it ended with its session"
+            assert "gone" in team_of(session).taken

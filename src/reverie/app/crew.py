@@ -315,7 +315,7 @@ def keep_crew(
     side = app.settings.model("side")
     if app.switches.on("coordinator") and side != OFFLINE:
         model = metered(app.bare_model(side), state.session, "summary")
-        watch = Watch(crew, partial(_described, model))
+        watch = Watch(crew, partial(describe, model))
         background.start("agent lines", watch.keep(), watch.stop)
 
 
@@ -341,7 +341,7 @@ async def dismiss(place: Place) -> None:
         place.seat.mail.close()
 
 
-async def _described(model: Model, messages: Sequence[Message], previous: str) -> str:
+async def describe(model: Model, messages: Sequence[Message], previous: str) -> str:
     """The last steps in short, for the cheapest model: another model's cache is no use to it."""
     text = f"{digest(messages)}\n\n{directive(previous or None)}"
     asked = new_message("user", Text(text), origin="reverie")
