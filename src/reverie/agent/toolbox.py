@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -129,6 +130,8 @@ class Toolbox:
         return Call(tool, arguments, access, paths)
 
 
+# Compiling takes milliseconds, and every fork has the same tools.
+@lru_cache(maxsize=256)
 def _check_of(spec: ToolSpec) -> Any:
     try:
         return fastjsonschema.compile(json.loads(spec.schema))
