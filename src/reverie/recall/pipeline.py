@@ -73,6 +73,8 @@ class Recall:
     announce: Announce = unheard
     count: CountUses = uncounted
     surfaced: Surfaced = field(default_factory=Surfaced)
+    # The most characters one message's memories may have together, where a client sets a limit.
+    room: int | None = None
     # What was shown and has not been of use yet.
     _shown: dict[str, str] = field(default_factory=dict)
 
@@ -143,17 +145,17 @@ class Recall:
 
     def _read(self, files: Sequence[str]) -> list[Recalled]:
         found = (self._try("read", partial(self.store.read, file), None) for file in files)
-        return [self._recalled(stored.topic) for stored in found if stored is not None]
-
-    def _recalled(self, topic: Topic) -> Recalled:
-        path = self.directory / topic.file
-        moment = _moment(topic.updated or topic.created) or _changed(path)
         now = datetime.fromtimestamp(self.clock.now(), UTC)
-        notes = (*labels(topic, now), *anchors.check(topic.anchors, self.project))
-        return Recalled(topic.file, str(path), topic.body, moment or now, notes)
+        return [
+            recalled(stored.topic, self.directory, self.project, now)
+            for stored in found
+            if stored is not None
+        ]
 
     def _surface(self, read: Sequence[Recalled], how: str) -> Recollection:
         now = datetime.fromtimestamp(self.clock.now(), UTC)
+        if self.room is not None:
+            read = attach.fitting(read, now, self.room)
         block = attach.attachment(read, now)
         if block is None:
             return Recollection(how=how)
@@ -180,6 +182,14 @@ def shortlisted(entries: Sequence[ManifestEntry], ranked: Sequence[Ranked]) -> l
     names = {entry.file for entry in best}
     rest = (entry for entry in entries if entry.file not in names)
     return [*best, *list(rest)[: SHORTLIST - len(best)]]
+
+
+def recalled(topic: Topic, directory: Path, project: Path, now: datetime) -> Recalled:
+    """A memory as it is shown: with its age, its standing and what the working tree says of it."""
+    path = directory / topic.file
+    moment = _moment(topic.updated or topic.created) or _changed(path)
+    notes = (*labels(topic, now), *anchors.check(topic.anchors, project))
+    return Recalled(topic.file, str(path), topic.body, moment or now, notes)
 
 
 def labels(topic: Topic, now: datetime) -> tuple[str, ...]:

@@ -1,0 +1,112 @@
+"""`reverie mcp`: memory for any program that speaks the Model Context Protocol."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reverie.errors import InputError
+from reverie.surfaces.cli.frame import Frame, reverie_command
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.app import App
+
+USUAL_PORT = 8765
+
+
+@reverie_command(name="mcp")
+@click.option("--http", "over_http", is_flag=True, help="Serve on loopback HTTP, behind a token.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=USUAL_PORT,
+    show_default=True,
+    help="Where to listen with --http; 0 takes any free port.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    help="Take the token from this file (mode 0600); made if it is not there.",
+)
+def command(frame: Frame, over_http: bool, port: int, token_file: Path | None) -> None:
+    """Give any client memory over the Model Context Protocol.
+
+    A client starts it and speaks over standard input and output. With --http it waits for clients
+    of this machine; they show the token that is printed, or the one in REVERIE_MCP_TOKEN.
+
+    \b
+    reverie mcp
+    claude mcp add reverie -- reverie mcp
+    reverie mcp --http --port 8765 --token-file ~/.reverie/mcp-token
+    """
+    if token_file is not None and not over_http:
+        raise click.UsageError("--token-file goes with --http")
+    frame = replace(frame, project=frame.project or _clients_project())
+    app = frame.app()
+    _require_package()
+    if over_http:
+        _serve_http(frame, app, port, token_file)
+    else:
+        _serve_stdio(app)
+
+
+def _require_package() -> None:
+    # Thousands of small objects come with the import, and none of them is garbage.
+    gc.disable()
+    try:
+        import reverie.surfaces.mcp.server  # noqa: F401
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        raise InputError(
+            "`reverie mcp` needs the package mcp, 2.3 or newer; "
+            "install it with: pip install 'reverie[mcp]'"
+        ) from error
+    finally:
+        gc.enable()
+
+
+def _clients_project() -> Path | None:
+    """The project Claude Code says it works in; others start the server in its folder."""
+    from reverie.settings.sources import environment
+    from reverie.surfaces.mcp.caller import PROJECT_VARIABLE
+
+    named = environment().get(PROJECT_VARIABLE, "").strip()
+    return Path(named) if named and Path(named).is_dir() else None
+
+
+def _serve_stdio(app: App) -> None:
+    from reverie.settings.sources import environment
+    from reverie.surfaces.mcp import stdio
+    from reverie.surfaces.mcp.caller import SESSION_VARIABLE
+    from reverie.surfaces.mcp.server import make_server
+
+    session = environment().get(SESSION_VARIABLE, "")
+    stdio.serve(make_server(app, session))
+
+
+def _serve_http(frame: Frame, app: App, port: int, token_file: Path | None) -> None:
+    from reverie.settings.sources import environment
+    from reverie.surfaces.mcp import http
+    from reverie.surfaces.mcp.server import make_server
+
+    token = http.choose_token(environment().get(http.TOKEN_VARIABLE), token_file)
+    opened = http.listen(port)
+    url = http.address(opened)
+
+    def tell(console: Console) -> None:
+        console.print(f"Memory of {app.project.root}", soft_wrap=True)
+        console.print(f"  at {url}", soft_wrap=True)
+        if token.fresh:
+            console.print(f"  with the header Authorization: Bearer {token.value}", soft_wrap=True)
+        console.print("  until Ctrl-C", soft_wrap=True)
+
+    data = {"url": url, "project": str(app.project.root)}
+    data |= {"token": token.value} if token.fresh else {}
+    http.serve(make_server(app), opened, token, lambda: frame.show(data, tell))

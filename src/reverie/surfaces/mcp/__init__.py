@@ -1,0 +1,1 @@
+"""Memory for any program that speaks the Model Context Protocol."""

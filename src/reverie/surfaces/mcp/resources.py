@@ -1,0 +1,67 @@
+"""Memory as resources: the index, and every topic file by its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_types import Resource, ResourceTemplate
+
+from reverie.memory.index import capped
+from reverie.memory.scalars import one_line
+from reverie.surfaces.mcp import places
+from reverie.surfaces.mcp.answers import sendable
+from reverie.surfaces.mcp.caller import Caller
+from reverie.surfaces.mcp.tools import BY_NAME
+
+if TYPE_CHECKING:
+    from reverie.app import App
+
+MARKDOWN = "text/markdown"
+MOST_LISTED = 100
+
+_INDEX = Resource(
+    name="index",
+    title="What is remembered",
+    uri=places.INDEX,
+    description="MEMORY.md: one line for each memory of this project.",
+    mime_type=MARKDOWN,
+)
+
+TEMPLATE = ResourceTemplate(
+    name="memory",
+    title="A memory",
+    uri_template=places.TEMPLATE,
+    description="One memory by its file name, such as memory://project_release_freeze.md.",
+    mime_type=MARKDOWN,
+)
+
+
+def listed(app: App) -> list[Resource]:
+    """The index and the newest memories; the others can be read all the same."""
+    entries = [
+        (places.labelled(memory, entry.file), entry)
+        for memory in places.shelves(app)
+        for entry in memory.store.entries()
+        if entry.listed
+    ]
+    return [
+        _INDEX,
+        *(
+            Resource(
+                name=file,
+                title=sendable(one_line(entry.name)),
+                uri=places.address(file),
+                description=sendable(one_line(entry.description)) or None,
+                mime_type=MARKDOWN,
+            )
+            for file, entry in entries[:MOST_LISTED]
+        ),
+    ]
+
+
+def read(app: App, uri: str) -> str:
+    """What an address holds; one that leads anywhere else is refused with the reason."""
+    file = places.file_of(uri)
+    if uri == places.INDEX:
+        return capped(app.memory().store.index()).text or "Nothing is remembered yet.\n"
+    return BY_NAME["read_memory"].work()(app, {"file": file}, Caller()).text

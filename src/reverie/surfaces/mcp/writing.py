@@ -1,0 +1,80 @@
+"""The tools that change memory: remember and forget, through the keeper like everybody else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reverie.errors import InputError
+from reverie.keeper.wishes import Declined, Remembered, Wish
+from reverie.surfaces.mcp.answers import Answer, bulleted
+from reverie.surfaces.mcp.places import located, required
+
+if TYPE_CHECKING:
+    from reverie.app import App
+    from reverie.surfaces.mcp.caller import Caller
+    from reverie.surfaces.mcp.tools import Arguments
+
+
+def remember(app: App, arguments: Arguments, caller: Caller) -> Answer:
+    """Save a memory; that it was not saved, and why, is an answer too."""
+    supersedes = arguments.get("supersedes")
+    if supersedes is not None:
+        memory, supersedes = located(app, supersedes)
+        if memory.team:
+            raise InputError(f"{arguments['supersedes']} is shared: {_BY_A_PERSON}")
+        required(memory, supersedes)
+    wish = Wish(
+        arguments["text"],
+        arguments.get("type"),
+        arguments.get("name"),
+        arguments.get("description"),
+        supersedes,
+        source=caller.source,
+        origin="assistant",
+        even_if_known=arguments["even_if_known"],
+    )
+    outcome = app.memory().keeper.remember(wish, caller.author)
+    return _saved(outcome) if isinstance(outcome, Remembered) else _declined(outcome)
+
+
+_BY_A_PERSON = "what the team shares is changed by a person, with `reverie … --team`"
+
+
+def _saved(outcome: Remembered) -> Answer:
+    changes = [f"“{change.before}” became {change.after}" for change in outcome.dates]
+    if outcome.secrets:
+        changes.append(f"a secret was taken out ({', '.join(outcome.secrets)})")
+    if outcome.superseded:
+        changes.append(f"{outcome.superseded} is replaced, and kept for history")
+    topic = outcome.topic
+    undo = f"reverie undo {outcome.revision.short}"
+    data: dict[str, Any] = {"saved": True, "file": topic.file, "undo": undo}
+    data |= {"changes": changes} if changes else {}
+    lines = [*changes, f"a person can take it back with: {undo}"]
+    return Answer(data, bulleted(f"Remembered in {topic.file} ({topic.type}).", lines))
+
+
+def _declined(outcome: Declined) -> Answer:
+    advice = outcome.advice
+    if outcome.existing:
+        # The keeper's advice is for the command line.
+        advice = (
+            f"Look at it with read_memory. If yours replaces it, call remember again with "
+            f'supersedes "{outcome.existing}"; if both hold, with even_if_known.'
+        )
+    data: dict[str, Any] = {"saved": False, "reason": outcome.reason, "next": advice}
+    data |= {"existing": outcome.existing} if outcome.existing else {}
+    return Answer(data, f"Not saved: {outcome.reason}\n{advice}")
+
+
+def forget(app: App, arguments: Arguments, caller: Caller) -> Answer:
+    """Remove exactly the file that was named; history keeps it."""
+    file = arguments["file"]
+    memory, name = located(app, file)
+    if memory.team:
+        raise InputError(f"{file} is shared: {_BY_A_PERSON}")
+    title = required(memory, name).name
+    revision = memory.keeper.forget(name, caller.author)
+    undo = f"reverie undo {revision.short}" if revision else ""
+    data = {"forgotten": name, "name": title, "undo": undo}
+    return Answer(data, f"Forgot {name}: {title}\nA person can take that back with: {undo}")
