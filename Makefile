@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PINS := pyproject.toml constraints.txt
 
-.PHONY: run test check format test-slow bench clean help
+.PHONY: run test check format test-slow test-clients bench clean help
 
 run: $(VENV)/.run       ## install, then start Reverie
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/reverie chat; else $(BIN)/reverie --help; fi
@@ -27,11 +27,14 @@ format: $(VENV)/.dev    ## put the code in house style
 test-slow: $(VENV)/.dev ## suites that take minutes
 	@$(BIN)/python -m pytest -m slow
 
+test-clients: $(VENV)/.clients .clients/.installed ## real coding agents and SDKs; installs npm packages
+	@PATH="$(CURDIR)/.clients/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -m clients
+
 bench: $(VENV)/.dev     ## every benchmark, one after the other
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:                  ## remove what the other targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .coverage build dist
+	rm -rf $(VENV) .clients .mypy_cache .ruff_cache .import_linter_cache .coverage build dist
 
 help:                   ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -51,3 +54,14 @@ $(VENV)/.dev: $(PINS) | $(BIN)/python
 	@echo "Installing Reverie and its test tools into $(VENV) …"
 	@$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@ $(VENV)/.run
+
+$(VENV)/.clients: $(VENV)/.dev
+	@$(PIP) install -c constraints.txt -e '.[clients]'
+	@touch $@
+
+.clients/.installed: tests/clients/package.json
+	@command -v npm > /dev/null || { echo "make test-clients needs npm (Debian: apt-get install npm)" >&2; exit 1; }
+	@echo "Installing coding agents into .clients (about 1 GB) …"
+	@mkdir -p .clients && cp tests/clients/package.json .clients/
+	@npm install --prefix .clients --no-package-lock --no-audit --no-fund --silent
+	@touch $@

@@ -1,4 +1,4 @@
-"""What other programs' variables say: the person's editor, and where Claude Code keeps its files."""
+"""What other programs' variables say: the person's editor, and where coding agents keep their files."""
 
 from __future__ import annotations
 
@@ -41,3 +41,25 @@ def claude_config(environ: Mapping[str, str] | None = None) -> Path:
     environ = environment() if environ is None else environ
     chosen = environ.get("CLAUDE_CONFIG_DIR", "").strip()
     return Path(chosen).absolute() if chosen else person_home(environ) / ".claude"
+
+
+def claude_state(environ: Mapping[str, str] | None = None) -> Path:
+    """Where Claude Code keeps its own state and the person's servers: in its folder if one was chosen."""
+    environ = environment() if environ is None else environ
+    if environ.get("CLAUDE_CONFIG_DIR", "").strip():
+        return claude_config(environ) / ".claude.json"
+    return person_home(environ) / ".claude.json"
+
+
+def codex_home(environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of Codex: `CODEX_HOME`, or `~/.codex`."""
+    environ = environment() if environ is None else environ
+    chosen = environ.get("CODEX_HOME", "").strip()
+    return Path(chosen).absolute() if chosen else person_home(environ) / ".codex"
+
+
+def opencode_config(environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of opencode: under `XDG_CONFIG_HOME`, or `~/.config`."""
+    environ = environment() if environ is None else environ
+    chosen = environ.get("XDG_CONFIG_HOME", "").strip()
+    return (Path(chosen) if chosen else person_home(environ) / ".config") / "opencode"

@@ -1,0 +1,148 @@
+"""The doctor's look at coding agents: do their files still hold our entries, and does a hook fire?"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.errors import ReverieError
+from reverie.surfaces.cli.client_plans import installations, places_of
+from reverie.surfaces.cli.findings import Finding
+from reverie.surfaces.cli.memories import shown_path
+from reverie.surfaces.install.claude_code import hindrance
+from reverie.surfaces.install.clients import CLIENTS
+from reverie.surfaces.install.entries import value_of
+from reverie.surfaces.install.json_text import Malformed
+from reverie.surfaces.install.wiring import Wish
+
+if TYPE_CHECKING:
+    from reverie.app import App
+    from reverie.app.clients import Clients
+    from reverie.surfaces.install.plan import Installation
+
+# What a client waits for; a hook that takes longer is cut off.
+_PATIENCE = 10.0
+# A person notices half a second before every prompt.
+_SLOW = 0.5
+
+_SESSION = "reverie-doctor"
+
+_MANAGED = (
+    Path("/etc/claude-code/managed-settings.json"),
+    Path("/Library/Application Support/ClaudeCode/managed-settings.json"),
+)
+
+
+def examine_clients(app: App) -> Iterator[Finding]:
+    """Every client Reverie was installed into, for the person and for this project."""
+    from reverie.app.clients import open_clients
+
+    clients = open_clients(app)
+    for one in installations(clients):
+        if one.scope == "user" or one.root == str(app.project.root):
+            yield from _one(app, clients, one)
+
+
+def _one(app: App, clients: Clients, one: Installation) -> Iterator[Finding]:
+    name = f"{CLIENTS[one.client].title} ({one.scope})"
+    again = f"reverie install {one.client} --scope {one.scope}"
+    for said in _files(app, clients, one):
+        yield Finding("wrong", f"{name}: {said}", f"bring it back: {again}")
+    if not (Path(one.program).is_file() and os.access(one.program, os.X_OK)):
+        yield Finding("wrong", f"{name}: {one.program} is not there any more", f"renew it: {again}")
+        return
+    if one.client == "claude-code":
+        yield from _hindered(app, clients, name)
+    yield _fired(app, one, name)
+
+
+def _files(app: App, clients: Clients, one: Installation) -> Iterator[str]:
+    """What is wrong with the files that were written into."""
+    # It may have been installed without the server.
+    wishes = [Wish(places_of(app), one.scope, one.program, mcp=mcp) for mcp in (True, False)]
+    files = [file for wish in wishes for file in CLIENTS[one.client].files(wish) if file.wanted]
+    for filed in one.files:
+        path = shown_path(app, filed.path)
+        try:
+            text = clients.files.read(filed.path)
+            if text is None:
+                yield f"{path} is gone"
+            elif not any(file.holds(text) for file in files if file.role == filed.role):
+                yield f"{path} no longer holds what Reverie wrote"
+        except Malformed as bad:
+            yield f"{path}, line {bad.line}: {bad.reason}"
+        except ReverieError as error:
+            yield str(error)
+
+
+def _hindered(app: App, clients: Clients, name: str) -> Iterator[Finding]:
+    own = places_of(app).claude
+    for path in (own / "settings.json", own / "settings.local.json", *_MANAGED):
+        try:
+            said = hindrance(value_of(clients.files.read(path) or "{}", comments=False))
+        except (ReverieError, Malformed):
+            continue
+        if said:
+            yield Finding("wrong", f"{name}: {said}", f"see {shown_path(app, path)}")
+
+
+def _fired(app: App, one: Installation, name: str) -> Finding:
+    """Run the hook that opens a session, as the client would; a slow first one starts the daemon."""
+    event = CLIENTS[one.client].start
+    try:
+        took = _timed(one, event, app.project.root)
+        if took > _SLOW:
+            took = _timed(one, event, app.project.root)
+    except subprocess.TimeoutExpired:
+        return Finding("wrong", f"{name}: its {event} hook took more than {_PATIENCE:.0f} s")
+    except OSError as error:
+        return Finding("wrong", f"{name}: {one.program} does not start: {error.strerror}")
+    except ValueError as failed:
+        return Finding("wrong", f"{name}: its {event} hook failed: {failed}", "run it by hand")
+    fires = f"{name}: hooks fire, {event} took {took * 1000:.0f} ms"
+    if took > _SLOW:
+        return Finding("note", fires, "is the process behind the hooks there? reverie daemon")
+    return Finding("ok", fires)
+
+
+def _timed(one: Installation, event: str, root: Path) -> float:
+    """How long the hook takes. Raises ValueError with what it said if that is no answer."""
+    told = {
+        "session_id": _SESSION,
+        "conversation_id": _SESSION,
+        "sessionID": _SESSION,
+        "hook_event_name": event,
+        "source": "startup",
+        "cwd": str(root),
+        "directory": str(root),
+        "workspace_roots": [str(root)],
+        "transcript_path": None,
+    }
+    started = time.perf_counter()
+    ran = subprocess.run(
+        [one.program, "hook", event, "--client", one.client],
+        input=json.dumps(told),
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_PATIENCE,
+    )
+    if ran.returncode or not _is_answer(ran.stdout):
+        raise ValueError((ran.stderr or ran.stdout).strip().partition("\n")[0])
+    return time.perf_counter() - started
+
+
+def _is_answer(stdout: str) -> bool:
+    """Nothing, or the JSON a client expects."""
+    if not stdout.strip():
+        return True
+    try:
+        return isinstance(json.loads(stdout), dict)
+    except ValueError:
+        return False

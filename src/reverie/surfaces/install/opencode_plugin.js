@@ -1,0 +1,109 @@
+// __NOTE__
+import { spawn } from "node:child_process"
+
+const PROGRAM = "__PROGRAM__"
+const PATIENCE = 10_000
+// Smaller results are never put aside, so nothing is asked about them.
+const LARGE = 10_000
+// How parts of ours are known again in a stored conversation.
+const OPENING = "_reverie_opening"
+const RECALLED = "_reverie_recalled"
+
+// Run `reverie hook` and give its answer. Whatever goes wrong, the conversation goes on without it.
+function ask(event, told) {
+  return new Promise((resolve) => {
+    const child = spawn(PROGRAM, ["hook", event, "--client", "opencode"], {
+      cwd: told.directory,
+      stdio: ["pipe", "pipe", "ignore"],
+    })
+    const timer = setTimeout(() => child.kill(), PATIENCE)
+    const settle = (answer) => {
+      clearTimeout(timer)
+      resolve(answer)
+    }
+    let said = ""
+    child.stdout.setEncoding("utf8")
+    child.stdout.on("data", (piece) => (said += piece))
+    child.stdin.on("error", () => {})
+    child.on("error", () => settle({}))
+    child.on("close", () => settle(parsed(said)))
+    child.stdin.end(JSON.stringify(told))
+  })
+}
+
+function parsed(said) {
+  try {
+    return JSON.parse(said) ?? {}
+  } catch {
+    return {}
+  }
+}
+
+const text = (parts) =>
+  parts
+    .filter((part) => part.type === "text" && !part.synthetic)
+    .map((part) => part.text)
+    .join("\n")
+
+export const Reverie = async ({ client, directory }) => {
+  const begun = new Set()
+  const compacted = new Set()
+
+  const about = (sessionID, more = {}) => ({ sessionID, directory, ...more })
+
+  async function messages(sessionID) {
+    try {
+      return (await client.session.messages({ path: { id: sessionID } })).data ?? []
+    } catch {
+      return []
+    }
+  }
+
+  // The event that opens a conversation; none if an earlier process has opened it.
+  async function opening(sessionID) {
+    if (compacted.delete(sessionID)) return "session.compacted"
+    if (begun.has(sessionID)) return undefined
+    begun.add(sessionID)
+    const stored = await messages(sessionID)
+    const opened = stored.some(({ parts }) => parts.some((part) => part.id.endsWith(OPENING)))
+    return opened ? undefined : "session.created"
+  }
+
+  return {
+    // What is added becomes a part of the message and is stored with it: later requests repeat it.
+    "chat.message": async ({ sessionID, agent }, { message, parts }) => {
+      const add = (mark, { context }) => {
+        if (!context) return
+        const id = `prt_${message.id.replace(/^msg_/, "")}${mark}`
+        parts.push({ id, sessionID, messageID: message.id, type: "text", text: context, synthetic: true })
+      }
+      const prompt = text(parts)
+      const event = await opening(sessionID)
+      if (event) add(OPENING, await ask(event, about(sessionID, { agent })))
+      if (prompt) add(RECALLED, await ask("chat.message", about(sessionID, { agent, text: prompt })))
+    },
+
+    "tool.execute.after": async ({ sessionID, tool, callID, args = {} }, result) => {
+      if (typeof result?.output !== "string" || result.output.length < LARGE) return
+      const told = about(sessionID, { tool, callID, args, output: result.output })
+      const { output } = await ask("tool.execute.after", told)
+      if (typeof output === "string") result.output = output
+    },
+
+    "experimental.session.compacting": async ({ sessionID }, output) => {
+      const { context } = await ask("experimental.session.compacting", about(sessionID))
+      if (context) output.context.push(context)
+    },
+
+    event: async ({ event: { type, properties } }) => {
+      const sessionID = properties?.sessionID ?? properties?.info?.id
+      if (!sessionID) return
+      if (type === "session.compacted") compacted.add(sessionID)
+      if (type === "session.idle") {
+        const last = (await messages(sessionID)).findLast(({ info }) => info.role === "assistant")
+        await ask(type, about(sessionID, { text: last ? text(last.parts) : "" }))
+      }
+      if (type === "session.deleted") await ask(type, about(sessionID))
+    },
+  }
+}
