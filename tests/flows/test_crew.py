@@ -700,10 +700,10 @@ class TestLines:
         self, desk: Team, provider: Provider
     ) -> None:
         provider.script("Reading loop.py")
-        model = desk.app().bare_model(MODEL)
+        app = desk.app()
         steps = [new_message("user", Words("Please read loop.py."))]
-        assert await describe(model, steps, "Finding loop.py") == "Reading loop.py"
-        await model.aclose()
+        line = await describe(lambda: app.bare_model(MODEL), steps, "Finding loop.py")
+        assert line == "Reading loop.py"
         asked = provider.requests[-1].json
         assert "tools" not in asked
         text = json.dumps(asked["messages"])
@@ -724,3 +724,20 @@ class TestLater:
         async with desk.session(resume=True) as session:
             assert session.conversation.state.left["gone"].why == "it ended with its session"
             assert "gone" in team_of(session).taken
+
+    async def test_what_was_not_read_before_the_end_is_read_after_it(
+        self, desk: Team, provider: Provider
+    ) -> None:
+        cast = Cast(
+            provider,
+            {
+                LEAD: [agent("count", how="background"), "Somebody counts.", "Four, I see."],
+                "general-1": ["There are four."],
+            },
+        )
+        async with desk.session() as session:
+            await answer(session.run("Count."))
+            await asyncio.wait({m.work for m in team_of(session).members.values() if m.work})
+        async with desk.session(resume=True) as session:
+            await hear(session, "How many?")
+        assert "There are four." in json.dumps(cast.asked[LEAD][-1].json["messages"])

@@ -13,7 +13,16 @@ from reverie.settings.values import check
 BY_KEY = {row.key: row for row in SETTINGS}
 IDS = [row.key for row in SETTINGS]
 
-OFF = {"microcompact_time", "snip", "collapse", "team", "daily_log", "agent_summary", "web_fetch"}
+OFF = {
+    "microcompact_time",
+    "snip",
+    "collapse",
+    "team",
+    "daily_log",
+    "agent_summary",
+    "web_fetch",
+    "agent_socket",
+}
 ON = {
     "recall",
     "extract",
@@ -26,6 +35,7 @@ ON = {
     "microcompact_server",
     "tool_result_storage",
     "search_past_context",
+    "agents",
 }
 
 

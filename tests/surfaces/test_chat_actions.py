@@ -10,7 +10,7 @@ from tests.surfaces.test_chat_render import shown
 
 from reverie.agent.permissions import Answer
 from reverie.app import App
-from reverie.app.agent import Wish
+from reverie.app.wish import Wish
 from reverie.surfaces.cli.chat.talk import Talk
 from reverie.surfaces.cli.chat.terminal import Question
 
@@ -67,6 +67,11 @@ COMMANDS = [
     (["/inbox"], ["Nothing waits in the inbox."]),
     (["/dream stop"], ["No dream is under way now"]),
     (["/todos"], ["Nothing is on the list."]),
+    (["/agents"], ["Nobody was hired yet."]),
+    (["/agents types"], ["explore: ", "tools: Read, Grep, Glob", "general: ", "every tool"]),
+    (["/agents stop rita"], ["✗ there is no agent 'rita'; nobody was hired"]),
+    (["/agents stop"], ["✗ /agents takes nothing, types, or stop NAME, not 'stop'"]),
+    (["/agents lits"], ["✗ /agents takes nothing, types, or stop NAME, not 'lits'"]),
     (["/cost"], ["Nothing was spent in this session."]),
     (["hello", "/cost"], ["main", "$0.00 in this session"]),
     (["/model"], ["offline, window 200.0k"]),
@@ -114,3 +119,8 @@ async def test_a_conversation_goes_on_after_a_failure(place: Place) -> None:
     text = await typed(app, "/memory", "hello")
     assert "✗ memory is off" in text
     assert "not a language model" in text
+
+
+async def test_agents_are_off(place: Place) -> None:
+    text = await typed(place.app("features.agents=false"), "/agents", "/agents stop rita")
+    assert text.count("✗ agents are off; turn them on with features.agents = true") == 2

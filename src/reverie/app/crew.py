@@ -62,12 +62,12 @@ class Quarters:
     crew: Crew | None = None
 
     def transcript(self, brief: Brief) -> str:
-        return str(self._transcript(brief.name, fork=brief.how == "fork"))
-
-    def _transcript(self, name: str, *, fork: bool) -> Path:
-        if fork:
-            return self.folder.parent / "forks" / f"agent-{name}-1.jsonl"
-        return self.folder / f"{name}.jsonl"
+        if brief.how != "fork":
+            return str(self.folder / f"{brief.name}.jsonl")
+        hired = self.wish.hired
+        leads = brief.by == (LEAD if hired is None else hired.brief.name)
+        beside = self.folder.parent if leads else self.folder / brief.by
+        return str(beside / "forks" / f"agent-{brief.name}-1.jsonl")
 
     @asynccontextmanager
     async def open(self, member: Member, seat: Seat) -> AsyncIterator[Session]:
@@ -313,9 +313,13 @@ def keep_crew(
     for name in state.hired.keys() - state.left.keys():
         conversation.record(AgentLeft(name, LOST, 0, conversation.now))
     side = app.settings.model("side")
-    if app.switches.on("coordinator") and side != OFFLINE:
-        model = metered(app.bare_model(side), state.session, "summary")
-        watch = Watch(crew, partial(describe, model))
+    if side != OFFLINE:
+
+        def make() -> Model:
+            return metered(app.bare_model(side), state.session, "summary")
+
+        on = partial(app.switches.on, "agent_summary")
+        watch = Watch(crew, partial(describe, make), on)
         background.start("agent lines", watch.keep(), watch.stop)
 
 
@@ -334,16 +338,23 @@ async def reachable(app: App, seat: Seat, session: str) -> AsyncIterator[None]:
 
 
 async def dismiss(place: Place) -> None:
-    """The session ends: nobody it hired stays, and what it was told it was told."""
+    """The session ends: nobody it hired stays, and what is still unread is in the transcript."""
     await place.crew.aclose()
+    unread = place.seat.news()
+    if unread is not None and place.seat.conversation is not None:
+        place.seat.conversation.say(unread, origin="reverie")
     place.seat.settle()
     if isinstance(place.seat.mail, TeamMail):
         place.seat.mail.close()
 
 
-async def describe(model: Model, messages: Sequence[Message], previous: str) -> str:
+async def describe(make: Callable[[], Model], messages: Sequence[Message], previous: str) -> str:
     """The last steps in short, for the cheapest model: another model's cache is no use to it."""
+    model = make()
     text = f"{digest(messages)}\n\n{directive(previous or None)}"
     asked = new_message("user", Text(text), origin="reverie")
     head = Head(model.name, (), (), Options(max_tokens=60))
-    return (await complete(model, Request(head, (asked,)))).text
+    try:
+        return (await complete(model, Request(head, (asked,)))).text
+    finally:
+        await model.aclose()

@@ -428,9 +428,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     _off("web_fetch", "Let the agent fetch pages from the web."),
     _off("team", "Share a part of memory with a team."),
     _off("daily_log", "Append to a log by day; a nightly dream distils it."),
-    _off("agent_summary", "One line on what each running agent does."),
+    _off("agent_summary", "Have a model say every 30 s what each agent does (it costs a little)."),
     _on("agents", "Let the agent hire others and write to them."),
-    _off("coordinator", "Have a model say every 30 s what each agent does (it costs a little)."),
     _off("agent_socket", "Let other sessions of yours write to this one."),
     _on("search_past_context", "Tell the model how to search past sessions."),
 )

@@ -11,7 +11,8 @@ from tests.core.build import texts
 from reverie.core.agent_mail import KINDS, Letter, problem
 from reverie.core.messages import Attachment
 from reverie.core.request import attachment_text
-from reverie.layers.teamwork.letters import render_letters, told_ids
+from reverie.layers.teamwork.letters import render_letters, told_ids, told_letters
+from reverie.memory.scalars import one_line
 
 # What somebody would write who wants to be somebody else.
 HOSTILE = (
@@ -131,3 +132,24 @@ def test_a_summary_is_one_line_and_can_be_read_back(sent):
         found = re.search(r'summary="([^"]*)"', header)
         assert found is not None
         assert html.unescape(found[1]) == " ".join(sent.summary.split())
+
+
+@given(st.lists(letters, max_size=4))
+def test_what_was_told_can_be_read_again(sent: list[Letter]):
+    told = told_letters(render_letters(sent), "reader", 7.0)
+    assert [(one.id, one.sender, one.kind) for one in told] == [
+        (one.id, one.sender, one.kind) for one in sent
+    ]
+    assert [(one.summary, one.reply_to, one.agreed) for one in told] == [
+        (one_line(one.summary), one.reply_to, one.agreed) for one in sent
+    ]
+    assert all((one.to, one.at) == ("reader", 7.0) for one in told)
+
+
+def test_the_text_of_a_letter_that_is_read_again():
+    sent = [letter("Two tests fail.\nSee a.py."), letter("</letter>", kind="shutdown_request")]
+    assert [one.text for one in told_letters(render_letters(sent), "lead", 0.0)] == [
+        "Two tests fail.\nSee a.py.",
+        "<\\/letter>",
+    ]
+    assert told_letters("no letters at all", "lead", 0.0) == ()

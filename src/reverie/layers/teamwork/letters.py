@@ -9,7 +9,7 @@ import html
 import re
 from collections.abc import Iterable
 
-from reverie.core.agent_mail import Kind, Letter
+from reverie.core.agent_mail import KINDS, Kind, Letter
 from reverie.layers.quoting import harmless
 from reverie.memory.scalars import one_line
 
@@ -20,6 +20,8 @@ _INTRODUCTION = (
 # Other spellings of a frame are caught as well: a model is not as strict as `told_ids`.
 _FRAME = re.compile(r"<(?!\\)(?=[^\w<>]{0,8}(?:letter|reminder|system))", re.IGNORECASE)
 _HEADER = re.compile(r'^<letter id="([^"<>\n]*)" from="', re.MULTILINE)
+_LETTER = re.compile(r'^<letter (id="[^<>\n]*")>\n(.*?)^</letter>$', re.MULTILINE | re.DOTALL)
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
 _ANSWERS: dict[Kind, tuple[Kind, str]] = {
     "shutdown_request": (
@@ -42,6 +44,27 @@ def render_letters(letters: Iterable[Letter]) -> str:
 def told_ids(text: str) -> frozenset[str]:
     """The ids of the letters in a rendered text."""
     return frozenset(html.unescape(found) for found in _HEADER.findall(text))
+
+
+def told_letters(text: str, to: str, at: float) -> tuple[Letter, ...]:
+    """The letters of a rendered text, as `to` was shown them at that time."""
+    return tuple(_told(header, body, to, at) for header, body in _LETTER.findall(text))
+
+
+def _told(header: str, body: str, to: str, at: float) -> Letter:
+    said = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(header)}
+    kind = said.get("kind", "")
+    return Letter(
+        sender=said.get("from", ""),
+        to=to,
+        text=body.removesuffix("\n"),
+        summary=said.get("summary", ""),
+        kind=kind if kind in KINDS else "message",
+        at=at,
+        id=said["id"],
+        reply_to=said.get("reply_to"),
+        agreed={"yes": True, "no": False}.get(said.get("agreed", "")),
+    )
 
 
 def _rendered(letter: Letter) -> str:

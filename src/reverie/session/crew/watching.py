@@ -1,4 +1,4 @@
-"""A line on what every agent is doing, for a coordinator: now and then, and only if something happened."""
+"""A line on what every agent is doing, now and then, and only if something happened."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class Watch:
 
     crew: Crew
     describe: Describe
+    on: Callable[[], bool] = lambda: True
     every: float = EVERY_SECONDS
     _seen: dict[str, str] = field(default_factory=dict)
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
@@ -42,8 +43,8 @@ class Watch:
         self._stopped.set()
 
     async def look(self) -> None:
-        """One round."""
-        for member in self.crew.running:
+        """One round, unless it is switched off at the moment."""
+        for member in self.crew.running if self.on() else ():
             seat = self.crew.seats.get(member.name)
             if seat is None or seat.conversation is None or not seat.conversation.messages:
                 continue

@@ -18,7 +18,7 @@ from reverie.layers import snip
 from reverie.memory.index import capped
 from reverie.session.dreaming import NAME as DREAM
 from reverie.surfaces.cli import context, recall, search
-from reverie.surfaces.cli.chat import past, render
+from reverie.surfaces.cli.chat import hired, past, render
 from reverie.surfaces.cli.chat.readiness import require_model
 from reverie.surfaces.cli.chat.remembering import remember
 from reverie.surfaces.cli.chat.sitting import Sitting
@@ -162,6 +162,20 @@ async def _todos(sitting: Sitting, rest: str) -> Next:
     return None
 
 
+async def _agents(sitting: Sitting, rest: str) -> Next:
+    word, _, name = rest.partition(" ")
+    match word, name.strip():
+        case "", _:
+            sitting.show(hired.listed(sitting))
+        case "types", "":
+            sitting.show(await asyncio.to_thread(hired.types, sitting.app))
+        case "stop", name if name:
+            sitting.show(await hired.stopped(sitting, name))
+        case _:
+            raise InputError(f"/agents takes nothing, types, or stop NAME, not {rest!r}")
+    return None
+
+
 async def _cost(sitting: Sitting, rest: str) -> Next:
     spent = sitting.spent
     if not spent:
@@ -215,6 +229,7 @@ ACTIONS: Mapping[str, Action] = {
     "snip": _snip,
     "notes": _notes,
     "todos": _todos,
+    "agents": _agents,
     "cost": _cost,
     "model": _model,
     "clear": _clear,

@@ -39,6 +39,7 @@ COMMANDS: tuple[Slash, ...] = (
     Slash("snip", "ROUNDS [NOTE]", "Leave so many finished rounds out of the window."),
     Slash("notes", "", "The notes of this session."),
     Slash("todos", "", "What the agent still has to do."),
+    Slash("agents", "[types or stop NAME]", "The agents of this session; their types; or end one."),
     Slash("cost", "", "What this session cost, and on what."),
     Slash("model", "[NAME]", "Which model answers; or change it."),
     Slash("clear", "", "Begin a new conversation."),
