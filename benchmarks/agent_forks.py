@@ -106,7 +106,7 @@ def main() -> None:
             (f"{size:,}", fork[1], fork[0], fresh[0], fork[0] / fresh[0], fork[2], fresh[2])
         )
     columns = ("prefix tokens", "least cache read", "forks $", "anew $", "ratio", "forks s", "anew s")  # fmt: skip
-    publish("agents", columns, rows)
+    publish("agent_forks", columns, rows)
 
 
 if __name__ == "__main__":
