@@ -55,7 +55,7 @@ def test_the_first_readable_lines_tell_who_wrote_it(
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        ([], "holds no conversation; expected JSON lines by Reverie or Claude Code"),
+        ([], "holds no conversation; expected JSON lines by Reverie, Claude Code or Codex"),
         ([b"not a transcript"], r"holds no conversation \(t.jsonl, line 1: not JSON; skipped\)"),
         ([{"type": "unheard-of"}], "holds no conversation"),
         ([claude.other("newkind")], r"\(t.jsonl: passed over 1 × newkind\)"),

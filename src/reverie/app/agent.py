@@ -46,6 +46,7 @@ from reverie.layers.session_notes.template import TEMPLATE, Unusable, parse_temp
 from reverie.layers.session_notes.update import Notebook
 from reverie.layers.snip import snip_tool
 from reverie.layers.tool_results import Budget
+from reverie.models.unthinking import UnthinkingModel
 from reverie.session import journal
 from reverie.session.background import Background
 from reverie.session.broadcast import Broadcast
@@ -317,7 +318,10 @@ class _Composer:
 
     def _now_metered(self, session: str, purpose: Purpose) -> Model:
         """Whoever speaks now, metered for a purpose."""
-        return self._metered(self._speaking or self._bare_model(), session, purpose)
+        model = self._speaking or self._bare_model()
+        if self.wish.led is not None and self.wish.led.reworded:
+            model = UnthinkingModel(model)
+        return self._metered(model, session, purpose)
 
     def _toolbox(
         self,

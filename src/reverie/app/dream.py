@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from reverie.memory.topic import Topic
     from reverie.ports import Clock, Embedder
     from reverie.stores.places import MemoryPlace
+    from reverie.stores.projects import Project
 
 DREAMS = "dreams"
 BRANCHES = "branches"
@@ -73,7 +74,7 @@ def gates_for(app: App, memory: OpenMemory, session: str = "") -> Gates:
     hours, sessions = app.settings["dream.hours"], app.settings["dream.sessions"]
     return Gates(
         lock_of(memory.place, app.clock).last_dream,
-        partial(_sessions_since, app.project.sessions, session),
+        partial(_sessions_since, app.project, session),
         app.clock,
         Thresholds(cast("float", hours), cast("int", sessions)),
     )
@@ -102,17 +103,19 @@ def gate_with_rest(app: App, memory: OpenMemory, session: str) -> Callable[[], D
     return due
 
 
-def _sessions_since(folder: Path, session: str, moment: float) -> int:
-    """Transcripts newer than a moment, this session's own left out."""
-    own = f"{session}.jsonl"
+def _sessions_since(project: Project, session: str, moment: float) -> int:
+    """Sessions newer than a moment, ours and other clients'; this session's own left out."""
+    ours = _changed_since(project.sessions, moment)
+    journals = sum(name.endswith(".jsonl") and name != f"{session}.jsonl" for name in ours)
+    return journals + len(_changed_since(project.folder / "hooks", moment))
+
+
+def _changed_since(folder: Path, moment: float) -> list[str]:
     try:
         with os.scandir(folder) as listing:
-            return sum(
-                item.name.endswith(".jsonl") and item.name != own and item.stat().st_mtime > moment
-                for item in listing
-            )
+            return [item.name for item in listing if item.stat().st_mtime > moment]
     except OSError:
-        return 0
+        return []
 
 
 # --- a dream ---

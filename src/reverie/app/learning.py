@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from reverie.app import App
     from reverie.app.memory import OpenMemory
+    from reverie.core.messages import Message
     from reverie.layers.extraction import ToInbox
     from reverie.ports import Clock
     from reverie.recall.ranker import IndexRanker
@@ -196,23 +197,36 @@ class Learnt:
 
 def learn_from(app: App, transcript: Path, *, dry_run: bool) -> Learnt:
     """Look through a past conversation by rules alone; what was found before is known."""
-    said = (r.message for r in transcripts.load(transcript).records if isinstance(r, Said))
-    messages = tuple(said)
+    return learn(app, transcript.stem, spoken(transcript), dry_run=dry_run)
+
+
+def spoken(transcript: Path) -> tuple[Message, ...]:
+    """All messages of a conversation, whoever wrote it down."""
+    records = transcripts.load(transcript).records
+    return tuple(record.message for record in records if isinstance(record, Said))
+
+
+def learn(
+    app: App,
+    session: str,
+    new: Sequence[Message],
+    earlier: Sequence[Message] = (),
+    *,
+    dry_run: bool = False,
+) -> Learnt:
+    """Look through messages by rules alone; `earlier` ones were looked through before."""
+    found = extraction.find(new, earlier)
+    if not found:
+        return Learnt()
+    messages = (*earlier, *new)
     memory = app.memory()
     heard: list[Event] = []
     with open_ranker(memory, app.clock, chosen_meaning(app)) as ranker:
+        inbox = open_inbox(app, memory)
         shelf = MemoryShelf(
-            memory,
-            ranker,
-            open_inbox(app, memory),
-            app.settings,
-            app.clock,
-            transcript.stem,
-            "",
-            heard.append,
+            memory, ranker, inbox, app.settings, app.clock, session, "", heard.append
         )
-        found = extraction.find(messages)
-        planned = extraction.plan(found, messages, shelf.near(found) if found else ())
+        planned = extraction.plan(found, messages, shelf.near(found))
         waiting = [item for item in planned.inbox if item.candidate is not None]
         texts = tuple(item.candidate.text for item in waiting if item.candidate is not None)
         if dry_run:

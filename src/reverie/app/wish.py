@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Led:
-    """Somebody else leads the conversation: head and tools are theirs, nothing of ours is added."""
+    """Somebody else leads the conversation: head and tools are theirs, nothing of ours is added.
+
+    `reworded` when they put into words of their own what is sent: it has not our bytes then.
+    """
 
     system: tuple[Text, ...] = ()
     options: Options | None = None
+    reworded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

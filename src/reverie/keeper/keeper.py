@@ -17,11 +17,13 @@ from reverie.keeper.pointers import pointed, refreshed, unpointed
 from reverie.keeper.wishes import Declined, Outcome, Prepared, Remembered, Wish
 from reverie.memory import exclusions, topic
 from reverie.memory.dates import DateChange, absolute_dates
+from reverie.memory.frontmatter import ABSENT
 from reverie.memory.index import Index
 from reverie.memory.manifest import ManifestEntry
 from reverie.memory.names import file_name
 from reverie.memory.paths import Refused, check_name
 from reverie.memory.revisions import Author, Drop, Put, Revision
+from reverie.memory.scalars import writable
 from reverie.memory.topic import Topic
 from reverie.ports import Clock, Scrubber, Stored, TopicStore
 
@@ -112,16 +114,42 @@ class Keeper:
 
         return self.store.apply(puts, author, summary, edit) if puts else None
 
+    def create(self, file: str, text: str, author: Author) -> Topic:
+        """A memory under a name its writer chose, word for word; its own frontmatter is kept.
+
+        Neither what it is about nor what else is known is judged: raises WriteConflict when the name
+        is taken.
+        """
+        given = topic.parse(writable(text).encode("utf-8", "surrogateescape"), file)
+        fresh = self._stamped(given) if given.problem == ABSENT else given
+        clean = self._clean(fresh)
+        put = Put(file, topic.render(clean))
+        self.store.apply(
+            (put,), author, f"create {clean.name}", lambda index: pointed(index, clean)
+        )
+        return clean
+
     def change(self, stored: Stored, fresh: Topic, author: Author, summary: str) -> Revision | None:
         """Write a changed topic back, based on the version that was read."""
-        scrubbed = self._scrubber.scrub(topic.render(fresh).decode("utf-8", "surrogateescape"))
-        if scrubbed.kinds and self._shared:
-            raise InputError(judging.secret_in_team(scrubbed.kinds).reason)
-        data = scrubbed.text.encode("utf-8", "surrogateescape")
-        clean = topic.parse(data, fresh.file)
-        put = Put(fresh.file, data, stored.version)
+        clean = self._clean(fresh)
+        put = Put(fresh.file, topic.render(clean), stored.version)
         old = stored.topic
         return self.store.apply((put,), author, summary, lambda index: refreshed(index, old, clean))
+
+    def rename(self, names: Mapping[str, str], author: Author) -> Revision | None:
+        """Memories under other names, all in one transaction."""
+        found = [(self.require(old), new) for old, new in names.items()]
+        moved = [(old, topic.parse(topic.render(old.topic), new)) for old, new in found]
+        drops = [Drop(old.topic.file, old.version) for old, _ in moved]
+        puts = [Put(fresh.file, topic.render(fresh)) for _, fresh in moved]
+
+        def edit(index: Index) -> Index:
+            for old, fresh in moved:
+                index = pointed(unpointed(index, old.topic.file), fresh)
+            return index
+
+        summary = f"rename {', '.join(f'{old} to {new}' for old, new in names.items())}"
+        return self.store.apply((*drops, *puts), author, summary, edit)
 
     def pin(self, file: str, author: Author, *, pinned: bool = True) -> Revision | None:
         stored = self.require(file)
@@ -131,14 +159,20 @@ class Keeper:
 
     def forget(self, file: str, author: Author) -> Revision | None:
         """Remove a memory and its pointer; history still has it."""
-        stored = self.require(file)
-        name = stored.topic.file
-        return self.store.apply(
-            (Drop(name, stored.version),),
-            author,
-            f"forget {stored.topic.name}",
-            lambda index: unpointed(index, name),
-        )
+        return self.forget_all((file,), author)
+
+    def forget_all(self, files: Iterable[str], author: Author) -> Revision | None:
+        """Remove memories in one transaction, so that one undo brings them all back."""
+        found = [self.require(file) for file in files]
+        drops = [Drop(stored.topic.file, stored.version) for stored in found]
+
+        def edit(index: Index) -> Index:
+            for drop in drops:
+                index = unpointed(index, drop.file)
+            return index
+
+        summary = f"forget {', '.join(stored.topic.name for stored in found)}"
+        return self.store.apply(drops, author, summary, edit)
 
     def require(self, file: str) -> Stored:
         """A memory by its file name, or an error that names what is close to it."""
@@ -147,6 +181,28 @@ class Keeper:
         if stored is None:
             raise InputError(_missing(file, self.store.entries()))
         return stored
+
+    def _stamped(self, given: Topic) -> Topic:
+        """A text without frontmatter as a memory; its own words stay exactly as they are."""
+        made = draft(given.body)
+        name = made.name or given.file.removesuffix(".md")
+        return topic.new(
+            name,
+            made.description or name,
+            made.type,
+            "",
+            file=given.file,
+            created=self._now(),
+            origin="assistant",
+        ).with_(body=given.body)
+
+    def _clean(self, fresh: Topic) -> Topic:
+        """Without secrets; where memory is shared, one is a reason to refuse."""
+        scrubbed = self._scrubber.scrub(topic.render(fresh).decode("utf-8", "surrogateescape"))
+        if scrubbed.kinds and self._shared:
+            raise InputError(judging.secret_in_team(scrubbed.kinds).reason)
+        data = scrubbed.text.encode("utf-8", "surrogateescape")
+        return topic.parse(data, fresh.file)
 
     def _excluded(self, wish: Wish) -> Declined | None:
         if not wish.text.strip():

@@ -34,6 +34,15 @@ def attachment(memories: Sequence[Recalled], now: datetime) -> Attachment | None
     return Attachment(LABEL, "\n\n".join([intro, *(_memory(memory, now) for memory in memories)]))
 
 
+def fitting(memories: Sequence[Recalled], now: datetime, room: int) -> Sequence[Recalled]:
+    """As many of them, the best first, as stay within so many characters together."""
+    for count in range(len(memories), 0, -1):
+        block = attachment(memories[:count], now)
+        if block is not None and len(block.text) <= room:
+            return memories[:count]
+    return ()
+
+
 def _memory(memory: Recalled, now: datetime) -> str:
     lines = [f"## {memory.file} (saved {age.words(memory.saved, now)})"]
     caveat = age.caveat(memory.saved, now)

@@ -108,6 +108,11 @@ class OwnLoop:
         self.session.notes.start_when_due()
         self.session.learn(reply)
 
+    def sources(self, request: Request) -> tuple[int | None, ...]:
+        """For each message of a request, its place in the caller's history; None for ours."""
+        places = {told.id: i for i, told in enumerate(self.told)}
+        return tuple(places.get(message.id) for message in request.messages)
+
     def close(self) -> None:
         """Let go of what waits for an answer: a search for memories, a reservation."""
         self._recalling.close()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from reverie.errors import TranscriptError
-from reverie.session import claude_code, journal
+from reverie.session import claude_code, codex, journal
 from reverie.session.journal import Loaded, read_lines
 from reverie.session.records import Said
 
@@ -13,18 +14,18 @@ OURS = "reverie"
 
 
 def load(path: Path) -> Loaded:
-    """Records of one of our journals, or of a Claude Code session."""
+    """Records of one of our journals, of a Claude Code session or of a Codex rollout."""
     try:
         found = path.is_file()
     except OSError as error:
         raise TranscriptError(f"cannot read the transcript {path}: {error.strerror}") from error
     if not found:
         raise TranscriptError(f"there is no transcript at {path}; give the path of a file")
-    loaded = journal.load(path) if author(path) == OURS else claude_code.load(path)
+    loaded = _LOADERS[author(path)](path)
     if not any(isinstance(record, Said) for record in loaded.records):
         seen = f" ({loaded.notes[0]})" if loaded.notes else ""
         raise TranscriptError(
-            f"{path} holds no conversation{seen}; expected JSON lines by Reverie or Claude Code"
+            f"{path} holds no conversation{seen}; expected JSON lines by Reverie, Claude Code or Codex"
         )
     return loaded
 
@@ -32,8 +33,19 @@ def load(path: Path) -> Loaded:
 def author(path: Path) -> str:
     """Who wrote it, judged by its first readable records."""
     for _, value in read_lines(path, []):
-        if isinstance(value, dict) and value.get("type") in ("session", "head", "message"):
+        if not isinstance(value, dict):
+            continue
+        if value.get("type") in ("session", "head", "message"):
             return OURS
-        if isinstance(value, dict) and ({"uuid", "sessionId", "messageId"} & value.keys()):
+        if "payload" in value and value.get("type") in codex.TYPES:
+            return codex.PROVIDER
+        if {"uuid", "sessionId", "messageId"} & value.keys():
             return claude_code.PROVIDER
     return OURS
+
+
+_LOADERS: Mapping[str, Callable[[Path], Loaded]] = {
+    OURS: journal.load,
+    claude_code.PROVIDER: claude_code.load,
+    codex.PROVIDER: codex.load,
+}

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from reverie.app.agent import Led, Wish, open_session
+from reverie.app.agent import open_session
 from reverie.app.library.heads import read_system, read_tools
 from reverie.app.library.history import History, read_history
 from reverie.app.library.memory import Remembering, open_for
 from reverie.app.library.opening import Overrides, Place
 from reverie.app.library.replies import read_reply
+from reverie.app.wish import Led, Wish
 from reverie.core.messages import Text
 from reverie.core.request import Options, Request
 from reverie.errors import InputError
@@ -37,10 +38,13 @@ class Prepared:
 
     The arguments fit `client.beta.messages.create` (Anthropic), `client.chat.completions.create` or
     `client.responses.create` (OpenAI); they are empty for a model that is reached otherwise.
+    `sources` says of each message of the request which message of the history it is (results and
+    words of one message count as two); None for what was added.
     """
 
     request: Request
     arguments: Mapping[str, Any]
+    sources: tuple[int | None, ...] = ()
 
 
 @runtime_checkable
@@ -57,6 +61,9 @@ class Context:
     takes the response. Everything between is kept for you: memories, long results, the window, the
     prompt cache, notes, cost, and a journal from which `session` goes on after a restart.
     """
+
+    # Does the caller put requests into words of its own, instead of sending the arguments?
+    _reworded: ClassVar[bool] = False
 
     def __init__(  # noqa: PLR0913 - what a conversation is made of
         self,
@@ -112,7 +119,7 @@ class Context:
         loop = await self._opened(history)
         self._require_system(history)
         request = await loop.prepare(history.messages)
-        return Prepared(request, self._arguments(request))
+        return Prepared(request, self._arguments(request), loop.sources(request))
 
     async def observe(self, response: object) -> Reply:
         """Take in the response to what was prepared: an SDK's object or dictionary, or a Reply.
@@ -182,7 +189,7 @@ class Context:
             self._system = frozen.system if self._system is None else self._system
             self._tools = read_tools(frozen.tools) if self._tools is None else self._tools
             self._options = self._options or frozen.options
-        led = Led(self._system or (), self._options)
+        led = Led(self._system or (), self._options, reworded=self._reworded)
         return Wish(tools=self._tools or (), memory=self._memory, led=led)
 
     def _past(self) -> Path | None:

@@ -49,6 +49,7 @@ def examine(app: App) -> Iterator[Finding]:
     yield from _transcripts(app)
     if home.state == "ok":
         yield from _memory(app)
+    yield from _clients(app)
     if problem := app.scanner_problem():
         advice = "pip install 'reverie[secrets]' to find rare kinds of secret too"
         yield Finding("note", f"secret scanner: {problem}", advice)
@@ -120,6 +121,12 @@ def _memory(app: App) -> Iterator[Finding]:
     from reverie.surfaces.cli.memory_checks import examine_memory
 
     yield from examine_memory(app)
+
+
+def _clients(app: App) -> Iterator[Finding]:
+    from reverie.surfaces.cli.client_checks import examine_clients
+
+    yield from examine_clients(app)
 
 
 def _print(console: Console, findings: list[Finding]) -> None:

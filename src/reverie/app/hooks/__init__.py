@@ -1,0 +1,1 @@
+"""Reverie beside another client: what happens in its sessions, and what we do at each moment."""

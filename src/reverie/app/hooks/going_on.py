@@ -1,0 +1,67 @@
+"""What must outlive a client's compaction: what is still owed, and the notes, from the transcript alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reverie.app.learning import spoken
+from reverie.layers.clipping import clipped
+from reverie.layers.compaction import obligations
+from reverie.layers.compaction.obligations import Obligations
+from reverie.layers.facts import read_facts
+from reverie.layers.session_notes.summary import as_summary
+from reverie.layers.session_notes.update import Notebook, run
+
+if TYPE_CHECKING:
+    from reverie.app.hooks.session_folder import SessionFolder
+    from reverie.events import Announce
+    from reverie.layers.facts import Facts
+
+OWED_TOKENS = 600
+NOTES_TOKENS = 1_000
+
+_KEEP = "Whatever else the summary holds, carry the following into it unchanged."
+_NOTES = "Notes on this session so far; all of them are in {path}."
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """What is owed, and the notes; empty where there is nothing to say."""
+
+    owed: str
+    notes: str
+
+    @property
+    def for_summary(self) -> str:
+        return f"{_KEEP}\n\n{self.owed}" if self.owed else ""
+
+    @property
+    def for_model(self) -> str:
+        return "\n\n".join(part for part in (self.owed, self.notes) if part)
+
+
+def read(folder: SessionFolder) -> Facts:
+    """What the transcript tells; a summary says again what its messages said."""
+    return read_facts(
+        message for message in spoken(folder.transcript) if message.origin != "reverie"
+    )
+
+
+async def take_stock(
+    folder: SessionFolder, facts: Facts, announce: Announce, *, notes: bool
+) -> Stock:
+    """The notes brought up to date on disk, if they are kept, and what goes on from here."""
+    question = (facts.open_question,) if facts.open_question else ()
+    owed = Obligations(facts.last_request, facts.todos, questions=question)
+    block = obligations.render(owed, OWED_TOKENS)
+    written = await _noted(folder, facts, announce) if notes else ""
+    return Stock("" if block is None else block.text, written)
+
+
+async def _noted(folder: SessionFolder, facts: Facts, announce: Announce) -> str:
+    updated = await run(Notebook(folder.notes, announce=announce), facts, None)
+    text = as_summary(updated.notes, folder.notes.path)
+    if text is None:
+        return ""
+    return clipped(f"{_NOTES.format(path=folder.notes.path)}\n\n{text}", NOTES_TOKENS)

@@ -1,0 +1,128 @@
+"""What happens in a client's session, and what can be answered: closed unions that every dialect speaks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+Source: TypeAlias = Literal["startup", "resume", "compact"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted:
+    """A session begins, goes on after a pause, or was compacted."""
+
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """A person said something."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A tool returned.
+
+    `outputs` are the fields of `response` that hold what the model reads and that may be replaced;
+    an empty name stands for a response that is text itself.
+    """
+
+    name: str
+    id: str
+    input: Mapping[str, Any]
+    response: Any
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AboutToCompact:
+    trigger: str
+    instructions: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The model said something, and its turn may go on."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A turn is over; `again` when a hook made it go on before."""
+
+    again: bool
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Nothing of ours, and why."""
+
+    reason: str
+
+
+Moment: TypeAlias = (
+    SessionStarted
+    | Prompted
+    | ToolFinished
+    | AboutToCompact
+    | Answered
+    | Stopped
+    | SessionEnded
+    | Ignored
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """A moment, and whose: the client, its session, where it works and where it writes it down.
+
+    `transcript` is None where the client's own is nothing we can read.
+    """
+
+    client: str
+    session: str
+    cwd: str
+    moment: Moment
+    transcript: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Text for the model, beside what it already has."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedOutput:
+    """What the model reads instead of a tool's output, in the shape the tool gave it."""
+
+    tool: str
+    response: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """Text for whoever writes the summary of a compaction."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    reason: str
+
+
+Outcome: TypeAlias = Context | ReplacedOutput | Instructions | Nothing

@@ -1,0 +1,118 @@
+"""What is kept of another client's session: what it was shown, how far it was read, notes, long results."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.core.messages import Message
+from reverie.session.journal import Journal
+from reverie.session.records import Opened, Said
+from reverie.stores.blobs import FolderBlobs, safe_name
+from reverie.stores.json_files import read_json, write_json
+from reverie.stores.text_file import TextFile
+
+if TYPE_CHECKING:
+    from reverie.app.hooks.moments import Occasion
+    from reverie.stores.projects import Project
+
+FOLDER = "hooks"
+KEPT_SESSIONS = 200
+KEPT_SECONDS = 30 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a session was given: the digest of its opening, memories and their size, and its turns."""
+
+    opening: str = ""
+    files: tuple[str, ...] = ()
+    bytes: int = 0
+    turns: int = 0
+
+    def forgotten(self) -> Shown:
+        """After a compaction the model has none of it any more."""
+        return Shown(turns=self.turns)
+
+
+class SessionFolder:
+    """One client's session, in a folder of the project's own."""
+
+    def __init__(self, project: Project, occasion: Occasion) -> None:
+        self.path = project.folder / FOLDER / safe_name(f"{occasion.client}-{occasion.session}")
+        self._session = occasion.session
+        self._told = occasion.transcript
+
+    @property
+    def name(self) -> str:
+        """What the conversation is cited by."""
+        return self._told.stem if self._told else self.path.name
+
+    @property
+    def transcript(self) -> Path:
+        """The client's own, or what its hooks told us."""
+        return self._told or self.path / "said.jsonl"
+
+    @property
+    def notes(self) -> TextFile:
+        return TextFile(self.path / "notes.md")
+
+    @property
+    def results(self) -> FolderBlobs:
+        return FolderBlobs(self.path / "tool-results")
+
+    def shown(self) -> Shown:
+        return _shown(read_json(self.path / "shown.json"))
+
+    def keep(self, shown: Shown) -> None:
+        write_json(self.path / "shown.json", asdict(shown))
+
+    def learnt_up_to(self) -> str | None:
+        """The last message that was looked through for memories."""
+        data = read_json(self.path / "learnt.json")
+        found = data.get("up_to") if isinstance(data, dict) else None
+        return found if isinstance(found, str) else None
+
+    def keep_learnt(self, up_to: str) -> None:
+        write_json(self.path / "learnt.json", {"up_to": up_to})
+
+    def hear(self, message: Message) -> None:
+        """Write down what was said, where the client's own transcript is nothing we can read."""
+        if self._told is not None:
+            return
+        path = self.transcript
+        opening = () if path.exists() else (Opened(self._session, message.at),)
+        with Journal(path) as journal:
+            journal.append(*opening, Said(message))
+
+
+def _shown(data: object) -> Shown:
+    """What the file says; fields that make no sense count as not there."""
+    if not isinstance(data, dict):
+        return Shown()
+    files = data.get("files")
+    found = Shown(opening=str(data.get("opening") or ""))
+    if isinstance(files, list):
+        found = replace(found, files=tuple(file for file in files if isinstance(file, str)))
+    with suppress(TypeError, ValueError):
+        found = replace(found, bytes=int(data["bytes"]), turns=int(data["turns"]))
+    return found
+
+
+def sweep(project: Project, now: float) -> None:
+    """Remove what nobody will come back for: sessions of a month ago, beyond the newest ones."""
+    aged = sorted(_aged(project.folder / FOLDER), reverse=True)
+    for changed, path in aged[KEPT_SESSIONS:]:
+        if now - changed > KEPT_SECONDS:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _aged(folder: Path) -> Iterator[tuple[float, Path]]:
+    with suppress(OSError):
+        for path in folder.iterdir():
+            with suppress(OSError):
+                yield path.stat().st_mtime, path

@@ -1,0 +1,122 @@
+"""Where the daemon keeps itself: a lock, a socket, a log, and how it is reached."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from reverie.errors import InputError, StorageError
+from reverie.surfaces.hook_client import FOLDER, SOCKET
+
+_ENDING = b"ending"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """How the daemon is reached over HTTP; port and token stay the same when it starts again.
+
+    `pid` is 0 while none runs.
+    """
+
+    pid: int
+    port: int
+    token: str
+    version: str
+    started: float
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonPlace:
+    """The daemon's folder in Reverie's home, for its owner alone."""
+
+    home: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.home / FOLDER
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / SOCKET
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+    @property
+    def _lock(self) -> Path:
+        return self.folder / "lock"
+
+    def prepare(self) -> None:
+        """Make the folder; another person's home is no place for our daemon."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            owner = self.home.stat().st_uid
+        except OSError as error:
+            raise StorageError(
+                f"the daemon has no place at {self.folder}: {error.strerror}; give access, or set "
+                "REVERIE_HOME to a folder of yours"
+            ) from error
+        if owner != os.geteuid():
+            raise InputError(
+                f"{self.home} belongs to another person; run the daemon as them, or set REVERIE_HOME"
+            )
+        self.folder.chmod(0o700)
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Hold the lock of the daemon; False when another one has it."""
+        file = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            os.close(file)
+
+    @property
+    def ending(self) -> bool:
+        """Does whoever has the lock say that it is about to end?"""
+        try:
+            return self._lock.read_bytes() == _ENDING
+        except OSError:
+            return False
+
+    def mark(self, *, ending: bool) -> None:
+        """Say in the lock's file whether its holder is about to end."""
+        self._lock.write_bytes(_ENDING if ending else b"")
+
+    def address(self) -> Address | None:
+        """What the last daemon wrote down; None when there never was one."""
+        try:
+            data = json.loads((self.folder / "daemon.json").read_bytes())
+            return Address(
+                int(data["pid"]),
+                int(data["port"]),
+                str(data["token"]),
+                str(data["version"]),
+                float(data["started"]),
+            )
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def write_address(self, address: Address) -> None:
+        fresh = self.folder / ".daemon.json.new"
+        fresh.touch(mode=0o600)
+        fresh.write_text(json.dumps(asdict(address)))
+        fresh.replace(self.folder / "daemon.json")
+
+    def token(self) -> str:
+        """The token clients were given, or a new one."""
+        known = self.address()
+        return known.token if known and known.token else secrets.token_urlsafe(32)

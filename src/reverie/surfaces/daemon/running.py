@@ -1,0 +1,236 @@
+"""The daemon itself: a socket for hook commands, loopback for HTTP hooks, until nobody needs it."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from http import HTTPStatus
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import reverie
+from reverie.app import SystemClock
+from reverie.settings.sources import Stamp, stamp_of
+from reverie.surfaces.daemon.afterwards import Afterwards
+from reverie.surfaces.daemon.place import Address, DaemonPlace
+from reverie.surfaces.daemon.service import Service
+from reverie.surfaces.daemon.wire import LONGEST_HEAD, Refused, Request, read_request, response
+from reverie.surfaces.hook_client import LARGEST, PROJECT, SOCKET, STARTING
+from reverie.surfaces.hooks.dialects import DIALECTS
+
+log = logging.getLogger(__name__)
+
+IDLE_SECONDS = 30 * 60.0
+READ_SECONDS = 5.0
+DRAIN_SECONDS = 20.0
+TICK_SECONDS = 5.0
+LARGEST_HTTP = 8 * 1024 * 1024
+LONGEST_LOG = 1024 * 1024
+_PAUSE = 0.05
+
+Ending: TypeAlias = Literal["busy", "stopped", "idle", "changed"]
+
+
+def run(home: Path, idle: float = IDLE_SECONDS) -> Ending:
+    """Serve until asked to stop; "busy" at once when another daemon serves this home.
+
+    When another version was installed meanwhile, the process becomes a daemon of that version.
+    """
+    place = DaemonPlace(home)
+    place.prepare()
+    os.umask(0o077)
+    with _turn(place) as mine:
+        if not mine:
+            return "busy"
+        place.mark(ending=False)
+        # Addresses of sockets are short, so it is bound from within its folder.
+        os.chdir(place.folder)
+        _start_logging(place.log)
+        ending = asyncio.run(serve(place, idle))
+    if ending == "changed":
+        command = [sys.executable, "-P", "-m", "reverie", "daemon", "run", "--home", str(home)]
+        os.execv(sys.executable, command)
+    return ending
+
+
+@contextmanager
+def _turn(place: DaemonPlace) -> Iterator[bool]:
+    """Hold the daemon's lock; a daemon that is about to end is waited for."""
+    until = time.monotonic() + DRAIN_SECONDS
+    while True:
+        with place.alone() as mine:
+            if mine or not place.ending or time.monotonic() > until:
+                yield mine
+                return
+        time.sleep(_PAUSE)
+
+
+async def serve(
+    place: DaemonPlace, idle: float = IDLE_SECONDS, tick: float = TICK_SECONDS
+) -> Ending:
+    """Serve with the lock held and from within the daemon's folder."""
+    daemon = Daemon(place)
+    await daemon.listen()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, daemon.stop)
+    log.info("version %s serves, pid %d", reverie.__version__, os.getpid())
+    try:
+        return await daemon.until_nobody_needs_it(idle, tick)
+    finally:
+        await daemon.aclose()
+
+
+class Daemon:
+    """One process for all clients and projects of a person."""
+
+    def __init__(self, place: DaemonPlace) -> None:
+        self._place = place
+        self._clock = SystemClock()
+        self._used = time.monotonic()
+        self._asked_to_stop = asyncio.Event()
+        self._servers: list[asyncio.Server] = []
+        self._afterwards = Afterwards(place.home)
+        self._service = Service(place.home, self._afterwards)
+        self._address = Address(0, 0, place.token(), reverie.__version__, 0.0)
+
+    async def listen(self) -> None:
+        """The socket first: whoever finds the address written down can be sure of both."""
+        known = self._place.address()
+        self._place.socket.unlink(missing_ok=True)
+        local = partial(self._connected, local=True)
+        http = partial(self._connected, local=False)
+        unix = await asyncio.start_unix_server(local, SOCKET, limit=LONGEST_HEAD)
+        try:
+            tcp = await _on_loopback(http, known.port if known else 0)
+        except OSError:
+            tcp = await _on_loopback(http, 0)
+        self._servers = [unix, tcp]
+        port = tcp.sockets[0].getsockname()[1]
+        if known is not None and known.port != port:
+            log.warning("port %d is taken; HTTP hooks must go to %d now", known.port, port)
+        version, token = reverie.__version__, self._address.token
+        self._address = Address(os.getpid(), port, token, version, self._clock.now())
+        self._place.write_address(self._address)
+        (self._place.folder / STARTING).unlink(missing_ok=True)
+
+    def stop(self) -> None:
+        self._asked_to_stop.set()
+
+    async def until_nobody_needs_it(self, idle: float, tick: float) -> Ending:
+        """Look up now and then: is there work, was anybody here, is this still the version installed?"""
+        package = Path(str(reverie.__file__))
+        first = before = stamp_of(package)
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._asked_to_stop.wait(), tick)
+                return "stopped"
+            self._afterwards.reap()
+            now = stamp_of(package)
+            if _another_version(first, before, now):
+                return "changed"
+            before = now
+            if time.monotonic() - self._used > idle and not self._afterwards.busy:
+                return "idle"
+
+    async def aclose(self) -> None:
+        """Nobody finds us any more; then what was begun is finished."""
+        self._place.mark(ending=True)
+        for server in self._servers:
+            server.close()
+        with suppress(OSError):
+            self._place.socket.unlink(missing_ok=True)
+            self._place.write_address(replace(self._address, pid=0))
+        await self._afterwards.drain(DRAIN_SECONDS)
+        await self._service.aclose()
+        log.info("the daemon ends")
+
+    async def _connected(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, local: bool
+    ) -> None:
+        try:
+            answer = await self._answered(reader, local=local)
+        except Refused as refused:
+            answer = response(refused.status)
+        except TimeoutError:
+            answer = response(HTTPStatus.REQUEST_TIMEOUT)
+        # Whoever asked may be gone already.
+        with suppress(OSError):
+            writer.write(answer)
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+
+    async def _answered(self, reader: asyncio.StreamReader, *, local: bool) -> bytes:
+        async with asyncio.timeout(READ_SECONDS):
+            request = await read_request(reader, LARGEST if local else LARGEST_HTTP)
+        if not local:
+            self._admit(request)
+        self._used = time.monotonic()
+        match request.path.split("/"):
+            case ["", "hook", client, event] if client in DIALECTS and event:
+                project = _project(request) if local else ""
+                body = await self._service.hook(client, event, request.body, project)
+                return response(HTTPStatus.OK, body)
+            case ["", "status"] if local:
+                return response(HTTPStatus.OK, json.dumps(self._status()).encode())
+            case ["", "stop"] if local:
+                self.stop()
+                return response(HTTPStatus.OK)
+            case _:
+                raise Refused(HTTPStatus.NOT_FOUND)
+
+    def _admit(self, request: Request) -> None:
+        """Only who was given the token, and no page in a browser that found the port."""
+        port = self._address.port
+        if request.fields.get("host") not in (f"127.0.0.1:{port}", f"localhost:{port}"):
+            raise Refused(HTTPStatus.FORBIDDEN)
+        shown = request.fields.get("authorization", "").encode("latin-1", "replace")
+        if not hmac.compare_digest(shown, f"Bearer {self._address.token}".encode()):
+            raise Refused(HTTPStatus.UNAUTHORIZED)
+
+    def _status(self) -> dict[str, Any]:
+        tallies = self._service.tallies
+        return {
+            "pid": self._address.pid,
+            "port": self._address.port,
+            "version": self._address.version,
+            "uptime_seconds": round(self._clock.now() - self._address.started, 1),
+            "working": self._afterwards.busy,
+            "errors": sum(tally.errors for tally in tallies.values()),
+            "events": {name: tally.told() for name, tally in sorted(tallies.items())},
+        }
+
+
+async def _on_loopback(connected: Any, port: int) -> asyncio.Server:
+    return await asyncio.start_server(connected, "127.0.0.1", port, limit=LONGEST_HEAD)
+
+
+def _another_version(first: Stamp, before: Stamp, now: Stamp) -> bool:
+    """Has the package changed since we began, and is whoever installs it done?"""
+    return now is not None and now != first and now == before
+
+
+def _project(request: Request) -> str:
+    with suppress(ValueError):
+        return bytes.fromhex(request.fields.get(PROJECT.lower(), "")).decode("utf-8", "replace")
+    return ""
+
+
+def _start_logging(path: Path) -> None:
+    handler = RotatingFileHandler(path, maxBytes=LONGEST_LOG, backupCount=1, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname).1s %(name)s: %(message)s"))
+    ours = logging.getLogger("reverie")
+    ours.addHandler(handler)
+    ours.setLevel(logging.INFO)

@@ -1,0 +1,85 @@
+"""HTTP as far as hooks speak it: one POST a connection, read strictly, refused early."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+LONGEST_HEAD = 32 * 1024
+
+_FIRST = re.compile(rb"([A-Z]{1,16}) (/[!-~]{0,500}) HTTP/1\.[01]")
+_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00\r\n]*?)[ \t]*")
+
+
+class Refused(Exception):
+    """A request that is not answered otherwise than with a status."""
+
+    def __init__(self, status: HTTPStatus) -> None:
+        super().__init__(f"{status.value} {status.phrase}")
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    path: str
+    fields: Mapping[str, str]
+    body: bytes
+
+
+async def read_request(reader: asyncio.StreamReader, most: int) -> Request:
+    """One request whose body has at most so many bytes."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.LimitOverrunError:
+        raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE) from None
+    except asyncio.IncompleteReadError:
+        raise Refused(HTTPStatus.BAD_REQUEST) from None
+    path, fields = parse_head(head)
+    size = _size(fields)
+    if size > most:
+        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    try:
+        return Request(path, fields, await reader.readexactly(size))
+    except asyncio.IncompleteReadError:
+        raise Refused(HTTPStatus.BAD_REQUEST) from None
+
+
+def parse_head(head: bytes) -> tuple[str, dict[str, str]]:
+    """Path and fields of a POST; a field that comes twice makes the whole request wrong."""
+    first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    asked = _FIRST.fullmatch(first)
+    if asked is None:
+        raise Refused(HTTPStatus.BAD_REQUEST)
+    if asked[1] != b"POST":
+        raise Refused(HTTPStatus.METHOD_NOT_ALLOWED)
+    fields: dict[str, str] = {}
+    for line in lines:
+        found = _FIELD.fullmatch(line)
+        name = found[1].decode().lower() if found else ""
+        if found is None or name in fields:
+            raise Refused(HTTPStatus.BAD_REQUEST)
+        fields[name] = found[2].decode("latin-1")
+    return asked[2].decode(), fields
+
+
+def response(status: HTTPStatus, body: bytes = b"") -> bytes:
+    kind = "application/json" if body.startswith(b"{") else "text/plain; charset=utf-8"
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {kind}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def _size(fields: Mapping[str, str]) -> int:
+    if "transfer-encoding" in fields:
+        raise Refused(HTTPStatus.NOT_IMPLEMENTED)
+    told = fields.get("content-length")
+    if told is None:
+        raise Refused(HTTPStatus.LENGTH_REQUIRED)
+    if not re.fullmatch(r"[0-9]{1,12}", told):
+        raise Refused(HTTPStatus.BAD_REQUEST)
+    return int(told)

@@ -1,0 +1,1 @@
+"""Hooks of coding agents: one dialect a client, all saying the same few things."""

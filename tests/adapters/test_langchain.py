@@ -1,0 +1,262 @@
+"""LangChain agents, the real package, on the loopback provider."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from tests.adapters.common import (
+    ASKED,
+    FACT,
+    LONG,
+    OFF,
+    QUESTION,
+    Ear,
+    bodies,
+    memory,
+    meteorologist,
+    settings,
+    stored,
+)
+from tests.flows.examples import Example, examples, run
+from tests.place import Place
+from tests.provider.provider import Provider
+from tests.provider.script import Text, Thinking, ToolCall
+
+from reverie.app import App
+from reverie.errors import SpendCapReached
+from reverie.events import CacheBroke, LayerFired, MemoriesSaved, MemoriesSurfaced, TroubleNoted
+
+pytest.importorskip("langchain")
+pytest.importorskip("langchain_anthropic")
+
+from langchain.agents import create_agent
+from langchain.tools import tool
+from langchain_anthropic import ChatAnthropic
+from langchain_anthropic._client_utils import _get_default_async_httpx_client
+from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
+from langgraph.checkpoint.memory import InMemorySaver
+
+from reverie.adapters.langchain import ReverieMiddleware
+
+PAGE = "docs/integrations/langchain.md"
+CLAUDE = "claude-sonnet-5-5"
+WEATHER = ToolCall("get_weather", {"city": "Bern"})
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "ours")
+    monkeypatch.setenv("LANGSMITH_TRACING", "false")
+
+
+class Talk:
+    """A graph with one tool; what it keeps is in `saver`."""
+
+    def __init__(
+        self,
+        place: Place,
+        provider: Provider,
+        *,
+        text: str = "sunny",
+        saver: InMemorySaver | None = None,
+        more: Sequence[Any] = (),
+        **given: Any,
+    ) -> None:
+        @tool
+        def get_weather(city: str) -> str:
+            """The weather of a city."""
+            return text
+
+        self.ear = Ear(provider)
+        self.memory = memory(place, provider, **given.pop("overrides", {}))
+        self.middleware = ReverieMiddleware(memory=self.memory, listener=self.ear, **given)
+        self.saver = saver or InMemorySaver()
+        self.model = ChatAnthropic(
+            model=CLAUDE,
+            api_key="mine",
+            base_url=provider.anthropic_url,
+            max_tokens=1000,
+            thinking={"type": "adaptive"},
+        )
+        self.agent = create_agent(
+            self.model,
+            [get_weather],
+            system_prompt="Be brief.",
+            middleware=[self.middleware, *more],
+            checkpointer=self.saver,
+        )
+        self.config: Any = {"configurable": {"thread_id": "ticket 42"}}
+
+    def say(self, text: str) -> str:
+        asked = {"messages": [{"role": "user", "content": text}]}
+        return str(self.agent.invoke(asked, self.config)["messages"][-1].text)
+
+    async def asay(self, text: str) -> str:
+        asked = {"messages": [{"role": "user", "content": text}]}
+        result = await self.agent.ainvoke(asked, self.config)
+        return str(result["messages"][-1].text)
+
+    async def aclose(self) -> None:
+        """Connections belong to the loop of a test."""
+        await self.middleware.aclose()
+        await self.model._async_client.close()
+        _get_default_async_httpx_client.cache_clear()
+
+    @property
+    def kept(self) -> list[Any]:
+        return list(self.agent.get_state(self.config).values["messages"])
+
+
+def sent(provider: Provider) -> list[list[Any]]:
+    return [body["messages"] for body in bodies(provider) if "messages" in body]
+
+
+class TestAnAgent:
+    def test_talks_with_tools_and_thinks(self, place: Place, provider: Provider) -> None:
+        provider.script(
+            [Thinking("look"), Text("Let me look."), WEATHER],
+            [Thinking("done"), Text("It is sunny.")],
+            "You are welcome.",
+        )
+        talk = Talk(place, provider)
+        assert talk.say("How is the weather in Bern?") == "It is sunny."
+        assert talk.say("Thank you.") == "You are welcome."
+        talk.middleware.close()
+        assert talk.ear.events(TroubleNoted) == []
+        kinds = [block["type"] for block in sent(provider)[2][1]["content"]]
+        assert kinds == ["thinking", "text", "tool_use"]
+        [session] = App.open(place.root).project.sessions.glob("*.jsonl")
+        assert session.stem.startswith("langchain-ticket-42-")
+
+    async def test_talks_where_all_is_async(self, place: Place, provider: Provider) -> None:
+        provider.script(WEATHER, "It is sunny.")
+        talk = Talk(place, provider)
+        assert await talk.asay("How is the weather in Bern?") == "It is sunny."
+        await talk.aclose()
+        assert talk.ear.events(TroubleNoted) == []
+
+    async def test_sync_and_async_are_one_conversation(
+        self, place: Place, provider: Provider
+    ) -> None:
+        talk = Talk(place, provider)
+        await talk.asay("Hello there.")
+        await asyncio.to_thread(talk.say, "How are you?")
+        talk.say("Goodbye.")
+        await talk.aclose()
+        assert talk.ear.events(TroubleNoted) == []
+        assert len(sent(provider)[-1]) == 5
+
+    def test_memory_stands_at_the_tail(self, place: Place, provider: Provider) -> None:
+        provider.script("6543.", "I do not know.")
+        talk = Talk(place, provider)
+        talk.memory.remember(FACT, type="project")
+        talk.say(QUESTION)
+        talk.say("And why is that so?")
+        talk.middleware.close()
+        assert len(talk.ear.events(MemoriesSurfaced)) == 1
+        first, second = sent(provider)
+        assert QUESTION in str(first[0])
+        assert "6543" in str(first[-1]["content"][-1])
+        assert "<reminder" in str(second)
+        # The graph's own state never holds it.
+        assert len(talk.kept) == 4
+        assert "reminder" not in str(talk.kept)
+
+    def test_a_long_result_is_stored(self, place: Place, provider: Provider) -> None:
+        provider.script(WEATHER, "Clouds.", "As I said.")
+        talk = Talk(place, provider, text=LONG)
+        talk.say("How is the weather in Bern?")
+        talk.say("Say it again, please.")
+        talk.middleware.close()
+        assert stored(place) == [LONG]
+        _, second, third = sent(provider)
+        assert "<persisted-output>" in str(second[-1])
+        assert len(str(second)) < 10_000
+        assert "<persisted-output>" in str(third[2])
+        assert talk.kept[2].content == LONG
+
+    def test_what_is_said_is_learnt(self, place: Place, provider: Provider) -> None:
+        talk = Talk(place, provider)
+        talk.say("Please remember that deploys freeze on 2026-12-20 because of the audit.")
+        talk.middleware.close()
+        [saved] = talk.ear.events(MemoriesSaved)
+        assert [entry.file for entry in talk.memory] == list(saved.files)
+
+    def test_the_prompt_cache_is_read(self, place: Place, provider: Provider) -> None:
+        talk = Talk(place, provider, more=[AnthropicPromptCachingMiddleware()])
+        talk.memory.remember(FACT, type="project")
+        for text in (QUESTION, "And why?", "Since when?"):
+            talk.say(f"{text} {'It matters a lot. ' * 600}")
+        talk.middleware.close()
+        *_, last = (request.usage or {} for request in provider.requests)
+        assert last["cache_read_input_tokens"] > 0.6 * last["cache_creation_input_tokens"]
+        assert talk.ear.events(CacheBroke) == []
+
+    async def test_the_window_is_kept(self, place: Place, provider: Provider) -> None:
+        provider.window[CLAUDE] = 60_000
+        provider.respond(meteorologist(Thinking("Where is it?"), WEATHER))
+        overrides = tuple(f"{key}={value}" for key, value in settings(provider).items())
+        await App.open(place.root, overrides=overrides).ask_window(f"anthropic:{CLAUDE}")
+        talk = Talk(place, provider, text=LONG[:30_000], overrides=OFF)
+        for i in range(10):
+            await talk.asay(ASKED.format(i))
+        await talk.aclose()
+        assert {event.layer for event in talk.ear.events(LayerFired)} == {"compaction"}
+        assert "About the weather of many cities" in str(sent(provider)[-1])
+        used = [request.usage for request in provider.requests if request.usage]
+        assert max(one["input_tokens"] for one in used) < 60_000
+        assert len(talk.kept) == 40
+        assert talk.ear.events(TroubleNoted) == []
+
+
+class TestResuming:
+    def test_sends_the_same_prefix(self, place: Place, provider: Provider) -> None:
+        provider.script([Thinking("look"), WEATHER], "Clouds.", "As I said.")
+        talk = Talk(place, provider, text=LONG)
+        talk.memory.remember(FACT, type="project")
+        talk.say(QUESTION)
+        talk.middleware.close()
+        again = Talk(place, provider, saver=talk.saver)
+        assert again.say("Say it again, please.") == "As I said."
+        again.middleware.close()
+        _, second, third = sent(provider)
+        assert third[:2] == second[:2]
+        assert "thinking" in str(third[1])
+        assert again.ear.events(TroubleNoted) == []
+
+    def test_threads_are_apart(self, place: Place, provider: Provider) -> None:
+        talk = Talk(place, provider)
+        talk.say("Hello there.")
+        talk.config = {"configurable": {"thread_id": "other"}}
+        provider.expect_conversation("another thread")
+        talk.say("Good morning.")
+        talk.middleware.close()
+        assert len(sent(provider)[-1]) == 1
+        assert len(list(App.open(place.root).project.sessions.glob("*.jsonl"))) == 2
+
+
+class TestFailure:
+    def test_a_broken_memory_stops_nobody(self, place: Place, provider: Provider) -> None:
+        talk = Talk(place, provider, session="broken")
+        App.open(place.root).project.journal("langchain-broken").mkdir(parents=True)
+        assert talk.say("Hello there.")
+        talk.middleware.close()
+        [trouble] = talk.ear.events(TroubleNoted)
+        assert "the history goes as it is" in trouble.what
+
+    def test_a_cap_is_kept(self, place: Place, provider: Provider) -> None:
+        caps = {"spend.day": 0.0001, "spend.main_on_cap": "stop"}
+        talk = Talk(place, provider, overrides=caps)
+        with pytest.raises(SpendCapReached):
+            talk.say("Hello there.")
+        talk.middleware.close()
+        assert provider.requests == []
+
+
+@pytest.mark.parametrize("example", examples(PAGE), ids=str)
+def test_the_page(example: Example, place: Place, provider: Provider) -> None:
+    memory(place, provider, FACT)
+    provider.script("On port 6543.")
+    assert run(example, place, provider) == example.output
+    assert "6543" in str(bodies(provider)[0]["messages"][-1])

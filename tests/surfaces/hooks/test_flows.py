@@ -1,0 +1,111 @@
+"""Whole sessions of real clients' hooks: commands in processes of their own, and the daemon behind them."""
+
+import json
+from pathlib import Path
+
+from tests.place import Place
+from tests.session import claude_lines as claude
+from tests.session.build import write_lines
+from tests.session.test_codex import META, spoke
+from tests.surfaces.hooks.running import Hooks
+from tests.surfaces.run import process
+
+WISH = "From now on always use pnpm instead of npm in this repository."
+VPN = "The deploy script needs the VPN to be up before it starts."
+QUESTION = "does the deploy script need the VPN?"
+
+
+def remember(place: Place, text: str) -> None:
+    assert process(place, "remember", text).returncode == 0
+
+
+def test_a_session_of_claude_code(hooks: Hooks) -> None:
+    hooks.start()
+    remember(hooks.place, VPN)
+    start = hooks.context("claude-code", "SessionStart", source="startup")
+    assert start.startswith("# Memory, kept by Reverie")
+    assert "The deploy script needs the VPN" in start
+    found = hooks.context("claude-code", "UserPromptSubmit", prompt=QUESTION)
+    assert VPN in found
+    assert hooks.say("claude-code", "UserPromptSubmit", prompt=QUESTION) is None
+    long = "".join(f"line {n}\n" for n in range(5_000))
+    response = {"stdout": long, "stderr": "", "interrupted": False, "isImage": False}
+    answer = hooks.say(
+        "claude-code", "PostToolUse", tool_name="Bash", tool_use_id="toolu_1", tool_input={}, tool_response=response
+    )  # fmt: skip
+    shaped = answer["hookSpecificOutput"]["updatedToolOutput"]
+    assert shaped.keys() == response.keys()
+    [stored] = hooks.place.home.glob(
+        "projects/*/hooks/claude-code-s1/tool-results/toolu_1-stdout.txt"
+    )
+    assert str(stored) in shaped["stdout"]
+    assert stored.read_text() == long
+    assert hooks.say("claude-code", "Stop", stop_hook_active=False) is None
+    assert hooks.say("claude-code", "SessionEnd", reason="other") is None
+    assert hooks.errors == ""
+
+
+def learnt_and_recalled(hooks: Hooks, client: str, transcript: Path) -> None:
+    """What was said in one session is known in the next; the daemon may end in between."""
+    fields = {"transcript_path": str(transcript)}
+    hooks.start()
+    hooks.say(client, "SessionStart", source="startup", **fields)
+    assert hooks.say(client, "Stop", stop_hook_active=False, **fields) is None
+    hooks.finish()
+    assert "saved feedback_" in hooks.log
+    hooks.start()
+    hooks.say(client, "SessionStart", "s2", source="startup")
+    found = hooks.context(
+        client, "UserPromptSubmit", session="s2", prompt="use npm or pnpm in this repository?"
+    )
+    assert WISH in found
+
+
+def test_claude_code_is_learnt_from(hooks: Hooks) -> None:
+    lines = [claude.prompt(WISH), claude.reply(claude.text("I will."))]
+    learnt_and_recalled(hooks, "claude-code", write_lines(hooks.place.base / "s1.jsonl", lines))
+
+
+def test_codex_is_learnt_from(hooks: Hooks) -> None:
+    lines = [META, spoke("user", WISH), spoke("assistant", "I will.")]
+    learnt_and_recalled(hooks, "codex", write_lines(hooks.place.base / "rollout-1.jsonl", lines))
+
+
+def test_before_a_compaction_the_summarizer_is_told_in_plain_text(hooks: Hooks) -> None:
+    transcript = write_lines(
+        hooks.place.base / "s1.jsonl", [claude.prompt("add a parser for dates")]
+    )
+    hooks.start()
+    data = {
+        "session_id": "s1",
+        "cwd": str(hooks.place.root),
+        "transcript_path": str(transcript),
+        "trigger": "auto",
+    }
+    said = hooks.raw("claude-code", "PreCompact", json.dumps(data).encode()).decode()
+    assert "> add a parser for dates" in said
+    assert hooks.raw("codex", "PreCompact", json.dumps(data).encode()) == b""
+
+
+def test_a_long_output_in_codex_is_replaced_by_its_reason(hooks: Hooks) -> None:
+    hooks.start()
+    hooks.say("codex", "SessionStart", source="startup")
+    answer = hooks.say(
+        "codex", "PostToolUse", tool_name="Bash", tool_use_id="c1", tool_response="x\n" * 20_000
+    )
+    assert answer["decision"] == "block"
+    assert "tool-results/c1.txt" in answer["reason"]
+
+
+def test_a_session_stays_with_its_project(hooks: Hooks, tmp_path: Path) -> None:
+    hooks.start()
+    remember(hooks.place, VPN)
+    hooks.say("claude-code", "SessionStart", source="startup")
+    found = hooks.context("claude-code", "UserPromptSubmit", prompt=QUESTION, cwd=str(tmp_path))
+    assert VPN in found
+
+
+def test_a_person_who_turned_memory_off_is_left_alone(hooks: Hooks) -> None:
+    data = json.dumps({"session_id": "s1", "cwd": str(hooks.place.root)}).encode()
+    assert hooks.raw("claude-code", "SessionStart", data, REVERIE_DISABLE_MEMORY="1") == b""
+    assert not hooks.daemon.folder.exists()
