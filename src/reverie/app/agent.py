@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,48 +12,33 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from reverie.agent.kit import standard_kit
-from reverie.agent.kit.web_fetch import web_fetch_tool
-from reverie.agent.permissions import (
-    Consent,
-    Permission,
-    also_within,
-    by_mode,
-)
-from reverie.agent.todos import Todo
 from reverie.agent.toolbox import Toolbox
-from reverie.agent.tools import Tool, Workplace
 from reverie.app.crew import dismiss, keep_crew, new_crew, reachable
 from reverie.app.dream import dream, gate_with_rest
 from reverie.app.episodes import EpisodeIndexer, conversations
 from reverie.app.inbox import open_inbox
 from reverie.app.learning import MemoryShelf
 from reverie.app.models import OFFLINE
-from reverie.app.recall import chosen_meaning, memory_tool, open_ranker, recall_for
+from reverie.app.recall import chosen_meaning, open_ranker, recall_for
+from reverie.app.speaker import Speaker
 from reverie.app.system import system_of
+from reverie.app.tools import Tools, budget_of
 from reverie.app.wish import Wish
 from reverie.core.messages import Message
 from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Head, Options
-from reverie.core.spend import MAIN, Purpose
-from reverie.core.window import Window, resolve_window
+from reverie.core.window import Window
 from reverie.errors import InputError
-from reverie.layers.collapse import expand_tool
 from reverie.layers.dreaming.prompts import Surroundings as DreamSurroundings
 from reverie.layers.microcompaction import context_edits
 from reverie.layers.session_notes.prompts import UPDATE
 from reverie.layers.session_notes.template import TEMPLATE, Unusable, parse_template
 from reverie.layers.session_notes.update import Notebook
-from reverie.layers.snip import snip_tool
-from reverie.layers.tool_results import Budget
-from reverie.models.unthinking import UnthinkingModel
 from reverie.session import journal
 from reverie.session.background import Background
 from reverie.session.broadcast import Broadcast
 from reverie.session.conversation import Conversation
-from reverie.session.crew.agent_tool import agent_tool
 from reverie.session.crew.crew import Place as TeamPlace
-from reverie.session.crew.send_message import send_message_tool
 from reverie.session.dreaming import Dreaming, dreamer_of
 from reverie.session.folding import Folding
 from reverie.session.forks import Forks
@@ -67,21 +52,15 @@ from reverie.session.records import HeadFrozen, Said
 from reverie.session.session_recall import SessionRecall
 from reverie.session.state import SessionState
 from reverie.session.upkeep import Upkeep
-from reverie.settings.schema import NEVER
-from reverie.settings.sources import environment
 from reverie.stores.blobs import FolderBlobs
 from reverie.stores.locks import sole
 from reverie.stores.text_file import TextFile
 
 if TYPE_CHECKING:
-    from reverie.agent.todos import Status
     from reverie.app import App
     from reverie.app.memory import OpenMemory
-    from reverie.layers.previews import Kind
-    from reverie.ports import Model
     from reverie.recall.ranker import IndexRanker
     from reverie.session.prefetch import Late, Recollects
-    from reverie.settings.resolve import Threshold
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +83,7 @@ async def open_session(app: App, wish: Wish) -> AsyncIterator[Session]:
 class _Core:
     """What everything else is put around."""
 
-    model: Model
+    speaker: Speaker
     conversation: Conversation
     folding: Folding
     toolbox: Toolbox
@@ -122,35 +101,30 @@ class _Composer:
     stack: AsyncExitStack
     announce: Broadcast = field(default_factory=Broadcast)
     _said: tuple[Message, ...] = ()
-    # The model in use, without its meter, and the one that takes over when it is overloaded.
-    _speaking: Model | None = None
-    _other: Model | None = None
 
     async def compose(self) -> Session:
         state = self._resumed()
         session = state.session or self.wish.session or new_session_id(self.app.clock.now())
         self.stack.enter_context(self._alone(session))
-        model = self._speaking = self._bare_model()
-        if self.wish.hired is None or not self.wish.hired.borrows_model:
-            self.stack.push_async_callback(model.aclose)
-        self.stack.push_async_callback(self._close_other)
+        speaker = Speaker(self.app, self.wish, session, self.announce, self.stack)
         conversation = Conversation(
             self.stack.enter_context(Journal(self._sessions / f"{session}.jsonl")),
-            self._metered(model, session, self._purpose),
+            speaker.metered(speaker.purpose, speaker.now),
             self.app.clock,
             state=state,
             policy=placed(self.app.settings.cache_ttl),
             announce=self.announce,
         )
-        folding = Folding(conversation, self._window(model), self.app.switches.on, self.announce)
+        folding = Folding(conversation, speaker.window, self.app.switches.on, self.announce)
         memory = self._memory()
         ranker = None if memory is None else self._ranker(memory, session)
         place = self._place(session)
-        toolbox = self._toolbox(state, folding, ranker, place)
-        core = _Core(model, conversation, folding, toolbox, memory, ranker, place)
+        tools = Tools(self.app, self.wish, folding, ranker, place)
+        toolbox = tools.toolbox(state, self.announce)
+        core = _Core(speaker, conversation, folding, toolbox, memory, ranker, place)
         if state.head is None:
             conversation.open(session, self._head(core), str(self.app.project.root))
-        elif self.wish.led is not None or state.head.model != model.name:
+        elif self.wish.led is not None or state.head.model != speaker.now.name:
             self._renew_head(core)
         return await self._around(core)
 
@@ -161,9 +135,9 @@ class _Composer:
         folder = self._sessions / session
         background = Background(self.announce)
         self.stack.push_async_callback(background.drain, DRAIN_SECONDS)
-        metered = partial(self._now_metered, session)
-        forks = Forks(conversation, toolbox, folder / "forks", metered, self.announce)
-        side = core.folding.forks = forks if core.model.name != OFFLINE else None
+        speaker = core.speaker
+        forks = Forks(conversation, toolbox, folder / "forks", speaker.metered, self.announce)
+        side = core.folding.forks = forks if speaker.now.name != OFFLINE else None
         # A fork writes with tools of ours; where there are none, the rules do it alone.
         writers = None if self.wish.led else side
         window = core.folding.window
@@ -189,11 +163,11 @@ class _Composer:
             partial(self._head, core),
             transcript=str(self._sessions / f"{session}.jsonl"),
             forks=side,
-            budget=self._budget(toolbox),
+            budget=budget_of(self.app, toolbox),
         )
         self._index_past(core, background)
         if core.place is not None:
-            await self._settle(core.place, conversation, side, background)
+            await self._settle(core.place, core, side, background)
         return Session(
             conversation,
             toolbox,
@@ -213,7 +187,7 @@ class _Composer:
                 sources=() if core.place is None else (core.place.seat.news,),
             ),
             place=core.place,
-            fallback=partial(self._fallback, session),
+            fallback=speaker.fallback,
             late=cast("Late", self.app.settings["recall.late"]),
             limits=Limits(requests=self._max_requests),
             stops_all=self.app.settings["agent.on_interrupt"] == "stop",
@@ -229,10 +203,6 @@ class _Composer:
         """Where transcripts lie; those of hired agents beside whoever hired them."""
         hired = self.wish.hired
         return self.app.project.sessions if hired is None else hired.under
-
-    @property
-    def _purpose(self) -> Purpose:
-        return MAIN if self.wish.hired is None else f"agent:{self.wish.hired.brief.name}"
 
     @property
     def _max_requests(self) -> int:
@@ -253,16 +223,17 @@ class _Composer:
     async def _settle(
         self,
         place: TeamPlace,
-        conversation: Conversation,
+        core: _Core,
         forks: Forks | None,
         background: Background,
     ) -> None:
         """Its conversation and forks, now that they are there; what it hires ends with it."""
+        conversation = core.conversation
         place.seat.conversation, place.seat.forks = conversation, forks
         hired = self.wish.hired
         if hired is not None and hired.place is not None:
             return
-        keep_crew(self.app, place.crew, conversation, background, self._metered)
+        keep_crew(self.app, place.crew, conversation, background, core.speaker.metered)
         self.stack.push_async_callback(dismiss, place)
         if hired is None and self.app.switches.on("agent_socket"):
             session = conversation.state.session
@@ -285,103 +256,6 @@ class _Composer:
             return self.wish.memory or None
         return self.app.memory() if self.app.settings.memory_enabled else None
 
-    @property
-    def _model_name(self) -> str:
-        return self.wish.model or self.app.settings.model("main")
-
-    def _bare_model(self) -> Model:
-        return self.wish.ready or self.app.bare_model(self._model_name)
-
-    def _window(self, model: Model) -> Window:
-        if self.wish.ready is None:
-            return self.app.window(self._model_name)
-        return resolve_window(model.name, shipped=model.capabilities.window)
-
-    def _metered(self, model: Model, session: str, purpose: Purpose) -> Model:
-        hired = self.wish.hired
-        # What agents spend is the session's, by which its cap is kept.
-        account = session if hired is None else hired.under.parent.name
-        return self.app.metered(model, session=account, purpose=purpose, announce=self.announce)
-
-    def _fallback(self, session: str) -> tuple[Model, Window] | None:
-        """The model that takes over, and its window; from then on forks and heads are its own."""
-        name = self.app.settings["models.fallback"]
-        if not isinstance(name, str):
-            return None
-        if self._other is None:
-            self._other = self._speaking = self.app.bare_model(name)
-        return self._metered(self._other, session, self._purpose), self.app.window(name)
-
-    async def _close_other(self) -> None:
-        if self._other is not None:
-            await self._other.aclose()
-
-    def _now_metered(self, session: str, purpose: Purpose) -> Model:
-        """Whoever speaks now, metered for a purpose."""
-        model = self._speaking or self._bare_model()
-        if self.wish.led is not None and self.wish.led.reworded:
-            model = UnthinkingModel(model)
-        return self._metered(model, session, purpose)
-
-    def _toolbox(
-        self,
-        state: SessionState,
-        folding: Folding,
-        ranker: IndexRanker | None,
-        place: TeamPlace | None,
-    ) -> Toolbox:
-        workplace = Workplace(
-            self.app.place,
-            todos=tuple(Todo(text, cast("Status", status)) for text, status in state.todos),
-            environment=environment(),
-        )
-        consent = Consent(self._permission(workplace, place), self.wish.ask)
-        more = self._more_tools(folding, ranker, place)
-        ours = () if self.wish.led else (*standard_kit(), *more)
-        tools = (tool for tool in (*ours, *self.wish.tools) if self._may_have(tool))
-        return Toolbox(tools, workplace, consent, self.announce)
-
-    def _may_have(self, tool: Tool) -> bool:
-        hired = self.wish.hired
-        return hired is None or hired.brief.agent_type.allows(tool.name)
-
-    def _permission(self, workplace: Workplace, place: TeamPlace | None) -> Permission:
-        mode = self.wish.mode or self.app.settings.permission_mode
-        permission, hired = by_mode(mode, workplace), self.wish.hired
-        if hired is not None and hired.writes_to is not None:
-            permission = also_within(hired.writes_to, permission)
-        if place is None:
-            return permission
-        if place.seat.approval is not None:
-            permission = place.seat.approval.first(by_mode("plan", workplace), permission)
-        place.seat.permission = permission
-        return permission
-
-    def _more_tools(
-        self, folding: Folding, ranker: IndexRanker | None, place: TeamPlace | None
-    ) -> Iterator[Tool]:
-        """Tools that come with memory or a switch; the list is fixed when a session opens."""
-        if place is not None:
-            yield agent_tool(place)
-            yield send_message_tool(place)
-        if ranker is not None:
-            yield memory_tool(ranker)
-        on = self.app.switches.on
-        if on("snip"):
-            yield snip_tool(folding.mark)
-        if on("collapse"):
-            yield expand_tool(folding.expand)
-        if on("web_fetch"):
-            yield web_fetch_tool()
-
-    def _budget(self, toolbox: Toolbox) -> Budget:
-        """What the person set for a tool, else what the tool declares."""
-        limits = {
-            name: _limit(self.app.switches.result_threshold(name), tool.result_threshold)
-            for name, tool in toolbox.tools.items()
-        }
-        return Budget(preview=cast("Kind", self.app.settings["tools.preview"]), thresholds=limits)
-
     def _notebook(self, file: TextFile) -> Notebook:
         own = self.app.settings.home / "session-notes"
         text = TextFile(own / "template.md").read()
@@ -399,10 +273,10 @@ class _Composer:
 
     def _head(self, core: _Core) -> Head:
         """System prompt, tools and options as they stand now; frozen by whoever asks."""
-        model, toolbox = self._speaking or core.model, core.toolbox
+        model, toolbox = core.speaker.now, core.toolbox
         led = self.wish.led
         system = led.system if led else system_of(self.app, self.wish, core.memory)
-        return Head(model.name, system, toolbox.specs, self._options(model, toolbox))
+        return Head(model.name, system, toolbox.specs, self._options(core))
 
     def _renew_head(self, core: _Core) -> None:
         """Whoever leads the conversation may come back with another head, or another model, for it."""
@@ -411,8 +285,9 @@ class _Composer:
             core.conversation.expect_break("the model, system prompt, tools or options changed")
             core.conversation.record(HeadFrozen(head))
 
-    def _options(self, model: Model, toolbox: Toolbox) -> Options:
-        can, led = model.capabilities, self.wish.led
+    def _options(self, core: _Core) -> Options:
+        model, toolbox, led = core.speaker.now, core.toolbox, self.wish.led
+        can = model.capabilities
         if led is not None and led.options is not None:
             options = led.options
         else:
@@ -427,7 +302,7 @@ class _Composer:
             return options
         names = tuple(toolbox.tools)
         declared = frozenset(name for name, tool in toolbox.tools.items() if tool.clearable)
-        edits = context_edits(can, self._window(model), options.thinking, names, declared)
+        edits = context_edits(can, core.folding.window, options.thinking, names, declared)
         return replace(options, edits=edits)
 
     def _ranker(self, memory: OpenMemory, session: str) -> IndexRanker:
@@ -446,7 +321,7 @@ class _Composer:
             self.app.settings,
             self.app.clock,
             core.conversation.state.session,
-            core.model.name,
+            core.speaker.now.name,
             self.announce,
         )
         every = int(self.app.settings.number("learning.every"))
@@ -502,9 +377,3 @@ class _Composer:
 def new_session_id(now: float) -> str:
     """Sorts by time, says when, and two of the same second differ."""
     return f"{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
-
-
-def _limit(told: Threshold | None, declared: int | None) -> int | None:
-    if told is None:
-        return declared
-    return None if told == NEVER else int(told)

@@ -304,7 +304,7 @@ def keep_crew(
     crew: Crew,
     conversation: Conversation,
     background: Background,
-    metered: Callable[[Model, str, Purpose], Model],
+    metered: Callable[[Purpose, Model | None], Model],
 ) -> None:
     """Who is hired is written down; who was lost with an earlier process is, too."""
     state = conversation.state
@@ -316,7 +316,7 @@ def keep_crew(
     if side != OFFLINE:
 
         def make() -> Model:
-            return metered(app.bare_model(side), state.session, "summary")
+            return metered("summary", app.bare_model(side))
 
         on = partial(app.switches.on, "agent_summary")
         watch = Watch(crew, partial(describe, make), on)

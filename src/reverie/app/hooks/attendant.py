@@ -25,9 +25,11 @@ from reverie.app.hooks.moments import (
     Context,
     Ignored,
     Instructions,
+    InTurn,
     Nothing,
     Occasion,
     Outcome,
+    Overheard,
     Prompted,
     ReplacedOutput,
     SessionEnded,
@@ -52,6 +54,7 @@ from reverie.stores.places import IDENTITY
 if TYPE_CHECKING:
     from reverie.app import App
     from reverie.app.memory import OpenMemory
+    from reverie.core.messages import Message
     from reverie.layers import NotDue
     from reverie.layers.previews import Kind
     from reverie.recall.pipeline import Recall
@@ -113,7 +116,7 @@ class Attendant:
             self._announce(TroubleNoted("hooks", f"{type(occasion.moment).__name__}: {error}"))
             return Nothing(str(error))
 
-    async def _attend(self, occasion: Occasion) -> Outcome:  # noqa: PLR0911 - one return a moment
+    async def _attend(self, occasion: Occasion) -> Outcome:
         folder = SessionFolder(self.app.project, occasion)
         match occasion.moment:
             case SessionStarted("compact"):
@@ -121,23 +124,30 @@ class Attendant:
             case SessionStarted(source):
                 self._warm_up()
                 return await asyncio.to_thread(self._begun, occasion, folder, source == "resume")
-            case Prompted(text):
-                return await self._prompted(folder, text)
-            case ToolFinished() as tool:
-                return await asyncio.to_thread(self._finished, folder, tool)
             case AboutToCompact():
                 return await self._about_to_compact(folder)
-            case Answered(text):
-                return await asyncio.to_thread(self._answered, folder, text)
-            case Stopped(_, answer):
-                return await asyncio.to_thread(self._stopped, folder, answer)
             case SessionEnded():
                 self._look_later(folder)
                 return Nothing("what is new is looked through")
             case Ignored(reason):
                 return Nothing(reason)
+            case moment:
+                return await self._in_turn(folder, moment)
+
+    async def _in_turn(self, folder: SessionFolder, moment: InTurn) -> Outcome:
+        match moment:
+            case Prompted(text):
+                return await self._prompted(folder, text)
+            case Overheard(text):
+                return await asyncio.to_thread(self._overheard, folder, text)
+            case ToolFinished() as tool:
+                return await asyncio.to_thread(self._finished, folder, tool)
+            case Answered(text):
+                return await asyncio.to_thread(self._answered, folder, text)
+            case Stopped(_, answer):
+                return await asyncio.to_thread(self._stopped, folder, answer)
             case _:
-                assert_never(occasion.moment)
+                assert_never(moment)
 
     # --- the start of a session, and of what follows a compaction ---
 
@@ -173,7 +183,7 @@ class Attendant:
     # --- a turn ---
 
     async def _prompted(self, folder: SessionFolder, text: str) -> Outcome:
-        message = new_message("user", Text(text), at=self.app.clock.now())
+        message = self._said(text)
         await asyncio.to_thread(folder.hear, message)
         if not self.app.switches.on("recall"):
             return Nothing("recall is off")
@@ -189,6 +199,13 @@ class Attendant:
             given = live.recall.surfaced
             self._keep(folder, replace(shown, files=tuple(sorted(given.files)), bytes=given.bytes))
         return Context(found.attachment.text)
+
+    def _overheard(self, folder: SessionFolder, text: str) -> Outcome:
+        folder.hear(self._said(text))
+        return Nothing("it is heard")
+
+    def _said(self, text: str) -> Message:
+        return new_message("user", Text(text), at=self.app.clock.now())
 
     def _finished(self, folder: SessionFolder, tool: ToolFinished) -> Outcome:
         if not self.app.switches.on("tool_result_storage"):

@@ -25,6 +25,13 @@ class Prompted:
 
 
 @dataclass(frozen=True, slots=True)
+class Overheard:
+    """A person said something, in a client that lets nothing be put beside it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolFinished:
     """A tool returned.
 
@@ -72,16 +79,9 @@ class Ignored:
     reason: str
 
 
-Moment: TypeAlias = (
-    SessionStarted
-    | Prompted
-    | ToolFinished
-    | AboutToCompact
-    | Answered
-    | Stopped
-    | SessionEnded
-    | Ignored
-)
+InTurn: TypeAlias = Prompted | Overheard | ToolFinished | Answered | Stopped
+
+Moment: TypeAlias = SessionStarted | InTurn | AboutToCompact | SessionEnded | Ignored
 
 
 @dataclass(frozen=True, slots=True)
