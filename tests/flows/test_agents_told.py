@@ -4,8 +4,8 @@ import json
 import shutil
 
 import pytest
+from tests.flows.crew_cast import LEAD, Cast, Team, agent, letter, team_of, until
 from tests.flows.sessions import hear
-from tests.flows.test_crew import LEAD, Cast, Team, agent, letter, team_of, until
 from tests.place import Place
 from tests.provider.gate import Gate
 from tests.provider.provider import Provider
@@ -75,7 +75,7 @@ async def test_running_done_ended_early_and_lost(desk: Team, provider: Provider)
         gate.release()
     after = {row["name"]: row for row in data("agents", "--session", journal.stem)}
     assert after["rita"]["state"] == "ended early"
-    assert after["rita"]["why"] == "lead, which had hired it, has ended"
+    assert after["rita"]["why"] == "the session was closed"
     text = done("agents", "--all")
     assert f"session {journal.stem}" in text
     assert "lost with its session" in text

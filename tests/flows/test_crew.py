@@ -2,15 +2,25 @@
 
 import asyncio
 import json
-import os
 import re
-import subprocess
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
+from tests.flows.crew_cast import (
+    LEAD,
+    Cast,
+    Team,
+    agent,
+    children,
+    letter,
+    letter_id,
+    names,
+    names_hired,
+    repository,
+    team_of,
+    until,
+)
 from tests.flows.sessions import MODEL, Desk, hear, kinds
 from tests.place import Place
 from tests.provider.gate import Gate
@@ -24,101 +34,14 @@ from reverie.core.messages import Message, new_message
 from reverie.core.messages import Text as Words
 from reverie.events import AgentEnded, AgentProgressed, AgentStarted, Event, LetterSent
 from reverie.session import journal
-from reverie.session.crew.crew import Crew
 from reverie.session.crew.serving import answer
 from reverie.session.crew.watching import Watch
-from reverie.session.query import Session
-from reverie.session.records import AgentHired, AgentLeft, Record
-
-Step: TypeAlias = "ScriptItem | Callable[[RecordedRequest], ScriptItem]"
-
-LEAD = "lead"
+from reverie.session.records import AgentHired, AgentLeft
 
 
 @pytest.fixture
-def desk(place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> "Team":
+def desk(place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Team:
     return Team(place, provider, monkeypatch)
-
-
-class Cast:
-    """A model that plays every part: each agent's replies, in order."""
-
-    def __init__(self, provider: Provider, parts: Mapping[str, Sequence[Step]]) -> None:
-        self.parts = parts
-        self.asked: dict[str, list[RecordedRequest]] = {}
-        provider.respond(self.play)
-
-    def play(self, request: RecordedRequest) -> ScriptItem:
-        who = self._who(request)
-        self.asked.setdefault(who, []).append(request)
-        said = sum(message["role"] == "assistant" for message in request.json["messages"])
-        steps = self.parts.get(who, ())
-        step = steps[said] if said < len(steps) else f"{who} has nothing to add."
-        return step(request) if callable(step) else step
-
-    def _who(self, request: RecordedRequest) -> str:
-        if "<side-task>" in json.dumps(request.json["messages"][-3:]):
-            return "fork"
-        found = re.search(
-            r"You are (\S+), an agent that \S+ has given", json.dumps(request.json["system"])
-        )
-        return found.group(1) if found else LEAD
-
-    def last(self, who: str) -> str:
-        """The newest messages an agent was shown."""
-        return json.dumps(self.asked[who][-1].json["messages"][-2:])
-
-
-def agent(summary: str, **arguments: object) -> ToolCall:
-    task = arguments.pop("task", f"Please {summary}.")
-    return ToolCall("Agent", {"summary": summary, "task": task, **arguments})
-
-
-def letter(to: str, message: str, **more: object) -> ToolCall:
-    return ToolCall("send_message", {"to": to, "message": message, "summary": message[:60], **more})
-
-
-def letter_id(request: RecordedRequest, kind: str) -> str:
-    """The id of a letter of a kind, as its reader sees it."""
-    shown = re.findall(r"<letter [^>]*>", json.dumps(request.json["messages"]).replace('\\"', '"'))
-    found = [tag for tag in shown if f'kind="{kind}"' in tag]
-    return re.findall(r'id="([^"]+)"', found[-1])[0]
-
-
-class Team(Desk):
-    """A desk whose provider is told of every new conversation before it begins."""
-
-    @asynccontextmanager
-    async def session(
-        self, *overrides: str, wish: Wish | None = None, resume: bool = False
-    ) -> AsyncIterator[Session]:
-        async with super().session(*overrides, wish=wish, resume=resume) as session:
-            with session.announce.heard_by(self._tell):
-                yield session
-
-    def _tell(self, event: Event) -> None:
-        if isinstance(event, AgentStarted) and event.how != "fork":
-            self.provider.expect_conversation(f"{event.name} has its own", within=50)
-
-    def records(self) -> list[Record]:
-        return journal.load(self.app().journals()[0]).records
-
-
-def team_of(session: Session) -> Crew:
-    assert session.place is not None
-    return session.place.crew
-
-
-def names(hired: Sequence[Event]) -> list[str]:
-    return [event.name for event in hired if isinstance(event, AgentStarted)]
-
-
-async def until(session: Session, done: Callable[[], bool]) -> None:
-    """Attend to what other agents have to say, until something is the case."""
-    assert session.place is not None
-    while not done():
-        await session.place.seat.mail_arrives()
-        await answer(session.attend())
 
 
 class TestOneToWaitFor:
@@ -234,7 +157,9 @@ class TestForks:
             crew = team_of(session)
             await asyncio.gather(*(m.work for m in crew.members.values() if m.work))
         assert list(crew.members) == ["fork-1"]
-        assert "a fork starts no agents" in json.dumps(cast.asked["fork"][-1].json["messages"])
+        assert "a fork starts no agents and writes to none" in json.dumps(
+            cast.asked["fork"][-1].json["messages"]
+        )
         assert crew.members["fork-1"].answer == "I did it myself."
 
 
@@ -441,20 +366,6 @@ class TestApart:
         assert children() == []
 
 
-def children() -> list[int]:
-    """Processes this one has started and not ended."""
-    listed = Path(f"/proc/{os.getpid()}/task")
-    found = " ".join(task.joinpath("children").read_text() for task in listed.iterdir())
-    return [int(pid) for pid in found.split() if b"teammate" in _command(int(pid))]
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
 class TestIsolated:
     async def test_it_works_in_a_worktree_and_tells_where_its_work_is(
         self, desk: Team, provider: Provider
@@ -500,13 +411,6 @@ class TestIsolated:
             await hear(session, "Isolate somebody.")
             await until(session, lambda: "<letter " in cast.last(LEAD))
         assert "could not be isolated" in cast.last(LEAD)
-
-
-def repository(desk: Desk) -> None:
-    desk.write("readme.md", "Hello.\n")
-    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
-    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "begin"]):
-        subprocess.run([*git, *command], cwd=desk.place.root, check=True)
 
 
 class TestLimits:
@@ -594,10 +498,6 @@ class TestLimits:
         assert ends["general-2"] == "general-1, which had hired it, has ended"
 
 
-def names_hired(desk: Team) -> list[str]:
-    return [record.name for record in desk.records() if isinstance(record, AgentHired)]
-
-
 class TestBetweenSessions:
     async def test_a_letter_reaches_another_session_by_its_id_and_can_be_answered(
         self, desk: Team, provider: Provider
@@ -631,10 +531,9 @@ class TestMemoryOfItsOwn:
     async def test_what_one_agent_notes_the_next_of_its_type_knows(
         self, desk: Team, provider: Provider
     ) -> None:
-        desk.write(
-            ".reverie/agents/tester.md",
-            "---\nname: tester\ndescription: Runs tests.\nmemory: user\n---\nYou run tests.\n",
-        )
+        own = desk.place.home / "agents" / "tester.md"
+        own.parent.mkdir(parents=True)
+        own.write_text(TESTER)
         folder = desk.place.home / "agent-memory" / "tester"
         note = "---\nname: Flaky\ndescription: test_x is flaky\ntype: project\n---\nRun it twice.\n"
         steps = [
@@ -657,7 +556,21 @@ class TestMemoryOfItsOwn:
         assert "test_x is flaky" in system
         assert str(folder) in system
 
+    async def test_what_a_repository_brings_along_remembers_for_that_project_only(
+        self, desk: Team, provider: Provider
+    ) -> None:
+        desk.write(".claude/agents/tester.md", TESTER)
+        cast = Cast(
+            provider, {LEAD: [agent("test", type="tester"), "Tested."], "tester-1": ["Ok."]}
+        )
+        async with desk.session() as session:
+            await hear(session, "Test.")
+        system = json.dumps(cast.asked["tester-1"][0].json["system"])
+        assert str(desk.place.root / ".reverie" / "agent-memory-local" / "tester") in system
+        assert str(desk.place.home / "agent-memory") not in system
 
+
+TESTER = "---\nname: tester\ndescription: Runs tests.\nmemory: user\n---\nYou run tests.\n"
 INDEX = "# Memory\n\n- [Flaky](flaky.md): test_x is flaky\n"
 
 

@@ -18,7 +18,15 @@ from reverie.core.messages import Block, Message, Text, ToolResult
 from reverie.core.spend import Purpose
 from reverie.core.transcript import open_tool_uses
 from reverie.core.usage import Usage
-from reverie.events import Announce, CacheBroke, Event, ForkEnded, ForkStarted, TroubleNoted
+from reverie.events import (
+    Announce,
+    CacheBroke,
+    Event,
+    ForkEnded,
+    ForkStarted,
+    TroubleNoted,
+    unheard,
+)
 from reverie.ports import Exchange
 
 # Every fork answers open calls with the same words, so that only the directive differs.
@@ -38,12 +46,14 @@ def is_fork(messages: Sequence[Message]) -> bool:
     return any(message.origin == "reverie" and _MARK in message.text for message in messages)
 
 
-def without_forks(permission: Permission, messages: Sequence[Message]) -> Permission:
-    """The same permission, but who is a fork by its own history starts no agent."""
+def alone(permission: Permission, messages: Sequence[Message]) -> Permission:
+    """The same permission, but who is a fork by its own history deals with no other agents."""
 
     def decide(call: Call) -> Decision:
-        if call.tool.spawns and is_fork(messages):
-            return Denied(f"{call.tool.name}: a fork starts no agents; do the task yourself")
+        if call.tool.social and is_fork(messages):
+            return Denied(
+                f"{call.tool.name}: a fork starts no agents and writes to none; do the task yourself"
+            )
         return permission(call)
 
     return decide
@@ -64,17 +74,23 @@ class Task:
     workshop: Workshop | None = None
 
 
-async def fork(side: Exchange, toolbox: Toolbox, task: Task, announce: Announce) -> Finished:
-    """Give the side conversation its task and let it work; failures are announced, then raised."""
+async def fork(
+    side: Exchange, toolbox: Toolbox, task: Task, announce: Announce, hear: Announce = unheard
+) -> Finished:
+    """Give the side conversation its task and let it work; failures are announced, then raised.
+
+    What concerns the parent is announced; `hear` gets everything.
+    """
 
     def aside(event: Event) -> None:
+        hear(event)
         if isinstance(event, CacheBroke | TroubleNoted):
             announce(event)
 
     announce(ForkStarted(task.purpose))
     side.say(*directive_blocks(side.messages, task.directive), origin="reverie")
     try:
-        permission = without_forks(task.permission, side.messages)
+        permission = alone(task.permission, side.messages)
         tools = toolbox.fork(Consent(permission), task.shown, task.workshop)
         done = await run_turns(side, tools, aside, task.max_turns)
     except BaseException as error:

@@ -90,7 +90,8 @@ class Tool:
 
     `headline` is a call in one line, for people. `paths` are the files a call would write.
     Results longer than `result_threshold` characters go to a file (None: never), and old results
-    of a `clearable` tool may be cleared from the window. A tool that `spawns` starts another agent.
+    of a `clearable` tool may be cleared from the window. A `social` tool deals with
+    other agents, in the name of whoever has it.
     """
 
     spec: ToolSpec
@@ -99,7 +100,7 @@ class Tool:
     headline: Callable[[Arguments], str]
     result_threshold: int | None = RESULT_THRESHOLD
     clearable: bool = False
-    spawns: bool = False
+    social: bool = False
     paths: Callable[[Arguments, Workplace], tuple[Path, ...]] = writes_nothing
 
     @property

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from reverie.agent.toolbox import Toolbox
-from reverie.app.crew import dismiss, keep_crew, new_crew, reachable
+from reverie.app.crew import dismiss, keep_crew, new_crew, reachable, watched
 from reverie.app.dream import dream, gate_with_rest
 from reverie.app.episodes import EpisodeIndexer, conversations
 from reverie.app.inbox import open_inbox
@@ -44,10 +44,11 @@ from reverie.session.folding import Folding
 from reverie.session.forks import Forks
 from reverie.session.journal import Journal
 from reverie.session.learning import Learning
+from reverie.session.limits import Limits
 from reverie.session.news import News
 from reverie.session.note_taking import NoteTaking
 from reverie.session.past import PastIndexing
-from reverie.session.query import Limits, Session
+from reverie.session.query import Session
 from reverie.session.records import HeadFrozen, Said
 from reverie.session.session_recall import SessionRecall
 from reverie.session.state import SessionState
@@ -134,7 +135,9 @@ class _Composer:
         session = conversation.state.session
         folder = self._sessions / session
         background = Background(self.announce)
-        self.stack.push_async_callback(background.drain, DRAIN_SECONDS)
+        # Nobody will read the notes of an agent that has ended.
+        patience = DRAIN_SECONDS if self.wish.hired is None else 0.0
+        self.stack.push_async_callback(background.drain, patience)
         speaker = core.speaker
         forks = Forks(conversation, toolbox, folder / "forks", speaker.metered, self.announce)
         side = core.folding.forks = forks if speaker.now.name != OFFLINE else None
@@ -167,7 +170,7 @@ class _Composer:
         )
         self._index_past(core, background)
         if core.place is not None:
-            await self._settle(core.place, core, side, background)
+            await self._settle(core.place, core, side)
         return Session(
             conversation,
             toolbox,
@@ -208,7 +211,8 @@ class _Composer:
     def _max_requests(self) -> int:
         hired = self.wish.hired
         own = None if hired is None else hired.brief.agent_type.max_turns
-        return own or int(self.app.settings.number("agent.max_requests"))
+        most = int(self.app.settings.number("agent.max_requests"))
+        return most if own is None else min(own, most)
 
     # --- other agents ---
 
@@ -225,7 +229,6 @@ class _Composer:
         place: TeamPlace,
         core: _Core,
         forks: Forks | None,
-        background: Background,
     ) -> None:
         """Its conversation and forks, now that they are there; what it hires ends with it."""
         conversation = core.conversation
@@ -233,11 +236,13 @@ class _Composer:
         hired = self.wish.hired
         if hired is not None and hired.place is not None:
             return
-        keep_crew(self.app, place.crew, conversation, background, core.speaker.metered)
+        keep_crew(place.crew, conversation)
+        watching = watched(self.app, place.crew, core.speaker.metered)
+        await self.stack.enter_async_context(watching)
         self.stack.push_async_callback(dismiss, place)
         if hired is None and self.app.switches.on("agent_socket"):
             session = conversation.state.session
-            await self.stack.enter_async_context(reachable(self.app, place.seat, session))
+            await self.stack.enter_async_context(reachable(self.app, place, session))
 
     def _resumed(self) -> SessionState:
         if self.wish.resume is None:

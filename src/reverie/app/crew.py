@@ -7,12 +7,12 @@ import json
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.agent.permissions import Mode, nobody_to_ask
+from reverie.agent.permissions import Answer, Ask, Asked, Call, nobody_to_ask
 from reverie.app.agent_types import agent_types
 from reverie.app.models import OFFLINE
 from reverie.app.team_mail import SessionWire, TeamMail
@@ -27,7 +27,6 @@ from reverie.layers.teamwork.agent_types import AgentType
 from reverie.layers.teamwork.limits import Limits
 from reverie.layers.teamwork.lines import digest, directive
 from reverie.ports import Model, complete
-from reverie.session.background import Background
 from reverie.session.conversation import Conversation
 from reverie.session.crew.crew import LOST, Crew, Place
 from reverie.session.crew.members import LEAD, Brief, Member
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from reverie.session.query import Session
 
 _LISTS = frozenset({"tools", "denied", "notes"})
+LONGEST_LINE = 8 * 1024 * 1024
 # How long a process may take to end after it was asked to.
 END_SECONDS = 5.0
 
@@ -59,6 +59,8 @@ class Quarters:
     wish: Wish
     folder: Path
     post: Post
+    # The session on whose account they work.
+    account: str
     crew: Crew | None = None
 
     def transcript(self, brief: Brief) -> str:
@@ -71,42 +73,40 @@ class Quarters:
 
     @asynccontextmanager
     async def open(self, member: Member, seat: Seat) -> AsyncIterator[Session]:
-        brief = member.brief
+        brief, branch = member.brief, None
         async with AsyncExitStack() as stack:
-            seat.mail = mail = TeamMail(self.post, brief.name, self.app.clock)
-            stack.callback(mail.close)
-            if self.post.members():
-                mail.open_box()
-            app, branch = self.app, None
+            if self.crew is not None:
+                seat.mail = mail = TeamMail(
+                    self.post, brief.name, self.app.clock, self.crew.announce
+                )
+                stack.callback(mail.close)
+                if self.post.members():
+                    mail.open_box()
             if brief.how == "isolated":
-                worktree = await asyncio.to_thread(self._worktree, brief)
+                worktree = await self._worktree(brief, member)
                 stack.push_async_callback(self._leave, worktree, member)
-                app, branch = self._app_in(worktree.folder), worktree.branch
-            if brief.plans_first:
-                seat.approval = Approval(brief.by)
+                seat.folder, branch = str(worktree.folder), worktree.branch
+            seat.approval = Approval(brief.by) if brief.plans_first else None
             stack.callback(self.notice_memories, brief)
             place = None if self.crew is None else Place(self.crew, seat)
             wish = self.wish_for(brief, place, branch)
-            yield await stack.enter_async_context(app.session(wish))
-
-    def notice_memories(self, brief: Brief) -> None:
-        """What an agent wrote into its own memory becomes part of its history."""
-        memory = self._memory(brief)
-        if memory is not None:
-            memory.store.notice_hand_edits()
+            session = self._app_in(Path(seat.folder)).session(wish)
+            yield await stack.enter_async_context(session)
 
     def wish_for(self, brief: Brief, place: Place | None, branch: str | None = None) -> Wish:
         """What an agent is like: its type's prompt and tools, the rights of whoever hired it."""
         kind, wish, memory = brief.agent_type, self.wish, self._memory(brief)
-        isolated = brief.how == "isolated" and self.mode == "ask"
+        # A model of the program's own has no name; it is used unless another one is named.
+        ready = wish.ready if brief.model == wish.model else None
+        isolated = brief.how == "isolated" and brief.mode == "ask"
         return Wish(
-            model=kind.model or wish.model,
-            ready=None if kind.model else wish.ready,
+            model=brief.model,
+            ready=ready,
             session=brief.name,
-            # Nobody sees the question of an agent in the background.
-            ask=wish.ask if brief.how == "wait" else nobody_to_ask,
+            # Nobody sees the question of an agent in the background, or of whom it hires.
+            ask=_asking_as(brief.name, wish.ask) if brief.asks else nobody_to_ask,
             # What it edits in a worktree of its own meets nothing of the person's.
-            mode="accept-edits" if isolated else self.mode,
+            mode="accept-edits" if isolated else brief.mode,
             dreams=False,
             memory=False,
             system=wish.system,
@@ -115,17 +115,20 @@ class Quarters:
                 brief=brief,
                 under=self.folder,
                 team=self.post.team,
+                account=self.account,
                 role="\n\n".join((kind.prompt.strip(), member_prompt(brief, branch))),
                 remembers="" if memory is None else memory.prompt(),
                 writes_to=None if memory is None else memory.directory,
                 place=place,
-                borrows_model=kind.model is None and wish.ready is not None,
+                borrows_model=ready is not None,
             ),
         )
 
-    @property
-    def mode(self) -> Mode:
-        return self.wish.mode or self.app.settings.permission_mode
+    def notice_memories(self, brief: Brief) -> None:
+        """What an agent wrote into its own memory becomes part of its history."""
+        memory = self._memory(brief)
+        if memory is not None:
+            memory.store.notice_hand_edits()
 
     def _memory(self, brief: Brief) -> AgentMemory | None:
         kind = brief.agent_type
@@ -144,14 +147,25 @@ class Quarters:
         app = self.app
         return App(app.settings, app.project, app.clock, folder, app.overrides)
 
-    def _worktree(self, brief: Brief) -> Worktree:
-        # The end of a session's id is what tells it from others.
-        name = f"{brief.name[:32]}-{self.folder.parent.name[-6:]}"
-        folder = self.app.project.folder / "worktrees" / name
-        made = Worktrees(environment()).add(self.app.project.root, name, folder)
+    async def _worktree(self, brief: Brief, member: Member) -> Worktree:
+        """Whoever is interrupted meanwhile leaves none behind."""
+        making = asyncio.ensure_future(asyncio.to_thread(self._make_worktree, brief))
+        try:
+            made = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            made = await making
+            if isinstance(made, Worktree):
+                await self._leave(made, member)
+            raise
         if isinstance(made, NoWorktree):
             raise InputError(f"it could not be isolated: {made.reason}")
         return made
+
+    def _make_worktree(self, brief: Brief) -> Worktree | NoWorktree:
+        # The end of a session's id is what tells it from others.
+        name = f"{brief.name[:32]}-{self.account[-6:]}"
+        folder = self.app.project.folder / "worktrees" / name
+        return Worktrees(environment()).add(Path(brief.folder), name, folder)
 
     async def _leave(self, worktree: Worktree, member: Member) -> None:
         """Nothing was changed: the worktree goes. Otherwise it stays, and is named."""
@@ -168,20 +182,30 @@ class Quarters:
 
     async def launch(self, member: Member) -> None:
         """The process ends when we do: it reads from a pipe that only we hold open."""
+        if self.wish.ready is not None or self.wish.tools:
+            raise InputError(
+                "a model or tools that a program brings along cannot go to another process; "
+                "hire the teammate without apart"
+            )
         self._open_boxes(member.name)
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / f"{member.name}.log").open("ab") as log:
+        path = self.folder / f"{member.name}.log"
+        with path.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                *("-m", "reverie.surfaces.teammate"),
+                # Nothing in the project's folder is taken for a module of ours.
+                *("-P", "-m", "reverie.surfaces.teammate"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
+                limit=LONGEST_LINE,
+                # An interrupt at the terminal is ours to pass on.
+                start_new_session=True,
             )
         try:
             await self._converse(process, member)
             if await process.wait() != 0:
-                raise StorageError(f"its process failed; {log.name} tells how")
+                raise StorageError(f"its process failed; {path} tells how")
         finally:
             await _ended(process)
 
@@ -198,22 +222,29 @@ class Quarters:
             return
         process.stdin.write(json.dumps(self._packed(member.brief)).encode() + b"\n")
         async for line in process.stdout:
-            told = json.loads(line)
+            told = _told(line)
+            if error := told.get("error"):
+                raise InputError(str(error))
             member.answer = told.get("answer", member.answer)
+            member.reported = told.get("reported", member.reported)
             if self.crew is not None:
                 self.crew.heard_from_afar(member, told.get("tokens", 0), told.get("line", ""))
 
     def _packed(self, brief: Brief) -> dict[str, Any]:
-        app, wish = self.app, self.wish
+        app, crew = self.app, self.crew
+        limits = asdict(crew.limits) if crew is not None else {}
+        if crew is not None:
+            limits["tokens"] = max(0, crew.limits.tokens - crew.tokens)
+            limits["concurrent"] = max(0, crew.limits.concurrent - len(crew.running))
         return {
-            "project": str(app.place),
+            "project": brief.folder,
             "home": str(app.settings.home),
             "overrides": list(app.overrides),
             "team": str(self.post.team),
             "folder": str(self.folder),
-            "mode": wish.mode,
-            "model": wish.model,
-            "system": wish.system,
+            "account": self.account,
+            "limits": limits,
+            "system": self.wish.system,
             "brief": asdict(brief),
         }
 
@@ -225,6 +256,7 @@ class Packed:
     app: App
     quarters: Quarters
     brief: Brief
+    wish: Wish
 
 
 def unpacked(data: Mapping[str, Any]) -> Packed:
@@ -233,20 +265,38 @@ def unpacked(data: Mapping[str, Any]) -> Packed:
 
     project, home = Path(data["project"]), Path(data["home"])
     app = App.open(project, home=home, overrides=data["overrides"])
-    wish = Wish(model=data["model"], mode=data["mode"], system=data["system"])
+    brief = _unpacked_brief(data["brief"])
+    told = Wish(model=brief.model, mode=brief.mode, system=data["system"])
     post = Post(Path(data["team"]), app.clock)
-    quarters = Quarters(app, wish, Path(data["folder"]), post)
-    return Packed(app, quarters, _unpacked_brief(data["brief"]))
+    quarters = Quarters(app, told, Path(data["folder"]), post, data["account"])
+    wish = quarters.wish_for(brief, None)
+    if wish.hired is not None:
+        wish = replace(wish, hired=replace(wish.hired, limits=Limits(**data["limits"])))
+    return Packed(app, quarters, brief, wish)
 
 
 def _unpacked_brief(data: Mapping[str, Any]) -> Brief:
     kind = data["agent_type"]
-    lists = {
-        key: value if value is None else tuple(value)
-        for key, value in kind.items()
-        if key in _LISTS
-    }
+    lists = {key: tuple(kind[key]) for key in _LISTS if kind[key] is not None}
     return Brief(**{**data, "agent_type": AgentType(**{**kind, **lists})})
+
+
+def _told(line: bytes) -> dict[str, Any]:
+    """What a line of the process says; nothing when it is not one of ours."""
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _asking_as(name: str, ask: Ask) -> Ask:
+    """The person sees who it is that asks."""
+
+    async def asked(call: Call, question: Asked) -> Answer:
+        return await ask(call, replace(question, question=f"{name}: {question.question}"))
+
+    return asked
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
@@ -270,67 +320,94 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 def new_crew(app: App, wish: Wish, folder: Path, announce: Announce) -> Place:
     """The place of whoever leads in this process, with a crew of its own."""
     hired = wish.hired
-    team = app.project.folder / "teams" / folder.name if hired is None else hired.team
+    account = folder.name if hired is None else hired.account
+    team = app.project.folder / "teams" / account if hired is None else hired.team
     post = Post(team, app.clock)
-    quarters = Quarters(app, wish, folder / "agents", post)
-    numbers = app.settings.number
+    quarters = Quarters(app, wish, folder / "agents", post, account)
     crew = quarters.crew = Crew(
         {kind.name: kind for kind in agent_types(app).types},
         quarters,
         announce,
         app.clock,
         SessionWire(app.settings.home),
-        Limits(
-            depth=int(numbers("agents.depth")),
-            concurrent=int(numbers("agents.concurrent")),
-            tokens=int(numbers("agents.tokens")),
-            seconds=60 * numbers("agents.minutes"),
-        ),
+        _limits(app, wish),
+        prefix="" if hired is None else f"{hired.brief.name}-",
     )
-    if hired is None:
-        seat = Seat(LEAD, 0, LEAD)
-    else:
-        seat = Seat(hired.brief.name, hired.brief.depth, hired.brief.by)
-        seat.approval = Approval(hired.brief.by) if hired.brief.plans_first else None
-    seat.mail = mail = TeamMail(post, seat.name, app.clock)
+    seat = _first_seat(app, wish)
+    seat.mail = mail = TeamMail(post, seat.name, app.clock, announce)
     if post.members():
         mail.open_box()
     crew.seats[seat.name] = seat
     return Place(crew, seat)
 
 
-def keep_crew(
-    app: App,
-    crew: Crew,
-    conversation: Conversation,
-    background: Background,
-    metered: Callable[[Purpose, Model | None], Model],
-) -> None:
+def _first_seat(app: App, wish: Wish) -> Seat:
+    mode, folder = wish.mode or app.settings.permission_mode, str(app.place)
+    if wish.hired is None:
+        return Seat(LEAD, 0, LEAD, mode, folder, model=wish.model)
+    brief = wish.hired.brief
+    seat = Seat(
+        brief.name, brief.depth, brief.by, mode, folder, brief.agent_type, brief.model, asks=False
+    )
+    seat.approval = Approval(brief.by) if brief.plans_first else None
+    return seat
+
+
+def _limits(app: App, wish: Wish) -> Limits:
+    if wish.hired is not None and wish.hired.limits is not None:
+        return wish.hired.limits
+    numbers = app.settings.number
+    return Limits(
+        depth=int(numbers("agents.depth")),
+        concurrent=int(numbers("agents.concurrent")),
+        tokens=int(numbers("agents.tokens")),
+        seconds=60 * numbers("agents.minutes"),
+    )
+
+
+def keep_crew(crew: Crew, conversation: Conversation) -> None:
     """Who is hired is written down; who was lost with an earlier process is, too."""
     state = conversation.state
     crew.record = conversation.record
     crew.taken = frozenset(state.hired)
     for name in state.hired.keys() - state.left.keys():
         conversation.record(AgentLeft(name, LOST, 0, conversation.now))
-    side = app.settings.model("side")
-    if side != OFFLINE:
-
-        def make() -> Model:
-            return metered("summary", app.bare_model(side))
-
-        on = partial(app.switches.on, "agent_summary")
-        watch = Watch(crew, partial(describe, make), on)
-        background.start("agent lines", watch.keep(), watch.stop)
 
 
 @asynccontextmanager
-async def reachable(app: App, seat: Seat, session: str) -> AsyncIterator[None]:
+async def watched(
+    app: App, crew: Crew, metered: Callable[[Purpose, Model | None], Model]
+) -> AsyncIterator[None]:
+    """While the session is open, the cheapest model says what agents do, when that is wanted."""
+    name = app.settings.model("summary")
+    name = app.settings.model("side") if name == OFFLINE else name
+    if name == OFFLINE:
+        yield
+        return
+
+    def make() -> Model:
+        return metered("summary", app.bare_model(name))
+
+    watch = Watch(crew, partial(describe, make), partial(app.switches.on, "agent_summary"))
+    keeping = asyncio.create_task(watch.keep())
+    try:
+        yield
+    finally:
+        keeping.cancel()
+        await asyncio.wait({keeping})
+
+
+@asynccontextmanager
+async def reachable(app: App, place: Place, session: str) -> AsyncIterator[None]:
     """Other sessions of this person can write to this one: `bridge:ID`, or its socket."""
     path = socket_path(app.settings.home, session)
 
     def deliver(letter: Letter) -> str | None:
-        seat.receive(letter)
-        return None
+        if letter.to != LEAD:
+            return f"nobody here is called {letter.to!r}"
+        if letter.sender == LEAD or letter.sender in place.crew.members:
+            return "the sender is not the id of a session"
+        return place.seat.receive(letter)
 
     async with agent_socket.listening(path, deliver):
         with bridges.register(app.settings.home, session, path, app.clock):

@@ -57,7 +57,7 @@ class Speaker:
         if model is None:
             model = UnthinkingModel(self.now) if led is not None and led.reworded else self.now
         # What agents spend is the session's, by which its cap is kept.
-        account = self.session if hired is None else hired.under.parent.name
+        account = self.session if hired is None else hired.account
         return self.app.metered(model, session=account, purpose=purpose, announce=self.announce)
 
     def fallback(self) -> tuple[Model, Window] | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.core.agent_mail import Letter, Refused
 from reverie.errors import ReverieError
+from reverie.events import Announce, TroubleNoted
 from reverie.stores import agent_socket, bridges
 from reverie.stores.mailbox import Mailbox, Post, new_reader
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 class TeamMail:
     """One agent's mail; its box is there once the team has members in other processes."""
 
-    def __init__(self, post: Post, name: str, clock: Clock) -> None:
+    def __init__(self, post: Post, name: str, clock: Clock, announce: Announce) -> None:
+        self._announce = announce
+        self._told = False
         self._post = post
         self._name = name
         self._reader = new_reader(clock)
@@ -36,26 +40,42 @@ class TeamMail:
         return sent.reason if isinstance(sent, Refused) else None
 
     def waiting(self) -> bool:
-        return self._box is not None and self._box.unread() > 0
+        unread = 0
+        with self._falling_through():
+            unread = 0 if self._box is None else self._box.unread()
+        return unread > 0
 
-    def take(self) -> Sequence[Letter]:
-        if self._box is None:
-            return ()
-        taken = []
-        while (letter := self._box.take(self._reader)) is not None:
-            taken.append(letter)
+    def take(self, room: int) -> Sequence[Letter]:
+        taken: list[Letter] = []
+        with self._falling_through():
+            while self._box is not None and sum(len(letter.text) for letter in taken) < room:
+                letter = self._box.take(self._reader)
+                if letter is None:
+                    break
+                taken.append(letter)
         return taken
 
     def acknowledge(self, letters: Sequence[Letter]) -> None:
-        if self._box is None:
-            return
-        for letter in letters:
-            self._box.acknowledge(letter, self._reader)
+        with self._falling_through():
+            for letter in letters:
+                if self._box is not None:
+                    self._box.acknowledge(letter, self._reader)
 
     def close(self) -> None:
         """What was taken and not told is unread again."""
-        if self._box is not None:
-            self._box.release(self._reader)
+        with self._falling_through():
+            if self._box is not None:
+                self._box.release(self._reader)
+
+    @contextmanager
+    def _falling_through(self) -> Iterator[None]:
+        """A mailbox that cannot be read stops nobody's turn; it is told once."""
+        try:
+            yield
+        except (ReverieError, OSError) as error:
+            if not self._told:
+                self._told = True
+                self._announce(TroubleNoted("agents", f"letters are not read: {error}"))
 
 
 class SessionWire:

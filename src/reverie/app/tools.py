@@ -76,7 +76,7 @@ class Tools:
     def _permission(self, workplace: Workplace) -> Permission:
         mode = self.wish.mode or self.app.settings.permission_mode
         permission, hired = by_mode(mode, workplace), self.wish.hired
-        if hired is not None and hired.writes_to is not None:
+        if hired is not None and hired.writes_to is not None and mode != "plan":
             permission = also_within(hired.writes_to, permission)
         if self.place is None:
             return permission

@@ -11,6 +11,7 @@ from reverie.agent.permissions import Ask, Mode, nobody_to_ask
 from reverie.agent.tools import Tool
 from reverie.core.messages import Text
 from reverie.core.request import Options
+from reverie.layers.teamwork.limits import Limits
 from reverie.session.crew.crew import Place
 from reverie.session.crew.members import Brief
 
@@ -42,11 +43,15 @@ class Hired:
     brief: Brief
     under: Path
     team: Path
+    # The session that pays.
+    account: str
     role: str
     remembers: str = ""
     writes_to: Path | None = None
     place: Place | None = None
     borrows_model: bool = False
+    # What is left of the session's limits, in another process.
+    limits: Limits | None = None
 
 
 @dataclass(frozen=True, slots=True)

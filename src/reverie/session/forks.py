@@ -15,7 +15,7 @@ from reverie.core.reply import Reply
 from reverie.core.request import Request
 from reverie.core.spend import Purpose
 from reverie.errors import InvariantBroken
-from reverie.events import Announce
+from reverie.events import Announce, unheard
 from reverie.ports import Model, complete
 from reverie.session.conversation import Conversation
 from reverie.session.journal import Journal
@@ -31,11 +31,11 @@ class Forks:
     model_for: Callable[[Purpose], Model]
     announce: Announce
 
-    async def run(self, task: Task) -> Finished:
+    async def run(self, task: Task, hear: Announce = unheard) -> Finished:
         """Give a fork its task and wait for it; raises what its model raises."""
         with Journal(self._free_path(task.purpose)) as journal:
             side = self.conversation.branch(task.purpose, self.model_for(task.purpose), journal)
-            return await fork(side, self.toolbox, task, self.announce)
+            return await fork(side, self.toolbox, task, self.announce, hear)
 
     async def apart(self, purpose: Purpose, messages: tuple[Message, ...], directive: str) -> Reply:
         """The same model on messages of its own, for what is too long to be sent as it is."""

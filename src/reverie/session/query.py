@@ -31,6 +31,7 @@ from reverie.session.crew.crew import Place
 from reverie.session.dreaming import Dreaming
 from reverie.session.folding import Folding
 from reverie.session.learning import Learning
+from reverie.session.limits import OUT_OF_REQUESTS, Limits
 from reverie.session.note_taking import NoteTaking
 from reverie.session.prefetch import Late, Prefetch, Recollects
 from reverie.session.records import HeadFrozen, MemoriesShown, TodosSet
@@ -47,15 +48,6 @@ def always() -> bool:
 
 def no_model() -> tuple[Model, Window] | None:
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How far one turn may go."""
-
-    requests: int = 200
-    continuations: int = 3
-    recall_seconds: float = 1.0
 
 
 @dataclass(slots=True)
@@ -229,11 +221,18 @@ class Session:
             self._answer_open_calls(INTERRUPTED)
             self.conversation.say(Text(STOPPED), origin="reverie")
             if self.stops_all:
-                await self.background.cancel()
+                await self._stop_all()
             raise
         except BaseException:
             self._answer_open_calls(INTERRUPTED)
             raise
+
+    async def _stop_all(self) -> None:
+        await self.background.cancel()
+        if self.place is not None:
+            await self.place.crew.end_hired_by(
+                self.place.seat.name, "the user interrupted everything"
+            )
 
     def _answer_open_calls(self, reason: str) -> None:
         """What was done before an interrupt is told as it is; the rest gets the reason."""
@@ -271,7 +270,7 @@ class _Turn:
         """Is there more to do after this reply?"""
         self.why = reply.stop
         if self.requests >= self.limits.requests:
-            self.why = "limit of requests"
+            self.why = OUT_OF_REQUESTS
             return False
         if reply.stop == "max_tokens" and not calls_of(reply):
             self.continuations += 1

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from reverie.app.crew import unpacked
-from reverie.errors import ReverieError
-from reverie.events import Event, Replied, ToolStarted
+from reverie.errors import InputError, ReverieError
+from reverie.events import AgentEnded, Event, Replied, ToolStarted
 from reverie.layers.teamwork.lines import line_of_calls
 from reverie.session.crew.members import Member
 from reverie.session.crew.serving import serve
@@ -22,6 +26,8 @@ from reverie.surfaces.cli.running import run
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from reverie.session.crew.crew import Crew
+    from reverie.session.crew.seat import Seat
     from reverie.session.query import Session
 
 # One line holds the whole task.
@@ -29,18 +35,36 @@ LONGEST_LINE = 8 * 1024 * 1024
 
 
 def main() -> None:
+    tell = Telling()
     try:
-        run(_until_the_session_ends())
+        run(_until_the_session_ends(tell))
     except ReverieError as error:
+        tell(error=str(error))
         sys.exit(f"reverie: {error}")
+    except click.exceptions.Exit as ended:
+        sys.exit(ended.exit_code)
 
 
-async def _until_the_session_ends() -> None:
+class Telling:
+    """What we were given as standard output; whatever else prints goes where errors go."""
+
+    def __init__(self) -> None:
+        self._out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    def __call__(self, **told: Any) -> None:
+        # Nobody listens any more: then we are about to end, too.
+        with suppress(BrokenPipeError):
+            self._out.write(json.dumps(told, ensure_ascii=False) + "\n")
+            self._out.flush()
+
+
+async def _until_the_session_ends(tell: Telling) -> None:
     reader = asyncio.StreamReader(limit=LONGEST_LINE)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     packed = json.loads(await reader.readline())
-    work = asyncio.create_task(_work(packed))
+    work = asyncio.create_task(_work(packed, tell))
     alive = asyncio.create_task(reader.read())
     await asyncio.wait({work, alive}, return_when=asyncio.FIRST_COMPLETED)
     if not work.done():
@@ -51,35 +75,41 @@ async def _until_the_session_ends() -> None:
         work.result()
 
 
-async def _work(packed: Mapping[str, Any]) -> None:
+async def _work(packed: Mapping[str, Any], tell: Telling) -> None:
     here = unpacked(packed)
-    brief, quarters = here.brief, here.quarters
-    member = Member(brief, quarters.transcript(brief), here.app.clock.now())
-    async with here.app.session(quarters.wish_for(brief, None)) as session:
-        if session.place is None:
-            return
-        with session.announce.heard_by(_teller(session, member)):
-            await serve(session, session.place.seat, member, session.place.crew.send_report)
-    quarters.notice_memories(brief)
-    _tell(answer=member.answer, tokens=member.tokens)
+    member = Member(here.brief, here.quarters.transcript(here.brief), here.app.clock.now())
+    try:
+        async with here.app.session(here.wish) as session:
+            if session.place is None:
+                raise InputError("features.agents is off")
+            crew = session.place.crew
+
+            async def report(seat: Seat, who: Member) -> None:
+                await crew.send_report(seat, who)
+                tell(reported=True)
+
+            with session.announce.heard_by(_teller(session, member, crew, tell)):
+                await serve(session, session.place.seat, member, report)
+    finally:
+        here.quarters.notice_memories(here.brief)
+    tell(answer=member.answer)
 
 
-def _teller(session: Session, member: Member) -> Callable[[Event], None]:
+def _teller(session: Session, member: Member, crew: Crew, tell: Telling) -> Callable[[Event], None]:
+    """Tells what it and whom it hired have used, and what it does."""
+
     def hear(event: Event) -> None:
-        if isinstance(event, Replied):
-            member.tokens += event.reply.usage.context
-            _tell(tokens=member.tokens)
-        elif isinstance(event, ToolStarted) and (
-            line := line_of_calls(session.conversation.messages)
-        ):
-            _tell(line=line, tokens=member.tokens)
+        match event:
+            case Replied(reply):
+                member.tokens += reply.usage.context
+            case ToolStarted() | AgentEnded():
+                pass
+            case _:
+                return
+        line = line_of_calls(session.conversation.messages) or ""
+        tell(line=line, tokens=member.tokens + crew.tokens)
 
     return hear
-
-
-def _tell(**told: Any) -> None:
-    sys.stdout.write(json.dumps(told) + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

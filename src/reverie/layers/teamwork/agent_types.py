@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import cast, get_args
 
@@ -66,6 +66,16 @@ class AgentType:
     def allows(self, tool: str) -> bool:
         """May an agent of this type have the tool?"""
         return tool not in self.denied and (self.tools is None or tool in self.tools)
+
+    def within(self, other: AgentType | None) -> AgentType:
+        """This type as one of that type may hire it: with no tool that it has not itself."""
+        if other is None:
+            return self
+        tools = self.tools
+        if other.tools is not None:
+            tools = tuple(tool for tool in other.tools if self.allows(tool))
+        denied = tuple(dict.fromkeys((*self.denied, *other.denied)))
+        return replace(self, tools=tools, denied=denied)
 
 
 @dataclass(frozen=True, slots=True)

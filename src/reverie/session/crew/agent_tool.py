@@ -46,7 +46,7 @@ def agent_tool(place: Place) -> Tool:
     async def run(arguments: Arguments, workplace: Workplace) -> ToolOutput:
         return await _hired(place, arguments)
 
-    return Tool(spec, run=run, access=_access, headline=_headline, spawns=True)
+    return Tool(spec, run=run, access=_access, headline=_headline, social=True)
 
 
 def _access(arguments: Arguments, workplace: Workplace) -> Access:
@@ -71,18 +71,23 @@ async def _hired(place: Place, arguments: Arguments) -> ToolOutput:
 
 def _brief(place: Place, arguments: Arguments) -> Brief:
     how = arguments.get("how", "wait")
-    kind = place.crew.types[arguments.get("type", DEFAULT_TYPE)]
+    seat = place.seat
+    kind = place.crew.types[arguments.get("type", DEFAULT_TYPE)].within(seat.agent_type)
     apart, plans_first = bool(arguments.get("apart")), bool(arguments.get("plans_first"))
     if how != "teammate" and (apart or plans_first):
         raise InputError(f"apart and plans_first are for teammates; this is how: {how}")
     return Brief(
-        name=place.crew.free_name(arguments.get("name"), FORK if how == FORK else kind.name),
+        name=place.crew.free_name(seat, arguments.get("name"), FORK if how == FORK else kind.name),
         agent_type=kind,
         how=how,
         task=arguments["task"],
         summary=arguments["summary"],
-        by=place.seat.name,
-        depth=place.seat.depth + 1,
+        by=seat.name,
+        depth=seat.depth + 1,
+        mode=seat.may,
+        folder=seat.folder,
+        model=kind.model or seat.model,
+        asks=seat.asks and how == "wait",
         apart=apart,
         plans_first=plans_first,
     )
@@ -95,9 +100,9 @@ async def _waited_for(place: Place, member: Member) -> ToolOutput:
         except asyncio.CancelledError:
             await place.crew.stop(member.name, "the agent that waited for it was interrupted")
             raise
-    if member.why == DONE:
-        return ToolOutput.of(member.report)
-    return ToolOutput.error(f"{member.name}: {member.report}")
+    why = member.why or DONE
+    report = member.report_of(why)
+    return ToolOutput.of(report) if why == DONE else ToolOutput.error(f"{member.name}: {report}")
 
 
 def _begun(member: Member) -> str:

@@ -19,8 +19,8 @@ class Mail(Protocol):
         """Is there something to take?"""
         ...
 
-    def take(self) -> Sequence[Letter]:
-        """What came for us, in order; it comes again unless it is acknowledged."""
+    def take(self, room: int) -> Sequence[Letter]:
+        """What came for us, in order, of about so many characters; it comes again unless acknowledged."""
         ...
 
     def acknowledge(self, letters: Sequence[Letter]) -> None: ...
@@ -44,7 +44,7 @@ class NoMail:
     def waiting(self) -> bool:
         return False
 
-    def take(self) -> Sequence[Letter]:
+    def take(self, room: int) -> Sequence[Letter]:
         return ()
 
     def acknowledge(self, letters: Sequence[Letter]) -> None:

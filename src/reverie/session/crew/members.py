@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
+from reverie.agent.permissions import Mode
 from reverie.layers.teamwork.agent_types import AgentType
 
 How: TypeAlias = Literal["wait", "background", "fork", "teammate", "isolated"]
@@ -21,7 +22,8 @@ class Brief:
     """A task for an agent, and everything that decides how it works on it.
 
     A teammate that goes `apart` runs in a process of its own; one that `plans_first` changes
-    nothing until the agent that hired it has approved its plan.
+    nothing until the agent that hired it has approved its plan. What whoever hires may not do, it
+    may not either: `mode`, `folder` and `model` are passed on, and whether the person can be asked.
     """
 
     name: str
@@ -31,6 +33,10 @@ class Brief:
     summary: str
     by: str
     depth: int
+    mode: Mode
+    folder: str
+    model: str | None = None
+    asks: bool = False
     apart: bool = False
     plans_first: bool = False
 
@@ -49,6 +55,8 @@ class Member:
     left_behind: str = ""
     why: str | None = None
     ended: float | None = None
+    # A teammate has told what came of its first task.
+    reported: bool = False
     work: asyncio.Task[None] | None = field(default=None, repr=False)
     # Why it is being stopped, while it is.
     stopped_for: str | None = None
@@ -66,9 +74,8 @@ class Member:
         """Can it be written to? A fork is somebody's thought, not somebody."""
         return self.running and self.brief.how != "fork"
 
-    @property
-    def report(self) -> str:
+    def report_of(self, why: str) -> str:
         """What came of it, for whoever hired it."""
         said = self.answer or "It said nothing."
-        parts = [said] if self.why == DONE else [f"It ended early: {self.why}.", said]
+        parts = [said] if why == DONE else [f"It ended early: {why}.", said]
         return "\n\n".join([*parts, *filter(None, [self.left_behind])])

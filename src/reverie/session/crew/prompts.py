@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from reverie.layers.facts.calls import shortened
 from reverie.layers.teamwork.agent_types import AgentType
 from reverie.session.crew.members import Brief
+
+# Files of a repository describe types, and stand in every request.
+MOST_DESCRIPTIONS = 12_000
+LONGEST_DESCRIPTION = 600
 
 _AGENT = """\
 Give a task to another agent. Use it for work that would fill this conversation with detail nobody \
@@ -61,7 +66,13 @@ You work in a git worktree of your own, on branch {branch}. Commit what should b
 
 
 def agent_description(types: Mapping[str, AgentType]) -> str:
-    lines = (f"- {kind.name}: {kind.description}" for kind in types.values())
+    """Every type is named; descriptions are shortened so that all of them stay small."""
+    room = MOST_DESCRIPTIONS
+    lines = []
+    for kind in types.values():
+        told = shortened(kind.description, LONGEST_DESCRIPTION) if room > 0 else ""
+        room -= len(told)
+        lines.append(f"- {kind.name}" + (f": {told}" if told else ""))
     return _AGENT.format(types="\n".join(lines))
 
 

@@ -8,9 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from reverie.agent.permissions import Call, Decision, Permission, nothing
+from reverie.agent.permissions import Call, Decision, Mode, Permission, nothing
 from reverie.core.agent_mail import Letter
 from reverie.core.messages import Attachment
+from reverie.layers.teamwork.agent_types import AgentType
 from reverie.layers.teamwork.letters import render_letters, told_ids
 from reverie.session.crew.mail import Mail, NoMail
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 LETTERS = "letters"
 # How often a box is looked into that another process writes to.
 LOOK_SECONDS = 0.25
+# What waits is told in portions: letters must not fill a window at once.
+MOST_CHARACTERS = 64_000
+MOST_UNREAD = 200
 
 
 @dataclass(slots=True)
@@ -48,11 +52,20 @@ class Approval:
 
 @dataclass(slots=True)
 class Seat:
-    """What is set after the session was put together: its conversation, forks and permission."""
+    """Whom it is, what it may do and therefore give to others, and its letters.
+
+    Conversation, forks and permission are set once the session was put together.
+    """
 
     name: str
     depth: int
     hired_by: str
+    mode: Mode
+    folder: str
+    agent_type: AgentType | None = None
+    model: str | None = None
+    # Can the person be asked for it?
+    asks: bool = True
     mail: Mail = field(default_factory=NoMail)
     approval: Approval | None = None
     conversation: Conversation | None = None
@@ -64,10 +77,23 @@ class Seat:
     _told: list[Letter] = field(default_factory=list)
     _arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def receive(self, letter: Letter) -> None:
+    @property
+    def may(self) -> Mode:
+        """What whom it hires may do at most."""
+        return self.mode if self.approval is None or self.approval.given else "plan"
+
+    def receive(self, letter: Letter) -> str | None:
         """A letter from this process; it is told at the next boundary between tools."""
+        if len(self._letters) >= MOST_UNREAD:
+            return f"{self.name} has {MOST_UNREAD} unread letters already; wait until it reads them"
         self._letters.append(letter)
         self._arrived.set()
+        return None
+
+    def vacate(self) -> tuple[Letter, ...]:
+        """Nobody will read any more: what was not read, to be given back."""
+        left, self._letters = tuple(self._letters), []
+        return left
 
     @property
     def has_mail(self) -> bool:
@@ -85,8 +111,9 @@ class Seat:
     def news(self) -> Attachment | None:
         """Everything that came since the last time, as one piece of text."""
         self.settle()
-        letters = [*self._letters, *self._from_outside()]
-        self._letters.clear()
+        letters = self._portion()
+        room = MOST_CHARACTERS - sum(len(letter.text) for letter in letters)
+        letters += self._from_outside(room) if room > 0 else ()
         if not letters:
             return None
         for letter in letters:
@@ -99,9 +126,17 @@ class Seat:
         self.mail.acknowledge(self._told)
         self._told = []
 
-    def _from_outside(self) -> Iterator[Letter]:
+    def _portion(self) -> list[Letter]:
+        portion: list[Letter] = []
+        room = MOST_CHARACTERS
+        while self._letters and (not portion or len(self._letters[0].text) <= room):
+            portion.append(self._letters.pop(0))
+            room -= len(portion[-1].text)
+        return portion
+
+    def _from_outside(self, room: int) -> Iterator[Letter]:
         """What was told before a crash and comes again is not told twice."""
-        taken = self.mail.take()
+        taken = self.mail.take(room)
         self._told = list(taken)
         known = self._known() if taken else frozenset()
         return (letter for letter in taken if letter.id not in known)

@@ -43,7 +43,7 @@ def send_message_tool(place: Place) -> Tool:
     async def run(arguments: Arguments, workplace: Workplace) -> ToolOutput:
         return await _sent(place, arguments)
 
-    return Tool(spec, run=run, access=_access, headline=_headline)
+    return Tool(spec, run=run, access=_access, headline=_headline, social=True)
 
 
 def _access(arguments: Arguments, workplace: Workplace) -> Access:
@@ -99,8 +99,9 @@ def _follow(place: Place, letter: Letter) -> None:
     """What an agent has written may bind it."""
     if letter.kind == "shutdown_response" and letter.agreed and letter.to == place.seat.hired_by:
         place.seat.leaving = True
-    if letter.kind == "plan_approval_request" and place.seat.approval is not None:
-        place.seat.approval.asked = letter.id
+    approval = place.seat.approval
+    if letter.kind == "plan_approval_request" and approval is not None and letter.to == approval.by:
+        approval.asked = letter.id
 
 
 def _told(outcomes: Sequence[tuple[str, str | None]]) -> ToolOutput:

@@ -32,6 +32,8 @@ class PlainTerminal:
         self.on_interrupt: Callable[[], bool] = lambda: False
         self._console: Console = console()
         self._typed = b""
+        # Lines of an unfinished message: kept when the waiting for the next one is cut off.
+        self._lines: list[str] = []
         # Done with False when the person wants to leave rather than type.
         self._reading: asyncio.Future[bool] | None = None
         self._warned = False
@@ -63,14 +65,13 @@ class PlainTerminal:
 
     async def line(self) -> str | None:
         """A line, and the next ones while they end in a backslash."""
-        lines: list[str] = []
         while True:
-            read = await self._read("> " if not lines else "… ")
-            if read is None:
-                return "\n".join(lines) or None
-            if not read.endswith("\\"):
-                return "\n".join([*lines, read])
-            lines.append(read.removesuffix("\\"))
+            read = await self._read("… " if self._lines else "> ")
+            if read is None or not read.endswith("\\"):
+                lines = [*self._lines, *([] if read is None else [read])]
+                self._lines = []
+                return "\n".join(lines) if lines else None
+            self._lines.append(read.removesuffix("\\"))
 
     async def ask(self, question: Question) -> Answer:
         self.show("", *question.shown)

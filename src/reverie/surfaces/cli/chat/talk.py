@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from rich.text import Text
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reverie.agent.permissions import Answer, Asked, Call
     from reverie.app import App
     from reverie.app.wish import Wish
+    from reverie.events import Event
     from reverie.surfaces.cli.chat.terminal import Terminal
 
 DRAIN_SECONDS = 60.0
@@ -40,6 +41,7 @@ class Talk:
         self._telling = Telling(terminal, quiet=quiet)
         self._quiet = quiet
         self._last = ""
+        self._asking = asyncio.Lock()
 
     def greet(self, wish: Wish) -> None:
         """Where one is; and, in one line, that there is no model."""
@@ -79,13 +81,29 @@ class Talk:
     async def _converse(self, sitting: Sitting, prompt: str) -> Next:
         if prompt:
             self._terminal.show("", render.spoken(prompt))
-        line: str | None = prompt or await self._terminal.line()
+        line: str | None = prompt or await self._next_line(sitting)
         while line is not None:
             found = await self._obey(sitting, line)
             if found is not None:
                 return found
-            line = await self._terminal.line()
+            line = await self._next_line(sitting)
         return Leave()
+
+    async def _next_line(self, sitting: Sitting) -> str | None:
+        """What the person types; what other agents write meanwhile is attended to at once."""
+        while True:
+            typing = asyncio.ensure_future(self._terminal.line())
+            mail = asyncio.ensure_future(_mail(sitting))
+            try:
+                await asyncio.wait({typing, mail}, return_when=asyncio.FIRST_COMPLETED)
+                if typing.done():
+                    return typing.result()
+            finally:
+                await _cancelled(typing, mail)
+            try:
+                await self._stoppable(sitting, lambda: _listen(sitting.session.attend()))
+            except ReverieError as error:
+                sitting.show(render.failure(str(error)))
 
     async def _obey(self, sitting: Sitting, line: str) -> Next:
         """Do what a line asks for; failures are told, and the next line may come."""
@@ -145,7 +163,9 @@ class Talk:
         await sitting.session.background.cancel()
 
     async def _ask(self, call: Call, asked: Asked) -> Answer:
-        return await self._terminal.ask(question(call, asked))
+        # Agents side by side may ask at the same time: one after the other.
+        async with self._asking:
+            return await self._terminal.ask(question(call, asked))
 
     def _introduce(self, sitting: Sitting) -> None:
         """What begins: another model, another conversation, or an old one, with how it stood."""
@@ -170,9 +190,28 @@ class Talk:
 
 async def _say(sitting: Sitting, text: str) -> None:
     """One turn; what happens in it is heard by the sitting itself."""
-    async with aclosing(sitting.session.run(text)) as events:
+    await _listen(sitting.session.run(text))
+
+
+async def _listen(turn: AsyncGenerator[Event, None]) -> None:
+    async with aclosing(turn) as events:
         async for _ in events:
             pass
+
+
+async def _mail(sitting: Sitting) -> None:
+    """Until another agent has written; for ever where there is none."""
+    place = sitting.session.place
+    if place is None:
+        await asyncio.Event().wait()
+    else:
+        await place.seat.mail_arrives()
+
+
+async def _cancelled(*tasks: asyncio.Future[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _drain(sitting: Sitting) -> None:
