@@ -12,7 +12,7 @@ run: $(VENV)/.run       ## install, then start Reverie
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/reverie chat; else $(BIN)/reverie --help; fi
 
 test: $(VENV)/.dev      ## install what tests need, then run them
-	@$(BIN)/python -m pytest --cov --cov-report=term
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
 
 check: $(VENV)/.dev     ## lint, formatting, types, architecture
 	@$(BIN)/ruff check .
