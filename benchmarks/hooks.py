@@ -126,8 +126,19 @@ class Bench:
         (directory / "MEMORY.md").write_text("".join(index[:200]))
 
     def data(self, **fields: Any) -> bytes:
-        common = {"session_id": next(self._sessions), "cwd": str(self.root)}
+        """What a hook of a new session is told."""
+        name = next(self._sessions)
+        transcript = str(self.root.parent / "transcripts" / f"{name}.jsonl")
+        common = {"session_id": name, "cwd": str(self.root), "transcript_path": transcript}
         return json.dumps({**common, **fields}).encode()
+
+    def begun(self, **fields: Any) -> bytes:
+        """The same, of a session whose start a running daemon has heard of."""
+        data = self.data(**fields)
+        address = DaemonPlace(self.home).address()
+        if address is not None and address.pid:
+            self.http("SessionStart", data)
+        return data
 
     def command(self, event: str, data: bytes) -> bytes:
         reverie = str(Path(sys.executable).with_name("reverie"))
@@ -175,10 +186,10 @@ def moments(bench: Bench) -> dict[str, Callable[[], tuple[str, bytes]]]:
     tool = {"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "make"}}
     return {
         "session start": lambda: ("SessionStart", bench.data(source="startup")),
-        "prompt": lambda: ("UserPromptSubmit", bench.data(prompt="what does the backup job in Lima need?")),
-        "short result": lambda: ("PostToolUse", bench.data(**tool, tool_response={"stdout": "ok", **shape})),
-        "long result": lambda: ("PostToolUse", bench.data(**tool, tool_response={"stdout": long, **shape})),
-        "stop": lambda: ("Stop", bench.data(stop_hook_active=False)),
+        "prompt": lambda: ("UserPromptSubmit", bench.begun(prompt="what does the backup job in Lima need?")),
+        "short result": lambda: ("PostToolUse", bench.begun(**tool, tool_response={"stdout": "ok", **shape})),
+        "long result": lambda: ("PostToolUse", bench.begun(**tool, tool_response={"stdout": long, **shape})),
+        "stop": lambda: ("Stop", bench.begun(stop_hook_active=False)),
     }  # fmt: skip
 
 
@@ -208,13 +219,12 @@ def main() -> None:
         alone = {name: timed(bench.alone, made, 7) for name, made in every.items()}
         empty = timed(lambda event, data: bench.python("pass"), every["stop"], times)
         rows.append(row("an empty Python process", empty, None, median(alone["stop"])))
-        cold = []
-        for _ in range(COLD_TIMES):
-            cold += timed(bench.command, every["session start"], 1)
-            control.stop(bench.home)
-        rows.append(
-            row("command, session start, no daemon", cold, None, median(alone["session start"]))
-        )
+        for name in ("session start", "prompt"):
+            cold = []
+            for _ in range(COLD_TIMES):
+                cold += timed(bench.command, every[name], 1)
+                control.stop(bench.home)
+            rows.append(row(f"command, {name}, no daemon", cold, None, median(alone[name])))
         control.start(bench.home)
         assert b"backup job in Lima" in bench.command(*every["prompt"]())
         for name, made in every.items():

@@ -50,6 +50,7 @@ def viewed(tool: ReverieMemoryTool, path: str, **given: Any) -> str:
 
 
 NOTE = "# Deploys\n\nThey freeze on 2026-12-20.\n"
+DATED = "---\nname: Deploys\ncreated: 2026-01-01\n---\nThey freeze in December.\n"
 
 
 class TestCreate:
@@ -118,6 +119,16 @@ class TestCreate:
         for path in memory.directory.parent.rglob("*.md"):
             assert TOKEN not in path.read_text()
 
+    @pytest.mark.parametrize("text", [DATED, DATED.replace("\n", "\r\n")])
+    def test_nothing_is_told_where_there_is_no_secret(
+        self, tool: ReverieMemoryTool, text: str
+    ) -> None:
+        path = "/memories/dated.md"
+        said = call(tool, "create", path=path, file_text=text)
+        assert said == f"File created successfully at: {path}"
+        said = call(tool, "str_replace", path=path, old_str="freeze", new_str="stop")
+        assert "Secrets" not in said
+
     def test_a_huge_one_is_refused(self, tool: ReverieMemoryTool) -> None:
         said = refused(tool, "create", path="/memories/big.md", file_text="word " * 20_000)
         assert "a memory holds at most" in said
@@ -162,7 +173,7 @@ class TestView:
         call(tool, "create", path="/memories/n.md", file_text="one\ntwo\nthree\nfour\n")
         assert viewed(tool, "/memories/n.md", view_range=wanted).split("\n") == shown
 
-    @pytest.mark.parametrize("wanted", [[0, 1], [3, 2], [1]])
+    @pytest.mark.parametrize("wanted", [[0, 1], [3, 2], [1], [4, 9], [4, -1]])
     def test_a_range_that_is_none(self, tool: ReverieMemoryTool, wanted: list[int]) -> None:
         call(tool, "create", path="/memories/n.md", file_text="one\ntwo\nthree\n")
         said = refused(tool, "view", path="/memories/n.md", view_range=wanted)
@@ -218,6 +229,11 @@ class TestEdit:
             (
                 "three",
                 "No replacement was performed, old_str `three` did not appear verbatim in "
+                "/memories/n.md.",
+            ),
+            (
+                "",
+                "No replacement was performed, old_str `` did not appear verbatim in "
                 "/memories/n.md.",
             ),
             (
@@ -297,6 +313,14 @@ class TestMoving:
             call(tool, "create", path=f"/memories/{name}.md", file_text=f"The {name}.")
         call(tool, "rename", old_path="/memories/work", new_path="/memories/play")
         assert {entry.file for entry in memory} == {"play/a.md", "play/deep/b.md"}
+
+    def test_not_into_itself(self, tool: ReverieMemoryTool, memory: Memory) -> None:
+        call(tool, "create", path="/memories/work/a.md", file_text="One.")
+        said = refused(tool, "rename", old_path="/memories/work", new_path="/memories/work/old")
+        assert said == "Error: Cannot rename /memories/work to a place inside itself"
+        assert [entry.file for entry in memory] == ["work/a.md"]
+        call(tool, "rename", old_path="/memories/work/a.md", new_path="/memories/work/a/b.md")
+        assert [entry.file for entry in memory] == ["work/a/b.md"]
 
     def test_not_onto_another(self, tool: ReverieMemoryTool) -> None:
         call(tool, "create", path="/memories/a.md", file_text="One.")

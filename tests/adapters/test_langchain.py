@@ -31,10 +31,12 @@ pytest.importorskip("langchain")
 pytest.importorskip("langchain_anthropic")
 
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, ModelResponse
 from langchain.tools import tool
 from langchain_anthropic import ChatAnthropic
 from langchain_anthropic._client_utils import _get_default_async_httpx_client
 from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from reverie.adapters.langchain import ReverieMiddleware
@@ -236,7 +238,102 @@ class TestResuming:
         assert len(list(App.open(place.root).project.sessions.glob("*.jsonl"))) == 2
 
 
+class TestWithoutACheckpointer:
+    def test_people_are_apart_and_a_history_goes_on(self, place: Place, provider: Provider) -> None:
+        talk = Talk(place, provider)
+        agent = create_agent(talk.model, [], middleware=[talk.middleware])
+        provider.script("Hello Ann.", "Hello Ben.", "Still you.")
+        ann: list[Any] = [{"role": "user", "content": "I am Ann."}]
+        answered = agent.invoke({"messages": ann})["messages"]
+        provider.expect_conversation("Ben")
+        agent.invoke({"messages": [{"role": "user", "content": "I am Ben."}]})
+        agent.invoke({"messages": [*answered, {"role": "user", "content": "Who am I?"}]})
+        talk.middleware.close()
+        assert talk.ear.events(TroubleNoted) == []
+        journals = [path.read_text() for path in sorted(_journals(place))]
+        assert len(journals) == 2
+        assert ["Ann" in text for text in journals] == ["Ben" not in text for text in journals]
+        assert sum("Still you." in text and "I am Ann." in text for text in journals) == 1
+
+    async def test_replies_that_cross_are_kept_apart(
+        self, place: Place, provider: Provider
+    ) -> None:
+        talk = Talk(place, provider)
+        crossing = _Crossing()
+        agent = create_agent(talk.model, [], middleware=[talk.middleware, crossing])
+        asked = ({"messages": [{"role": "user", "content": f"I am {name}."}]} for name in NAMES)
+        await asyncio.gather(*(agent.ainvoke(one) for one in asked))
+        await talk.aclose()
+        texts = [path.read_text() for path in _journals(place)]
+        assert len(texts) == 2
+        for text in texts:
+            [name] = [name for name in NAMES if f"I am {name}." in text]
+            assert [one for one in NAMES if f"For {one}." in text] == [name]
+
+    async def test_of_two_runs_in_one_thread_one_is_taken_in(
+        self, place: Place, provider: Provider
+    ) -> None:
+        talk = Talk(place, provider, session="one")
+        agent = create_agent(talk.model, [], middleware=[talk.middleware, _Crossing()])
+        asked = ({"messages": [{"role": "user", "content": f"I am {name}."}]} for name in NAMES)
+        await asyncio.gather(*(agent.ainvoke(one) for one in asked))
+        await talk.aclose()
+        [trouble] = talk.ear.events(TroubleNoted)
+        assert "another run of the same conversation" in trouble.what
+        [text] = [path.read_text() for path in _journals(place)]
+        assert sum(f"For {name}." in text for name in NAMES) == 1
+
+
+NAMES = ("Ann", "Ben")
+
+
+def _journals(place: Place) -> list[Any]:
+    return list(App.open(place.root).project.sessions.glob("*.jsonl"))
+
+
+class _Crossing(AgentMiddleware[Any, Any, Any]):
+    """Answers both of two calls, and neither before the other has come; the first one last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.came: list[asyncio.Event] = []
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        mine = asyncio.Event()
+        self.came.append(mine)
+        if len(self.came) == 1:
+            await mine.wait()
+        name = str(request.messages[0].content).removeprefix("I am ").removesuffix(".")
+        for other in self.came:
+            other.set()
+        return ModelResponse(result=[AIMessage(f"For {name}.")])
+
+
 class TestFailure:
+    @pytest.mark.parametrize(
+        "tool", [{"google_search": {}}, {"type": "web_search_20250305", "name": "web_search"}]
+    )
+    def test_a_tool_of_any_shape_is_no_hindrance(
+        self, tool: Any, place: Place, provider: Provider
+    ) -> None:
+        talk = Talk(place, provider)
+        agent = create_agent(talk.model, [tool], middleware=[talk.middleware, _Odd("Hello.")])
+        asked = {"messages": [{"role": "user", "content": "Hello there."}]}
+        assert agent.invoke(asked)["messages"][-1].text == "Hello."
+        talk.middleware.close()
+        assert talk.ear.events(TroubleNoted) == []
+
+    def test_an_answer_without_a_models_message_is_no_hindrance(
+        self, place: Place, provider: Provider
+    ) -> None:
+        talk = Talk(place, provider)
+        agent = create_agent(talk.model, [], middleware=[talk.middleware, _Odd(None)])
+        asked = {"messages": [{"role": "user", "content": "Hello there."}]}
+        assert agent.invoke(asked)["messages"][-1].text == "odd"
+        talk.middleware.close()
+        [trouble] = talk.ear.events(TroubleNoted)
+        assert "holds no AIMessage; a reply was not taken in" in trouble.what.replace("')", "")
+
     def test_a_broken_memory_stops_nobody(self, place: Place, provider: Provider) -> None:
         talk = Talk(place, provider, session="broken")
         App.open(place.root).project.journal("langchain-broken").mkdir(parents=True)
@@ -252,6 +349,18 @@ class TestFailure:
             talk.say("Hello there.")
         talk.middleware.close()
         assert provider.requests == []
+
+
+class _Odd(AgentMiddleware[Any, Any, Any]):
+    """Answers in the model's place; without a text, with something that is no answer."""
+
+    def __init__(self, text: str | None) -> None:
+        super().__init__()
+        self.text = text
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        answer = HumanMessage("odd") if self.text is None else AIMessage(self.text)
+        return ModelResponse(result=[answer])
 
 
 @pytest.mark.parametrize("example", examples(PAGE), ids=str)

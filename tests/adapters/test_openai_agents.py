@@ -1,5 +1,7 @@
 """openai-agents, the real runner, on the loopback provider."""
 
+import asyncio
+import stat
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -34,10 +36,19 @@ from reverie.events import (
 
 pytest.importorskip("agents")
 
-from agents import Agent, Runner, function_tool, set_tracing_disabled
+from agents import (
+    Agent,
+    Model,
+    ModelResponse,
+    Runner,
+    Usage,
+    function_tool,
+    set_tracing_disabled,
+)
 from agents.models.openai_chatcompletions import OpenAIChatCompletionsModel
 from agents.models.openai_responses import OpenAIResponsesModel
 from openai import AsyncOpenAI
+from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
 from reverie.adapters.openai_agents import ReverieSession
 
@@ -250,6 +261,82 @@ class TestResuming:
         await talk.close()
         assert len(bodies(provider)[-1]["input"]) == 3
         assert talk.ear.events(TroubleNoted) == []
+
+
+class TestFiles:
+    async def test_a_file_that_openai_keeps_turns_nothing_off(
+        self, place: Place, provider: Provider, client: AsyncOpenAI
+    ) -> None:
+        provider.script("6543.")
+        talk = Talk(place, provider, client)
+        talk.memory.remember(FACT, type="project")
+        parts = [
+            {"type": "input_file", "file_id": "file-1"},
+            {"type": "input_text", "text": QUESTION},
+        ]
+        asked: Any = [{"role": "user", "content": parts}]
+        session = talk.session
+        await Runner.run(
+            talk.agent,
+            asked,
+            session=session,
+            run_config=session.run_config(session_input_callback=lambda old, new: old + new),
+            hooks=session.hooks,
+        )
+        await talk.close()
+        assert talk.ear.events(TroubleNoted) == []
+        [body] = bodies(provider)
+        assert body["input"][0]["content"] == parts
+        assert "6543" in str(body["input"][1])
+
+    async def test_what_is_kept_is_for_its_owner_alone(
+        self, place: Place, provider: Provider, client: AsyncOpenAI
+    ) -> None:
+        talk = Talk(place, provider, client)
+        await talk.say("Hello there.")
+        [kept] = App.open(place.root).project.sessions.rglob("openai-agents.sqlite")
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+        await talk.close()
+
+
+class TestTwoRunsOfOneSession:
+    async def test_of_replies_that_cross_one_is_taken_in(
+        self, place: Place, provider: Provider, client: AsyncOpenAI
+    ) -> None:
+        talk = Talk(place, provider, client)
+        talk.agent = talk.agent.clone(model=_Crossing())
+        await asyncio.gather(talk.say("I am Ann."), talk.say("I am Ben."))
+        await talk.close()
+        [trouble] = talk.ear.events(TroubleNoted)
+        assert "another run of the same conversation" in trouble.what
+        text = App.open(place.root).project.journal("ticket-42").read_text()
+        assert sum(f"For {name}." in text for name in ("Ann", "Ben")) == 1
+
+
+class _Crossing(Model):
+    """Answers both of two calls, and neither before the other has come; the first one last."""
+
+    model = "gpt-5.5"
+
+    def __init__(self) -> None:
+        self.came: list[asyncio.Event] = []
+
+    async def get_response(self, *given: Any, **named: Any) -> Any:
+        mine = asyncio.Event()
+        self.came.append(mine)
+        if len(self.came) == 1:
+            await mine.wait()
+        name = str(named["input"][-1]["content"]).removeprefix("I am ").removesuffix(".")
+        for other in self.came:
+            other.set()
+        text = ResponseOutputText(text=f"For {name}.", type="output_text", annotations=[])
+        said = ResponseOutputMessage(
+            id=name, type="message", role="assistant", status="completed", content=[text]
+        )
+        return ModelResponse(output=[said], usage=Usage(), response_id=name)
+
+    def stream_response(self, *given: Any, **more: Any) -> Any:
+        raise NotImplementedError
 
 
 class TestFailure:

@@ -1,5 +1,6 @@
 """pydantic-ai agents, the real package, on the loopback provider."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -31,8 +32,9 @@ pytest.importorskip("pydantic_ai")
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 from pydantic_ai import Agent, ModelRetry
-from pydantic_ai.messages import ModelMessagesTypeAdapter
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart
 from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.openai import OpenAIResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -250,6 +252,32 @@ class TestResuming:
         await talk.say("Hello there.")
         await talk.close()
         assert App.open(place.root).project.journal("pydantic-ai-ticket-42").exists()
+
+
+class TestTwoRunsOfOneConversation:
+    async def test_of_replies_that_cross_one_is_taken_in(
+        self, place: Place, provider: Provider
+    ) -> None:
+        came: list[asyncio.Event] = []
+
+        async def answer(messages: list[Any], info: Any) -> ModelResponse:
+            """Both of two calls, and neither before the other has come; the first one last."""
+            mine = asyncio.Event()
+            came.append(mine)
+            if len(came) == 1:
+                await mine.wait()
+            name = str(messages[-1].parts[-1].content).removeprefix("I am ").removesuffix(".")
+            for other in came:
+                other.set()
+            return ModelResponse([TextPart(f"For {name}.")])
+
+        talk = Talk(place, provider, FunctionModel(answer), session="one")
+        await asyncio.gather(talk.agent.run("I am Ann."), talk.agent.run("I am Ben."))
+        await talk.close()
+        [trouble] = talk.ear.events(TroubleNoted)
+        assert "another run of the same conversation" in trouble.what
+        text = App.open(place.root).project.journal("pydantic-ai-one").read_text()
+        assert sum(f"For {name}." in text for name in ("Ann", "Ben")) == 1
 
 
 class TestFailure:

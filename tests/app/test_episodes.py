@@ -12,7 +12,8 @@ from reverie.app import episodes
 from reverie.app.episodes import EpisodeIndexer, Progress, conversations
 from reverie.core.messages import Attachment, Block, Text, new_message
 from reverie.recall.index import RecallIndex
-from reverie.session.records import Said
+from reverie.session.journal import Journal
+from reverie.session.records import Opened, Said
 
 NOW = 1_800_000_000.0
 
@@ -65,6 +66,23 @@ def test_both_kinds_of_transcript_are_found(place: Place, index: RecallIndex, in
     finished(indexer)
     assert sessions(index, "heron") == ["c1", "s1"]
     assert sessions(index, "which bird") == ["c1"]
+
+
+def test_other_agents_sessions_are_found(place: Place, index: RecallIndex, indexer):
+    folder = place.app().project.folder
+    mirrored = folder / "claude-agent-sdk" / "key" / "sdk%2E1.jsonl"
+    inner = folder / "claude-agent-sdk" / "key" / "sdk%2E1" / "agent.jsonl"
+    for path in (mirrored, inner):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_lines(path, [claude.prompt("the zebra crossing is broken")])
+    heard = folder / "hooks" / "cursor-7" / "said.jsonl"
+    with Journal(heard) as journal:
+        journal.append(Opened("7", NOW), Said(new_message("user", Text("a zebra in the yard"))))
+    finished(indexer)
+    assert sessions(index, "zebra") == ["cursor-7", "sdk.1"]
+    place.app().index_episodes()
+    found = place.app().search("zebra", limit=5, scope="episodes").hits
+    assert sorted({hit.session for hit in found}) == ["cursor-7", "sdk.1"]
 
 
 def test_what_nobody_said_is_no_episode(place: Place, index: RecallIndex, indexer):

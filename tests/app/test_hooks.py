@@ -23,9 +23,11 @@ from reverie.app.hooks.moments import (
     Nothing,
     Occasion,
     Outcome,
+    Overheard,
     Prompted,
     ReplacedOutput,
     SessionEnded,
+    SessionMet,
     SessionStarted,
     Stopped,
     ToolFinished,
@@ -101,6 +103,37 @@ def remember(place: Place, text: str, name: str) -> str:
     )
     assert isinstance(done, Remembered)
     return done.topic.file
+
+
+class TestAStartThatIsToldLate:
+    async def test_the_first_prompt_is_told_and_no_other(self, desk: Desk) -> None:
+        remember(desk.place, VPN, "vpn")
+        assert isinstance(await desk.at(SessionMet(resumed=False)), Nothing)
+        first = await desk.at(Prompted(QUESTION, opens=True))
+        assert isinstance(first, Context)
+        assert first.text.startswith("# Memory, kept by Reverie")
+        assert VPN in first.text.rpartition("## ")[2]
+        assert isinstance(await desk.at(Prompted("and the tests?", opens=True)), Nothing)
+
+    @pytest.mark.parametrize(
+        ("resumed", "changed", "again"),
+        [(True, False, False), (True, True, True), (False, False, True)],
+    )
+    async def test_it_is_told_again_when_the_conversation_lacks_it(
+        self, desk: Desk, resumed: bool, changed: bool, again: bool
+    ) -> None:
+        await desk.at(SessionMet(resumed=False))
+        await desk.at(Prompted("hello there", opens=True))
+        if changed:
+            remember(desk.place, VPN, "vpn")
+        await desk.at(SessionMet(resumed))
+        found = await desk.at(Prompted("and the tests?", opens=True))
+        assert isinstance(found, Context) is again
+
+    async def test_without_memory_nothing_is_told(self, desk: Desk) -> None:
+        desk.place.settings("[memory]\nenabled = false\n")
+        await desk.at(SessionMet(resumed=False))
+        assert isinstance(await desk.at(Prompted(QUESTION, opens=True)), Nothing)
 
 
 class TestTheStart:
@@ -338,6 +371,15 @@ class TestTheEnd:
         await desk.at(Stopped(again=False, answer="Done."))
         desk.catch_up()
         assert len(desk.memories) == 1
+
+    async def test_what_was_only_overheard_is_learnt_too(self, desk: Desk) -> None:
+        desk.client = "cursor"
+        remember(desk.place, VPN, "vpn")
+        assert isinstance(await desk.at(Overheard(QUESTION)), Nothing)
+        assert isinstance(await desk.at(Overheard(WISH)), Nothing)
+        await desk.at(Stopped(again=False, answer="I will."))
+        desk.catch_up()
+        assert len(desk.memories) == 2
 
     async def test_an_agent_that_saved_by_itself_is_left_alone(self, desk: Desk) -> None:
         directory = desk.place.app().memory_place.directory

@@ -4,10 +4,13 @@ import os
 
 import pytest
 from tests.place import NOON, Place
-from tests.session.build import Said, user
+from tests.session import claude_lines as claude
+from tests.session.build import Said, user, write_lines
 
 from reverie.app.notes import named_session, notes_of, past_sessions
 from reverie.errors import InputError
+from reverie.session.journal import Journal
+from reverie.session.records import Opened
 
 OWN_TEMPLATE = "# Session Title\n_What it was._\n\n# Mood\n_How it went._\n"
 
@@ -45,3 +48,27 @@ def test_notes_in_a_template_of_ones_own(place: Place) -> None:
     template.write_text("no sections")
     kept.unlink()
     assert "fix the login page" in notes_of(app, session).text
+
+
+def test_notes_that_hooks_kept(place: Place) -> None:
+    """Beside a transcript of Claude Code's, beside what was heard, and where nothing else is known."""
+    key = "".join(char if char.isalnum() else "-" for char in str(place.root))
+    transcript = place.person / ".claude" / "projects" / key / "abc.jsonl"
+    transcript.parent.mkdir(parents=True)
+    write_lines(transcript, [claude.prompt("fix it") | {"cwd": str(place.root)}])
+    hooks = place.app().project.folder / "hooks"
+    with Journal(hooks / "cursor-7" / "said.jsonl") as journal:
+        journal.append(Opened("7", NOON), Said(user("paint it")))
+    for name in ("claude-code-abc", "cursor-7", "codex-9"):
+        (hooks / name).mkdir(exist_ok=True)
+        (hooks / name / "notes.md").write_text(f"# Session Title\n\nWork of {name}\n")
+    app = place.app()
+    found = {session.id: notes_of(app, session) for session in past_sessions(app)}
+    assert {id_: (notes.made, notes.text) for id_, notes in found.items()} == {
+        "abc": ("kept", "# Session Title\nWork of claude-code-abc"),
+        "cursor-7": ("kept", "# Session Title\nWork of cursor-7"),
+        "codex-9": ("kept", "# Session Title\nWork of codex-9"),
+    }
+    (hooks / "codex-9" / "notes.md").write_text("")
+    [empty] = [one for one in past_sessions(app) if one.id == "codex-9"]
+    assert notes_of(app, empty).text == ""

@@ -8,13 +8,11 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
+from tests.clients.gemini import GeminiServer
 from tests.place import Place, git
 from tests.provider.provider import Provider
 from tests.provider.server import ProviderServer
@@ -179,30 +177,12 @@ def test_opencode(bench: Bench) -> None:
     assert "MARK-chat.message" in bench.sent
 
 
-class Gemini(BaseHTTPRequestHandler):
-    """Says one word to whoever asks in Gemini's way."""
-
-    asked: ClassVar[list[str]] = []
-
-    def do_POST(self) -> None:
-        self.asked.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        part = {"content": {"role": "model", "parts": [{"text": "Done."}]}, "finishReason": "STOP"}
-        data = json.dumps({"candidates": [part], "usageMetadata": {"totalTokenCount": 7}})
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.end_headers()
-        self.wfile.write(f"data: {data}\n\n".encode())
-
-    def log_message(self, format: str, *args: object) -> None: ...
-
-
 def test_gemini(bench: Bench) -> None:
     settings = bench.place.person / ".gemini" / "settings.json"
     settings.parent.mkdir()
     settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
     done("install", "gemini", "--yes")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Gemini) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with GeminiServer() as server:
         bench.run(
             "gemini",
             "-m",
@@ -213,7 +193,6 @@ def test_gemini(bench: Bench) -> None:
             GEMINI_API_KEY="dummy",
             GOOGLE_GEMINI_BASE_URL=f"http://127.0.0.1:{server.server_port}",
         )
-        server.shutdown()
     assert bench.heard == ["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"]
-    assert "MARK-SessionStart" in Gemini.asked[-1]
-    assert "MARK-BeforeAgent" in Gemini.asked[-1]
+    assert "MARK-SessionStart" in server.shown()
+    assert "MARK-BeforeAgent" in server.shown()

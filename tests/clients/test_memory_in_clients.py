@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.clients.gemini import GeminiServer
 from tests.place import Place, git
 from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
@@ -247,6 +248,105 @@ trust_level = "trusted"
         assert files_of(home) != before
         desk.reverie("uninstall", "codex", "--yes")
         assert files_of(home) == before
+
+
+class TestGemini:
+    @pytest.fixture(autouse=True)
+    def _at_home(self, desk: Desk) -> Iterator[None]:
+        (desk.place.person / ".gemini").mkdir()
+        self.settings(desk).write_text(
+            '{"security": {"auth": {"selectedType": "gemini-api-key"}}}\n'
+        )
+        with GeminiServer() as self.server:
+            desk.env = {
+                "GEMINI_CLI_TRUST_WORKSPACE": "true",
+                "GEMINI_API_KEY": "dummy",
+                "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{self.server.server_port}",
+            }
+            yield
+
+    def settings(self, desk: Desk) -> Path:
+        return desk.place.person / ".gemini" / "settings.json"
+
+    def say(self, desk: Desk, prompt: str, *options: str) -> str:
+        """What the model was shown, as text."""
+        desk.run("gemini", "-m", "gemini-2.5-flash", *options, "-p", prompt)
+        return self.server.shown()
+
+    def test_memory_is_where_it_belongs_and_is_not_shown_twice(self, desk: Desk) -> None:
+        desk.reverie("remember", FACT)
+        desk.reverie("install", "gemini", "--yes")
+        first = self.say(desk, "When do deploys freeze?")
+        second = self.say(desk, "And why is that?", "--resume", "latest")
+        assert "# Memory, kept by Reverie" in first
+        assert first.index("When do deploys freeze?") < first.rindex(FACT)
+        assert second.startswith(first)
+        assert "# Memory, kept" not in second.removeprefix(first)
+        assert first.count("## project_deploys") == second.count("## project_deploys") == 1
+
+    def test_what_was_told_in_one_conversation_is_known_in_the_next(self, desk: Desk) -> None:
+        desk.reverie("install", "gemini", "--yes")
+        self.say(desk, "Remember that the staging server listens on port 8731.")
+        desk.wait_for(lambda: "8731" in desk.memories())
+        [heard] = desk.place.home.glob("projects/*/hooks/gemini-*/said.jsonl")
+        assert "kept by Reverie" not in heard.read_text()
+        assert "8731" in self.say(desk, "Which port does the staging server listen on?")
+
+    def test_uninstalled_everything_is_as_it_was(self, desk: Desk) -> None:
+        before = self.settings(desk).read_bytes()
+        desk.reverie("install", "gemini", "--yes")
+        assert self.settings(desk).read_bytes() != before
+        desk.reverie("uninstall", "gemini", "--yes")
+        assert self.settings(desk).read_bytes() == before
+
+
+class TestOpencode:
+    @pytest.fixture(autouse=True)
+    def _at_home(self, desk: Desk) -> None:
+        stub = {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "stub",
+            "options": {"baseURL": desk.provider.openai_url, "apiKey": "dummy"},
+            "models": {"gpt-5.5": {"name": "m"}},
+        }
+        self.home(desk).mkdir(parents=True)
+        config = {"provider": {"stub": stub}, "model": "stub/gpt-5.5"}
+        (self.home(desk) / "opencode.json").write_text(json.dumps(config))
+
+    def home(self, desk: Desk) -> Path:
+        return desk.place.person / ".config" / "opencode"
+
+    def say(self, desk: Desk, prompt: str, *options: str) -> str:
+        """What the model was shown, as text; a request for a title is none."""
+        desk.run("opencode", "run", *options, "--format", "json", prompt)
+        return next(
+            _texts(request)
+            for request in reversed(desk.provider.requests)
+            if request.json.get("tools")
+        )
+
+    def test_memory_is_where_it_belongs_and_is_not_shown_twice(self, desk: Desk) -> None:
+        desk.reverie("remember", FACT)
+        desk.reverie("install", "opencode", "--yes")
+        first = self.say(desk, "When do deploys freeze?")
+        second = self.say(desk, "And why is that?", "--continue")
+        opening, prompt = first.index("# Memory, kept"), first.index("When do deploys freeze?")
+        assert opening < prompt < first.rindex(FACT)
+        assert second.startswith(first)
+        assert first.count("## project_deploys") == second.count("## project_deploys") == 1
+
+    def test_what_was_told_in_one_conversation_is_known_in_the_next(self, desk: Desk) -> None:
+        desk.reverie("install", "opencode", "--yes")
+        self.say(desk, "Remember that the staging server listens on port 8731.")
+        desk.wait_for(lambda: "8731" in desk.memories())
+        assert "8731" in self.say(desk, "Which port does the staging server listen on?")
+
+    def test_uninstalled_everything_is_as_it_was(self, desk: Desk) -> None:
+        before = files_of(self.home(desk))
+        desk.reverie("install", "opencode", "--yes")
+        assert files_of(self.home(desk)) != before
+        desk.reverie("uninstall", "opencode", "--yes")
+        assert files_of(self.home(desk)) == before
 
 
 def _texts(request: RecordedRequest) -> str:

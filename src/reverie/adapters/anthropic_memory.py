@@ -151,16 +151,16 @@ class _Files:
                 raise ToolError(f"Error: File {path} already exists")
             _require_topic(file, path)
             try:
-                made = self._keeper.create(file, text, _AGENT)
+                self._keeper.create(file, text, _AGENT)
             except WriteConflict as conflict:
                 raise ToolError(f"Error: File {path} already exists") from conflict
-            return f"File created successfully at: {path}{_kept(_shown(made), text)}"
+            return f"File created successfully at: {path}{self._left_out(text)}"
 
     def str_replace(self, path: str, old: str, new: str) -> str:
         with _told():
             stored = self._require(path, f"Error: The path {path} does not exist. {_VALID}")
             text = _shown(stored.topic)
-            if old not in text:
+            if not old or old not in text:
                 raise ToolError(
                     f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
                 )
@@ -202,6 +202,8 @@ class _Files:
             old, new = _inside(old_path), _inside(new_path)
             _require_inside(old, "rename")
             _require_inside(new, "rename to")
+            if new.startswith(f"{old}/") and self._holds(old):
+                raise ToolError(f"Error: Cannot rename {old_path} to a place inside itself")
             below = self._below(old)
             names = {name: f"{new}{name[len(old) :]}" for name in below}
             names = names or {self._existing(old, old_path): _file(new)}
@@ -217,8 +219,12 @@ class _Files:
         """Save another text; gives what to tell of it."""
         fresh = _with_text(stored.topic, text)
         self._keeper.change(stored, fresh, _AGENT, f"edit {stored.topic.name}")
-        now = self._store.read(fresh.file)
-        return "" if now is None else _kept(_shown(now.topic), text)
+        return self._left_out(text)
+
+    def _left_out(self, text: str) -> str:
+        """The model is told when the file does not hold what it wrote."""
+        found = self._keeper.secrets_in(text)
+        return " Secrets in it were not stored; view the file to see it." if found else ""
 
     def _text(self, inside: str, path: str) -> str:
         missing = f"The path {path} does not exist. {_VALID}"
@@ -333,11 +339,6 @@ def _with_text(topic: Topic, text: str) -> Topic:
     return changed
 
 
-def _kept(now: str, wanted: str) -> str:
-    """The model is told when the file does not hold what it wrote."""
-    return "" if now == wanted else " Secrets in it were not stored; view the file to see it."
-
-
 def _new_text(command: BetaMemoryTool20250818StrReplaceCommand) -> str:
     """Leaving it out means to remove the old text."""
     return getattr(command, "new_str", None) or ""
@@ -359,12 +360,16 @@ def _found(text: str, part: str) -> Iterator[tuple[int, int]]:
 def _range(wanted: Sequence[int] | None, count: int) -> tuple[int, int]:
     if not wanted:
         return 1, count
-    if len(wanted) != 2 or wanted[0] < 1 or (wanted[1] != -1 and wanted[1] < wanted[0]):
+    if len(wanted) != 2 or not _is_range(wanted[0], wanted[1], count):
         raise ToolError(
             f"Error: Invalid `view_range` parameter: {list(wanted)}. It should be [first, last], "
             f"with lines from 1 to {count}, or -1 for the last"
         )
     return wanted[0], count if wanted[1] == -1 else min(wanted[1], count)
+
+
+def _is_range(first: int, last: int, count: int) -> bool:
+    return 1 <= first <= max(1, count) and (last == -1 or last >= first)
 
 
 def _numbered(lines: Sequence[str], first: int, last: int) -> list[str]:

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, TypeVar
 
 from reverie.adapters.own_loop import begin, close_at_exit
@@ -98,7 +99,12 @@ class _Reworded(Context):
 
 
 class Bridge(Generic[E]):
-    """One conversation of a framework."""
+    """One conversation of a framework.
+
+    Each run says who it is (`run`, any value of its own): when another asks before its reply has
+    come, the conversation is the other's, and that reply is not taken in. Heads and replies are
+    read here, so that one that cannot be read stops nobody.
+    """
 
     def __init__(self, dialect: Dialect[E], given: Given, session: str | None = None) -> None:
         self._dialect = dialect
@@ -106,24 +112,37 @@ class Bridge(Generic[E]):
         self._session = None if session is None else plain_name(session)
         self._head: Head | None = None
         self._context: Context | None = None
+        self._run: object = None
         self._prepared = False
         self._length = 0
+        self._asked: tuple[Message, ...] = ()
+        # None while a reply is awaited.
+        self._heard: tuple[Message, ...] | None = None
         self._turn = asyncio.Lock()
         close_at_exit(self)
 
-    async def prepare(self, head: Head, entries: Sequence[E]) -> list[E]:
+    async def prepare(self, run: object, head: Callable[[], Head], entries: Sequence[E]) -> list[E]:
         """What to send instead of the history: memories added, results stored, the window kept."""
-        return await asyncio.wrap_future(begin(self._alone(lambda: self._prepare(head, entries))))
+        return await asyncio.wrap_future(self._preparing(run, head, entries))
 
-    def prepare_sync(self, head: Head, entries: Sequence[E]) -> list[E]:
-        return begin(self._alone(lambda: self._prepare(head, entries))).result()
+    def prepare_sync(self, run: object, head: Callable[[], Head], entries: Sequence[E]) -> list[E]:
+        return self._preparing(run, head, entries).result()
 
-    async def observe(self, reply: Reply) -> None:
+    async def observe(self, run: object, reply: Callable[[], Reply]) -> None:
         """What the model answered."""
-        await asyncio.wrap_future(begin(self._alone(lambda: self._observe(reply))))
+        await asyncio.wrap_future(self._observing(run, reply))
 
-    def observe_sync(self, reply: Reply) -> None:
-        begin(self._alone(lambda: self._observe(reply))).result()
+    def observe_sync(self, run: object, reply: Callable[[], Reply]) -> None:
+        self._observing(run, reply).result()
+
+    def take_up(self, history: tuple[Message, ...]) -> None:
+        """From now on it is busy with this history, until the reply comes."""
+        self._asked, self._heard = history, None
+
+    def leads_to(self, history: tuple[Message, ...]) -> int:
+        """How much of a history was said here, reply and all; 0 when it is another conversation."""
+        heard = self._heard or ()
+        return len(heard) if len(heard) < len(history) and history[: len(heard)] == heard else 0
 
     async def aclose(self) -> None:
         """Let background work finish, and let go of the session; the next call opens it again."""
@@ -140,12 +159,22 @@ class Bridge(Generic[E]):
         async with self._turn:
             return await work()
 
-    async def _prepare(self, head: Head, entries: Sequence[E]) -> list[E]:
-        self._prepared = False
+    def _preparing(
+        self, run: object, head: Callable[[], Head], entries: Sequence[E]
+    ) -> Future[list[E]]:
+        return begin(self._alone(lambda: self._prepare(run, head, entries)))
+
+    def _observing(self, run: object, reply: Callable[[], Reply]) -> Future[None]:
+        return begin(self._alone(lambda: self._observe(run, reply)))
+
+    async def _prepare(
+        self, run: object, head: Callable[[], Head], entries: Sequence[E]
+    ) -> list[E]:
+        self._run, self._prepared = run, False
         try:
             turns = joined(self._dialect.read(entries))
             self._length = len(turns)
-            context = await self._opened(head)
+            context = await self._opened(head())
             prepared = await context.prepare([turn.message for turn in turns])
             sent = self._sent(prepared, turns)
         except SpendCapReached:
@@ -156,15 +185,28 @@ class Bridge(Generic[E]):
         self._prepared = True
         return sent
 
-    async def _observe(self, reply: Reply) -> None:
-        if not self._prepared or self._context is None:
-            return
-        self._prepared = False
-        named = reply.id or f"reply-{self._length}"
+    async def _observe(self, run: object, reply: Callable[[], Reply]) -> None:
         try:
-            await self._context.observe(replace(reply, id=named))
+            self._require_current(run)
+            answer = reply()
+            self._hear(answer)
+            if self._prepared and self._context is not None:
+                self._prepared = False
+                named = answer.id or f"reply-{self._length}"
+                await self._context.observe(replace(answer, id=named))
         except Exception as error:  # noqa: BLE001 - whatever happens to memory, the agent goes on
             self._tell("a reply was not taken in", error)
+
+    def _require_current(self, run: object) -> None:
+        if self._run not in (None, run):
+            raise InputError(
+                "another run of the same conversation asked before this reply came; "
+                "give each its own session"
+            )
+
+    def _hear(self, reply: Reply) -> None:
+        answer = said("assistant", *reply.blocks)
+        self._heard = (*self._asked, answer) if reply.blocks else self._asked
 
     async def _opened(self, head: Head) -> Context:
         """A context for this head. Where another comes, the conversation goes on under it."""
@@ -222,16 +264,25 @@ class Bridges(Generic[E]):
         self._dialect = dialect
         self._given = given
         self._prefix = prefix
-        self._open: dict[str | None, Bridge[E]] = {}
+        # Conversations without a name have a number.
+        self._open: dict[str | int, Bridge[E]] = {}
+        self._numbers = count()
         self._choosing = threading.Lock()
 
-    def of(self, conversation: str | None) -> Bridge[E]:
+    def of(self, conversation: str) -> Bridge[E]:
         """The bridge of a conversation; the one that was not used for longest makes room."""
         with self._choosing:
-            found = self._open.pop(conversation, None) or self._new(conversation)
-            self._open[conversation] = found
-            if len(self._open) > _MOST_OPEN:
-                self._open.pop(next(iter(self._open))).closing()
+            return self._used(conversation, f"{self._prefix}-{conversation}")
+
+    def of_history(self, entries: Sequence[E]) -> Bridge[E]:
+        """The bridge on which a history was answered so far; a history from elsewhere gets its own."""
+        history = self._messages(entries)
+        with self._choosing:
+            unnamed = ((key, one) for key, one in self._open.items() if isinstance(key, int))
+            known = {one.leads_to(history): key for key, one in unnamed}
+            longest = max(known, default=0)
+            found = self._used(known[longest] if longest else next(self._numbers), None)
+            found.take_up(history)
         return found
 
     def close(self) -> None:
@@ -241,9 +292,18 @@ class Bridges(Generic[E]):
     async def aclose(self) -> None:
         await asyncio.gather(*(bridge.aclose() for bridge in self._open.values()))
 
-    def _new(self, conversation: str | None) -> Bridge[E]:
-        name = None if conversation is None else f"{self._prefix}-{conversation}"
-        return Bridge(self._dialect, self._given, name)
+    def _used(self, key: str | int, session: str | None) -> Bridge[E]:
+        found = self._open.pop(key, None) or Bridge(self._dialect, self._given, session)
+        self._open[key] = found
+        if len(self._open) > _MOST_OPEN:
+            self._open.pop(next(iter(self._open))).closing()
+        return found
+
+    def _messages(self, entries: Sequence[E]) -> tuple[Message, ...]:
+        """Nothing where they cannot be read: the bridge that gets them says so."""
+        with suppress(Exception):
+            return tuple(turn.message for turn in joined(self._dialect.read(entries)))
+        return ()
 
 
 def joined(turns: Sequence[Turn[E]]) -> list[Turn[E]]:

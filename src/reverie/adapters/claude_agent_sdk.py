@@ -10,10 +10,9 @@ import asyncio
 import json
 import logging
 import os
-import re
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -22,20 +21,9 @@ from urllib.parse import quote, unquote
 
 from reverie.adapters.bridge import missing
 from reverie.adapters.own_loop import begin, close_at_exit
+from reverie.app.hooks import claude_events
 from reverie.app.hooks.attendant import Attendant
-from reverie.app.hooks.moments import (
-    AboutToCompact,
-    Context,
-    Ignored,
-    Moment,
-    Occasion,
-    Outcome,
-    Prompted,
-    ReplacedOutput,
-    SessionStarted,
-    Stopped,
-    ToolFinished,
-)
+from reverie.app.hooks.moments import Occasion, SessionStarted
 from reverie.app.hooks.opening import opening
 from reverie.app.library.memory import open_for
 from reverie.app.library.opening import Place
@@ -66,22 +54,13 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_CLIENT = "claude-code"
-_MCP = "mcp__"
-
-# Where the long texts of a tool's result are; files are on disk already, so Read is left alone.
-_OUTPUTS = {"Bash": ("stdout", "stderr"), "Grep": ("content",), "WebFetch": ("result",)}
-
 _MATCHERS = {
     "SessionStart": None,
     "UserPromptSubmit": None,
-    "PostToolUse": "|".join((*_OUTPUTS, f"{_MCP}.*")),
+    "PostToolUse": "|".join((*claude_events.OUTPUTS, f"{claude_events.MCP}.*")),
     "PreCompact": None,
     "Stop": None,
 }
-
-# The command line writes such prompts by itself, for instance when a sub-agent is done.
-_NOBODY = re.compile(r"\s*<(?:task-notification|command-|local-command-|bash-|system-reminder)")
 
 _FOLDER = "claude-agent-sdk"
 _LINES = ".jsonl"
@@ -117,7 +96,7 @@ class ReverieHooks:
 
     def instructions(self) -> str:
         """The memory section and the index, for `system_prompt`: no callback comes at the start."""
-        here = Occasion(_CLIENT, "", str(self._app.place), SessionStarted("startup"))
+        here = Occasion(claude_events.CLIENT, "", str(self._app.place), SessionStarted("startup"))
         return opening(self._app, self._app.memory(), here)
 
     async def aclose(self) -> None:
@@ -141,11 +120,9 @@ class ReverieHooks:
         if self._attendant is None:
             # Dreams are left to `reverie dream` and the daemon: this process may end any moment.
             self._attendant = Attendant(self._app, self._announce, self._put_off, _no_dream)
-        told = data.get("transcript_path")
-        transcript = Path(told) if told else None
-        session, cwd = str(data.get("session_id") or ""), str(data.get("cwd") or "")
-        occasion = Occasion(_CLIENT, session, cwd, _moment(event, data), transcript)
-        return _answered(event, await self._attendant.attend(occasion))
+        outcome = await self._attendant.attend(claude_events.occasion(event, data))
+        # What goes into a summary would be plain text, which a callback cannot give.
+        return claude_events.answer(event, outcome)
 
     def _put_off(self, key: str, work: Callable[[], None]) -> None:
         """Called in a thread, too: the loop takes it over."""
@@ -222,61 +199,6 @@ class ReverieSessionStore(SessionStore):
         if not subpath:
             return project / f"{_quoted(key['session_id'])}{_LINES}"
         return project / _quoted(key["session_id"]) / f"{_quoted(subpath)}{_LINES}"
-
-
-def _moment(event: str, data: Mapping[str, Any]) -> Moment:
-    """What happened, of what concerns us."""
-    if data.get("agent_id") and event != "PostToolUse":
-        return Ignored("it happened inside a sub-agent")
-    match event:
-        case "SessionStart":
-            return SessionStarted("compact" if data.get("source") == "compact" else "resume")
-        case "UserPromptSubmit":
-            text = str(data.get("prompt") or "")
-            return Ignored("nobody wrote this prompt") if _NOBODY.match(text) else Prompted(text)
-        case "PostToolUse":
-            return _finished(data)
-        case "PreCompact":
-            return AboutToCompact(str(data.get("trigger")), data.get("custom_instructions") or "")
-        case _:
-            again = data.get("stop_hook_active") is True
-            return Stopped(again, data.get("last_assistant_message") or "")
-
-
-def _finished(data: Mapping[str, Any]) -> Moment:
-    name, response = str(data.get("tool_name")), data.get("tool_response")
-    if name.startswith(_MCP):
-        text = _text(response)
-        outputs: tuple[str, ...] = () if text is None else ("",)
-        response = text
-    else:
-        readable = isinstance(response, dict) and not response.get("isImage")
-        outputs = _OUTPUTS.get(name, ()) if readable else ()
-    if not outputs:
-        return Ignored("its output is left as it is")
-    id_ = str(data.get("tool_use_id") or "")
-    return ToolFinished(name, id_, data.get("tool_input") or {}, response, outputs)
-
-
-def _text(response: object) -> str | None:
-    """The text of an MCP result, if it is text alone."""
-    if isinstance(response, str):
-        return response
-    texts = [part.get("text") for part in response] if isinstance(response, list) else []
-    return "\n".join(texts) if texts and all(isinstance(text, str) for text in texts) else None
-
-
-def _answered(event: str, outcome: Outcome) -> dict[str, Any]:
-    """As a callback answers. What goes into a summary would be plain text, which it cannot give."""
-    match outcome:
-        case Context(text):
-            answer: dict[str, Any] = {"additionalContext": text}
-        case ReplacedOutput(tool, response):
-            field = "updatedMCPToolOutput" if tool.startswith(_MCP) else "updatedToolOutput"
-            answer = {field: response}
-        case _:
-            return {}
-    return {"hookSpecificOutput": {"hookEventName": event, **answer}}
 
 
 def _app(given: Wiring) -> App:

@@ -24,6 +24,7 @@ from reverie.adapters.bridge import (
 from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
 from reverie.core.reply import Reply
 from reverie.core.usage import Usage
+from reverie.errors import InputError
 
 try:
     from langchain.agents.middleware import AgentMiddleware
@@ -43,6 +44,7 @@ class ReverieMiddleware(AgentMiddleware[Any, Any, Any]):
     """Memories beside the question, long results in files, the window kept, what is said learnt.
 
     The conversation is the graph's thread; `session` names one for a graph without a checkpointer.
+    With neither, a history that goes on from an answer given here goes on with its conversation.
     The state stays as it is: what Reverie adds or replaces is in requests alone.
     """
 
@@ -54,19 +56,19 @@ class ReverieMiddleware(AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
     ) -> Any:
-        bridge = self._bridge(request)
-        messages = bridge.prepare_sync(_head(request), request.messages)
+        bridge, run = self._bridge(request), object()
+        messages = bridge.prepare_sync(run, lambda: _head(request), request.messages)
         response = handler(request.override(messages=messages))
-        bridge.observe_sync(_reply(response))
+        bridge.observe_sync(run, lambda: _reply(response))
         return response
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]
     ) -> Any:
-        bridge = self._bridge(request)
-        messages = await bridge.prepare(_head(request), request.messages)
+        bridge, run = self._bridge(request), object()
+        messages = await bridge.prepare(run, lambda: _head(request), request.messages)
         response = await handler(request.override(messages=messages))
-        await bridge.observe(_reply(response))
+        await bridge.observe(run, lambda: _reply(response))
         return response
 
     def close(self) -> None:
@@ -78,8 +80,8 @@ class ReverieMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _bridge(self, request: ModelRequest[Any]) -> Bridge[AnyMessage]:
         info = request.runtime.execution_info if request.runtime else None
-        thread = info.thread_id if info else None
-        return self._bridges.of(self._session or thread)
+        name = self._session or (info.thread_id if info else None)
+        return self._bridges.of(name) if name else self._bridges.of_history(request.messages)
 
 
 class Messages:
@@ -175,9 +177,18 @@ def _is_text(part: Mapping[str, Any]) -> bool:
 
 
 def _head(request: ModelRequest[Any]) -> Head:
-    tools = (convert_to_openai_tool(tool) for tool in request.tools)
-    known = tuple(tool for tool in tools if "function" in tool)
+    tools = (_function(tool) for tool in request.tools)
+    known = tuple(tool for tool in tools if tool is not None)
     return Head(_model(request.model), request.system_prompt or "", known)
+
+
+def _function(tool: Any) -> Mapping[str, Any] | None:
+    """A tool that is run here; None for a provider's own, whatever its shape."""
+    try:
+        found = convert_to_openai_tool(tool)
+    except ValueError:
+        return None
+    return found if "parameters" in found.get("function", {}) else None
 
 
 def _model(model: BaseChatModel) -> str | None:
@@ -190,7 +201,9 @@ def _model(model: BaseChatModel) -> str | None:
 def _reply(response: ModelResponse[Any] | ExtendedModelResponse[Any] | AIMessage) -> Reply:
     inner = getattr(response, "model_response", response)
     result = inner.result if hasattr(inner, "result") else [inner]
-    answer = next(message for message in result if isinstance(message, AIMessage))
+    answer = next((message for message in result if isinstance(message, AIMessage)), None)
+    if answer is None:
+        raise InputError("what was answered holds no AIMessage")
     blocks = tuple(_blocks(answer))
     stop: Literal["tool_use", "end"] = "tool_use" if answer.tool_calls else "end"
     model = str(answer.response_metadata.get("model_name") or "")

@@ -7,10 +7,21 @@ await Runner.run(agent, "…", session=session, run_config=session.run_config(),
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from reverie.adapters.bridge import Bridge, Given, Head, Turn, missing, plain_name, said, text_of
+from reverie.adapters.bridge import (
+    Bridge,
+    Given,
+    Head,
+    Turn,
+    mark,
+    missing,
+    plain_name,
+    said,
+    text_of,
+)
 from reverie.app import App
 from reverie.app.library.history import read_history
 from reverie.app.library.memory import open_for
@@ -18,6 +29,8 @@ from reverie.app.library.opening import Place
 from reverie.core.messages import Message, Text, ToolResult, ToolUse
 from reverie.core.reply import Reply
 from reverie.core.usage import Usage
+from reverie.errors import InputError
+from reverie.settings.folders import make_private
 
 try:
     from agents import RunConfig, RunHooks, SQLiteSession
@@ -33,6 +46,9 @@ if TYPE_CHECKING:
 
 _FILE = "openai-agents.sqlite"
 
+# The call that is being made: the filter and the hook of one run are called in one task, or below it.
+_RUN: ContextVar[object] = ContextVar("reverie_run", default=None)
+
 
 class ReverieSession(SQLiteSession):
     """One conversation: its items are kept beside Reverie's own journal of it.
@@ -45,7 +61,8 @@ class ReverieSession(SQLiteSession):
     def __init__(self, session_id: str, **given: Unpack[Given]) -> None:
         self._bridge = Bridge(Items(), given, session_id)
         folder = _app(given).project.sessions / plain_name(session_id)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(folder)
+        (folder / _FILE).touch(mode=0o600)
         super().__init__(session_id, folder / _FILE)
         self.hooks: RunHooks[Any] = _Hooks(self._bridge)
 
@@ -55,11 +72,9 @@ class ReverieSession(SQLiteSession):
 
     async def input_filter(self, data: CallModelData[Any]) -> ModelInputData:
         """For `RunConfig.call_model_input_filter`: what is sent instead of the whole history."""
-        model_data = data.model_data
-        head = Head(
-            _model(data.agent), model_data.instructions or "", tuple(_tools(data.agent.tools))
-        )
-        items = await self._bridge.prepare(head, model_data.input)
+        model_data, run = data.model_data, object()
+        _RUN.set(run)
+        items = await self._bridge.prepare(run, lambda: _head(data), model_data.input)
         return ModelInputData(items, model_data.instructions)
 
     async def aclose(self) -> None:
@@ -105,13 +120,19 @@ class _Hooks(RunHooks[Any]):
     async def on_llm_end(
         self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse
     ) -> None:
-        await self._bridge.observe(_reply(response, _model(agent) or ""))
+        run = _RUN.get()
+        await self._bridge.observe(run, lambda: _reply(response, _model(agent) or ""))
 
 
 def _app(given: Given) -> App:
     place = Place.of(given.get("project"), given.get("home"), given.get("settings"))
     app, _ = open_for(given.get("memory"), place)
     return app
+
+
+def _head(data: CallModelData[Any]) -> Head:
+    instructions = data.model_data.instructions or ""
+    return Head(_model(data.agent), instructions, tuple(_tools(data.agent.tools)))
 
 
 def _model(agent: Agent[Any]) -> str | None:
@@ -139,7 +160,7 @@ def _side(item: Any, place: int) -> tuple[Literal["assistant", "tool", "user"], 
 
 def _turn(items: list[TResponseInputItem]) -> Turn[TResponseInputItem]:
     read = [{**item, "role": "user"} if _is_system(item) else item for item in items]
-    messages = read_history(read).messages
+    messages = read_history([_readable(item) for item in read]).messages
     blocks = tuple(block for message in messages for block in message.blocks)
     return Turn(said(messages[0].role if messages else "user", *blocks), tuple(items))
 
@@ -147,6 +168,28 @@ def _turn(items: list[TResponseInputItem]) -> Turn[TResponseInputItem]:
 def _is_system(item: Any) -> bool:
     """An instruction amid the conversation is sent as it is, and kept as something that was said."""
     return item.get("role") in ("system", "developer")
+
+
+def _readable(item: Any) -> Any:
+    """The item with marks for what only OpenAI can open: a file it keeps, a part we do not know."""
+    for key in ("content", "output"):
+        parts = item.get(key)
+        if isinstance(parts, list) and not _reads(item):
+            marked = [part if _reads({**item, key: [part]}) else _marked(part) for part in parts]
+            return {**item, key: marked}
+    return item
+
+
+def _reads(item: Any) -> bool:
+    try:
+        read_history([item])
+    except InputError:
+        return False
+    return True
+
+
+def _marked(part: object) -> dict[str, str]:
+    return {"type": "input_text", "text": mark(part).text}
 
 
 def _with_text(item: Any, texts: Mapping[str, str]) -> Any:

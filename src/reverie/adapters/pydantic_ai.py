@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from reverie.adapters.bridge import (
@@ -67,7 +68,8 @@ class ReverieCapability(AbstractCapability[Any]):
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         system, rest = _parted(request_context.messages)
-        sent = await self._bridge(ctx).prepare(_head(request_context, system), rest)
+        head = partial(_head, request_context, system)
+        sent = await self._bridge(ctx).prepare(ctx.run_id, head, rest)
         first = [ModelRequest(system)] if system else []
         return replace(request_context, messages=[*first, *sent])
 
@@ -78,7 +80,7 @@ class ReverieCapability(AbstractCapability[Any]):
         request_context: ModelRequestContext,
         response: ModelResponse,
     ) -> ModelResponse:
-        await self._bridge(ctx).observe(_reply(response))
+        await self._bridge(ctx).observe(ctx.run_id, lambda: _reply(response))
         return response
 
     def close(self) -> None:
@@ -89,7 +91,7 @@ class ReverieCapability(AbstractCapability[Any]):
         await self._bridges.aclose()
 
     def _bridge(self, ctx: RunContext[Any]) -> Bridge[ModelMessage]:
-        return self._bridges.of(self._session or ctx.conversation_id)
+        return self._bridges.of(self._session or ctx.conversation_id or ctx.run_id or "")
 
 
 class Messages:

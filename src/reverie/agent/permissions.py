@@ -41,10 +41,11 @@ class Denied:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The person decides; `scope` is what an "always" would cover."""
+    """The person decides; `scope` is what an "always" would cover, `by` a hired agent that asks."""
 
     question: str
     scope: str
+    by: str = ""
 
 
 Decision: TypeAlias = Allowed | Denied | Asked

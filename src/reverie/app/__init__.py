@@ -190,9 +190,7 @@ class App:
         meaning = recall.chosen_meaning(self)
         with recall.open_ranker(self.memory(), self.clock, meaning) as ranker:
             known = ranker.index.sessions()
-            recall.index_episodes(
-                ranker.index, conversations(self.project, known).values(), progress
-            )
+            recall.index_episodes(ranker.index, conversations(self.project, known), progress)
 
     def waiting(self) -> tuple[Item, ...]:
         """What was proposed for memory and waits for a person."""

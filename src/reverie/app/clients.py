@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.stores.client_files import ClientFiles
 from reverie.stores.json_files import read_json, write_json
+from reverie.stores.locks import exclusive
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -19,6 +21,11 @@ class Clients:
     def __init__(self, home: Path) -> None:
         self.files = ClientFiles()
         self._note = home / "clients.json"
+        self._lock = home / "clients.lock"
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Nobody else changes the note meanwhile."""
+        return exclusive(self._lock)
 
     def installed(self) -> list[dict[str, Any]]:
         """Every installation that was written down."""

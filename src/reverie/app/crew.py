@@ -34,6 +34,7 @@ from reverie.session.crew.prompts import member_prompt
 from reverie.session.crew.seat import Approval, Seat
 from reverie.session.crew.watching import Watch
 from reverie.session.records import AgentLeft
+from reverie.settings.folders import make_private
 from reverie.settings.sources import environment
 from reverie.stores import agent_socket, bridges
 from reverie.stores.agent_memory import AgentMemory, open_agent_memory
@@ -188,7 +189,7 @@ class Quarters:
                 "hire the teammate without apart"
             )
         self._open_boxes(member.name)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_private(self.folder)
         path = self.folder / f"{member.name}.log"
         with path.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
@@ -294,7 +295,8 @@ def _asking_as(name: str, ask: Ask) -> Ask:
     """The person sees who it is that asks."""
 
     async def asked(call: Call, question: Asked) -> Answer:
-        return await ask(call, replace(question, question=f"{name}: {question.question}"))
+        words = f"{name}: {question.question}"
+        return await ask(call, replace(question, question=words, by=name))
 
     return asked
 
@@ -417,9 +419,9 @@ async def reachable(app: App, place: Place, session: str) -> AsyncIterator[None]
 async def dismiss(place: Place) -> None:
     """The session ends: nobody it hired stays, and what is still unread is in the transcript."""
     await place.crew.aclose()
-    unread = place.seat.news()
-    if unread is not None and place.seat.conversation is not None:
-        place.seat.conversation.say(unread, origin="reverie")
+    for unread in iter(place.seat.news, None):
+        if place.seat.conversation is not None:
+            place.seat.conversation.say(unread, origin="reverie")
     place.seat.settle()
     if isinstance(place.seat.mail, TeamMail):
         place.seat.mail.close()

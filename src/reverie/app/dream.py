@@ -37,6 +37,7 @@ from reverie.memory.revisions import Author, Revision, version
 from reverie.recall import anchors, queries
 from reverie.recall.documents import MemoryDoc, Signature
 from reverie.recall.index import RecallIndex
+from reverie.settings.folders import make_private
 from reverie.stores.consolidate_lock import FILE, Busy, ConsolidateLock
 from reverie.stores.holders import gone
 from reverie.stores.json_files import read_json, write_json
@@ -96,7 +97,7 @@ def gate_with_rest(app: App, memory: OpenMemory, session: str) -> Callable[[], D
             if app.clock.now() - float(tried.read_text()) < REST_SECONDS:
                 return NotDue("the last try was less than an hour ago")
         with suppress(OSError):
-            tried.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(tried.parent)
             tried.write_text(str(app.clock.now()))
         return found
 

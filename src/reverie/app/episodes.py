@@ -1,4 +1,4 @@
-"""Past conversations brought into the recall index: ours and Claude Code's, a piece at a time.
+"""Past conversations brought into the recall index, ours and other agents', a piece at a time.
 
 Nothing is lost by stopping anywhere: a transcript counts as read only when all of it is in, and a
 message that is in is not put in again.
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from reverie.errors import TranscriptError
 from reverie.recall.documents import Episode, Refreshed, Signature
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 # Every transcript of a project by its session; those that are in the index already are given.
 Listing = Callable[[Mapping[str, str]], Mapping[str, Path]]
 
+# Where sessions of claude-agent-sdk are mirrored, by project and session.
+SDK = "claude-agent-sdk"
 # Messages one step puts in: a few hundredths of a second.
 MESSAGES_A_STEP = 200
 # Claude Code says where a session runs within its first lines.
@@ -47,8 +50,10 @@ class Progress:
 
 
 def conversations(project: Project, known: Mapping[str, str]) -> dict[str, Path]:
-    """A project's transcripts, ours and Claude Code's; of two with one name, ours."""
+    """A project's transcripts: other agents', and ours; of two with one name, ours."""
     found = {path.stem: path for path in _claude_code(project.root, known)}
+    found |= {unquote(path.stem): path for path in _found(project.folder / SDK, "*/*.jsonl")}
+    found |= {path.parent.name: path for path in _found(project.hooks, "*/said.jsonl")}
     return found | {path.stem: path for path in _transcripts(project.sessions)}
 
 
@@ -67,8 +72,12 @@ def _claude_code(root: Path, known: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _transcripts(folder: Path) -> list[Path]:
+    return _found(folder, "*.jsonl")
+
+
+def _found(folder: Path, pattern: str) -> list[Path]:
     try:
-        return sorted(folder.glob("*.jsonl"))
+        return sorted(folder.glob(pattern))
     except OSError:
         return []
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from reverie.app.episodes import conversations
+from reverie.app.hooks.claude_events import CLIENT as CLAUDE
 from reverie.errors import InputError
 from reverie.layers.compaction.summary_message import is_summary
 from reverie.layers.facts import read_facts
@@ -17,15 +19,19 @@ from reverie.layers.session_notes.template import TEMPLATE, Template, Unusable, 
 from reverie.layers.session_notes.update import Notebook
 from reverie.session import transcripts
 from reverie.session.records import Said
+from reverie.stores.blobs import safe_name
 from reverie.stores.text_file import TextFile
 
 if TYPE_CHECKING:
     from reverie.app import App
+    from reverie.stores.projects import Project
+
+_NOTES = "notes.md"
 
 
 @dataclass(frozen=True, slots=True)
 class PastSession:
-    """A session of this project, ours or Claude Code's, and when it was last written to."""
+    """A session of this project, ours or another agent's, and when it was last written to."""
 
     id: str
     path: Path
@@ -43,11 +49,33 @@ class SessionNotes:
 
 def past_sessions(app: App) -> list[PastSession]:
     """The sessions of this project, newest first."""
+    known = conversations(app.project, {})
     found = []
-    for id_, path in conversations(app.project, {}).items():
+    for id_, path in (*_only_noted(app.project, known), *known.items()):
         with suppress(OSError):
             found.append(PastSession(id_, path, path.stat().st_mtime))
     return sorted(found, key=lambda session: (-session.last, session.id))
+
+
+def _only_noted(project: Project, known: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
+    """Sessions of other agents whose hooks kept notes, and whose transcript is not listed."""
+    listed = {_hooked(project, id_).name for id_ in known} | known.keys()
+    with suppress(OSError):
+        for path in sorted(project.hooks.glob(f"*/{_NOTES}")):
+            if path.parent.name not in listed:
+                yield path.parent.name, path
+
+
+def _hooked(project: Project, id_: str) -> Path:
+    """Where hooks keep what belongs to a session of Claude Code's."""
+    return project.hooks / safe_name(f"{CLAUDE}-{id_}")
+
+
+def _places(project: Project, session: PastSession) -> tuple[Path, ...]:
+    """Where notes of a session may lie: among ours, with its hooks, or beside its transcript."""
+    beside = session.path.parent if session.path.is_relative_to(project.hooks) else None
+    folders = (project.sessions / session.id, _hooked(project, session.id), beside)
+    return tuple(folder / _NOTES for folder in folders if folder is not None)
 
 
 def named_session(sessions: list[PastSession], name: str) -> PastSession:
@@ -66,11 +94,13 @@ def named_session(sessions: list[PastSession], name: str) -> PastSession:
 
 def notes_of(app: App, session: PastSession) -> SessionNotes:
     """The notes that were kept; without them, what the transcript tells by rules."""
-    file = TextFile(app.project.sessions / session.id / "notes.md")
     template = _template(app)
-    kept = as_summary(Notebook(file, template).read(), file.path)
-    if kept is not None:
-        return SessionNotes(session, kept, "kept")
+    for path in _places(app.project, session):
+        kept = as_summary(Notebook(TextFile(path), template).read(), str(path))
+        if kept is not None:
+            return SessionNotes(session, kept, "kept")
+    if session.path.name == _NOTES:
+        return SessionNotes(session, "", "kept")
     records = transcripts.load(session.path).records
     said = (record.message for record in records if isinstance(record, Said))
     facts = read_facts(message for message in said if not is_summary(message))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -168,12 +168,13 @@ def _documents_of(memory: OpenMemory, revision: str) -> Iterator[MemoryDoc]:
 
 
 def index_episodes(
-    index: RecallIndex, paths: Iterable[Path], progress: Callable[[int, int], None] | None
+    index: RecallIndex,
+    listing: Mapping[str, Path],
+    progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Bring conversations into the index, all of them, now; others are taken out."""
     from reverie.app.episodes import EpisodeIndexer
 
-    listing = {path.stem: path for path in paths}
     indexer = EpisodeIndexer(index, lambda known: listing)
     while (found := indexer.step()) is not None:
         if progress is not None and found.total:

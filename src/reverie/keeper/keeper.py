@@ -129,6 +129,10 @@ class Keeper:
         )
         return clean
 
+    def secrets_in(self, text: str) -> tuple[str, ...]:
+        """The kinds of secret that would be taken out of a text."""
+        return self._scrubber.scrub(text).kinds
+
     def change(self, stored: Stored, fresh: Topic, author: Author, summary: str) -> Revision | None:
         """Write a changed topic back, based on the version that was read."""
         clean = self._clean(fresh)

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from reverie.recall.words import VERSION
+from reverie.settings.folders import make_private
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,7 @@ class Shadow:
             return 0
 
     def _open(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self.path.parent)
         connection = sqlite3.connect(
             self.path, timeout=self._busy, isolation_level=None, check_same_thread=False
         )

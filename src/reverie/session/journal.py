@@ -21,6 +21,7 @@ from typing import Any
 from reverie.core.codec import dump
 from reverie.errors import StorageError, TranscriptError
 from reverie.session.records import Record, parse, render
+from reverie.settings.folders import make_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(path.parent)
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._torn = _ends_torn(self._file)
         except OSError as error:

@@ -17,6 +17,7 @@ from reverie.errors import InputError, StorageError
 from reverie.memory.paths import Refused, check_name
 from reverie.memory.prompt import AgentScope, Shelf, agent_memory_prompt
 from reverie.ports import Clock
+from reverie.settings.folders import make_private
 from reverie.stores.files import FileStore
 from reverie.stores.history import GitHistory
 from reverie.stores.projects import canonical_root, find_project
@@ -70,7 +71,7 @@ def open_agent_memory(
     place = _place(folder_name(agent), scope, start, home)
     _require_unlinked(place)
     try:
-        place.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(place.directory)
         if scope == "local":
             _ignore(place.directory.parent)
     except OSError as error:

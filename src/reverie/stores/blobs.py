@@ -11,6 +11,7 @@ from pathlib import Path
 
 from reverie.core.request import wire_text
 from reverie.errors import StorageError
+from reverie.settings.folders import make_private
 
 _LONGEST_STEM = 100
 _STRANGE = re.compile(r"[^A-Za-z0-9_-]")
@@ -28,7 +29,7 @@ class FolderBlobs:
         data = wire_text(text).encode()
         path = self.folder / safe_name(name)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self.folder)
             if _taken(path, data):
                 path = path.with_stem(f"{path.stem}-{_digest(data)}")
             if not _holds(path, data):

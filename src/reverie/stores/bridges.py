@@ -23,6 +23,7 @@ from reverie.core.agent_mail import Malformed, Refused
 from reverie.core.codec import dump
 from reverie.errors import InputError, StorageError
 from reverie.ports import Clock
+from reverie.settings.folders import make_private
 from reverie.stores.holders import Holder, gone, started, this_host
 from reverie.stores.private_files import content, files, sole, write
 from reverie.stores.socket_files import id_problem, path_problem, socket_path, sweep
@@ -131,7 +132,7 @@ def _bury(home: Path, bridge: Bridge, folder: int) -> None:
 
 def _enter(home: Path, bridge: Bridge) -> None:
     with _explained(home):
-        (home / FOLDER).mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(home / FOLDER)
         with sole(home / FOLDER, _CLOSED) as folder:
             present = _read(bridge.id, folder)
             # Nobody can see whether one on another computer lives, nor reach it from here.

@@ -20,6 +20,7 @@ from typing import Literal
 
 from reverie.errors import StorageError
 from reverie.ports import Clock
+from reverie.settings.folders import make_private
 from reverie.stores.holders import Holder, gone, is_alive, started, this_host
 
 FILE = ".consolidate-lock"
@@ -117,7 +118,7 @@ class ConsolidateLock:
             os.close(file)
 
     def _open_alone(self) -> int:
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self.path.parent)
         for _ in range(_TRIES):
             try:
                 # Writable: over NFS only such a file can be locked between hosts.

@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 from reverie.errors import InputError, StorageError
 from reverie.memory.paths import Refused, check_name
+from reverie.settings.folders import make_private
 
 TEMPORARY = ".reverie-tmp-"
 
@@ -91,7 +92,7 @@ class Directory:
     def locked(self) -> Iterator[None]:
         """One writer at a time. The lock is on the folder itself: no file is put into it."""
         with _explained("lock", self.root):
-            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self.root)
             folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 fcntl.flock(folder, fcntl.LOCK_EX)
@@ -131,7 +132,7 @@ class Directory:
     def _folder(self, parts: tuple[str, ...], *, make: bool = False) -> Iterator[int]:
         """The open folder at the end of `parts`, reached without following a link."""
         if make:
-            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self.root)
         folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for part in parts:

@@ -14,6 +14,7 @@ import pygit2
 from pygit2.enums import FileMode, ObjectType, Option
 
 from reverie.errors import StorageError
+from reverie.settings.folders import make_private
 
 _MANY = 32
 
@@ -94,7 +95,7 @@ def in_bulk(count: int) -> Iterator[None]:
 
 
 def new_repository(git_dir: Path) -> pygit2.Repository:
-    git_dir.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(git_dir.parent)
     made = pygit2.init_repository(str(git_dir), bare=True, initial_head="main")
     # The library flushes what it writes into a repository, but not the repository it makes.
     for path in (*git_dir.rglob("*"), git_dir):

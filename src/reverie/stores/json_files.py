@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.core.codec import dump
+from reverie.settings.folders import make_private
 
 
 def read_json(path: Path) -> Any:
@@ -19,7 +20,7 @@ def read_json(path: Path) -> Any:
 
 def write_json(path: Path, value: object) -> None:
     """The old content or the new one, for the owner's eyes only."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(path.parent)
     fresh = path.with_name(f".{path.name}.new")
     fresh.touch(mode=0o600)
     fresh.write_bytes(dump(value) + b"\n")

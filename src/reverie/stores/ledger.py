@@ -23,6 +23,7 @@ from reverie.core.spend import Allowed, Caps, Decision, Entry, Purpose, Spent, d
 from reverie.core.usage import Usage
 from reverie.errors import StorageError
 from reverie.ports import Clock
+from reverie.settings.folders import make_private
 from reverie.stores.locks import exclusive
 
 LEDGER = "ledger.jsonl"
@@ -119,7 +120,7 @@ class Ledger:
 
     def _append(self, record: dict[str, Any]) -> None:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self.path.parent)
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             file = os.open(self.path, flags, 0o600)
             try:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reverie.errors import InputError, StorageError
+from reverie.settings.folders import make_private
 
 
 @contextmanager
@@ -53,7 +54,7 @@ def is_held(path: Path) -> bool:
 
 def _opened(path: Path) -> int:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(path.parent)
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise StorageError(f"cannot take the lock {path}: {error.strerror}") from error

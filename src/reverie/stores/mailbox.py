@@ -43,6 +43,7 @@ from reverie.core.agent_mail import (
 from reverie.errors import InputError, StorageError
 from reverie.logs import logger
 from reverie.ports import Clock
+from reverie.settings.folders import make_private
 from reverie.stores.holders import Holder
 from reverie.stores.mailbox_claims import (
     CLAIMED,
@@ -139,7 +140,7 @@ class Mailbox:
 
     def make(self) -> None:
         with self._explained("make"):
-            self._agent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self._agent)
             with opened(self._agent) as agent:
                 make(INBOX, agent)
                 with self._inbox() as box:

@@ -27,6 +27,11 @@ class Project:
     def sessions(self) -> Path:
         return self.folder / "sessions"
 
+    @property
+    def hooks(self) -> Path:
+        """What is kept of other agents' sessions, a folder each."""
+        return self.folder / "hooks"
+
     def journal(self, session: str) -> Path:
         return self.sessions / f"{session}.jsonl"
 

@@ -14,6 +14,7 @@ from reverie.errors import InputError, StorageError
 from reverie.memory.manifest import INDEX_FILE
 from reverie.memory.paths import Refused, check_name
 from reverie.memory.topic import LARGEST_FILE
+from reverie.settings.folders import make_private
 from reverie.stores.files import FileStore
 
 MEMORY = "memory"
@@ -81,7 +82,7 @@ class Scratch:
             path.unlink(missing_ok=True)
             return
         if "/" in name:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(path.parent)
         path.write_bytes(data)
 
     def read(self) -> ReadBack:

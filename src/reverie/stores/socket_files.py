@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from reverie.errors import InputError, StorageError
+from reverie.settings.folders import make_private
 from reverie.stores.private_files import sole
 
 # The address of a socket is a field of fixed length, whatever paths the disk allows.
@@ -152,7 +153,7 @@ def occupant(path: Path) -> Occupant:
 
 def _bind(listener: socket.socket, path: Path) -> os.stat_result:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(path.parent)
         with _alone(path.parent):
             _make_way(path)
             listener.bind(os.fspath(path))

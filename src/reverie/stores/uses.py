@@ -12,6 +12,7 @@ from typing import Literal
 from reverie.core.codec import dump, iso_time
 from reverie.errors import StorageError
 from reverie.ports import Clock
+from reverie.settings.folders import make_private
 
 FILE = "uses.jsonl"
 
@@ -35,7 +36,7 @@ class UseCounts:
             for file in files
         ]
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self._path.parent)
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             file = os.open(self._path, flags, 0o600)
             try:

@@ -3,6 +3,8 @@
 import json
 import stat
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,13 @@ from tests.place import Place
 from tests.surfaces.memories import asked
 from tests.surfaces.run import data, done, failed, run
 
+from reverie.app.clients import open_clients
+from reverie.surfaces.cli.client_plans import bare, carry_out, installations, places_of
 from reverie.surfaces.cli.doctor import Finding, examine
 from reverie.surfaces.install.clients import CLIENTS
+from reverie.surfaces.install.plan import Plan, install
 from reverie.surfaces.install.program import program
+from reverie.surfaces.install.wiring import Wish
 
 ANSWERS = """\
 #!/bin/sh
@@ -206,6 +212,59 @@ def test_both_scopes_at_once_are_mentioned(place: Place, reverie: Path) -> None:
     assert not (place.root / ".gemini").exists()
 
 
+def test_installs_at_the_same_time_lose_no_record(place: Place, reverie: Path) -> None:
+    """Between reading the note and writing it, each waits for the others."""
+    clients = open_clients(place.app())
+    app, places = place.app(), places_of(place.app())
+    plans = []
+    for name in CLIENTS:
+        new = bare(app, name, "user", str(reverie))
+        files = CLIENTS[name].files(Wish(places, "user", str(reverie)))
+        plans.append(install(new, files, None, clients.files))
+    together = threading.Barrier(len(plans))
+
+    def write(plan: Plan) -> None:
+        together.wait()
+        carry_out(open_clients(app), [plan])
+
+    for _ in range(5):
+        with ThreadPoolExecutor(len(plans)) as pool:
+            list(pool.map(write, plans))
+        assert {one.client for one in installations(clients)} == set(CLIENTS)
+        done("uninstall", *CLIENTS, "--yes")
+
+
+@pytest.fixture
+def no_mcp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if Reverie was installed without its extra."""
+    monkeypatch.setitem(sys.modules, "mcp", None)
+
+
+def test_without_the_package_the_server_is_left_out(
+    place: Place, reverie: Path, no_mcp: None
+) -> None:
+    told = done("install", *CLIENTS, "--yes")
+    assert told.count("The MCP server was left out") == len(CLIENTS)
+    assert "pip install 'reverie[mcp]', then `reverie install claude-code codex" in told
+    written = tree(place.person)
+    assert not any('"mcpServers"' in text for text in written.values())
+    assert not any(Path(name).name in ("config.toml", "opencode.json") for name in written)
+    assert "left out" not in done("install", "codex", "--no-mcp", "--yes", "--scope", "project")
+
+
+def test_the_server_comes_later(
+    place: Place, reverie: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tree(place.base)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "mcp", None)
+        done("install", *CLIENTS, "--yes")
+    assert "left out" not in done("install", *CLIENTS, "--yes")
+    assert load(place.person / ".claude.json")["mcpServers"]["reverie"]["args"] == ["mcp"]
+    done("uninstall", *CLIENTS, "--yes")
+    assert tree(place.base) == before
+
+
 def test_an_unknown_client_is_wrong_usage(place: Place) -> None:
     assert run("install", "emacs").exit_code == 2
     assert run("install").exit_code == 2
@@ -253,6 +312,18 @@ class TestDoctor:
         assert "is gone" in self.told(place)[0].what
         settings.write_text("{")
         assert "line 1" in self.told(place)[0].what
+
+    def test_a_missing_package_is_told(
+        self, place: Place, reverie: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        done("install", "claude-code", "gemini", "--yes")
+        done("install", "codex", "--yes", "--no-mcp")
+        monkeypatch.setitem(sys.modules, "mcp", None)
+        found = {one.what.partition(" (")[0]: one for one in self.told(place) if "mcp" in one.what}
+        states = {name: one.state for name, one in found.items()}
+        assert states == {"Claude Code": "wrong", "Gemini CLI": "wrong", "Codex": "note"}
+        assert found["Gemini CLI"].advice == "pip install 'reverie[mcp]'"
+        assert found["Codex"].advice.endswith("then reverie install codex --scope user")
 
     def test_a_command_that_went_away_is_wrong(self, place: Place, reverie: Path) -> None:
         done("install", "gemini", "--yes")

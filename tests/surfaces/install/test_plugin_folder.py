@@ -52,6 +52,24 @@ def test_there_are_four_commands_and_a_skill() -> None:
     ]
 
 
+# What changes memory is left to the client's own question.
+LOOKS = {
+    "Bash(reverie inbox)",
+    "Bash(reverie inbox show:*)",
+    "Bash(reverie inbox list:*)",
+    "Bash(reverie dream --dry-run:*)",
+    "Bash(reverie recall:*)",
+    "mcp__plugin_reverie_reverie__recall",
+    "mcp__plugin_reverie_reverie__search_past",
+}
+
+
+def test_commands_may_only_look_without_asking() -> None:
+    heads = (yaml.safe_load(path.read_text().split("---\n")[1]) for path in TEXTS)
+    allowed = {tool for head in heads for tool in (head.get("allowed-tools") or "").split(", ")}
+    assert allowed - {""} == LOOKS
+
+
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
 def test_every_command_it_names_exists(path: Path) -> None:
     text = path.read_text()

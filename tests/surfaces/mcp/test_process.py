@@ -108,9 +108,10 @@ def test_the_list_of_tools_loads_no_search(place: Stage) -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_a_missing_package_is_told_in_one_line(place: Stage) -> None:
+@pytest.mark.parametrize("missing", ["mcp", "mcp_types", "anyio"])
+def test_a_missing_package_is_told_in_one_line(place: Stage, missing: str) -> None:
     script = (
-        "import sys; sys.modules['mcp_types'] = None; sys.argv = ['reverie', 'mcp']\n"
+        f"import sys; sys.modules[{missing!r}] = None; sys.argv = ['reverie', 'mcp']\n"
         "from reverie.surfaces.cli import main; main()"
     )
     code, out, errors = Pipes(place, sys.executable, "-c", script).end()

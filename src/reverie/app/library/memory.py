@@ -125,7 +125,7 @@ class Memory:
     def search(self, words: str, *, limit: int = 10, only: Scope = "both") -> list[Hit]:
         """Memories and past conversations, best first: words, "phrases", -without, type:feedback."""
         if only != "memories":
-            index_episodes(self._index.index, self._app.journals(), None)
+            index_episodes(self._index.index, {path.stem: path for path in self._app.journals()})
         return self._hits(self._index.search(words, limit=limit, scope=only))
 
     def read(self, file: str) -> Topic:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,12 @@ from reverie.surfaces.install.clients import CLIENTS
 from reverie.surfaces.install.entries import value_of
 from reverie.surfaces.install.json_text import Malformed
 from reverie.surfaces.install.wiring import Wish
+from reverie.surfaces.mcp import package
 
 if TYPE_CHECKING:
     from reverie.app import App
     from reverie.app.clients import Clients
+    from reverie.surfaces.install.files import ClientFile
     from reverie.surfaces.install.plan import Installation
 
 # What a client waits for; a hook that takes longer is cut off.
@@ -58,14 +61,39 @@ def _one(app: App, clients: Clients, one: Installation) -> Iterator[Finding]:
         return
     if one.client == "claude-code":
         yield from _hindered(app, clients, name)
+    if not package.installed():
+        yield _without_package(name, again, wired=_has_server(app, clients, one))
     yield _fired(app, one, name)
+
+
+def _without_package(name: str, again: str, *, wired: bool) -> Finding:
+    if wired:
+        said = f"{name}: its MCP server does not start, since the package mcp is not installed"
+        return Finding("wrong", said, package.ADVICE)
+    said = f"{name}: without the MCP server, since the package mcp is not installed"
+    return Finding("note", said, f"to add it: {package.ADVICE}, then {again}")
+
+
+def _has_server(app: App, clients: Clients, one: Installation) -> bool:
+    """Is the MCP server among what the client's files hold?"""
+    with_server, without = (_wished(app, one, mcp=mcp) for mcp in (True, False))
+    for file, other in zip(with_server, without, strict=True):
+        filed = next((filed for filed in one.files if filed.role == file.role), None)
+        if filed is not None and file != other:
+            with suppress(Malformed, ReverieError):
+                return file.holds(clients.files.read(filed.path))
+    return False
+
+
+def _wished(app: App, one: Installation, *, mcp: bool) -> tuple[ClientFile, ...]:
+    return CLIENTS[one.client].files(Wish(places_of(app), one.scope, one.program, mcp=mcp))
 
 
 def _files(app: App, clients: Clients, one: Installation) -> Iterator[str]:
     """What is wrong with the files that were written into."""
     # It may have been installed without the server.
-    wishes = [Wish(places_of(app), one.scope, one.program, mcp=mcp) for mcp in (True, False)]
-    files = [file for wish in wishes for file in CLIENTS[one.client].files(wish) if file.wanted]
+    wished = (file for mcp in (True, False) for file in _wished(app, one, mcp=mcp))
+    files = [file for file in wished if file.wanted]
     for filed in one.files:
         path = shown_path(app, filed.path)
         try:

@@ -17,7 +17,7 @@ from reverie.surfaces.cli.memories import shown_path
 from reverie.surfaces.cli.patches import print_patch
 from reverie.surfaces.install.clients import CLIENTS
 from reverie.surfaces.install.places import Places
-from reverie.surfaces.install.plan import Installation, Plan, Scope
+from reverie.surfaces.install.plan import Change, Installation, Plan, Scope
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,6 +79,11 @@ def carry_out(clients: Clients, plans: Sequence[Plan]) -> None:
     for change in changes:
         if change.kind != "none":
             clients.files.check_writable(change.path)
+    with clients.alone():
+        _carry_out(clients, plans, changes)
+
+
+def _carry_out(clients: Clients, plans: Sequence[Plan], changes: Sequence[Change]) -> None:
     kept = [plan.record for plan in plans if plan.record.files]
     settled = {plan.record.key for plan in plans}
     others = [one for one in installations(clients) if one.key not in settled]

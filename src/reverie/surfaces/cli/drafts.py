@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.memory.topic import Topic
+from reverie.settings.folders import make_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class DraftFile:
         return self._base.read_text("utf-8").strip() if self._base.is_file() else ""
 
     def write(self, data: bytes, version: str) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self.path.parent)
         self.path.touch(mode=0o600)
         self.path.write_bytes(data)
         self.rebase(version)

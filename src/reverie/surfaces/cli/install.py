@@ -14,9 +14,15 @@ from reverie.surfaces.install.clients import CLIENTS
 from reverie.surfaces.install.plan import SCOPES, Installation, Plan, Scope, install
 from reverie.surfaces.install.program import program
 from reverie.surfaces.install.wiring import Wish
+from reverie.surfaces.mcp import package
 
 if TYPE_CHECKING:
     from reverie.app import App
+
+_LEFT_OUT = (
+    "The MCP server was left out, since the package mcp is not installed. To add it: "
+    f"{package.ADVICE}, then `{{again}}`."
+)
 
 
 @reverie_command(name="install")
@@ -51,12 +57,14 @@ def command(
     clients = open_clients(app)
     there = client_plans.installations(clients)
     places, path = client_plans.places_of(app), program()
+    mcp = not no_mcp and package.installed()
     plans: list[Plan] = []
     for name in dict.fromkeys(names):
         bare = client_plans.bare(app, name, scope, path)
-        files = CLIENTS[name].files(Wish(places, scope, path, mcp=not no_mcp))
+        files = CLIENTS[name].files(Wish(places, scope, path, mcp=mcp))
         plans.append(install(bare, files, client_plans.known(bare, there), clients.files))
-    notes = {plan.record.client: _notes(app, plan, there) for plan in plans}
+    left_out = [] if mcp or no_mcp else [_LEFT_OUT.format(again=_again(names, scope))]
+    notes = {plan.record.client: [*left_out, *_notes(app, plan, there)] for plan in plans}
     go = client_plans.settle(frame, app, plans, notes, asked=yes, dry=dry_run)
     if go:
         client_plans.carry_out(clients, plans)
@@ -64,6 +72,10 @@ def command(
         frame.show(client_plans.as_json(plans, notes, written=go), lambda _: None)
     elif go:
         frame.show(None, lambda out: out.print("Installed. `reverie doctor` tries the hooks."))
+
+
+def _again(names: Sequence[str], scope: Scope) -> str:
+    return f"reverie install {' '.join(dict.fromkeys(names))} --scope {scope}"
 
 
 def _notes(app: App, plan: Plan, there: Sequence[Installation]) -> list[str]:

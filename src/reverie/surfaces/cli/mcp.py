@@ -57,17 +57,16 @@ def command(frame: Frame, over_http: bool, port: int, token_file: Path | None) -
 
 
 def _require_package() -> None:
+    from reverie.surfaces.mcp import package
+
+    if not package.installed():
+        raise InputError(
+            f"`reverie mcp` needs the package mcp, 2.3 or newer; install it with: {package.ADVICE}"
+        )
     # Thousands of small objects come with the import, and none of them is garbage.
     gc.disable()
     try:
         import reverie.surfaces.mcp.server  # noqa: F401
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
-            raise
-        raise InputError(
-            "`reverie mcp` needs the package mcp, 2.3 or newer; "
-            "install it with: pip install 'reverie[mcp]'"
-        ) from error
     finally:
         gc.enable()
 

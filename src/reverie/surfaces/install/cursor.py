@@ -40,7 +40,7 @@ CLIENT = Client(
     files,
     start="sessionStart",
     notes=(
-        "Not every version of Cursor lets a hook add to a prompt: the MCP server is the sure way.",
+        "Cursor lets no hook add to a prompt: memories that fit come through the MCP server.",
         "Turn the server on once in Cursor's settings, under MCP.",
     ),
 )

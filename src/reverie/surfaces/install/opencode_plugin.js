@@ -72,15 +72,17 @@ export const Reverie = async ({ client, directory }) => {
   return {
     // What is added becomes a part of the message and is stored with it: later requests repeat it.
     "chat.message": async ({ sessionID, agent }, { message, parts }) => {
-      const add = (mark, { context }) => {
+      const add = (id, { context }) => {
         if (!context) return
-        const id = `prt_${message.id.replace(/^msg_/, "")}${mark}`
         parts.push({ id, sessionID, messageID: message.id, type: "text", text: context, synthetic: true })
       }
       const prompt = text(parts)
+      // Parts stand in the order of their ids: the opening before the prompt, what is recalled behind it.
+      const before = `prt_${message.id.replace(/^msg_/, "")}${OPENING}`
+      const behind = `${parts.map((part) => part.id).sort().at(-1)}${RECALLED}`
       const event = await opening(sessionID)
-      if (event) add(OPENING, await ask(event, about(sessionID, { agent })))
-      if (prompt) add(RECALLED, await ask("chat.message", about(sessionID, { agent, text: prompt })))
+      if (event) add(before, await ask(event, about(sessionID, { agent })))
+      if (prompt) add(behind, await ask("chat.message", about(sessionID, { agent, text: prompt })))
     },
 
     "tool.execute.after": async ({ sessionID, tool, callID, args = {} }, result) => {

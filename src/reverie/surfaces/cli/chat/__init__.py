@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reverie.settings.folders import make_private
 from reverie.surfaces.cli.frame import Frame, reverie_command
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _history(path: Path) -> History:
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(path.parent)
         path.touch(mode=0o600)
     except OSError:
         return InMemoryHistory()

@@ -19,10 +19,11 @@ _HIDDEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 def question(call: Call, asked: Asked) -> Question:
     """The call with everything that must be seen to judge it."""
+    by = [render.aside(f"{asked.by} asks:")] if asked.by else []
     title = render.call_line(call.tool.name, call.headline)
     details = _details(call)
     where = [render.line(str(path), "dim", lead="  ") for path in call.paths]
-    return Question((title, *where, *details), asked.scope)
+    return Question((*by, title, *where, *details), asked.scope)
 
 
 def _details(call: Call) -> list[Text]:
