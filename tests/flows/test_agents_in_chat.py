@@ -4,8 +4,8 @@ import asyncio
 import re
 
 import pytest
+from tests.flows.crew_cast import LEAD, Cast, Team, agent
 from tests.flows.sessions import MODEL
-from tests.flows.test_crew import LEAD, Cast, Team, agent
 from tests.place import Place
 from tests.provider.gate import Gate
 from tests.provider.provider import Provider
