@@ -27,7 +27,7 @@ def test_refusals(standing, said):
 
 @pytest.mark.parametrize("limits", [Limits(depth=0), Limits(concurrent=0)])
 def test_nothing_is_a_limit_too(limits):
-    assert "switched off" in str(refusal(limits, Standing(0, 0, 0)))
+    assert "none are allowed" in str(refusal(limits, Standing(0, 0, 0)))
 
 
 def test_tokens_run_out_at_the_limit():

@@ -126,7 +126,8 @@ def test_a_missing_package_is_told_in_one_line(place: Stage, missing: str) -> No
     ("arguments", "code", "message"),
     [
         (["--project", "/nowhere"], 1, "is not a folder"),
-        (["--token-file", "x"], 2, "--token-file goes with --http"),
+        (["--token-file", "x"], 2, "--port and --token-file go with --http"),
+        (["--port", "8765"], 2, "--port and --token-file go with --http"),
         (["--port", "70000", "--http"], 2, "70000"),
     ],
 )

@@ -27,7 +27,7 @@ class Standing:
 def refusal(limits: Limits, standing: Standing) -> str | None:
     """Why no further agent is started, for the model that asked for one; None when it may be."""
     if limits.depth <= 0 or limits.concurrent <= 0:
-        return "Agents are switched off in the settings. Do the task yourself."
+        return "No agent can be started here: none are allowed, or all places are taken. Do the task yourself."
     if standing.depth >= limits.depth:
         return (
             f"No agent was started: you are an agent {standing.depth} deep, and they may be nested "

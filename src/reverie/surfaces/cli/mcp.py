@@ -25,16 +25,14 @@ USUAL_PORT = 8765
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    default=USUAL_PORT,
-    show_default=True,
-    help="Where to listen with --http; 0 takes any free port.",
+    help=f"Where to listen with --http ({USUAL_PORT}); 0 takes any free port.",
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
     help="Take the token from this file (mode 0600); made if it is not there.",
 )
-def command(frame: Frame, over_http: bool, port: int, token_file: Path | None) -> None:
+def command(frame: Frame, over_http: bool, port: int | None, token_file: Path | None) -> None:
     """Give any client memory over the Model Context Protocol.
 
     A client starts it and speaks over standard input and output. With --http it waits for clients
@@ -45,13 +43,13 @@ def command(frame: Frame, over_http: bool, port: int, token_file: Path | None) -
     claude mcp add reverie -- reverie mcp
     reverie mcp --http --port 8765 --token-file ~/.reverie/mcp-token
     """
-    if token_file is not None and not over_http:
-        raise click.UsageError("--token-file goes with --http")
+    if not over_http and (token_file is not None or port is not None):
+        raise click.UsageError("--port and --token-file go with --http")
     frame = replace(frame, project=frame.project or _clients_project())
     app = frame.app()
     _require_package()
     if over_http:
-        _serve_http(frame, app, port, token_file)
+        _serve_http(frame, app, USUAL_PORT if port is None else port, token_file)
     else:
         _serve_stdio(app)
 
