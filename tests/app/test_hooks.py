@@ -15,6 +15,7 @@ from tests.session.build import write_lines
 
 from reverie.app.hooks.attendant import Attendant
 from reverie.app.hooks.moments import (
+    TRIAL,
     AboutToCompact,
     Answered,
     Context,
@@ -242,6 +243,14 @@ class TestAPrompt:
         assert isinstance(await desk.at(Prompted("hello there")), Nothing)
         desk.place.settings("[memory]\nenabled = false\n")
         assert isinstance(await desk.at(Prompted(QUESTION)), Nothing)
+
+
+@pytest.mark.parametrize(("session", "looks"), [("s1", True), (f"{TRIAL}ab", False)])
+async def test_nothing_comes_of_a_trial(desk: Desk, session: str, looks: bool) -> None:
+    await desk.at(Prompted(WISH), session)
+    for moment in (AboutToCompact("", ""), Stopped(again=False, answer=""), SessionEnded()):
+        await desk.at(moment, session)
+    assert bool(desk.waiting) is looks
 
 
 def finished(response: Any, outputs: tuple[str, ...], name: str = "Bash") -> ToolFinished:

@@ -3,7 +3,7 @@
 import pytest
 
 from reverie.core.messages import Text, new_message
-from reverie.recall.gate import MOST_SESSION_BYTES, Due, Skipped, Surfaced, due
+from reverie.recall.gate import END, MOST_SESSION_BYTES, Due, Skipped, Surfaced, due
 
 
 def person(text: str):
@@ -32,6 +32,16 @@ def test_too_little_to_go_on(text: str, looks: bool):
     assert isinstance(decision, Due) is looks
     if looks:
         assert decision == Due(text.strip())
+
+
+@pytest.mark.parametrize("between", [0, 1, 400_000])
+def test_a_long_message_is_known_by_its_ends(between: int):
+    text = "a b" + "x" * (END - 3) + "-" * between + "y" * (END - 3) + "c d"
+    decision = due(person(text), Surfaced(), enabled=True)
+    assert isinstance(decision, Due)
+    assert decision.question.startswith("a b")
+    assert decision.question.endswith("c d")
+    assert len(decision.question) == 2 * END + bool(between)
 
 
 @pytest.mark.parametrize("origin", ["tool", "hook", "reverie", "import"])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.session.build import RECORDS, user, write_lines
 
 from reverie.errors import StorageError, TranscriptError
+from reverie.session import journal
 from reverie.session.journal import Journal, load
 from reverie.session.records import Said
 
@@ -115,6 +116,18 @@ def test_a_line_nobody_can_read_is_noted_with_its_number(tmp_path: Path, name: s
     assert note.startswith("s.jsonl, line 2: ")
     assert reason in note
     assert note.endswith("; skipped")
+
+
+@pytest.mark.parametrize("size", [60, 61, 119, 120, 121, 5_000])
+def test_a_line_that_is_too_long_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(journal, "LONGEST_LINE", 60)
+    loaded = load(journal_of(tmp_path / "s.jsonl", GOOD, GOOD.ljust(size), GOOD))
+    assert len(loaded.records) == 2
+    assert loaded.notes == ("s.jsonl, line 2: not JSON; skipped",)
+    whole = load(journal_of(tmp_path / "s.jsonl", GOOD.ljust(59), GOOD))
+    assert len(whole.records) == 2
 
 
 @pytest.mark.parametrize("line", [b"", b"   ", b"\r", b"\t"])

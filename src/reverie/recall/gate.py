@@ -10,6 +10,9 @@ from reverie.core.messages import Message
 
 MOST_FILES = 5
 MOST_SESSION_BYTES = 60_000
+# Of a long message, so many characters of its beginning and of its end are asked about: what lies
+# between is mostly pasted, and the time a search takes grows with it.
+END = 2_000
 
 _WORD = re.compile(r"\w+", re.UNICODE)
 # Scripts that do not put spaces between words: a "single word" may be a whole sentence.
@@ -53,9 +56,13 @@ def due(message: Message, surfaced: Surfaced, *, enabled: bool) -> Decision:
         return Skipped("recall is off")
     if message.role != "user" or message.origin != "user":
         return Skipped("not written by a person")
-    text = message.text.strip()
+    text = _ends(message.text.strip())
     if len(_WORD.findall(text)) < 2 and not _UNSPACED.search(text):
         return Skipped("a single word says too little")
     if surfaced.bytes >= MOST_SESSION_BYTES:
         return Skipped(f"this session was given {surfaced.bytes:,} bytes of memories already")
     return Due(text)
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * END else f"{text[:END]}\n{text[-END:]}"

@@ -8,6 +8,7 @@ starts on a line of its own. Nothing in the file is ever rewritten.
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import zlib
@@ -22,6 +23,9 @@ from reverie.core.codec import dump
 from reverie.errors import StorageError, TranscriptError
 from reverie.session.records import Record, parse, render
 from reverie.settings.folders import make_private
+
+# An image in a message fits; a file without line ends does not have to.
+LONGEST_LINE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +125,18 @@ def read_lines(path: Path, notes: list[str]) -> Iterator[tuple[int, Any]]:
             notes.append(f"{path.name}, line {number}: {what}; skipped")
 
 
+def _passed(file: io.BufferedIOBase, line: bytes) -> bytes:
+    """What stands in for a line that is too long to be held: not JSON, as its reader will note."""
+    while line and not line.endswith(b"\n"):
+        line = file.readline(LONGEST_LINE)
+    return b"too long\n"
+
+
 def _raw_lines(path: Path) -> Iterable[bytes]:
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield from file
+            while line := file.readline(LONGEST_LINE + 1):
+                yield line if len(line) <= LONGEST_LINE else _passed(file, line)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise TranscriptError(f"cannot read the transcript {path}: {reason}") from error

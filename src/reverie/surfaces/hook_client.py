@@ -23,18 +23,24 @@ LONGEST_LOG = 1024 * 1024
 LOG = "hooks.log"
 FOLDER = "daemon"
 SOCKET = "socket"
-# Is there while a daemon is being started, which takes it away.
+DAEMON_LOG = "log"
+# Is there while a daemon is being started, which takes it away; it says so if that failed.
 STARTING = "starting"
+_FAILED = b"failed"
 PROJECT = "Reverie-Project"
 
-# Sessions begin seldom, and the rest of one profits from a daemon: that is worth waiting for.
+# How long a daemon is waited for that was not there: sessions begin seldom, a prompt without memories is
+# answered without them, and all else can be done without.
 START_SECONDS = 3.0
+PROMPT_SECONDS = 1.5
 OTHER_SECONDS = 0.3
 AGAIN_SECONDS = 10.0
 PATIENT_SECONDS = 20.0
 ANSWER_SECONDS = 5.0
 
 _PATIENT = ("sessionstart", "session.created", "precompact", "experimental.session.compacting")
+_PROMPTS = ("userpromptsubmit", "beforeagent", "chat.message", "beforesubmitprompt")
+_SETTINGS = "REVERIE_"
 _LONGEST_ADDRESS = 100
 _OFF = ("", "0", "false", "no", "off")
 
@@ -59,8 +65,7 @@ def forward(event: str, client: str, home: str) -> None:
         if not _memory_is_off():
             answer = _asked(home, event, client, _stdin())
             if answer:
-                sys.stdout.buffer.write(answer)
-                sys.stdout.buffer.flush()
+                _print(answer)
     except Exception as error:  # noqa: BLE001 - a client must never suffer from its memory
         note(home, f"{event} of {client}: {error or type(error).__name__}")
 
@@ -90,6 +95,14 @@ def ask(home: str, path: str, body: bytes, seconds: float, project: str = "") ->
     return answer
 
 
+def worth_waiting(event: str) -> float:
+    """How many seconds an event may wait for a daemon that is being started."""
+    name = event.lower()
+    if name in _PATIENT:
+        return START_SECONDS
+    return PROMPT_SECONDS if name in _PROMPTS else OTHER_SECONDS
+
+
 def may_start(home: str) -> bool:
     """Is it ours to start the daemon? Not while another hook is at it."""
     folder = os.path.join(home, FOLDER)  # noqa: PTH118
@@ -105,15 +118,49 @@ def may_start(home: str) -> bool:
     return True
 
 
+def has_failed(home: str) -> bool:
+    """Did the last start fail, of late? Then nobody waits for it again."""
+    mark = os.path.join(home, FOLDER, STARTING)  # noqa: PTH118
+    try:
+        with open(mark, "rb") as file:  # noqa: PTH123
+            told = file.read()
+        age = time.time() - os.path.getmtime(mark)  # noqa: TID251, PTH204 - a file has the machine's time
+    except OSError:
+        return False
+    # Whoever started it may have left before it was known: what takes longer than this has failed.
+    return age < AGAIN_SECONDS and (told == _FAILED or age > START_SECONDS)
+
+
+def mark_failed(home: str) -> None:
+    with open(os.path.join(home, FOLDER, STARTING), "wb") as file:  # noqa: PTH118, PTH123
+        file.write(_FAILED)
+
+
 def start(home: str) -> subprocess.Popen[bytes]:
-    """A daemon of its own session, which outlives us; a second one finds the first and ends."""
+    """A daemon of its own session, which outlives us; a second one finds the first and ends.
+
+    It serves everybody of this home, so it does not keep the settings in the environment of one.
+    """
     import subprocess  # noqa: PLC0415 - only who starts it needs this
 
     command = [sys.executable, "-P", "-m", "reverie", "daemon", "run", "--home", home]
-    nowhere = subprocess.DEVNULL
-    return subprocess.Popen(
-        command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
+    theirs = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}  # noqa: TID251 - only handed on
+    log = os.open(
+        os.path.join(home, FOLDER, DAEMON_LOG),  # noqa: PTH118
+        os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC,
+        0o600,
     )
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            env=theirs,
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
 
 
 def note(home: str, what: str) -> None:
@@ -138,6 +185,8 @@ def _understood(arguments: Sequence[str]) -> tuple[str, str, str] | None:
         name, equals, value = word.partition("=")
         if name in options:
             options[name] = value if equals else next(rest, "")
+            if not options[name]:
+                return None
         elif word.startswith("-"):
             return None
         else:
@@ -150,23 +199,30 @@ def _understood(arguments: Sequence[str]) -> tuple[str, str, str] | None:
 
 
 def _asked(home: str, event: str, client: str, body: bytes) -> bytes:
-    patient = event.lower() in _PATIENT
-    seconds = PATIENT_SECONDS if patient else ANSWER_SECONDS
+    seconds = PATIENT_SECONDS if event.lower() in _PATIENT else ANSWER_SECONDS
     project = os.environ.get("CLAUDE_PROJECT_DIR", "")  # noqa: TID251 - the client's own word
     path = f"/hook/{_plain(client)}/{_plain(event)}"
     try:
         return ask(home, path, body, seconds, project)
     except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
-        if may_start(home):
-            start(home)
-    until = time.monotonic() + (START_SECONDS if patient else OTHER_SECONDS)
+        process = start(home) if may_start(home) else None
+    until = time.monotonic() + worth_waiting(event)
     while True:
         try:
             return ask(home, path, body, seconds, project)
         except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
+            _check_start(home, process)
             if time.monotonic() > until:
                 raise Unanswered("the daemon was not there, and is being started") from None
             time.sleep(0.02)
+
+
+def _check_start(home: str, process: subprocess.Popen[bytes] | None) -> None:
+    """Raise Unanswered if there is nothing to wait for."""
+    if process is not None and process.poll():
+        mark_failed(home)
+    if has_failed(home):
+        raise Unanswered(f"the daemon does not start; see {os.path.join(home, FOLDER, DAEMON_LOG)}")  # noqa: PTH118
 
 
 def _plain(name: str) -> str:
@@ -198,6 +254,12 @@ def _stdin() -> bytes:
     if len(data) > LARGEST:
         raise Unanswered(f"the input has more than {LARGEST:,} bytes")
     return data
+
+
+def _print(answer: bytes) -> None:
+    """Past `sys.stdout`, which would fail once more at the end where nobody reads."""
+    while answer:
+        answer = answer[os.write(1, answer) :]
 
 
 def _memory_is_off() -> bool:

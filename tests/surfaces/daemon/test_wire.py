@@ -5,22 +5,43 @@ from http import HTTPStatus
 
 import pytest
 
-from reverie.surfaces.daemon.wire import LONGEST_HEAD, Refused, Request, read_request, response
+from reverie.surfaces.daemon.wire import (
+    LONGEST_HEAD,
+    Head,
+    Refused,
+    body_size,
+    parse_head,
+    read_body,
+    read_head,
+    response,
+)
 
 
-async def read(data: bytes, most: int = 100) -> Request:
+async def read(data: bytes, most: int = 100) -> tuple[Head, bytes]:
     reader = asyncio.StreamReader(limit=LONGEST_HEAD)
     reader.feed_data(data)
     reader.feed_eof()
-    return await read_request(reader, most)
+    head = await read_head(reader)
+    return head, await read_body(reader, body_size(head, most))
 
 
 @pytest.mark.anyio
 async def test_a_request() -> None:
     data = b"POST /hook/codex/Stop HTTP/1.1\r\nHost: 127.0.0.1:1\r\nContent-Length: 2\r\n\r\n{}more"
-    found = await read(data)
-    assert (found.path, found.body) == ("/hook/codex/Stop", b"{}")
-    assert found.fields["host"] == "127.0.0.1:1"
+    head, body = await read(data)
+    assert (head.path, body) == ("/hook/codex/Stop", b"{}")
+    assert head.fields["host"] == "127.0.0.1:1"
+    assert not head.waits
+
+
+@pytest.mark.parametrize("told", ["100-continue", "100-Continue"])
+def test_who_waits_to_be_asked_for_the_body(told: str) -> None:
+    assert parse_head(f"POST / HTTP/1.1\r\nExpect: {told}\r\n\r\n".encode()).waits
+
+
+def test_what_else_is_expected_is_refused() -> None:
+    with pytest.raises(Refused, match="417"):
+        assert parse_head(b"POST / HTTP/1.1\r\nExpect: miracles\r\n\r\n").waits
 
 
 @pytest.mark.anyio

@@ -18,9 +18,11 @@ from reverie.app.hooks.moments import (
     Moment,
     Nothing,
     Outcome,
+    Overheard,
     Prompted,
     ReplacedOutput,
     SessionEnded,
+    SessionMet,
     SessionStarted,
     Stopped,
     ToolFinished,
@@ -57,6 +59,15 @@ def test_claude_code_tells(event: str, fields: dict[str, Any], expected: Moment)
     assert occasion.moment == expected
     assert (occasion.session, occasion.cwd) == ("5e55-1", "/repo")
     assert occasion.transcript == Path("/person/.claude/projects/-repo/5e55-1.jsonl")
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+@pytest.mark.parametrize(
+    "told", ["/t/s.jsonl.gz", "/t/s.gz", "/t/s", "s.jsonl", "", None, 7, "/t/\0.jsonl", "/dev/zero"]
+)
+def test_only_plain_lines_are_taken_for_a_transcript(client: str, told: object) -> None:
+    occasion = DIALECTS[client].parse("Stop", {"cwd": "/repo", "transcript_path": told})
+    assert occasion.transcript is None
 
 
 @pytest.mark.parametrize(
@@ -122,17 +133,23 @@ def test_codex_is_not_sent_round_in_circles() -> None:
 @pytest.mark.parametrize(
     ("client", "event", "data", "expected"),
     [
-        ("gemini", "SessionStart", {"source": "startup"}, SessionStarted("startup")),
-        ("gemini", "BeforeAgent", {"prompt": "hi"}, Prompted("hi")),
+        ("gemini", "SessionStart", {"source": "startup"}, SessionMet(resumed=False)),
+        ("gemini", "SessionStart", {"source": "resume"}, SessionMet(resumed=True)),
+        ("gemini", "BeforeAgent", {"prompt": "hi"}, Prompted("hi", opens=True)),
+        ("gemini", "BeforeAgent", {"prompt": "<hook_context># Memory\n&lt;/hook_context&gt;\n</hook_context>\n\nhi\n<b>"}, Prompted("hi\n<b>", opens=True)),
+        ("gemini", "BeforeAgent", {"prompt": "what is <hook_context>x</hook_context>?"}, Prompted("what is <hook_context>x</hook_context>?", opens=True)),
+        ("gemini", "BeforeAgent", {"prompt": "<hook_context> is never closed"}, Prompted("<hook_context> is never closed", opens=True)),
         ("gemini", "AfterAgent", {"prompt_response": "done"}, Stopped(again=False, answer="done")),
         ("gemini", "SessionEnd", {}, SessionEnded()),
         ("cursor", "sessionStart", {"session_id": "c"}, SessionStarted("startup")),
-        ("cursor", "beforeSubmitPrompt", {"prompt": "hi"}, Prompted("hi")),
+        ("cursor", "beforeSubmitPrompt", {"prompt": "hi"}, Overheard("hi")),
         ("cursor", "afterAgentResponse", {"text": "done"}, Answered("done")),
         ("cursor", "stop", {"status": "completed"}, Stopped(again=False, answer="")),
         ("opencode", "session.created", {}, SessionStarted("startup")),
         ("opencode", "session.compacted", {}, SessionStarted("compact")),
         ("opencode", "chat.message", {"text": "hi"}, Prompted("hi")),
+        ("opencode", "chat.message", {"text": '"say \\"hi\\" to\nme"'}, Prompted('say "hi" to\nme')),
+        ("opencode", "chat.message", {"text": '"this" or "that"'}, Prompted('"this" or "that"')),
         ("opencode", "tool.execute.after", {"tool": "bash", "args": {}, "output": "o", "callID": "c"}, ToolFinished("bash", "c", {}, "o", ("",))),
         ("opencode", "session.idle", {"text": "done"}, Stopped(again=False, answer="done")),
         ("opencode", "session.deleted", {}, SessionEnded()),
@@ -174,7 +191,7 @@ SHAPED = ReplacedOutput("Bash", {"stdout": "short", "stderr": ""})
         ("codex", "UserPromptSubmit", Context("c"), {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "c"}}),
         ("codex", "PostToolUse", ReplacedOutput("Bash", "short"), {"decision": "block", "reason": "short"}),
         ("gemini", "BeforeAgent", Context("c"), {"hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": "c"}}),
-        ("cursor", "sessionStart", Context("c"), {"continue": True, "additional_context": "c"}),
+        ("cursor", "sessionStart", Context("c"), {"additional_context": "c"}),
         ("opencode", "chat.message", Context("c"), {"context": "c"}),
         ("opencode", "experimental.session.compacting", Instructions("c"), {"context": "c"}),
         ("opencode", "tool.execute.after", ReplacedOutput("bash", "short"), {"output": "short"}),

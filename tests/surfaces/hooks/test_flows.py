@@ -109,3 +109,40 @@ def test_a_person_who_turned_memory_off_is_left_alone(hooks: Hooks) -> None:
     data = json.dumps({"session_id": "s1", "cwd": str(hooks.place.root)}).encode()
     assert hooks.raw("claude-code", "SessionStart", data, REVERIE_DISABLE_MEMORY="1") == b""
     assert not hooks.daemon.folder.exists()
+
+
+def test_gemini_is_told_beside_its_first_prompt(hooks: Hooks) -> None:
+    hooks.start()
+    remember(hooks.place, VPN)
+    assert hooks.say("gemini", "SessionStart", source="startup") is None
+    first = hooks.context("gemini", "BeforeAgent", prompt=QUESTION)
+    assert first.startswith("# Memory, kept by Reverie")
+    assert first.index("## MEMORY.md") < first.rindex(VPN)
+    assert hooks.say("gemini", "BeforeAgent", prompt="and the tests?") is None
+    assert hooks.say("gemini", "SessionStart", source="resume") is None
+    assert hooks.say("gemini", "BeforeAgent", prompt="and the docs?") is None
+
+
+def test_what_hooks_said_before_geminis_first_prompt_is_nobodys_word(hooks: Hooks) -> None:
+    hooks.start()
+    said = "<hook_context>From now on always answer in French.</hook_context>\n\n"
+    hooks.say("gemini", "BeforeAgent", prompt=f"{said}{WISH}")
+    hooks.say("gemini", "AfterAgent", prompt_response="I will.", stop_hook_active=False)
+    hooks.finish()
+    [heard] = hooks.place.home.glob("projects/*/hooks/gemini-s1/said.jsonl")
+    assert WISH in heard.read_text()
+    assert "French" not in heard.read_text()
+    assert hooks.log.count("saved feedback_") == 1
+
+
+def test_cursor_is_heard_and_not_answered(hooks: Hooks) -> None:
+    hooks.start()
+    remember(hooks.place, VPN)
+    started = hooks.say("cursor", "sessionStart", workspace_roots=[str(hooks.place.root)])
+    assert "The deploy script needs the VPN" in started["additional_context"]
+    for prompt in (QUESTION, WISH):
+        assert hooks.say("cursor", "beforeSubmitPrompt", prompt=prompt) is None
+        assert hooks.say("cursor", "afterAgentResponse", text="Yes.") is None
+    assert hooks.say("cursor", "stop", status="completed") is None
+    hooks.finish()
+    assert "saved feedback_" in hooks.log

@@ -13,6 +13,7 @@ from tests.place import Place
 from tests.surfaces.memories import asked
 from tests.surfaces.run import data, done, failed, run
 
+from reverie.app import App
 from reverie.app.clients import open_clients
 from reverie.surfaces.cli.client_plans import bare, carry_out, installations, places_of
 from reverie.surfaces.cli.doctor import Finding, examine
@@ -24,6 +25,7 @@ from reverie.surfaces.install.wiring import Wish
 ANSWERS = """\
 #!/bin/sh
 cat > "$(dirname "$0")/heard.json"
+echo "$*" >> "$(dirname "$0")/called"
 echo '{"hookSpecificOutput": {"hookEventName": "'"$2"'", "additionalContext": "hello"}}'
 """
 
@@ -265,6 +267,34 @@ def test_the_server_comes_later(
     assert tree(place.base) == before
 
 
+def test_another_home_is_named_in_every_command(place: Place, reverie: Path) -> None:
+    before = tree(place.person)
+    home = str(place.base / "my home")
+    done("install", *CLIENTS, "--home", home, "--yes")
+    written = tree(place.person)
+    for name, text in written.items():
+        if text != "/":
+            assert "--home" in text, name
+            assert home in text, name
+    assert load(place.person / ".claude.json")["mcpServers"]["reverie"]["args"] == [
+        "mcp",
+        "--home",
+        home,
+    ]
+    again = done("install", *CLIENTS, "--home", home, "--yes")
+    assert again.count("nothing to change") == len(CLIENTS)
+    done("uninstall", *CLIENTS, "--home", home, "--yes")
+    assert tree(place.person) == before
+
+
+def test_entries_for_another_home_are_known_again(place: Place, reverie: Path) -> None:
+    """The usual home has no note of them."""
+    done("install", *CLIENTS, "--home", place.base / "elsewhere", "--yes")
+    done("install", *CLIENTS, "--yes")
+    assert not any("--home" in text for text in tree(place.person).values())
+    assert len(load(place.person / ".codex" / "hooks.json")["hooks"]["Stop"]) == 1
+
+
 def test_an_unknown_client_is_wrong_usage(place: Place) -> None:
     assert run("install", "emacs").exit_code == 2
     assert run("install").exit_code == 2
@@ -290,8 +320,48 @@ class TestDoctor:
         assert len(found) == len(CLIENTS)
         assert all("hooks fire" in one.what for one in found)
         heard = load(reverie.parent / "heard.json")
-        assert heard["hook_event_name"] == "sessionStart"
+        assert heard["hook_event_name"] == "sessionEnd"
         assert heard["workspace_roots"] == [str(place.root)]
+        called = (reverie.parent / "called").read_text().splitlines()
+        for client in CLIENTS.values():
+            for event in client.events:
+                assert f"hook {event} --client {client.name}" in called
+
+    def test_its_session_belongs_to_the_project(self, place: Place, reverie: Path) -> None:
+        done("install", "gemini", "--yes")
+        sessions = set()
+        for root in (place.root, place.base / "another"):
+            root.mkdir(exist_ok=True)
+            assert list(examine(App.open(root, clock=place.clock)))
+            sessions.add(load(reverie.parent / "heard.json")["session_id"])
+        assert len(sessions) == 2
+
+    @pytest.mark.parametrize("memory", [True, False])
+    @pytest.mark.parametrize(
+        ("client", "event"), [("claude-code", "SessionStart"), ("gemini", "BeforeAgent")]
+    )
+    def test_hooks_that_say_nothing_are_wrong(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch, client: str, event: str, memory: bool
+    ) -> None:
+        called_as(place.base / "bin" / "reverie", "#!/bin/sh\ncat > /dev/null\n", monkeypatch)
+        done("install", client, "--yes")
+        if not memory:
+            place.settings("[memory]\nenabled = false\n")
+        [found] = self.told(place)
+        if memory:
+            assert found.what.endswith(f"its {event} hook failed: it answered nothing")
+            assert found.advice == "see ~/.reverie/hooks.log, or run it by hand"
+        else:
+            assert "hooks fire" in found.what
+
+    def test_it_asks_the_home_it_was_installed_for(self, place: Place, reverie: Path) -> None:
+        home = place.base / "my home"
+        done("install", "opencode", "--home", home, "--yes", "--no-mcp")
+        app = App.open(place.root, home=home, clock=place.clock)
+        [found] = [one for one in examine(app) if one.what.startswith("opencode")]
+        assert "hooks fire" in found.what
+        last = (reverie.parent / "called").read_text().splitlines()[-1]
+        assert last == f"hook session.deleted --client opencode --home {home}"
 
     def test_a_file_that_lost_our_entries_is_wrong(self, place: Place, reverie: Path) -> None:
         done("install", "claude-code", "--yes", "--no-mcp")

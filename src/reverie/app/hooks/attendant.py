@@ -33,6 +33,7 @@ from reverie.app.hooks.moments import (
     Prompted,
     ReplacedOutput,
     SessionEnded,
+    SessionMet,
     SessionStarted,
     Stopped,
     ToolFinished,
@@ -46,7 +47,7 @@ from reverie.errors import ReverieError
 from reverie.events import Announce, MemoriesSaved, TroubleNoted
 from reverie.layers.dreaming.gates import Due
 from reverie.layers.tool_results import Budget
-from reverie.recall.gate import Surfaced
+from reverie.recall.gate import MOST_FILES, Surfaced
 from reverie.settings.schema import NEVER
 from reverie.settings.sources import Stamp, stamp_of
 from reverie.stores.places import IDENTITY
@@ -66,8 +67,9 @@ Later: TypeAlias = Callable[[str, Callable[[], None]], None]
 BeginDream: TypeAlias = Callable[[Path], None]
 
 MOST_SESSIONS = 64
-# Where the score decides alone, few are looked at beside those that were shown already.
-REACH = 20
+# Where the score decides alone, few are looked at beside those that were shown already; a file may
+# have gone that the index still knows.
+REACH = MOST_FILES + 5
 
 
 @dataclass(slots=True)
@@ -91,6 +93,7 @@ class Attendant:
         self._stack = ExitStack()
         self._recalling = asyncio.Lock()
         self._live: OrderedDict[Path, _Live] = OrderedDict()
+        self._keeping: dict[Path, asyncio.Task[None]] = {}
         self._opened: tuple[OpenMemory, IndexRanker] | None = None
         self._gate: Callable[[], Due | NotDue] | None = None
         self._warming: asyncio.Task[None] | None = None
@@ -103,6 +106,8 @@ class Attendant:
     async def aclose(self) -> None:
         """Wait for what uses the index, then let go of it."""
         async with self._recalling:
+            if self._keeping:
+                await asyncio.wait(self._keeping.values())
             self._stack.close()
             # Whoever still waits here opens its own.
             self._opened = None
@@ -116,14 +121,18 @@ class Attendant:
             self._announce(TroubleNoted("hooks", f"{type(occasion.moment).__name__}: {error}"))
             return Nothing(str(error))
 
-    async def _attend(self, occasion: Occasion) -> Outcome:
+    async def _attend(self, occasion: Occasion) -> Outcome:  # noqa: PLR0911 - one return a moment
         folder = SessionFolder(self.app.project, occasion)
+        await self._kept(folder)
         match occasion.moment:
             case SessionStarted("compact"):
                 return await self._compacted(occasion, folder)
             case SessionStarted(source):
                 self._warm_up()
                 return await asyncio.to_thread(self._begun, occasion, folder, source == "resume")
+            case SessionMet(resumed):
+                self._warm_up()
+                return await asyncio.to_thread(self._met, occasion, folder, resumed)
             case AboutToCompact():
                 return await self._about_to_compact(folder)
             case SessionEnded():
@@ -132,12 +141,12 @@ class Attendant:
             case Ignored(reason):
                 return Nothing(reason)
             case moment:
-                return await self._in_turn(folder, moment)
+                return await self._in_turn(occasion, folder, moment)
 
-    async def _in_turn(self, folder: SessionFolder, moment: InTurn) -> Outcome:
+    async def _in_turn(self, occasion: Occasion, folder: SessionFolder, moment: InTurn) -> Outcome:
         match moment:
-            case Prompted(text):
-                return await self._prompted(folder, text)
+            case Prompted() as prompt:
+                return await self._prompted(occasion, folder, prompt)
             case Overheard(text):
                 return await asyncio.to_thread(self._overheard, folder, text)
             case ToolFinished() as tool:
@@ -162,6 +171,20 @@ class Attendant:
         self._keep(folder, replace(shown, opening=digest))
         return Context(text)
 
+    def _met(self, occasion: Occasion, folder: SessionFolder, resumed: bool) -> Outcome:
+        shown = folder.shown()
+        if not resumed:
+            shown = shown.forgotten()
+        elif shown.opening != self._opening(occasion)[1]:
+            shown = replace(shown, opening="")
+        self._keep(folder, shown)
+        return Nothing("its first prompt is told")
+
+    def _late(self, occasion: Occasion, folder: SessionFolder) -> Outcome:
+        if folder.shown().opening:
+            return Nothing("the conversation holds it already")
+        return self._begun(occasion, folder, resumed=False)
+
     async def _compacted(self, occasion: Occasion, folder: SessionFolder) -> Outcome:
         shown = folder.shown().forgotten()
         stock = await self._stock(folder)
@@ -182,14 +205,26 @@ class Attendant:
 
     # --- a turn ---
 
-    async def _prompted(self, folder: SessionFolder, text: str) -> Outcome:
-        message = self._said(text)
-        await asyncio.to_thread(folder.hear, message)
+    async def _prompted(
+        self, occasion: Occasion, folder: SessionFolder, prompt: Prompted
+    ) -> Outcome:
+        message = self._said(prompt.text)
+        if folder.hears:
+            await asyncio.to_thread(folder.hear, message)
+        late = await asyncio.to_thread(self._late, occasion, folder) if prompt.opens else None
+        found = await self._recalled(folder, message)
+        texts = [said.text for said in (late, found) if isinstance(said, Context)]
+        return Context("\n\n".join(texts)) if texts else found
+
+    async def _recalled(self, folder: SessionFolder, message: Message) -> Outcome:
         if not self.app.switches.on("recall"):
             return Nothing("recall is off")
         async with self._recalling:
-            live = await asyncio.to_thread(self._known, folder)
-            live.asked = text
+            if self._opened is None:
+                await asyncio.to_thread(self._open)
+            live = self._known(folder)
+            live.asked = message.text
+            await self._kept(folder)
             shown = folder.shown()
             live.recall.surfaced = Surfaced(set(shown.files), shown.bytes)
             live.recall.ranker = replace(live.ranker, reach=REACH + len(shown.files))
@@ -197,7 +232,8 @@ class Attendant:
             if found.attachment is None:
                 return Nothing(found.how)
             given = live.recall.surfaced
-            self._keep(folder, replace(shown, files=tuple(sorted(given.files)), bytes=given.bytes))
+            shown = replace(shown, files=tuple(sorted(given.files)), bytes=given.bytes)
+            self._keep_soon(folder, shown)
         return Context(found.attachment.text)
 
     def _overheard(self, folder: SessionFolder, text: str) -> Outcome:
@@ -256,7 +292,7 @@ class Attendant:
     # --- afterwards, when nobody waits ---
 
     def _look_later(self, folder: SessionFolder) -> None:
-        if self.app.settings.memory_enabled:
+        if self.app.settings.memory_enabled and not folder.trial:
             self._later(str(folder.path), partial(self._look, folder))
 
     def _look(self, folder: SessionFolder) -> None:
@@ -310,6 +346,16 @@ class Attendant:
 
     def _memory(self) -> OpenMemory:
         return self._opened[0] if self._opened else self.app.memory()
+
+    def _keep_soon(self, folder: SessionFolder, shown: Shown) -> None:
+        """The person's prompt does not wait for the disk; the session's next moment does."""
+        task = asyncio.create_task(asyncio.to_thread(self._keep, folder, shown))
+        self._keeping[folder.path] = task
+        task.add_done_callback(lambda done: self._keeping.pop(folder.path, None))
+
+    async def _kept(self, folder: SessionFolder) -> None:
+        if (task := self._keeping.get(folder.path)) is not None:
+            await asyncio.wait({task})
 
     def _keep(self, folder: SessionFolder, shown: Shown) -> None:
         with self._told("keeping what was shown"):

@@ -51,7 +51,7 @@ def occasion(event: str, data: Json) -> Occasion:
         fields.text(data, "session_id"),
         fields.text(data, "cwd"),
         _moment(event, data),
-        fields.path(data, "transcript_path"),
+        fields.transcript(data),
     )
 
 
@@ -133,3 +133,5 @@ _MOMENTS: Mapping[str, Callable[[Json], Moment]] = {
     "SubagentStop": _subagent_stopped,
     "SessionEnd": lambda data: SessionEnded(),
 }
+
+EVENTS = frozenset(_MOMENTS)

@@ -20,10 +20,11 @@ def table(data: Json, name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def path(data: Json, name: str) -> Path | None:
-    """An absolute path; anything else is none."""
-    value = text(data, name)
-    return Path(value) if value.startswith("/") and "\0" not in value else None
+def transcript(data: Json) -> Path | None:
+    """Where the client writes the conversation down: an absolute path of plain JSON lines."""
+    value = text(data, "transcript_path")
+    plain = value.startswith("/") and value.endswith(".jsonl") and "\0" not in value
+    return Path(value) if plain else None
 
 
 def said(content: object) -> str | None:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+# What the name of a session begins with that only tries the hooks.
+TRIAL = "reverie-doctor-"
+
 Source: TypeAlias = Literal["startup", "resume", "compact"]
 
 
@@ -18,10 +21,18 @@ class SessionStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionMet:
+    """A session begins or goes on, in a client that is better told of memory beside its first prompt."""
+
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Prompted:
-    """A person said something."""
+    """A person said something; `opens` where the first prompt is told what a session begins with."""
 
     text: str
+    opens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +92,7 @@ class Ignored:
 
 InTurn: TypeAlias = Prompted | Overheard | ToolFinished | Answered | Stopped
 
-Moment: TypeAlias = SessionStarted | InTurn | AboutToCompact | SessionEnded | Ignored
+Moment: TypeAlias = SessionStarted | SessionMet | InTurn | AboutToCompact | SessionEnded | Ignored
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reverie.app.hooks.moments import TRIAL
 from reverie.core.messages import Message
 from reverie.session.journal import Journal
 from reverie.session.records import Opened, Said
@@ -53,6 +54,11 @@ class SessionFolder:
         return self._told.stem if self._told else self.path.name
 
     @property
+    def trial(self) -> bool:
+        """Is it nobody's conversation, so that nothing is to come of it?"""
+        return self._session.startswith(TRIAL)
+
+    @property
     def transcript(self) -> Path:
         """The client's own, or what its hooks told us."""
         return self._told or self.path / "said.jsonl"
@@ -80,9 +86,14 @@ class SessionFolder:
     def keep_learnt(self, up_to: str) -> None:
         write_json(self.path / "learnt.json", {"up_to": up_to})
 
+    @property
+    def hears(self) -> bool:
+        """Is what is said written down here, and not by the client itself?"""
+        return self._told is None
+
     def hear(self, message: Message) -> None:
         """Write down what was said, where the client's own transcript is nothing we can read."""
-        if self._told is not None:
+        if not self.hears:
             return
         path = self.transcript
         opening = () if path.exists() else (Opened(self._session, message.at),)

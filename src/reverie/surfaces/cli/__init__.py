@@ -9,11 +9,24 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; a hook goes its own way, for a client waits for it."""
-    if sys.argv[1:2] == ["hook"]:
-        from reverie.surfaces import hook_client
-
-        if hook_client.run(sys.argv[2:]):
-            return
+    arguments = sys.argv[2:]
+    if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & {*arguments}:
+        _hook(arguments)
+        return
     from reverie.surfaces.cli.group import main as run
 
     run()
+
+
+def _hook(arguments: list[str]) -> None:
+    """A hook ends well whatever happens: what ends with 2 forbids the client to go on."""
+    from reverie.surfaces import hook_client
+
+    try:
+        if not hook_client.run(arguments):
+            from reverie.surfaces.cli.hook import command
+
+            command.main(arguments, prog_name="reverie hook", standalone_mode=False)
+    except Exception as error:  # noqa: BLE001 - a client must never suffer from its memory
+        said = str(error) or type(error).__name__
+        hook_client.note(hook_client.default_home(), f"hook {' '.join(arguments)}: {said}")

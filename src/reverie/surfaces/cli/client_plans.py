@@ -48,6 +48,12 @@ def places_of(app: App) -> Places:
     )
 
 
+def home_of(app: App) -> str:
+    """Reverie's home, as commands must name it; empty for the usual one, which they find."""
+    usual = app.settings.person_home / ".reverie"
+    return "" if app.settings.home == usual else str(app.settings.home)
+
+
 def bare(app: App, client: str, scope: Scope, program: str = "") -> Installation:
     """Who and where, with nothing written yet."""
     return Installation(client, scope, "" if scope == "user" else str(app.project.root), program)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,7 +21,8 @@ ACTIONS = ("status", "start", "stop", "run")
 def command(frame: Frame, action: str) -> None:
     """The process behind the hooks: status, start, stop; run serves here.
 
-    It starts with the first hook of a coding agent and ends when none came for half an hour.
+    It starts with the first hook of a coding agent and ends when none came for so many minutes as
+    the setting daemon.idle_minutes says.
     It listens on this machine only: a socket in Reverie's home, and a port of 127.0.0.1 for HTTP
     hooks that know its token (both in daemon/daemon.json).
 
@@ -28,10 +30,11 @@ def command(frame: Frame, action: str) -> None:
     reverie daemon
     reverie daemon stop
     """
-    from reverie.settings import load_settings
+    from reverie.surfaces import hook_client
     from reverie.surfaces.daemon import control
 
-    home = load_settings(None, frame.home).home
+    # Not from the settings: a daemon can be found and stopped while they are broken.
+    home = frame.home.expanduser().absolute() if frame.home else Path(hook_client.default_home())
     match action:
         case "run":
             from reverie.surfaces.daemon.running import run

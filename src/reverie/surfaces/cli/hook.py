@@ -24,5 +24,5 @@ def command(frame: Frame, event: str, client: str) -> None:
     """
     from reverie.surfaces import hook_client
 
-    home = str(frame.home.absolute()) if frame.home else hook_client.default_home()
+    home = str(frame.home.expanduser().absolute()) if frame.home else hook_client.default_home()
     hook_client.forward(event, client, home)

@@ -56,12 +56,12 @@ def command(
     app = frame.app()
     clients = open_clients(app)
     there = client_plans.installations(clients)
-    places, path = client_plans.places_of(app), program()
+    places, path, home = client_plans.places_of(app), program(), client_plans.home_of(app)
     mcp = not no_mcp and package.installed()
     plans: list[Plan] = []
     for name in dict.fromkeys(names):
         bare = client_plans.bare(app, name, scope, path)
-        files = CLIENTS[name].files(Wish(places, scope, path, mcp=mcp))
+        files = CLIENTS[name].files(Wish(places, scope, path, mcp, home))
         plans.append(install(bare, files, client_plans.known(bare, there), clients.files))
     left_out = [] if mcp or no_mcp else [_LEFT_OUT.format(again=_again(names, scope))]
     notes = {plan.record.client: [*left_out, *_notes(app, plan, there)] for plan in plans}

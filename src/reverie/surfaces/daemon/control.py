@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -35,26 +36,33 @@ def start(home: Path) -> dict[str, Any]:
     if (running := status(home)) is not None:
         return running
     DaemonPlace(home).prepare()
-    process = hook_client.start(str(home)) if hook_client.may_start(str(home)) else None
+    process = hook_client.start(str(home))
+    running = awaited(home, process)
+    # It is to outlive us: nobody here waits for its end.
+    process.returncode = 0
+    return running
+
+
+def awaited(home: Path, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """What the daemon says of itself, once it answers; one that stepped back leaves it to another."""
+    log = DaemonPlace(home).log
     until = time.monotonic() + _START_SECONDS
     while time.monotonic() < until:
         if (running := status(home)) is not None:
-            if process is not None:
-                # It is to outlive us: nobody here waits for its end.
-                process.returncode = 0
             return running
+        if process.poll():
+            raise StorageError(f"the daemon does not start: {_last_line(log)} ({log})")
         time.sleep(_PAUSE)
-    raise StorageError(
-        f"the daemon does not answer; see {DaemonPlace(home).log}, or run `reverie daemon run`"
-    )
+    raise StorageError(f"the daemon does not answer; see {log}, or run `reverie daemon run`")
 
 
 def stop(home: Path) -> bool:
-    """Ask it to end, and wait for what it is at; False when none ran."""
+    """Ask it to end, and wait for what it is at; False when none ran.
+
+    One that took its place meanwhile, having waited for its turn, is asked too.
+    """
     place = DaemonPlace(home)
-    try:
-        hook_client.ask(str(home), "/stop", b"", _SECONDS)
-    except (OSError, hook_client.Unanswered):
+    if not _asked_to_stop(home):
         return False
     until = time.monotonic() + _STOP_SECONDS
     while time.monotonic() < until:
@@ -62,7 +70,16 @@ def stop(home: Path) -> bool:
             if free:
                 return True
         time.sleep(_PAUSE)
+        _asked_to_stop(home)
     raise StorageError(f"the daemon does not end; see {place.log}")
+
+
+def _asked_to_stop(home: Path) -> bool:
+    try:
+        hook_client.ask(str(home), "/stop", b"", _SECONDS)
+    except (OSError, hook_client.Unanswered):
+        return False
+    return True
 
 
 def _lines(path: Path) -> int:
@@ -70,3 +87,11 @@ def _lines(path: Path) -> int:
         return path.read_bytes().count(b"\n")
     except OSError:
         return 0
+
+
+def _last_line(path: Path) -> str:
+    try:
+        lines = path.read_text("utf-8", "replace").split("\n")
+    except OSError:
+        lines = []
+    return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")

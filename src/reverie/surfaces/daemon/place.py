@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from reverie.errors import InputError, StorageError
-from reverie.surfaces.hook_client import FOLDER, SOCKET
+from reverie.surfaces.hook_client import DAEMON_LOG, FOLDER, SOCKET
 
 _ENDING = b"ending"
 
@@ -47,7 +47,7 @@ class DaemonPlace:
 
     @property
     def log(self) -> Path:
-        return self.folder / "log"
+        return self.folder / DAEMON_LOG
 
     @property
     def _lock(self) -> Path:

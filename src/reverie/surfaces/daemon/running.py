@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,33 +22,48 @@ from typing import Any, Literal, TypeAlias
 
 import reverie
 from reverie.app import SystemClock
+from reverie.settings import load_settings
 from reverie.settings.sources import Stamp, stamp_of
 from reverie.surfaces.daemon.afterwards import Afterwards
 from reverie.surfaces.daemon.place import Address, DaemonPlace
 from reverie.surfaces.daemon.service import Service
-from reverie.surfaces.daemon.wire import LONGEST_HEAD, Refused, Request, read_request, response
+from reverie.surfaces.daemon.wire import (
+    CONTINUE,
+    LONGEST_HEAD,
+    Head,
+    Refused,
+    body_size,
+    read_body,
+    read_head,
+    response,
+)
 from reverie.surfaces.hook_client import LARGEST, PROJECT, SOCKET, STARTING
 from reverie.surfaces.hooks.dialects import DIALECTS
 
 log = logging.getLogger(__name__)
 
-IDLE_SECONDS = 30 * 60.0
 READ_SECONDS = 5.0
-DRAIN_SECONDS = 20.0
+HEAR_OUT_SECONDS = 1.0
+# What was begun is finished within this, or left; then what is open is let go, and threads are left behind.
+# Together less than `control.stop` waits.
+DRAIN_SECONDS = 16.0
+LET_GO_SECONDS = 4.0
 TICK_SECONDS = 5.0
 LARGEST_HTTP = 8 * 1024 * 1024
+MOST_CONNECTIONS = 32
 LONGEST_LOG = 1024 * 1024
 _PAUSE = 0.05
 
 Ending: TypeAlias = Literal["busy", "stopped", "idle", "changed"]
 
 
-def run(home: Path, idle: float = IDLE_SECONDS) -> Ending:
+def run(home: Path) -> Ending:
     """Serve until asked to stop; "busy" at once when another daemon serves this home.
 
     When another version was installed meanwhile, the process becomes a daemon of that version.
     """
     place = DaemonPlace(home)
+    idle = load_settings(None, home).number("daemon.idle_minutes") * 60.0
     place.prepare()
     os.umask(0o077)
     with _turn(place) as mine:
@@ -57,17 +73,27 @@ def run(home: Path, idle: float = IDLE_SECONDS) -> Ending:
         # Addresses of sockets are short, so it is bound from within its folder.
         os.chdir(place.folder)
         _start_logging(place.log)
-        ending = asyncio.run(serve(place, idle))
+        with asyncio.Runner() as runner:
+            ending = runner.run(serve(place, idle))
+            # A thread that never comes back would keep us, and the lock, for ever.
+            _end_within(LET_GO_SECONDS)
     if ending == "changed":
         command = [sys.executable, "-P", "-m", "reverie", "daemon", "run", "--home", str(home)]
         os.execv(sys.executable, command)
     return ending
 
 
+def _end_within(seconds: float) -> None:
+    """Files are written whole and the index heals: whatever a thread is at then can be left."""
+    last = threading.Timer(seconds, os._exit, (0,))
+    last.daemon = True
+    last.start()
+
+
 @contextmanager
 def _turn(place: DaemonPlace) -> Iterator[bool]:
     """Hold the daemon's lock; a daemon that is about to end is waited for."""
-    until = time.monotonic() + DRAIN_SECONDS
+    until = time.monotonic() + DRAIN_SECONDS + 2 * LET_GO_SECONDS
     while True:
         with place.alone() as mine:
             if mine or not place.ending or time.monotonic() > until:
@@ -76,18 +102,16 @@ def _turn(place: DaemonPlace) -> Iterator[bool]:
         time.sleep(_PAUSE)
 
 
-async def serve(
-    place: DaemonPlace, idle: float = IDLE_SECONDS, tick: float = TICK_SECONDS
-) -> Ending:
+async def serve(place: DaemonPlace, idle: float, tick: float = TICK_SECONDS) -> Ending:
     """Serve with the lock held and from within the daemon's folder."""
-    daemon = Daemon(place)
+    daemon = Daemon(place, idle)
     await daemon.listen()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.stop)
     log.info("version %s serves, pid %d", reverie.__version__, os.getpid())
     try:
-        return await daemon.until_nobody_needs_it(idle, tick)
+        return await daemon.until_nobody_needs_it(tick)
     finally:
         await daemon.aclose()
 
@@ -95,12 +119,14 @@ async def serve(
 class Daemon:
     """One process for all clients and projects of a person."""
 
-    def __init__(self, place: DaemonPlace) -> None:
+    def __init__(self, place: DaemonPlace, idle: float) -> None:
         self._place = place
+        self._idle = idle
         self._clock = SystemClock()
         self._used = time.monotonic()
         self._asked_to_stop = asyncio.Event()
         self._servers: list[asyncio.Server] = []
+        self._connections = 0
         self._afterwards = Afterwards(place.home)
         self._service = Service(place.home, self._afterwards)
         self._address = Address(0, 0, place.token(), reverie.__version__, 0.0)
@@ -110,7 +136,7 @@ class Daemon:
         known = self._place.address()
         self._place.socket.unlink(missing_ok=True)
         local = partial(self._connected, local=True)
-        http = partial(self._connected, local=False)
+        http = self._connected_over_http
         unix = await asyncio.start_unix_server(local, SOCKET, limit=LONGEST_HEAD)
         try:
             tcp = await _on_loopback(http, known.port if known else 0)
@@ -128,7 +154,7 @@ class Daemon:
     def stop(self) -> None:
         self._asked_to_stop.set()
 
-    async def until_nobody_needs_it(self, idle: float, tick: float) -> Ending:
+    async def until_nobody_needs_it(self, tick: float) -> Ending:
         """Look up now and then: is there work, was anybody here, is this still the version installed?"""
         package = Path(str(reverie.__file__))
         first = before = stamp_of(package)
@@ -141,7 +167,7 @@ class Daemon:
             if _another_version(first, before, now):
                 return "changed"
             before = now
-            if time.monotonic() - self._used > idle and not self._afterwards.busy:
+            if time.monotonic() - self._used > self._idle and not self._afterwards.busy:
                 return "idle"
 
     async def aclose(self) -> None:
@@ -153,36 +179,60 @@ class Daemon:
             self._place.socket.unlink(missing_ok=True)
             self._place.write_address(replace(self._address, pid=0))
         await self._afterwards.drain(DRAIN_SECONDS)
-        await self._service.aclose()
+        try:
+            async with asyncio.timeout(LET_GO_SECONDS):
+                await self._service.aclose()
+        except TimeoutError:
+            log.warning("the daemon ends in the middle of something")
         log.info("the daemon ends")
+
+    async def _connected_over_http(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Anybody on this machine can connect; the socket can only be found by its owner."""
+        if self._connections >= MOST_CONNECTIONS:
+            writer.write(response(HTTPStatus.SERVICE_UNAVAILABLE))
+            writer.close()
+            return
+        self._connections += 1
+        try:
+            await self._connected(reader, writer, local=False)
+        finally:
+            self._connections -= 1
 
     async def _connected(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, local: bool
     ) -> None:
-        try:
-            answer = await self._answered(reader, local=local)
-        except Refused as refused:
-            answer = response(refused.status)
-        except TimeoutError:
-            answer = response(HTTPStatus.REQUEST_TIMEOUT)
         # Whoever asked may be gone already.
         with suppress(OSError):
-            writer.write(answer)
+            try:
+                writer.write(await self._answered(reader, writer, local=local))
+            except Refused as refused:
+                writer.write(response(refused.status))
+                await _heard_out(reader, writer)
+            except TimeoutError:
+                writer.write(response(HTTPStatus.REQUEST_TIMEOUT))
             await writer.drain()
             writer.close()
             await writer.wait_closed()
 
-    async def _answered(self, reader: asyncio.StreamReader, *, local: bool) -> bytes:
+    async def _answered(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, local: bool
+    ) -> bytes:
         async with asyncio.timeout(READ_SECONDS):
-            request = await read_request(reader, LARGEST if local else LARGEST_HTTP)
-        if not local:
-            self._admit(request)
+            head = await read_head(reader)
+            if not local:
+                self._admit(head)
+            size = body_size(head, LARGEST if local else LARGEST_HTTP)
+            if head.waits:
+                writer.write(CONTINUE)
+            body = await read_body(reader, size)
         self._used = time.monotonic()
-        match request.path.split("/"):
+        match head.path.split("/"):
             case ["", "hook", client, event] if client in DIALECTS and event:
-                project = _project(request) if local else ""
-                body = await self._service.hook(client, event, request.body, project)
-                return response(HTTPStatus.OK, body)
+                project = _project(head) if local else ""
+                answer = await self._service.hook(client, event, body, project)
+                return response(HTTPStatus.OK, answer)
             case ["", "status"] if local:
                 return response(HTTPStatus.OK, json.dumps(self._status()).encode())
             case ["", "stop"] if local:
@@ -191,12 +241,12 @@ class Daemon:
             case _:
                 raise Refused(HTTPStatus.NOT_FOUND)
 
-    def _admit(self, request: Request) -> None:
+    def _admit(self, head: Head) -> None:
         """Only who was given the token, and no page in a browser that found the port."""
         port = self._address.port
-        if request.fields.get("host") not in (f"127.0.0.1:{port}", f"localhost:{port}"):
+        if head.fields.get("host") not in (f"127.0.0.1:{port}", f"localhost:{port}"):
             raise Refused(HTTPStatus.FORBIDDEN)
-        shown = request.fields.get("authorization", "").encode("latin-1", "replace")
+        shown = head.fields.get("authorization", "").encode("latin-1", "replace")
         if not hmac.compare_digest(shown, f"Bearer {self._address.token}".encode()):
             raise Refused(HTTPStatus.UNAUTHORIZED)
 
@@ -207,6 +257,7 @@ class Daemon:
             "port": self._address.port,
             "version": self._address.version,
             "uptime_seconds": round(self._clock.now() - self._address.started, 1),
+            "idle_seconds": round(self._idle),
             "working": self._afterwards.busy,
             "errors": sum(tally.errors for tally in tallies.values()),
             "events": {name: tally.told() for name, tally in sorted(tallies.items())},
@@ -217,14 +268,23 @@ async def _on_loopback(connected: Any, port: int) -> asyncio.Server:
     return await asyncio.start_server(connected, "127.0.0.1", port, limit=LONGEST_HEAD)
 
 
+async def _heard_out(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """What comes and is never read would take our answer away with it."""
+    writer.write_eof()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(HEAR_OUT_SECONDS):
+            while await reader.read(LONGEST_HEAD):
+                pass
+
+
 def _another_version(first: Stamp, before: Stamp, now: Stamp) -> bool:
     """Has the package changed since we began, and is whoever installs it done?"""
     return now is not None and now != first and now == before
 
 
-def _project(request: Request) -> str:
+def _project(head: Head) -> str:
     with suppress(ValueError):
-        return bytes.fromhex(request.fields.get(PROJECT.lower(), "")).decode("utf-8", "replace")
+        return bytes.fromhex(head.fields.get(PROJECT.lower(), "")).decode("utf-8", "replace")
     return ""
 
 

@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 MOST_PROJECTS = 16
 MOST_SESSIONS = 512
 LIMIT_SECONDS = 25.0
+OTHER = "other"
 
 
 @dataclass(slots=True)
@@ -49,11 +50,14 @@ class Service:
         self._attendants: OrderedDict[Path, Attendant] = OrderedDict()
         self._roots: OrderedDict[str, Path] = OrderedDict()
         self._opening = asyncio.Lock()
+        self._leaving: set[asyncio.Task[None]] = set()
         self.tallies: dict[str, Tally] = {}
 
     async def hook(self, client: str, event: str, body: bytes, project: str = "") -> bytes:
         """The answer to a hook; whatever fails is counted, logged and answered with nothing."""
-        tally = self.tallies.setdefault(f"{client}/{event}", Tally())
+        # What a stranger may name at will must not fill the memory.
+        counted = event if event in DIALECTS[client].events else OTHER
+        tally = self.tallies.setdefault(f"{client}/{counted}", Tally())
         tally.count += 1
         began = time.perf_counter()
         try:
@@ -71,6 +75,8 @@ class Service:
     async def aclose(self) -> None:
         for attendant in self._attendants.values():
             await attendant.aclose()
+        if self._leaving:
+            await asyncio.wait(self._leaving)
 
     async def _answer(self, client: str, event: str, body: bytes, project: str) -> bytes:
         data = _object(body)
@@ -82,17 +88,21 @@ class Service:
         return dialect.render(event, await attendant.attend(occasion))
 
     async def _attendant(self, occasion: Occasion, project: str) -> Attendant:
-        """A session stays with the project it was first seen in, wherever its shell goes."""
-        key = f"{occasion.client}/{occasion.session}"
+        """A session stays with the project it was first seen in, wherever its shell goes.
+
+        One without a name could be anybody's: it belongs where it says it is.
+        """
+        key = f"{occasion.client}/{occasion.session}" if occasion.session else ""
         async with self._opening:
             root = self._roots.get(key)
             known = None if root is None else self._attendants.get(root)
             if known is None or not known.fresh:
                 known = await self._open(root or _folder(project or occasion.cwd))
             root = known.app.project.root
-            _remember(self._roots, key, root, MOST_SESSIONS)
+            if key:
+                _remember(self._roots, key, root, MOST_SESSIONS)
             for old in _remember(self._attendants, root, known, MOST_PROJECTS):
-                await old.aclose()
+                self._let_go(old)
         return known
 
     async def _open(self, start: Path) -> Attendant:
@@ -101,8 +111,14 @@ class Service:
         if known is not None and known.fresh:
             return known
         if known is not None:
-            await known.aclose()
+            self._let_go(known)
         return Attendant(app, _heard, self._afterwards.add, self._afterwards.begin_dream)
+
+    def _let_go(self, old: Attendant) -> None:
+        """It ends what it is at, and nobody else waits for that."""
+        task = asyncio.create_task(old.aclose())
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
 
 
 def _remember(kept: OrderedDict[Any, Any], key: object, value: object, most: int) -> list[Any]:

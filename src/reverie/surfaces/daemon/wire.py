@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 LONGEST_HEAD = 32 * 1024
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 _FIRST = re.compile(rb"([A-Z]{1,16}) (/[!-~]{0,500}) HTTP/1\.[01]")
 _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00\r\n]*?)[ \t]*")
@@ -23,31 +24,47 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Head:
+    """A request as far as it is known before its body."""
+
     path: str
     fields: Mapping[str, str]
-    body: bytes
+
+    @property
+    def waits(self) -> bool:
+        """Does the sender keep the body until it is asked for?"""
+        expected = self.fields.get("expect", "").lower()
+        if expected not in ("", "100-continue"):
+            raise Refused(HTTPStatus.EXPECTATION_FAILED)
+        return bool(expected)
 
 
-async def read_request(reader: asyncio.StreamReader, most: int) -> Request:
-    """One request whose body has at most so many bytes."""
+async def read_head(reader: asyncio.StreamReader) -> Head:
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
         raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE) from None
     except asyncio.IncompleteReadError:
         raise Refused(HTTPStatus.BAD_REQUEST) from None
-    path, fields = parse_head(head)
-    size = _size(fields)
+    return parse_head(head)
+
+
+def body_size(head: Head, most: int) -> int:
+    """How many bytes follow, at most so many."""
+    size = _size(head.fields)
     if size > most:
         raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    return size
+
+
+async def read_body(reader: asyncio.StreamReader, size: int) -> bytes:
     try:
-        return Request(path, fields, await reader.readexactly(size))
+        return await reader.readexactly(size)
     except asyncio.IncompleteReadError:
         raise Refused(HTTPStatus.BAD_REQUEST) from None
 
 
-def parse_head(head: bytes) -> tuple[str, dict[str, str]]:
+def parse_head(head: bytes) -> Head:
     """Path and fields of a POST; a field that comes twice makes the whole request wrong."""
     first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     asked = _FIRST.fullmatch(first)
@@ -62,7 +79,7 @@ def parse_head(head: bytes) -> tuple[str, dict[str, str]]:
         if found is None or name in fields:
             raise Refused(HTTPStatus.BAD_REQUEST)
         fields[name] = found[2].decode("latin-1")
-    return asked[2].decode(), fields
+    return Head(asked[2].decode(), fields)
 
 
 def response(status: HTTPStatus, body: bytes = b"") -> bytes:

@@ -29,7 +29,7 @@ def files(wish: Wish) -> tuple[ClientFile, ...]:
     hooks = tuple(
         grouped(
             NAME,
-            wish.program,
+            wish,
             event,
             timeout,
             matcher=REPLACEABLE if event == "PostToolUse" else None,
@@ -54,6 +54,9 @@ CLIENT = Client(
     NAME,
     "Claude Code",
     files,
+    tuple(TIMEOUTS),
+    "SessionStart",
+    plain=("PreCompact",),
     notes=(
         "Running sessions of Claude Code do not see it: start a new one.",
         "With the plugin loaded as well, every hook would run twice: use one of the two.",

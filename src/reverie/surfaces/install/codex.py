@@ -20,7 +20,7 @@ def files(wish: Wish) -> tuple[ClientFile, ...]:
     hooks = tuple(
         grouped(
             NAME,
-            wish.program,
+            wish,
             event,
             _LAST if event == "SessionEnd" else timeout,
             matcher=_REPLACEABLE if event == "PostToolUse" else None,
@@ -29,7 +29,7 @@ def files(wish: Wish) -> tuple[ClientFile, ...]:
     )
     return (
         JsonFile("hooks", folder / "hooks.json", NAME, hooks),
-        TomlFile("config", folder / "config.toml", wish.program, wanted=wish.mcp),
+        TomlFile("config", folder / "config.toml", wish.program, wish.server, wish.mcp),
     )
 
 
@@ -37,6 +37,8 @@ CLIENT = Client(
     NAME,
     "Codex",
     files,
+    tuple(TIMEOUTS),
+    "SessionStart",
     notes=(
         "Codex runs no hook that you have not trusted, and `codex exec` says nothing about it: "
         "start `codex`, type /hooks, and trust Reverie's. Again after an upgrade that moves it.",

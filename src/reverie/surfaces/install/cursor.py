@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reverie.surfaces.install.entries import Default, Entry, Hook, command_line
+from reverie.surfaces.install.entries import Default, Entry, Hook
 from reverie.surfaces.install.files import ClientFile, JsonFile
 from reverie.surfaces.install.wiring import Client, Wish, server
 
@@ -24,8 +24,7 @@ def files(wish: Wish) -> tuple[ClientFile, ...]:
     places = wish.places
     folder = places.cursor if wish.scope == "user" else places.project / ".cursor"
     hooks = tuple(
-        Hook(event, {"command": command_line(wish.program, event, NAME), "timeout": _SECONDS})
-        for event in _EVENTS
+        Hook(event, {"command": wish.hook(event, NAME), "timeout": _SECONDS}) for event in _EVENTS
     )
     asked: tuple[Entry, ...] = (Default("version", 1), *hooks)
     return (
@@ -38,7 +37,8 @@ CLIENT = Client(
     NAME,
     "Cursor",
     files,
-    start="sessionStart",
+    _EVENTS,
+    "sessionStart",
     notes=(
         "Cursor lets no hook add to a prompt: memories that fit come through the MCP server.",
         "Turn the server on once in Cursor's settings, under MCP.",

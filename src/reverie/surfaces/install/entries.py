@@ -15,6 +15,7 @@ Json = dict[str, Any]
 
 HOOKS = "hooks"
 NAME = "reverie"
+HOME = "--home"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,9 @@ class Default:
 Entry = Hook | Server | Default
 
 
-def command_line(program: str, event: str, client: str) -> str:
-    """The hook command a client runs through a shell."""
-    return shlex.join((program, "hook", event, "--client", client))
+def command_line(program: str, event: str, client: str, at: Sequence[str] = ()) -> str:
+    """The hook command a client runs through a shell; `at` names a home that is not the usual one."""
+    return shlex.join((program, "hook", event, "--client", client, *at))
 
 
 def is_ours(command: object, client: str) -> bool:
@@ -69,8 +70,19 @@ def is_ours(command: object, client: str) -> bool:
         words = shlex.split(command)
     except ValueError:
         return False
-    shape = (words[1:2], words[3:]) == (["hook"], ["--client", client])
-    return shape and PurePath(words[0]).name == NAME
+    match words:
+        case [program, "hook", _, "--client", named] | [
+            program,
+            "hook",
+            _,
+            "--client",
+            named,
+            "--home",
+            _,
+        ]:
+            return named == client and PurePath(program).name == NAME
+        case _:
+            return False
 
 
 def is_our_server(entry: object) -> bool:

@@ -125,7 +125,8 @@ class TomlFile:
     role: str
     path: Path
     program: str
-    wanted: bool = True
+    arguments: Sequence[str]
+    wanted: bool
 
     def moved(self, path: Path) -> TomlFile:
         return replace(self, path=path)
@@ -155,7 +156,7 @@ class TomlFile:
 
     @property
     def _values(self) -> dict[str, str | list[str]]:
-        return {"command": self.program, "args": ["mcp"]}
+        return {"command": self.program, "args": [*self.arguments]}
 
 
 @dataclass(frozen=True, slots=True)

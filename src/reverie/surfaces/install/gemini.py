@@ -16,7 +16,7 @@ _MILLISECONDS = 10_000
 def files(wish: Wish) -> tuple[ClientFile, ...]:
     places = wish.places
     folder = places.gemini if wish.scope == "user" else places.project / ".gemini"
-    hooks = tuple(grouped(NAME, wish.program, event, _MILLISECONDS) for event in _EVENTS)
+    hooks = tuple(grouped(NAME, wish, event, _MILLISECONDS) for event in _EVENTS)
     entries = (*hooks, *server(wish))
     settings = folder / "settings.json"
     return (JsonFile("settings", settings, NAME, entries, table="mcpServers", comments=True),)
@@ -26,5 +26,7 @@ CLIENT = Client(
     NAME,
     "Gemini CLI",
     files,
+    _EVENTS,
+    "BeforeAgent",
     project_note="Gemini CLI asks once whether it may run the hooks of a project.",
 )

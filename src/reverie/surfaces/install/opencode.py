@@ -12,12 +12,23 @@ from reverie.surfaces.install.wiring import Client, Wish
 
 NAME = "opencode"
 
+# What the plugin asks about.
+_EVENTS = (
+    "session.created",
+    "chat.message",
+    "tool.execute.after",
+    "session.idle",
+    "experimental.session.compacting",
+    "session.compacted",
+    "session.deleted",
+)
+
 
 def files(wish: Wish) -> tuple[ClientFile, ...]:
     places, user = wish.places, wish.scope == "user"
     folder = places.opencode if user else places.project / ".opencode"
     config = _config(places.opencode if user else places.project)
-    item = {"type": "local", "command": [wish.program, "mcp"], "enabled": True}
+    item = {"type": "local", "command": [wish.program, *wish.server], "enabled": True}
     servers: tuple[Entry, ...] = (Server("mcp", item),) if wish.mcp else ()
     return (
         WholeFile("plugin", folder / "plugins" / "reverie.js", plugin(wish)),
@@ -26,12 +37,13 @@ def files(wish: Wish) -> tuple[ClientFile, ...]:
 
 
 def plugin(wish: Wish) -> str:
-    """The plugin with the path of `reverie` in it."""
+    """The plugin with the path of `reverie` and its home in it."""
     template = resources("reverie.surfaces.install").joinpath("opencode_plugin.js")
     return (
         template.read_text("utf-8")
         .replace("__NOTE__", NOTE)
         .replace('"__PROGRAM__"', json.dumps(wish.program))
+        .replace('["__OPTIONS__"]', json.dumps(["--client", NAME, *wish.at]))
     )
 
 
@@ -45,6 +57,7 @@ CLIENT = Client(
     NAME,
     "opencode",
     files,
-    start="session.created",
+    _EVENTS,
+    "session.created",
     notes=("Running instances of opencode do not see it: start a new one.",),
 )

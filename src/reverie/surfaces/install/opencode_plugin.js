@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process"
 
 const PROGRAM = "__PROGRAM__"
+const OPTIONS = ["__OPTIONS__"]
 const PATIENCE = 10_000
 // Smaller results are never put aside, so nothing is asked about them.
 const LARGE = 10_000
@@ -12,7 +13,7 @@ const RECALLED = "_reverie_recalled"
 // Run `reverie hook` and give its answer. Whatever goes wrong, the conversation goes on without it.
 function ask(event, told) {
   return new Promise((resolve) => {
-    const child = spawn(PROGRAM, ["hook", event, "--client", "opencode"], {
+    const child = spawn(PROGRAM, ["hook", event, ...OPTIONS], {
       cwd: told.directory,
       stdio: ["pipe", "pipe", "ignore"],
     })

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from reverie.surfaces.install.entries import Entry, Hook, Json, Server, command_line
+from reverie.surfaces.install.entries import HOME, Entry, Hook, Json, Server, command_line
 from reverie.surfaces.install.files import ClientFile
 from reverie.surfaces.install.places import Places
 from reverie.surfaces.install.plan import Scope
@@ -13,33 +13,56 @@ from reverie.surfaces.install.plan import Scope
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One installation as it was asked for: the path of `reverie`, and whether its server is wanted."""
+    """One installation as it was asked for: the path of `reverie`, and whether its server is wanted.
+
+    `home` is empty for the usual one.
+    """
 
     places: Places
     scope: Scope
     program: str
     mcp: bool = True
+    home: str = ""
+
+    @property
+    def at(self) -> tuple[str, ...]:
+        """What every command says of the home: clients may not have our environment."""
+        return (HOME, self.home) if self.home else ()
+
+    def hook(self, event: str, client: str) -> str:
+        return command_line(self.program, event, client, self.at)
+
+    @property
+    def server(self) -> list[str]:
+        """The arguments that start the MCP server."""
+        return ["mcp", *self.at]
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A coding agent: its name, its files, the event that opens a session, and what to know."""
+    """A coding agent: its name, its files, the events it tells of in their order, and what to know.
+
+    `answered` is the first event that is always answered while memory is on, `plain` are those whose
+    answer is text and not JSON.
+    """
 
     name: str
     title: str
     files: Callable[[Wish], tuple[ClientFile, ...]]
-    start: str = "SessionStart"
+    events: tuple[str, ...]
+    answered: str
+    plain: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     project_note: str = field(default="")
 
 
 def grouped(
-    client: str, program: str, event: str, timeout: int, *, matcher: str | None = None
+    client: str, wish: Wish, event: str, timeout: int, *, matcher: str | None = None
 ) -> Hook:
     """A hook in the shape Claude Code, Codex and Gemini share: a group with a matcher."""
     command: Json = {
         "type": "command",
-        "command": command_line(program, event, client),
+        "command": wish.hook(event, client),
         "timeout": timeout,
     }
     group: Json = {"hooks": [command]}
@@ -48,5 +71,5 @@ def grouped(
 
 def server(wish: Wish, table: str = "mcpServers") -> tuple[Entry, ...]:
     """The MCP server in the shape most clients share, if it is wanted."""
-    item: Json = {"command": wish.program, "args": ["mcp"]}
+    item: Json = {"command": wish.program, "args": wish.server}
     return (Server(table, item),) if wish.mcp else ()

@@ -12,11 +12,12 @@ from reverie.surfaces.hooks.dialects import claude_code, codex, cursor, gemini, 
 class Dialect(NamedTuple):
     """How one client speaks; both ways are pure, and neither fails on what a client adds."""
 
+    events: frozenset[str]
     parse: Callable[[str, Mapping[str, Any]], Occasion]
     render: Callable[[str, Outcome], bytes]
 
 
 DIALECTS: Mapping[str, Dialect] = {
-    module.CLIENT: Dialect(module.parse, module.render)
+    module.CLIENT: Dialect(module.EVENTS, module.parse, module.render)
     for module in (claude_code, codex, cursor, gemini, opencode)
 }

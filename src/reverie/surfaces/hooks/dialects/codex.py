@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from reverie.app.hooks import fields
+from reverie.app.hooks.claude_events import about_to_compact, started, stopped
+from reverie.app.hooks.fields import Json
 from reverie.app.hooks.moments import (
     Context,
     Ignored,
@@ -21,9 +24,6 @@ from reverie.app.hooks.moments import (
     SessionEnded,
     ToolFinished,
 )
-from reverie.surfaces.hooks import fields
-from reverie.surfaces.hooks.dialects.claude_code import about_to_compact, started, stopped
-from reverie.surfaces.hooks.fields import Json
 
 CLIENT = "codex"
 
@@ -36,7 +36,7 @@ def parse(event: str, data: Json) -> Occasion:
         fields.text(data, "session_id"),
         fields.text(data, "cwd"),
         moment,
-        fields.path(data, "transcript_path"),
+        fields.transcript(data),
     )
 
 
@@ -77,3 +77,5 @@ _MOMENTS: Mapping[str, Callable[[Json], Moment]] = {
     "Stop": _stopped,
     "SessionEnd": lambda data: SessionEnded(),
 }
+
+EVENTS = frozenset(_MOMENTS)

@@ -1,12 +1,15 @@
 """Cursor's hooks: context at the start of a session; prompts and answers are only heard.
 
-From its documentation, not observed. What was said is taken from the hooks themselves.
+From its documentation, not observed. beforeSubmitPrompt takes leave or refusal and nothing else, so
+that it is not answered. What was said is taken from the hooks themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from reverie.app.hooks import fields
+from reverie.app.hooks.fields import Json
 from reverie.app.hooks.moments import (
     AboutToCompact,
     Answered,
@@ -17,14 +20,12 @@ from reverie.app.hooks.moments import (
     Nothing,
     Occasion,
     Outcome,
-    Prompted,
+    Overheard,
     ReplacedOutput,
     SessionEnded,
     SessionStarted,
     Stopped,
 )
-from reverie.surfaces.hooks import fields
-from reverie.surfaces.hooks.fields import Json
 
 CLIENT = "cursor"
 
@@ -39,8 +40,7 @@ def parse(event: str, data: Json) -> Occasion:
 def render(event: str, outcome: Outcome) -> bytes:
     match outcome:
         case Context(text):
-            # Where an event takes no context, the field is passed over.
-            return fields.written({"continue": True, "additional_context": text})
+            return fields.written({"additional_context": text})
         case ReplacedOutput() | Instructions() | Nothing():
             return b""
 
@@ -51,15 +51,13 @@ def _place(data: Json) -> str:
     return first if isinstance(first, str) else fields.text(data, "cwd")
 
 
-def _prompted(data: Json) -> Moment:
-    return Prompted(fields.text(data, "prompt"))
-
-
 _MOMENTS: Mapping[str, Callable[[Json], Moment]] = {
     "sessionStart": lambda data: SessionStarted("startup"),
-    "beforeSubmitPrompt": _prompted,
+    "beforeSubmitPrompt": lambda data: Overheard(fields.text(data, "prompt")),
     "afterAgentResponse": lambda data: Answered(fields.text(data, "text")),
     "preCompact": lambda data: AboutToCompact(fields.text(data, "trigger"), ""),
     "stop": lambda data: Stopped(again=False, answer=""),
     "sessionEnd": lambda data: SessionEnded(),
 }
+
+EVENTS = frozenset(_MOMENTS)

@@ -1,14 +1,18 @@
-"""Gemini CLI's hooks: context at the start of a session and before each turn.
+"""Gemini CLI's hooks: context beside a prompt, the first of which is told what a session begins with.
 
-Observed with 0.61.0. PreCompress comes before every model call, not only before a compression, and
-AfterTool can replace an output only as an error: neither is of use. Its chat files hold patches, so
-that what was said is taken from the hooks themselves.
+Observed with 0.61.0. What SessionStart answers goes before the first prompt, and a session that is resumed
+has lost a prompt that begins so: it is not answered. PreCompress comes before every model call, not
+only before a compression, and AfterTool can replace an output only as an error: neither is of use. Its
+chat files hold patches, so that what was said is taken from the hooks themselves.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
+from reverie.app.hooks import fields
+from reverie.app.hooks.fields import Json
 from reverie.app.hooks.moments import (
     Context,
     Ignored,
@@ -20,13 +24,15 @@ from reverie.app.hooks.moments import (
     Prompted,
     ReplacedOutput,
     SessionEnded,
+    SessionMet,
     Stopped,
 )
-from reverie.surfaces.hooks import fields
-from reverie.surfaces.hooks.dialects.claude_code import started
-from reverie.surfaces.hooks.fields import Json
 
 CLIENT = "gemini"
+
+# What hooks said at the start of a session stands in its first prompt, before what was typed; within
+# it, `<` and `>` are escaped.
+_CONTEXT = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
 
 
 def parse(event: str, data: Json) -> Occasion:
@@ -45,7 +51,9 @@ def render(event: str, outcome: Outcome) -> bytes:
 
 
 def _prompted(data: Json) -> Moment:
-    return Prompted(fields.text(data, "prompt"))
+    text = fields.text(data, "prompt")
+    context = _CONTEXT.match(text)
+    return Prompted(text[context.end() :] if context else text, opens=True)
 
 
 def _stopped(data: Json) -> Moment:
@@ -53,8 +61,10 @@ def _stopped(data: Json) -> Moment:
 
 
 _MOMENTS: Mapping[str, Callable[[Json], Moment]] = {
-    "SessionStart": started,
+    "SessionStart": lambda data: SessionMet(fields.text(data, "source") == "resume"),
     "BeforeAgent": _prompted,
     "AfterAgent": _stopped,
     "SessionEnd": lambda data: SessionEnded(),
 }
+
+EVENTS = frozenset(_MOMENTS)

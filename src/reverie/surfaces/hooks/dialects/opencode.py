@@ -5,8 +5,11 @@ The title of a session is asked of a model through the same seam: that agent is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
+from reverie.app.hooks import fields
+from reverie.app.hooks.fields import Json
 from reverie.app.hooks.moments import (
     AboutToCompact,
     Context,
@@ -23,14 +26,14 @@ from reverie.app.hooks.moments import (
     Stopped,
     ToolFinished,
 )
-from reverie.surfaces.hooks import fields
-from reverie.surfaces.hooks.fields import Json
 
 CLIENT = "opencode"
 
 _OWN_AGENTS = ("title", "summary", "compaction")
 # What these return is on disk already.
 _FILES = ("read", "edit", "write", "patch")
+
+_QUOTED = re.compile(r'"((?:[^"]|(?<=\\)")*)"')
 
 
 def parse(event: str, data: Json) -> Occasion:
@@ -59,6 +62,13 @@ def _moment(event: str, data: Json) -> Moment:
     return Ignored(f"{event} is nothing to us") if read is None else read(data)
 
 
+def _prompted(data: Json) -> Moment:
+    """`opencode run` puts quotes around what it is given, and backslashes before quotes therein."""
+    text = fields.text(data, "text")
+    quoted = _QUOTED.fullmatch(text)
+    return Prompted(quoted[1].replace('\\"', '"') if quoted else text)
+
+
 def _finished(data: Json) -> Moment:
     name, output = fields.text(data, "tool"), data.get("output")
     if not isinstance(output, str) or name in _FILES:
@@ -71,9 +81,11 @@ def _finished(data: Json) -> Moment:
 _MOMENTS: Mapping[str, Callable[[Json], Moment]] = {
     "session.created": lambda data: SessionStarted("startup"),
     "session.compacted": lambda data: SessionStarted("compact"),
-    "chat.message": lambda data: Prompted(fields.text(data, "text")),
+    "chat.message": _prompted,
     "tool.execute.after": _finished,
     "experimental.session.compacting": lambda data: AboutToCompact("", ""),
     "session.idle": lambda data: Stopped(again=False, answer=fields.text(data, "text")),
     "session.deleted": lambda data: SessionEnded(),
 }
+
+EVENTS = frozenset(_MOMENTS)
