@@ -197,7 +197,9 @@ class Crew:
         why = await self._outcome(member, work)
         # Whoever is about to end is not stopped on the way.
         member.stopped_for = member.stopped_for or why
-        await _undisturbed(self.end_hired_by(member.name, f"{member.name}, which had hired it, has ended"))
+        await _undisturbed(
+            self.end_hired_by(member.name, f"{member.name}, which had hired it, has ended")
+        )
         self._left(member, why)
 
     async def _outcome(self, member: Member, work: Callable[[], Awaitable[None]]) -> str:
