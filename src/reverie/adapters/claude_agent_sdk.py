@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import quote, unquote
 
 from reverie.adapters.bridge import missing
@@ -255,7 +255,7 @@ def _entry(line: bytes) -> SessionStoreEntry | None:
         found = json.loads(line)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None  # type: ignore[return-value]
+    return cast("SessionStoreEntry", found) if isinstance(found, dict) else None
 
 
 def _uuids(path: Path) -> set[str]:
