@@ -38,8 +38,13 @@ def start(home: Path) -> dict[str, Any]:
     DaemonPlace(home).prepare()
     process = hook_client.start(str(home))
     running = awaited(home, process)
-    # It is to outlive us: nobody here waits for its end.
-    process.returncode = 0
+    if running["pid"] == process.pid:
+        # It is to outlive us: nobody here waits for its end.
+        process.returncode = 0
+    else:
+        # Another one was quicker; ours must not wait for its turn after that one's end.
+        process.terminate()
+        process.wait()
     return running
 
 
