@@ -72,7 +72,10 @@ class Restless:
         size = int(self.random.paretovariate(0.7) * 400) % 300_000
         command = self.random.choice((f"head -c {size} big.txt", "false", "cat nowhere.txt"))
         arguments: dict[str, object] = {"command": command}
-        if self.random.random() < 0.05:
+        if self.calls % 20 == 0:
+            # Forks draw from the same dice in their own time: what must happen is not left to chance.
+            arguments = {"command": "head -c 120000 big.txt"}
+        elif self.random.random() < 0.05:
             arguments = {"nonsense": True}
         return ToolUse(f"call_{self.calls}_{i}", "Bash", json.dumps(arguments))
 
