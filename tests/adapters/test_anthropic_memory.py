@@ -102,9 +102,9 @@ class TestCreate:
     def test_another_ending_means_the_file_with_md(
         self, tool: ReverieMemoryTool, memory: Memory
     ) -> None:
-        call(tool, "create", path="/memories/work/progress.txt", file_text="Half done.")
-        assert viewed(tool, "/memories/work/progress.txt") == "Half done."
-        assert [entry.file for entry in memory] == ["work/progress.txt.md"]
+        call(tool, "create", path="/memories/papers/progress.txt", file_text="Half done.")
+        assert viewed(tool, "/memories/papers/progress.txt") == "Half done."
+        assert [entry.file for entry in memory] == ["papers/progress.txt.md"]
 
     @pytest.mark.parametrize("text", ["", "\n", "\n\ntext\n\n", "x", "naïve \ud800 torn"])
     def test_any_text_is_taken(self, tool: ReverieMemoryTool, text: str) -> None:
@@ -137,8 +137,8 @@ class TestCreate:
 class TestView:
     def test_a_folder_two_levels_deep_with_sizes(self, tool: ReverieMemoryTool) -> None:
         call(tool, "create", path="/memories/a.md", file_text="One.\n")
-        call(tool, "create", path="/memories/work/b.md", file_text="Two.\n")
-        call(tool, "create", path="/memories/work/deep/down/c.md", file_text="x" * 3000)
+        call(tool, "create", path="/memories/papers/b.md", file_text="Two.\n")
+        call(tool, "create", path="/memories/papers/deep/down/c.md", file_text="x" * 3000)
         header, *rows = call(tool, "view", path="/memories").split("\n")
         assert header == (
             "Here're the files and directories up to 2 levels deep in /memories, "
@@ -148,18 +148,18 @@ class TestView:
             "/memories",
             "/memories/MEMORY.md",
             "/memories/a.md",
-            "/memories/work/",
-            "/memories/work/b.md",
-            "/memories/work/deep/",
+            "/memories/papers/",
+            "/memories/papers/b.md",
+            "/memories/papers/deep/",
         ]
         assert rows[-1].startswith("3.")
         assert rows[-1].split("\t")[0].endswith("K")
-        inside = call(tool, "view", path="/memories/work").split("\n")
+        inside = call(tool, "view", path="/memories/papers").split("\n")
         assert [row.partition("\t")[2] for row in inside[1:]] == [
-            "/memories/work",
-            "/memories/work/b.md",
-            "/memories/work/deep/",
-            "/memories/work/deep/down/",
+            "/memories/papers",
+            "/memories/papers/b.md",
+            "/memories/papers/deep/",
+            "/memories/papers/deep/down/",
         ]
 
     def test_an_empty_store(self, tool: ReverieMemoryTool) -> None:
@@ -293,9 +293,9 @@ class TestMoving:
         assert viewed(tool, "/memories/a.md") == "One."
 
     def test_a_folder_goes_in_one_step(self, tool: ReverieMemoryTool, memory: Memory) -> None:
-        for name in ("work/a", "work/b", "other"):
+        for name in ("papers/a", "papers/b", "other"):
             call(tool, "create", path=f"/memories/{name}.md", file_text=f"The {name}.")
-        call(tool, "delete", path="/memories/work")
+        call(tool, "delete", path="/memories/papers")
         assert [entry.file for entry in memory] == ["other.md"]
         memory.undo()
         assert len(list(memory)) == 3
@@ -309,23 +309,23 @@ class TestMoving:
         assert len(memory.history()) == 2
 
     def test_rename_a_folder(self, tool: ReverieMemoryTool, memory: Memory) -> None:
-        for name in ("work/a", "work/deep/b"):
+        for name in ("papers/a", "papers/deep/b"):
             call(tool, "create", path=f"/memories/{name}.md", file_text=f"The {name}.")
-        call(tool, "rename", old_path="/memories/work", new_path="/memories/play")
+        call(tool, "rename", old_path="/memories/papers", new_path="/memories/play")
         assert {entry.file for entry in memory} == {"play/a.md", "play/deep/b.md"}
 
     def test_not_into_itself(self, tool: ReverieMemoryTool, memory: Memory) -> None:
-        call(tool, "create", path="/memories/work/a.md", file_text="One.")
-        said = refused(tool, "rename", old_path="/memories/work", new_path="/memories/work/old")
-        assert said == "Error: Cannot rename /memories/work to a place inside itself"
-        assert [entry.file for entry in memory] == ["work/a.md"]
-        call(tool, "rename", old_path="/memories/work/a.md", new_path="/memories/work/a/b.md")
-        assert [entry.file for entry in memory] == ["work/a/b.md"]
+        call(tool, "create", path="/memories/papers/a.md", file_text="One.")
+        said = refused(tool, "rename", old_path="/memories/papers", new_path="/memories/papers/old")
+        assert said == "Error: Cannot rename /memories/papers to a place inside itself"
+        assert [entry.file for entry in memory] == ["papers/a.md"]
+        call(tool, "rename", old_path="/memories/papers/a.md", new_path="/memories/papers/a/b.md")
+        assert [entry.file for entry in memory] == ["papers/a/b.md"]
 
     def test_not_onto_another(self, tool: ReverieMemoryTool) -> None:
         call(tool, "create", path="/memories/a.md", file_text="One.")
-        call(tool, "create", path="/memories/work/b.md", file_text="Two.")
-        for taken in ("/memories/work/b.md", "/memories/work"):
+        call(tool, "create", path="/memories/papers/b.md", file_text="Two.")
+        for taken in ("/memories/papers/b.md", "/memories/papers"):
             said = refused(tool, "rename", old_path="/memories/a.md", new_path=taken)
             assert said == f"Error: The destination {taken} already exists"
 
