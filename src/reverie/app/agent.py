@@ -143,31 +143,8 @@ class _Composer:
         side = core.folding.forks = forks if speaker.now.name != OFFLINE else None
         # A fork writes with tools of ours; where there are none, the rules do it alone.
         writers = None if self.wish.led else side
-        window = core.folding.window
-        notebook = self._notebook(TextFile(folder / "notes.md"))
-        notes = NoteTaking(
-            conversation,
-            notebook,
-            background,
-            self.announce,
-            on,
-            forks=writers,
-            refine=self._refine(window),
-        )
-        notes.remember(self._said)
-        upkeep = Upkeep(
-            conversation,
-            toolbox,
-            window,
-            FolderBlobs(folder / "tool-results"),
-            notes,
-            on,
-            self.announce,
-            partial(self._head, core),
-            transcript=str(self._sessions / f"{session}.jsonl"),
-            forks=side,
-            budget=budget_of(self.app, toolbox),
-        )
+        notes = self._notes(core, background, writers)
+        upkeep = self._upkeep(core, notes, side)
         self._index_past(core, background)
         if core.place is not None:
             await self._settle(core.place, core, side)
@@ -194,6 +171,36 @@ class _Composer:
             late=cast("Late", self.app.settings["recall.late"]),
             limits=Limits(requests=self._max_requests),
             stops_all=self.app.settings["agent.on_interrupt"] == "stop",
+        )
+
+    def _notes(self, core: _Core, background: Background, forks: Forks | None) -> NoteTaking:
+        folder = self._sessions / core.conversation.state.session
+        notes = NoteTaking(
+            core.conversation,
+            self._notebook(TextFile(folder / "notes.md")),
+            background,
+            self.announce,
+            self.app.switches.on,
+            forks=forks,
+            refine=self._refine(core.folding.window),
+        )
+        notes.remember(self._said)
+        return notes
+
+    def _upkeep(self, core: _Core, notes: NoteTaking, forks: Forks | None) -> Upkeep:
+        session = core.conversation.state.session
+        return Upkeep(
+            core.conversation,
+            core.toolbox,
+            core.folding.window,
+            FolderBlobs(self._sessions / session / "tool-results"),
+            notes,
+            self.app.switches.on,
+            self.announce,
+            partial(self._head, core),
+            transcript=str(self._sessions / f"{session}.jsonl"),
+            forks=forks,
+            budget=budget_of(self.app, core.toolbox),
         )
 
     def _alone(self, session: str) -> AbstractContextManager[None]:
