@@ -17,8 +17,8 @@ from reverie.ports import Embedder
 from reverie.recall import queries
 from reverie.recall.documents import Episode, Results
 from reverie.recall.index import RecallIndex
-from reverie.recall.languages import ENGLISH
 from reverie.recall.vectors import encoded
+from reverie.text.languages import ENGLISH
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ import numpy as np
 
 from reverie.recall.documents import Episode, MemoryDoc, Refreshed
 from reverie.recall.index import RecallIndex
-from reverie.recall.words import terms
+from reverie.text.words import terms
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0

@@ -16,7 +16,6 @@ from reverie.keeper.draft import Draft, draft
 from reverie.keeper.pointers import pointed, refreshed, unpointed
 from reverie.keeper.wishes import Declined, Outcome, Prepared, Remembered, Wish
 from reverie.memory import exclusions, topic
-from reverie.memory.dates import DateChange, absolute_dates
 from reverie.memory.frontmatter import ABSENT
 from reverie.memory.index import Index
 from reverie.memory.manifest import ManifestEntry
@@ -26,6 +25,7 @@ from reverie.memory.revisions import Author, Drop, Put, Revision
 from reverie.memory.scalars import writable
 from reverie.memory.topic import Topic
 from reverie.ports import Clock, Scrubber, Stored, TopicStore
+from reverie.text.dates import DateChange, absolute_dates
 
 __all__ = ["Declined", "Keeper", "Outcome", "Prepared", "Remembered", "Wish", "pointed"]
 

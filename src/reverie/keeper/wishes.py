@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TypeAlias
 
-from reverie.memory.dates import DateChange
 from reverie.memory.revisions import Revision
 from reverie.memory.taxonomy import MemoryType
 from reverie.memory.topic import Topic
+from reverie.text.dates import DateChange
 
 
 @dataclass(frozen=True, slots=True)

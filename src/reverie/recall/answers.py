@@ -19,7 +19,7 @@ from reverie.recall.fuse import (
 )
 from reverie.recall.queries import Query
 from reverie.recall.search import Candidate, Question, Ranked
-from reverie.recall.words import fold, plain_words
+from reverie.text.words import fold, plain_words
 
 # How many of those left out are reported with a reason.
 _REPORTED = 20

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from reverie.recall.documents import MemoryDoc
-from reverie.recall.words import fold
+from reverie.text.words import fold
 
 # A tie that this many memories share says nothing about any two of them.
 COMMON = 50

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from reverie.recall import words
 from reverie.recall.documents import Collection
 from reverie.recall.queries import Query
-from reverie.recall.words import COMPOUND_LENGTH, SHORTEST_PART, QueryWord
+from reverie.text import words
+from reverie.text.words import COMPOUND_LENGTH, SHORTEST_PART, QueryWord
 
 # Rows one search may score, and rows it may count to know how rare each word is.
 ROW_BUDGET = 5_000

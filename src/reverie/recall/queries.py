@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from reverie.recall.timewords import Span, date_span
+from reverie.text.timewords import Span, date_span
 
 _TOKEN = re.compile(
     r"(?P<minus>(?<!\S)-(?=[\w\"]))?(?:"

@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from reverie.recall import fuse, graph, lexical, timewords
+from reverie.recall import fuse, graph, lexical
 from reverie.recall.documents import Collection
 from reverie.recall.fuse import WEIGHTS, Signals
 from reverie.recall.lexical import TABLES, Counts, Lookup, Matches
 from reverie.recall.priors import Standing, prior
 from reverie.recall.queries import Query
-from reverie.recall.words import plain_words
+from reverie.text import timewords
+from reverie.text.words import plain_words
 
 if TYPE_CHECKING:
     import numpy as np

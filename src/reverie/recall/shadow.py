@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from reverie.recall.words import VERSION
 from reverie.settings.folders import make_private
+from reverie.text.words import VERSION
 
 log = logging.getLogger(__name__)
 

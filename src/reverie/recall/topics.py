@@ -6,9 +6,10 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable, Mapping
 
-from reverie.recall import passages, words
+from reverie.recall import passages
 from reverie.recall.documents import MemoryDoc, Refreshed, Signature
 from reverie.recall.graph import ties
+from reverie.text import words
 
 
 def known(connection: sqlite3.Connection) -> dict[str, str]:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from reverie.recall import languages
-from reverie.recall.words import fold, plain_words
+from reverie.text import languages
+from reverie.text.words import fold, plain_words
 
 Use: TypeAlias = Literal["recalled", "used"]
 # Writes down that memories were shown, or that they helped.

@@ -8,8 +8,8 @@ from datetime import date, datetime
 from functools import lru_cache
 
 from reverie.memory import topic as topics
-from reverie.memory.dates import absolute_dates
 from reverie.memory.topic import Topic
+from reverie.text.dates import absolute_dates
 
 ARCHIVED = "archived"
 

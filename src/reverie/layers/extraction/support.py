@@ -15,7 +15,7 @@ from typing import TypeAlias
 from reverie.layers.extraction.rules.sentences import sentences
 from reverie.layers.extraction.voices import Utterance
 from reverie.layers.extraction.word_lists import ALWAYS, FRAME_NAMES, MONTHS, NOT, SMALL
-from reverie.memory.dates import absolute_dates
+from reverie.text.dates import absolute_dates
 
 # Takes two texts, gives how alike their meanings are, at most 1.
 Similarity: TypeAlias = Callable[[str, str], float]

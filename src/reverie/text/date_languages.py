@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from reverie.memory.date_grammar import RULES, Place, Resolve, Rule
-from reverie.memory.days import monday_of, shifted
+from reverie.text.date_grammar import RULES, Place, Resolve, Rule
+from reverie.text.days import monday_of, shifted
 
 
 @dataclass(frozen=True, slots=True)

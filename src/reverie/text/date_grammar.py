@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from reverie.memory.days import day_or_none, monday_of, months_on, period, shifted
+from reverie.text.days import day_or_none, monday_of, months_on, period, shifted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reverie.recall import words
-from reverie.recall.words import query_words, terms
+from reverie.text import words
+from reverie.text.words import query_words, terms
 
 
 def meets(question: str, text: str) -> bool:

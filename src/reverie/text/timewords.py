@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
-from reverie.memory.days import day_or_none, months_on
+from reverie.text.days import day_or_none, months_on
 
 DAY = 86_400.0
 # People speak of what happened for some days after it did, and seldom long before.
@@ -22,7 +22,7 @@ _MONTH = (
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
 )
 _LEAD = r"(?:\b(?P<lead>before|after|since|until|till|by|from)\s+(?:(?:\w+\s+){0,3}(?:on|of|in)\s+)?(?:the\s+)?)?"
-# Without any of these no rule can match, here or in `reverie.memory.dates`.
+# Without any of these no rule can match, here or in `reverie.text.dates`.
 _HINT = re.compile(
     r"\d|day|night|week|month|year|quarter|ago\b|morning|evening|afternoon|spring|summer|autumn"
     r"|fall|winter|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|tmrw|tomorrow"
@@ -73,7 +73,7 @@ def spans(question: str, now: float) -> tuple[Span, ...]:
     today = _date_of(now)
     if today is None or not _HINT.search(question):
         return ()
-    from reverie.memory.dates import absolute_dates  # noqa: PLC0415 - many patterns, seldom needed
+    from reverie.text.dates import absolute_dates  # noqa: PLC0415 - many patterns, seldom needed
 
     text, _ = absolute_dates(question, today)
     found: list[Span] = []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.recall.timewords import nearness, spans
+from reverie.text.timewords import nearness, spans
 
 NOW = datetime(2026, 11, 15, 9, tzinfo=UTC).timestamp()
 

@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 
 import Stemmer
 
-from reverie.recall import languages
-from reverie.recall.languages import COMPOUNDING, LATIN, STOP_WORDS
+from reverie.text import languages
+from reverie.text.languages import COMPOUNDING, LATIN, STOP_WORDS
 
 # Changes when the same text would give other terms: an index built before must be built again.
 VERSION = f"1-{Stemmer.version()}"

@@ -7,8 +7,8 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reverie.memory.date_grammar import Place
-from reverie.memory.date_languages import rules_for
+from reverie.text.date_grammar import Place
+from reverie.text.date_languages import rules_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

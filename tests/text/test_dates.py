@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.dates import DateChange, absolute_dates
+from reverie.text.dates import DateChange, absolute_dates
 
 SUNDAY = date(2026, 11, 15)
 CORPUS = (
