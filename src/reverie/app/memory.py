@@ -52,7 +52,8 @@ def open_memory(
     place: MemoryPlace, project: Project, adoption: Adoption, clock: Clock, *, team: bool
 ) -> OpenMemory:
     place = place.team if team else place
-    history = GitHistory(place.history, clock)
+    # Two histories meet in a team's: theirs is not spread, and ours is compared with it.
+    history = GitHistory(place.history, clock, flat=team)
     store = FileStore(place.directory, history, apart=APART, before_write=adoption.recognise)
     scrubber = SecretScrubber(place.state / "allowed-secrets.json")
     keeper = Keeper(

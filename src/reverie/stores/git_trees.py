@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -18,7 +19,13 @@ from reverie.settings.folders import make_private
 
 _MANY = 32
 
+# From so many entries on, the files of a tree are spread over subfolders.
+SPREAD_FROM = 1_024
+
 _ENTRY = re.compile(rb"[0-7]+ [^\0]+\0.{20}", re.DOTALL)
+# The subfolders of a spread tree. No memory has such a name: hidden ones are refused.
+_PART = re.compile(r"\.[0-9a-f]{2}")
+_PART_IN_PATCH = re.compile(r"(?<=[ab]/)\.[0-9a-f]{2}/")
 
 # References that writers lock; a lock of git's outlives a process that was killed.
 _LOCKS = ("HEAD.lock", "refs/heads/main.lock", "refs/reverie/pending.lock")
@@ -129,17 +136,60 @@ def files_of(
     """Every file below a tree: its path, and the id of its content."""
     for item in tree:
         if isinstance(item, pygit2.Tree):
-            yield from files_of(repo, item, f"{prefix}{item.name}/")
+            part = not prefix and _PART.fullmatch(item.name or "")
+            yield from files_of(repo, item, "" if part else f"{prefix}{item.name}/")
         elif isinstance(item, pygit2.Blob):
             yield f"{prefix}{item.name}", str(item.id)
 
 
 def changed_files(repo: pygit2.Repository, commit: pygit2.Commit) -> tuple[str, ...]:
-    if commit.parent_ids:
-        diff = commit_of(repo, commit.parent_ids[0]).tree.diff_to_tree(commit.tree)
-    else:
-        diff = commit.tree.diff_to_tree(swap=True)
-    return tuple(delta.new_file.path for delta in diff.deltas)
+    older = commit_of(repo, commit.parent_ids[0]).tree if commit.parent_ids else None
+    diff = tree_diff(repo, older, commit.tree)
+    return tuple(sorted(plain_path(delta.new_file.path) for delta in diff.deltas))
+
+
+def tree_diff(
+    repo: pygit2.Repository, older: pygit2.Tree | None, newer: pygit2.Tree
+) -> pygit2.Diff:
+    """What changed between two trees, whether their files are spread over subfolders or not."""
+    if older is None:
+        return newer.diff_to_tree(swap=True)
+    if is_spread(older) == is_spread(newer):
+        return older.diff_to_tree(newer)
+    # The same file stands in other places: compare the files, then trees of those that differ.
+    before, after = dict(files_of(repo, older)), dict(files_of(repo, newer))
+    changed = [n for n in before.keys() | after.keys() if before.get(n) != after.get(n)]
+    sides = []
+    for side in (before, after):
+        files = {n: pygit2.Oid(hex=side[n]) for n in changed if n in side}
+        made = Folder([]).with_files(repo, files).write(repo)
+        sides.append(repo[made].peel(pygit2.Tree))
+    return sides[0].diff_to_tree(sides[1])
+
+
+def is_spread(tree: pygit2.Tree) -> bool:
+    """Whether the files of a tree are spread over subfolders."""
+    return len(tree) > 0 and bool(_PART.fullmatch(next(iter(tree)).name or ""))
+
+
+def part_of(path: str) -> str:
+    """The subfolder of a spread tree that a file is in."""
+    name = path.encode("utf-8", "surrogateescape")
+    return f".{hashlib.sha1(name, usedforsecurity=False).hexdigest()[:2]}"
+
+
+def plain_path(path: str) -> str:
+    """A file's own path, without the subfolder of a spread tree."""
+    return path[4:] if path[3:4] == "/" and _PART.fullmatch(path[:3]) else path
+
+
+def plain_patch(patch: str) -> str:
+    """A patch that names files by their own paths."""
+    head, at, rest = patch.partition("\n@@ ")
+    return _PART_IN_PATCH.sub("", head) + at + rest
+
+
+_PART_ENTRY = re.compile(rb"40000 \.[0-9a-f]{2}\0")
 
 
 class Folder:
@@ -147,6 +197,10 @@ class Folder:
 
     The library's own builder sorts and checks every entry anew; at thousands of memories that
     took twice as long as storing the result.
+
+    A commit writes the whole folder again in which a file changed. Where there are many files, they
+    are spread over 256 subfolders by the hash of their path: a commit then writes one of them, and
+    the list of all. Trees written before that stay as they are; files are found in both.
     """
 
     def __init__(self, entries: list[bytes]) -> None:
@@ -158,6 +212,8 @@ class Folder:
 
     def find(self, repo: pygit2.Repository, path: str) -> pygit2.Oid | None:
         """The id of a file, by its path."""
+        if self.spread:
+            path = f"{part_of(path)}/{path}"
         name, slash, rest = path.partition("/")
         at, there = self._place(f"{name}{slash}")
         if not there:
@@ -167,6 +223,8 @@ class Folder:
 
     def with_files(self, repo: pygit2.Repository, files: Mapping[str, pygit2.Oid | None]) -> Folder:
         """The same with files set or removed (None); each folder on their way is written once."""
+        if self.spread:
+            files = {f"{part_of(path)}/{path}": blob for path, blob in files.items()}
         made = Folder(self._entries.copy())
         below: dict[str, dict[str, pygit2.Oid | None]] = {}
         for path, blob in files.items():
@@ -186,6 +244,35 @@ class Folder:
 
     def write(self, repo: pygit2.Repository) -> pygit2.Oid:
         return repo.write(ObjectType.TREE, b"".join(self._entries))
+
+    @property
+    def spread(self) -> bool:
+        return bool(self._entries) and bool(_PART_ENTRY.match(self._entries[0]))
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so many entries are in this one folder that its files should be spread."""
+        return len(self._entries) >= SPREAD_FROM and not self.spread
+
+    def spread_out(self, repo: pygit2.Repository) -> Folder:
+        """The same files, spread over subfolders."""
+        parts: dict[str, dict[str, pygit2.Oid | None]] = {}
+        for path, blob in self._files(repo):
+            parts.setdefault(part_of(path), {})[path] = blob
+        made = Folder([])
+        for name, files in parts.items():
+            made._set(f"{name}/", "40000", Folder([]).with_files(repo, files).write(repo))
+        return made
+
+    def _files(self, repo: pygit2.Repository, prefix: str = "") -> Iterator[tuple[str, pygit2.Oid]]:
+        for entry in self._entries:
+            mode, _, rest = entry.partition(b" ")
+            path = prefix + rest[:-21].decode("utf-8", "surrogateescape")
+            id_ = pygit2.Oid(raw=entry[-20:])
+            if mode == b"40000":
+                yield from Folder.read(repo, id_)._files(repo, f"{path}/")
+            else:
+                yield path, id_
 
     def _set(self, name: str, mode: str, id_: pygit2.Oid | None) -> None:
         """`name` ends with a slash for a folder; a file and a folder cannot share a name."""
@@ -218,11 +305,16 @@ def stored(
 
 
 def tree_of(
-    repo: pygit2.Repository, tree: pygit2.Tree | None, files: Mapping[str, bytes | None]
+    repo: pygit2.Repository,
+    tree: pygit2.Tree | None,
+    files: Mapping[str, bytes | None],
+    *,
+    spread: bool = False,
 ) -> pygit2.Oid:
     """The id of a tree with these contents set or removed."""
     old = Folder([]) if tree is None else Folder.read(repo, tree.id)
-    return old.with_files(repo, stored(repo, files)).write(repo)
+    made = old.with_files(repo, stored(repo, files))
+    return (made.spread_out(repo) if spread else made).write(repo)
 
 
 def merged(repo: pygit2.Repository, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:

@@ -11,6 +11,8 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import SequenceMatcher
+from itertools import count
 from pathlib import Path
 
 import pygit2
@@ -28,12 +30,17 @@ from reverie.stores.git_trees import (
     explained,
     files_of,
     in_bulk,
+    is_spread,
     mend,
     merged,
     move,
     new_repository,
     open_repository,
+    part_of,
+    plain_patch,
+    plain_path,
     stored,
+    tree_diff,
     tree_of,
     write_commit,
 )
@@ -63,9 +70,11 @@ class BlamedLine:
 class GitHistory:
     """The history of one memory directory."""
 
-    def __init__(self, git_dir: Path, clock: Clock) -> None:
+    def __init__(self, git_dir: Path, clock: Clock, *, flat: bool = False) -> None:
+        """`flat`: however many files there are, each stands in a commit's tree as in the directory."""
         self.git_dir = git_dir
         self._clock = clock
+        self._flat = flat
         self._opened: pygit2.Repository | None = None
         # A large tree takes longer to read than all else in a write.
         self._newest: tuple[str, Folder] | None = None
@@ -198,9 +207,11 @@ class GitHistory:
         newest = self._find(new) if new else self._require_head()
         newer = commit_of(self._repo, newest).tree
         older = commit_of(self._repo, self._find(old)).tree if old else None
-        patches = older.diff_to_tree(newer) if older else newer.diff_to_tree(swap=True)
-        wanted = (p for p in patches if p is not None and file in (None, p.delta.new_file.path))
-        return "".join(patch.text or "" for patch in wanted)
+        patches = [p for p in tree_diff(self._repo, older, newer) if p is not None]
+        # A spread tree lists files by their hash: a reader expects them by name.
+        patches.sort(key=lambda patch: plain_path(patch.delta.new_file.path))
+        wanted = (p for p in patches if file in (None, plain_path(p.delta.new_file.path)))
+        return "".join(plain_patch(patch.text or "") for patch in wanted)
 
     def parent(self, revision: Revision) -> str | None:
         parents = commit_of(self._repo, revision.id).parent_ids
@@ -213,15 +224,63 @@ class GitHistory:
             raise InputError(f"{file} is not in the history of this memory")
         # Lines as git counts them: `splitlines` would also cut at a form feed.
         lines = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
-        found: list[BlamedLine] = []
-        for hunk in self._repo.blame(file, newest_commit=self._require_head()):
-            revision = self._revision(commit_of(self._repo, hunk.final_commit_id))
+        revisions = self._blamed(file, self._require_head())
+        return [
+            BlamedLine(number, line.rstrip("\r"), revisions[number])
+            for number, line in enumerate(lines, 1)
+            if number in revisions
+        ]
+
+    def _blamed(self, file: str, newest: pygit2.Oid) -> dict[int, Revision]:
+        """The revision of each line, by its number."""
+        first = self._first_spread(newest)
+        spread = is_spread(commit_of(self._repo, newest).tree)
+        path = f"{part_of(file)}/{file}" if spread else file
+        found: dict[int, Revision] = {}
+        moved: dict[int, int] = {}
+        # Git would take a file that moved for a new one, or for another.
+        for hunk in self._repo.blame(path, newest_commit=newest, oldest_commit=first):
             start = hunk.final_start_line_number
-            numbers = range(start, min(start + hunk.lines_in_hunk, len(lines) + 1))
-            found += [
-                BlamedLine(number, lines[number - 1].rstrip("\r"), revision) for number in numbers
-            ]
-        return found
+            numbers = range(start, start + hunk.lines_in_hunk)
+            if hunk.final_commit_id == first:
+                moved |= dict(zip(numbers, count(hunk.orig_start_line_number), strict=False))
+            revision = self._revision(commit_of(self._repo, hunk.final_commit_id))
+            found |= dict.fromkeys(numbers, revision)
+        return found if first is None else found | self._blamed_before(file, first, moved)
+
+    def _blamed_before(
+        self, file: str, spreading: pygit2.Oid, moved: Mapping[int, int]
+    ) -> dict[int, Revision]:
+        """Lines that only moved when files were spread over subfolders; each by its number now.
+
+        To git the file appears in that commit, so the commits before it are asked for themselves.
+        """
+        parent = commit_of(self._repo, spreading).parent_ids[0]
+        before, after = self._read_at(parent, file), self._read_at(spreading, file)
+        if before is None or after is None:
+            return {}
+        older = self._blamed(file, parent)
+        same: dict[int, int] = {}
+        matcher = SequenceMatcher(None, before.split(b"\n"), after.split(b"\n"), autojunk=False)
+        for old, new, size in matcher.get_matching_blocks():
+            same |= {new + n + 1: old + n + 1 for n in range(size)}
+        return {
+            number: older[same[then]]
+            for number, then in moved.items()
+            if then in same and same[then] in older
+        }
+
+    def _first_spread(self, newest: pygit2.Oid) -> pygit2.Oid | None:
+        """The commit before which files were not spread over subfolders, as in the newest they are."""
+        commit = commit_of(self._repo, newest)
+        if not is_spread(commit.tree):
+            return None
+        while commit.parent_ids:
+            parent = commit_of(self._repo, commit.parent_ids[0])
+            if not is_spread(parent.tree):
+                return commit.id
+            commit = parent
+        return None
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
         """A three-way merge of one file; None when the two sides conflict."""
@@ -242,15 +301,15 @@ class GitHistory:
         fresh = new_repository(made_at)
         oldest_first = SortMode.TOPOLOGICAL | SortMode.REVERSE
         anew: dict[pygit2.Oid, pygit2.Oid] = {}
-        count = 0
+        changed = 0
         for commit in self._repo.walk(self._require_head(), oldest_first):
             found = files_of(self._repo, commit.tree)
             files = {name: blob_of(self._repo, id_) or b"" for name, id_ in found}
             made = {name: change(name, old) for name, old in files.items()}
             kept = {name: data for name, data in made.items() if data is not None}
             said = message(commit.message)
-            count += kept != files or said != commit.message
-            tree = tree_of(fresh, None, kept)
+            changed += kept != files or said != commit.message
+            tree = tree_of(fresh, None, kept, spread=is_spread(commit.tree))
             parents = [anew[parent] for parent in commit.parent_ids]
             anew[commit.id] = fresh.create_commit(
                 None, commit.author, commit.committer, said, tree, parents
@@ -258,7 +317,7 @@ class GitHistory:
         fresh.references.create(MAIN, anew[self._require_head()], force=True)
         fresh.free()
         self._swap(made_at)
-        return count
+        return changed
 
     def _swap(self, made_at: Path) -> None:
         old = beside(self.git_dir, "old")
@@ -311,6 +370,8 @@ class GitHistory:
         head = self._head()
         old = Folder([]) if head is None else self._folder(head)
         folder = old.with_files(repo, stored(repo, files))
+        if folder.crowded and not self._flat:
+            folder = folder.spread_out(repo)
         made = write_commit(
             repo,
             folder.write(repo),
