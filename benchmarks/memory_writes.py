@@ -18,8 +18,9 @@ from typing import Any
 
 from report import median, milliseconds, publish
 
-from reverie.memory.index import Pointer
+from reverie.memory.index import Index, Pointer, more_line
 from reverie.memory.revisions import Author, Put
+from reverie.stores import packing
 from reverie.stores.directory import Directory
 from reverie.stores.files import FileStore
 from reverie.stores.history import GitHistory
@@ -119,6 +120,36 @@ def writes(base: Path, count: int) -> list[list[Any]]:
             note,
         ],
     ]
+
+
+def many_writes(base: Path, count: int, steps: int = 5) -> Iterator[list[Any]]:
+    """So many writes one after another, packed in the background: time and size must stay flat."""
+    base.mkdir()
+    store = FileStore(base / "memory", GitHistory(base / "history.git", SteadyClock()))
+    size = count // steps
+    for step in range(steps):
+        taken: list[float] = []
+        for number in range(step * size, (step + 1) * size):
+            taken += milliseconds(lambda n=number: write_unlisted(store, n), 1)  # type: ignore[misc]
+        packing.pack(base / "history.git")
+        files = sum(1 for path in (base / "history.git").rglob("*") if path.is_file())
+        held = _size(base / "history.git") / 1e6
+        note = f"history {held:.1f} MB in {files} files, memories {_size(store.root) / 1e6:.1f} MB"
+        done = (step + 1) * size
+        yield ["write, one of many", done, median(taken), p95(taken), WRITE_BAR, "", note]
+
+
+def write_unlisted(store: FileStore, number: int) -> None:
+    """A memory that a full index counts instead of listing it, as the keeper does."""
+    file = f"feedback_new_{number}.md"
+
+    def counted(index: Index) -> Index:
+        if number < 150:
+            return index.with_pointer(Pointer(f"New {number}", file, "a hook"))
+        lines = [line for line in index.lines if not Index((line,)).more]
+        return Index((*lines, more_line(number - 149)))
+
+    store.apply((Put(file, memory(number)),), Author("main"), f"remember {number}", counted)
 
 
 def scans(base: Path, count: int) -> list[list[Any]]:
@@ -227,6 +258,7 @@ def main() -> None:
         for count in (200, 10_000):
             rows += scans(base / f"scans-{count}", count)
         rows += listings(base / "listing", 100_000)
+        rows += many_writes(base / "many", 5_000)
         rows += commits(base)
     publish("memory_writes", COLUMNS, rows)
     print(f"load when it ended: {', '.join(f'{load:.1f}' for load in os.getloadavg())}")

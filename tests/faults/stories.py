@@ -16,6 +16,7 @@ from reverie.memory import index as indexes
 from reverie.memory.index import Index, Pointer
 from reverie.memory.manifest import INDEX_FILE
 from reverie.memory.revisions import Author, Drop, Put
+from reverie.stores import git_trees, packing
 from reverie.stores.consolidate_lock import FILE, ConsolidateLock, Held
 from reverie.stores.directory import TEMPORARY
 from reverie.stores.files import FileStore
@@ -159,6 +160,34 @@ def _dream(store: FileStore) -> None:
     assert held.release("completed")
 
 
+def _pack(store: FileStore) -> None:
+    packing.pack(store.history.git_dir)
+
+
+def _all_packed(store: FileStore) -> None:
+    packing.pack(store.history.git_dir)
+    assert not list(packing.loose_objects(store.history.git_dir))
+
+
+def _packed_twice(store: FileStore) -> None:
+    """Two packs, and loose objects beside them."""
+    for name in ("one", "two"):
+        put(store, f"{name}.md", memory(name, LONG))
+        _pack(store)
+    put(store, "three.md", memory("three", LONG))
+
+
+def _merge_packs(store: FileStore) -> None:
+    packing.MOST_PACKS = 1
+    _pack(store)
+
+
+def _spread(store: FileStore) -> None:
+    """From this write on, files are spread over subfolders of the tree."""
+    git_trees.SPREAD_FROM = 3
+    _remember(store)
+
+
 STORIES = {
     "dream": Story(_duplicates, _dream, then=_dream),
     "remember": Story(_three, _remember),
@@ -171,6 +200,9 @@ STORIES = {
     "delete": Story(_three, _delete),
     "recovery": Story(_half_done, _update),
     "rewrite": Story(_with_one_deleted, _rewrite, rewrites=True),
+    "packing": Story(_three, _pack, then=_all_packed),
+    "merging packs": Story(_packed_twice, _merge_packs, then=_all_packed),
+    "spreading": Story(_three, _spread),
 }
 
 

@@ -51,6 +51,11 @@ def test_a_dreams_merge_killed_at_every_call(folder: Path) -> None:
     assert tried("dream", "killed", folder)["calls"] > 80
 
 
+def test_packing_killed_at_every_call(folder: Path) -> None:
+    # The pack and its index made, flushed and named; then each loose object removed.
+    assert tried("packing", "killed", folder)["calls"] > 20
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("story", STORIES)
 @pytest.mark.parametrize("fate", FATES)

@@ -87,7 +87,9 @@ def revisions(folder: Path) -> list[list[Any]]:
 def _blobs(tree: pygit2.Tree, prefix: str = "") -> Iterator[tuple[str, str]]:
     for item in tree:
         if isinstance(item, pygit2.Tree):
-            yield from _blobs(item, f"{prefix}{item.name}/")
+            # Where there are many files, they are spread over subfolders.
+            spread = not prefix and (item.name or "").startswith(".")
+            yield from _blobs(item, "" if spread else f"{prefix}{item.name}/")
         elif isinstance(item, pygit2.Blob):
             yield f"{prefix}{item.name}", item.data.decode("latin-1")
 

@@ -113,7 +113,9 @@ class FileStore:
             index = indexes.render(edit_index(self.index()))
             if index != (self._directory.read(INDEX_FILE) or b""):
                 files[INDEX_FILE] = index
-            return self._commit(files, author, summary)
+            made = self._commit(files, author, summary)
+        self.history.pack_if_due()
+        return made
 
     def write_index(self, index: Index, author: Author, summary: str) -> Revision | None:
         return self.apply((), author, summary, lambda _: index)

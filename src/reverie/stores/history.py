@@ -21,6 +21,7 @@ from pygit2.enums import SortMode
 from reverie.errors import InputError
 from reverie.memory.revisions import Author, Revision, parse_message, render_message, version
 from reverie.ports import Clock
+from reverie.stores import packing
 from reverie.stores.git_trees import (
     Folder,
     beside,
@@ -144,6 +145,10 @@ class GitHistory:
             commit = self._commit(files, author, summary)
         repo.references.create(MAIN, commit, force=True)
         return self._revision(commit_of(repo, commit), tuple(files))
+
+    def pack_if_due(self) -> bool:
+        """Begin to pack what has become many small files, in a process of its own."""
+        return packing.begin(self.git_dir)
 
     # --- reading ---
 
@@ -324,10 +329,11 @@ class GitHistory:
         if self._opened is not None:
             self._opened.free()
             self._opened = self._newest = None
-        shutil.rmtree(old, ignore_errors=True)
-        move(self.git_dir, old)
-        move(made_at, self.git_dir)
-        shutil.rmtree(old, ignore_errors=True)
+        with packing.alone(self.git_dir):
+            shutil.rmtree(old, ignore_errors=True)
+            move(self.git_dir, old)
+            move(made_at, self.git_dir)
+            shutil.rmtree(old, ignore_errors=True)
 
     # --- the repository ---
 
