@@ -14,12 +14,12 @@ from reverie.memory.topic import LARGEST_FILE, Topic, render
 
 def known(made: Draft, entries: Sequence[ManifestEntry]) -> Declined | None:
     """Is it there already? Two values of one thing are not the same fact."""
-    current = [entry for entry in entries if entry.listed]
-    texts = [(entry.file, entry.description or entry.name) for entry in current]
+    current = {entry.file: entry for entry in entries if entry.listed}
+    texts = [(entry.file, entry.description or entry.name) for entry in current.values()]
     match = nearest(made.description, texts)
     if match is None or match.likeness == "unrelated":
         return None
-    found = next(entry for entry in current if entry.file == match.key)
+    found = current[match.key]
     if match.likeness == "same":
         return Declined(
             f"{match.key} already says so: {found.description or found.name}",

@@ -15,6 +15,9 @@ Scope = Literal["memories", "episodes", "both"]
 # (mtime_ns, size, inode): what a scan knows of a file without reading it.
 Signature: TypeAlias = tuple[int, int, int]
 
+# Of a file that is larger (a memory of ours never is) only the beginning is searched.
+LARGEST_TEXT = 64 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryDoc:
@@ -44,7 +47,7 @@ class MemoryDoc:
             signature=signature,
             name=topic.name,
             description=topic.description,
-            body=topic.body,
+            body=topic.body[:LARGEST_TEXT],
             type=topic.type,
             created=moment(topic.created) or signature[0] / 1e9,
             valid_from=moment(topic.valid_from),

@@ -7,6 +7,7 @@ import re
 LARGEST = 1_600
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
+_TO_NEXT = re.compile(r"[ \n]*")
 
 
 def split(text: str, largest: int = LARGEST) -> list[str]:
@@ -26,15 +27,17 @@ def split(text: str, largest: int = LARGEST) -> list[str]:
 
 def _blocks(text: str, largest: int) -> list[str]:
     blocks: list[str] = []
-    for paragraph in _PARAGRAPH.split(text):
-        rest = paragraph.strip("\n")
-        while len(rest) > largest:
-            cut = max(rest.rfind("\n", 0, largest), rest.rfind(" ", 0, largest))
-            cut = cut if cut > largest // 2 else largest
-            blocks.append(rest[:cut])
-            rest = rest[cut:].lstrip(" \n")
-        if rest.strip():
-            blocks.append(rest)
+    for found in _PARAGRAPH.split(text):
+        paragraph = found.strip("\n")
+        start, end = 0, len(paragraph)
+        while end - start > largest:
+            most = start + largest
+            cut = max(paragraph.rfind("\n", start, most), paragraph.rfind(" ", start, most))
+            cut = cut if cut > start + largest // 2 else most
+            blocks.append(paragraph[start:cut])
+            start = _TO_NEXT.match(paragraph, cut).end()  # type: ignore[union-attr]
+        if paragraph[start:].strip():
+            blocks.append(paragraph[start:])
     return blocks
 
 

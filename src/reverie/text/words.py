@@ -25,7 +25,8 @@ _PAIRED = (
 )
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0dff"
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
-_CAMEL = re.compile(r"[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*")
+_NAME = re.compile(r"[A-Za-z0-9]+")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -76,8 +77,8 @@ def plain_words(text: str) -> list[str]:
 
 def _humps(text: str) -> list[str]:
     found: list[str] = []
-    for name in _CAMEL.findall(text):
-        if len(name) <= LONGEST_WORD:
+    for name in _NAME.findall(text):
+        if len(name) <= LONGEST_WORD and _CAMEL.search(name):
             found += [part.lower() for part in _HUMP.findall(name) if len(part) > 1]
     return found
 
