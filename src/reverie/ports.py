@@ -14,7 +14,7 @@ from reverie.core.usage import Prices
 from reverie.errors import ReplyBroken
 from reverie.events import Event
 from reverie.memory.index import Index
-from reverie.memory.manifest import ManifestEntry
+from reverie.memory.manifest import Changes, ManifestEntry
 from reverie.memory.revisions import Author, Change, Revision
 from reverie.memory.topic import Topic
 
@@ -111,6 +111,27 @@ class TopicStore(Protocol):
 
     def listing(self) -> Mapping[str, tuple[int, int, int]]:
         """Every memory with its signature: when it was modified, its size, when it changed."""
+        ...
+
+    @property
+    def large(self) -> bool:
+        """Whether there are so many that a call should ask for some of them, not for all."""
+        ...
+
+    def alike(self, text: str) -> Sequence[ManifestEntry]:
+        """Memories that share the rarest words of a text, 20 at most: its like is among them."""
+        ...
+
+    def has(self, file: str) -> bool:
+        """Whether there is a memory of this name, in whatever case."""
+        ...
+
+    def some(self, files: Sequence[str], newest: int = 0) -> Sequence[ManifestEntry]:
+        """The entries of these files, then those of the newest ones, each once."""
+        ...
+
+    def changes(self, since: str, most: int) -> Changes | None:
+        """What changed since an earlier answer; None: only `listing` tells."""
         ...
 
     def read(self, file: str) -> Stored | None: ...

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Folders in a memory directory that are no topic files of its own store.
 APART = ("team", "logs")
+CATALOG = "manifest.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,13 @@ def open_memory(
     place = place.team if team else place
     # Two histories meet in a team's: theirs is not spread, and ours is compared with it.
     history = GitHistory(place.history, clock, flat=team)
-    store = FileStore(place.directory, history, apart=APART, before_write=adoption.recognise)
+    store = FileStore(
+        place.directory,
+        history,
+        apart=APART,
+        before_write=adoption.recognise,
+        catalog=place.state / CATALOG,
+    )
     scrubber = SecretScrubber(place.state / "allowed-secrets.json")
     keeper = Keeper(
         store,

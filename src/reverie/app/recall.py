@@ -107,6 +107,12 @@ def open_ranker(
         meaning.close()
 
 
+def catch_up(memory: OpenMemory, ranker: IndexRanker) -> bool:
+    """A step towards an index of all of a large directory; True: there is more to do."""
+    reading = memory.store.read_on()
+    return ranker.catch_up() or reading
+
+
 def recall_for(
     app: App, memory: OpenMemory, ranker: IndexRanker, selector: Model | None, session: str
 ) -> Recall:

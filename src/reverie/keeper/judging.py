@@ -35,9 +35,9 @@ def known(made: Draft, entries: Sequence[ManifestEntry]) -> Declined | None:
     return None
 
 
-def twin(made: Draft, beside: Sequence[Topic]) -> Declined | None:
+def twin(made: Draft, beside: Sequence[tuple[str, str]]) -> Declined | None:
     """Is it in the same pile twice? There, differing memories were kept on purpose."""
-    match = nearest(made.description, [(other.file, other.description) for other in beside])
+    match = nearest(made.description, beside)
     if match is None or match.likeness != "same":
         return None
     return Declined(f"{match.key}, from the same import, already says so", existing=match.key)

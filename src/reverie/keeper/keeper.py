@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from reverie.errors import InputError, WriteConflict
 from reverie.keeper import judging
 from reverie.keeper.draft import Draft, draft
+from reverie.keeper.pile import Pile
 from reverie.keeper.pointers import pointed, refreshed, unpointed
 from reverie.keeper.wishes import Declined, Outcome, Prepared, Remembered, Wish
 from reverie.memory import exclusions, topic
@@ -69,18 +70,21 @@ class Keeper:
             return Remembered(fresh, revision, prepared.dates, prepared.secrets, wish.supersedes)
         raise WriteConflict(fresh.file, None, None)
 
-    def prepare(self, wish: Wish, beside: Sequence[Topic] = ()) -> Prepared | Declined:
+    def prepare(self, wish: Wish, beside: Pile | None = None) -> Prepared | Declined:
         """What would be saved, or why not; `beside` are memories about to be saved with it."""
+        pile = Pile() if beside is None else beside
         refusal = self._excluded(wish)
         if refusal is not None:
             return refusal
         text, dates = self._dated(wish)
         made, kinds = self._drafted(text, wish)
-        entries = self.store.entries()
-        refusal = self._team_refusal(made, kinds) or self._known(made, wish, entries, beside)
+        refusal = self._team_refusal(made, kinds) or self._known(made, wish, pile)
         if refusal is not None:
             return refusal
-        taken = [*(entry.file for entry in entries), *(other.file for other in beside)]
+
+        def taken(name: str) -> bool:
+            return pile.has(name) or self.store.has(name)
+
         if wish.original is None:
             fresh = self._topic(made, wish, taken)
         else:
@@ -92,12 +96,13 @@ class Keeper:
     def prepare_all(self, wishes: Iterable[Wish]) -> list[Prepared | Declined]:
         """What of a pile would be saved; each is judged beside those before it."""
         outcomes: list[Prepared | Declined] = []
-        fresh: list[Topic] = []
+        # Looked at once for all of them; many are asked for those that a wish may be like.
+        pile = Pile(None if self.store.large else self.store.entries())
         for wish in wishes:
-            found = self.prepare(wish, fresh)
+            found = self.prepare(wish, pile)
             outcomes.append(found)
             if isinstance(found, Prepared):
-                fresh.append(found.topic)
+                pile.add(found.topic)
         return outcomes
 
     def save_all(
@@ -242,23 +247,19 @@ class Keeper:
     def _team_refusal(self, made: Draft, kinds: Sequence[str]) -> Declined | None:
         return judging.not_for_team(made.type, kinds) if self._shared else None
 
-    def _known(
-        self,
-        made: Draft,
-        wish: Wish,
-        entries: Sequence[ManifestEntry],
-        beside: Sequence[Topic],
-    ) -> Declined | None:
+    def _known(self, made: Draft, wish: Wish, pile: Pile) -> Declined | None:
         if wish.even_if_known or wish.supersedes:
             return None
         if wish.original is not None and not wish.original.listed:
             # History is not news: it is known only when the very same memory is here.
-            here = next((entry for entry in entries if entry.file == wish.original.file), None)
+            here = next(iter(self.store.some((wish.original.file,))), None)
             same = here is not None and here.description == made.description
             return Declined(f"{wish.original.file} is already here") if same else None
-        return judging.known(made, entries) or judging.twin(made, beside)
+        said = made.description
+        alike = pile.known(said) if pile.is_whole else self.store.alike(said)
+        return judging.known(made, alike) or judging.twin(made, pile.alike(said))
 
-    def _topic(self, made: Draft, wish: Wish, taken: Sequence[str]) -> Topic:
+    def _topic(self, made: Draft, wish: Wish, taken: Callable[[str], bool]) -> Topic:
         now = self._now()
         old = None if wish.supersedes is None else self.require(wish.supersedes).topic.file
         return topic.new(
@@ -275,7 +276,7 @@ class Keeper:
         )
 
     def _taken_in(
-        self, original: Topic, made: Draft, wish: Wish, taken: Sequence[str]
+        self, original: Topic, made: Draft, wish: Wish, taken: Callable[[str], bool]
     ) -> tuple[Topic, tuple[str, ...]]:
         """A memory from elsewhere with all its keys; only what it lacks is drafted."""
         named = original.document.entry("name") is not None
@@ -289,7 +290,7 @@ class Keeper:
             changed = changed.with_(body=f"{made.body}\n")
         scrubbed = self._scrubber.scrub(topic.render(changed).decode("utf-8", "surrogateescape"))
         name = original.file
-        if isinstance(check_name(name), Refused) or name.casefold() in map(str.casefold, taken):
+        if isinstance(check_name(name), Refused) or taken(name):
             name = file_name(made.name, taken)
         data = scrubbed.text.encode("utf-8", "surrogateescape")
         return topic.parse(data, name), scrubbed.kinds

@@ -21,6 +21,13 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(min(word.terms, key=len) for word in found))
 
 
+def covered(question: str, text: str) -> float:
+    """The share of a question's words that a text has."""
+    wanted = content_words(question)
+    said = set(content_words(text))
+    return sum(word in said for word in wanted) / len(wanted) if wanted else 0.0
+
+
 class Candidates:
     """An inverted index over short texts: comparing with twenty replaces comparing with all."""
 

@@ -12,7 +12,7 @@ from reverie.memory.scalars import one_line, parse_text, readable
 from reverie.memory.topic import read_moment, read_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from reverie.memory.taxonomy import MemoryType
 
@@ -40,6 +40,22 @@ class ManifestEntry:
     def listed(self) -> bool:
         """Whether it belongs in the index: neither superseded nor archived."""
         return not (self.superseded or self.archived)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Files that changed after a given moment, oldest change first; `upto` is where to go on.
+
+    `afresh`: the catalog was made anew, so that nothing is known of what was before. `unread`: files
+    are known by name alone, and will be among the changes when they were read.
+    """
+
+    upto: str
+    changed: Mapping[str, tuple[int, int, int]]
+    gone: tuple[str, ...]
+    more: bool
+    afresh: bool = False
+    unread: bool = False
 
 
 def is_index(file: str) -> bool:

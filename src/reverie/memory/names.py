@@ -8,7 +8,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 LONGEST_STEM = 60
 
@@ -48,8 +48,11 @@ def fold(title: str) -> tuple[str, bool]:
     return re.sub(r"_+", "_", "".join(out)).strip("_"), lost
 
 
-def file_name(title: str, taken: Iterable[str] = ()) -> str:
-    """A free file name for a title; scripts that do not fold keep apart by a short hash."""
+def file_name(title: str, taken: Iterable[str] | Callable[[str], bool] = ()) -> str:
+    """A free file name for a title; scripts that do not fold keep apart by a short hash.
+
+    `taken` are the names there are, or tells of one whether it is, in whatever case.
+    """
     stem, lost = fold(title)
     stem = _shortened(stem)
     if lost or not stem:
@@ -58,7 +61,10 @@ def file_name(title: str, taken: Iterable[str] = ()) -> str:
         stem = f"{stem or 'memory'}_{digest.hexdigest()[:8]}"
     if stem == "memory" or _DEVICES.fullmatch(stem):
         stem += "_note"
-    return _free(stem, {name.casefold() for name in taken})
+    if callable(taken):
+        return _free(stem, taken)
+    names = {name.casefold() for name in taken}
+    return _free(stem, lambda name: name.casefold() in names)
 
 
 def _shortened(stem: str) -> str:
@@ -69,10 +75,10 @@ def _shortened(stem: str) -> str:
     return whole if len(whole) > LONGEST_STEM // 2 else cut[:LONGEST_STEM]
 
 
-def _free(stem: str, taken: set[str]) -> str:
+def _free(stem: str, is_taken: Callable[[str], bool]) -> str:
     # Compared without case: two names must not be one file on another machine.
     name, number = f"{stem}.md", 1
-    while name in taken:
+    while is_taken(name):
         number += 1
         name = f"{stem}_{number}.md"
     return name

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from reverie.errors import ReverieError
+from reverie.memory.manifest import Changes
 from reverie.recall import episodes, queries, topics
 from reverie.recall.answers import answer
 from reverie.recall.documents import (
@@ -30,7 +31,14 @@ from reverie.recall.documents import (
 from reverie.recall.lexical import Counts
 from reverie.recall.queries import Query
 from reverie.recall.search import Question, Ranked, ranked
-from reverie.recall.shadow import BUSY_SECONDS, Shadow, is_broken, next_stamp, read_meta
+from reverie.recall.shadow import (
+    BUSY_SECONDS,
+    Shadow,
+    is_broken,
+    next_stamp,
+    read_meta,
+    write_meta,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +53,9 @@ _WRITE_BATCH = 2_000
 # Portions of vectors that an update makes itself; the rest waits for `embed`.
 _PORTIONS = 4
 _T = TypeVar("_T")
+FOLLOWED = "followed"
+# Set when nothing is known of files that went away, until all of them were compared.
+UNSURE = "unsure"
 
 
 class RecallIndex:
@@ -76,6 +87,50 @@ class RecallIndex:
     ) -> Refreshed:
         """Follow a scan: read what changed, drop what is gone, leave the rest alone."""
         return self._updated(lambda: self._refresh(listing, read))
+
+    def followed(self) -> str:
+        """Up to where the changes of a large directory are in the index."""
+        return self._told(lambda: read_meta(self._shadow.connection(), FOLLOWED) or "", "")
+
+    def follow(self, changes: Changes, read: Callable[[str], MemoryDoc | None]) -> Refreshed:
+        """Bring changes in, in one transaction with how far they were followed."""
+        docs = [doc for file in changes.changed if (doc := read(file)) is not None]
+        there = {doc.file for doc in docs}
+        gone = [*changes.gone, *(file for file in changes.changed if file not in there)]
+
+        def work(connection: sqlite3.Connection, stamp: int) -> Refreshed:
+            found = topics.write(connection, stamp, docs)
+            write_meta(connection, FOLLOWED, changes.upto)
+            if changes.afresh:
+                write_meta(connection, UNSURE, "1")
+            return replace(found, removed=topics.remove(connection, gone, stamp))
+
+        if not docs and not gone and changes.upto == self.followed():
+            return Refreshed()
+        return self._updated(lambda: self._written(work), portions=1)
+
+    def forget_others(self, files: Callable[[], Iterable[str]]) -> Refreshed:
+        """Take out what is not among the files there are, where changes alone could not tell."""
+        if not self._told(lambda: read_meta(self._shadow.connection(), UNSURE), None):
+            return Refreshed()
+        there = set(files())
+        gone = [file for file in self.files() if file not in there]
+
+        def work(connection: sqlite3.Connection, stamp: int) -> Refreshed:
+            connection.execute("DELETE FROM meta WHERE key = ?", (UNSURE,))
+            return Refreshed(removed=topics.remove(connection, gone, stamp))
+
+        return self._updated(lambda: self._written(work))
+
+    def missing(self, files: Sequence[str]) -> set[str]:
+        """Those of some files that are not in the index."""
+
+        def work() -> set[str]:
+            sql = "SELECT 1 FROM sources WHERE collection = 'memories' AND name = ?"
+            connection = self._shadow.connection()
+            return {f for f in files if connection.execute(sql, (f,)).fetchone() is None}
+
+        return self._told(work, set(files))
 
     def files(self) -> dict[str, str]:
         """Indexed files with the signature they were read under, as `topics.signature_text`."""

@@ -8,7 +8,7 @@ left out. Each such step is counted as trouble and announced, never raised.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -44,8 +44,8 @@ class Ranked:
 class Ranker(Protocol):
     """The hybrid index, as far as the pipeline needs it."""
 
-    def rank(self, question: str, entries: Sequence[ManifestEntry]) -> Sequence[Ranked]:
-        """The memories that fit, best first."""
+    def rank(self, question: str, entries: Sequence[ManifestEntry] | None) -> Sequence[Ranked]:
+        """The memories that fit, best first; of these entries, or of all there are."""
         ...
 
 
@@ -94,20 +94,36 @@ class Recall:
         if isinstance(decision, Skipped):
             return Recollection(how=decision.reason)
         question = decision.question
-        entries = await asyncio.to_thread(self._try, "scan", self.store.entries, ())
         given = self.surfaced.files | seen
-        fresh = [e for e in entries if not e.archived and e.file not in given]
+        fresh, ranked = await asyncio.to_thread(self._ranked, question, given)
         if not fresh:
             return Recollection(how="there is nothing it was not given already")
-        ranked = await asyncio.to_thread(
-            self._try, "rank", lambda: self.ranker.rank(question, fresh), ()
-        )
         shortlist = shortlisted(fresh, ranked)
         chosen, how = await self._choose(question, shortlist, ranked, tools)
         read = await asyncio.to_thread(self._read, chosen)
         found = self._surface(read, how)
         await asyncio.to_thread(self._count, found.files, "recalled")
         return found
+
+    def _ranked(
+        self, question: str, given: Set[str]
+    ) -> tuple[list[ManifestEntry], Sequence[Ranked]]:
+        """What was not given already, and how it fits; of a large directory only what fits."""
+        none: Sequence[Ranked] = ()
+        nothing: Sequence[ManifestEntry] = ()
+        large = self._try("scan", lambda: self.store.large, otherwise=False)
+        if large:
+            ranked = self._try("rank", lambda: self.ranker.rank(question, None), none)
+            files = [one.file for one in ranked]
+            entries = self._try("scan", lambda: self.store.some(files, SHORTLIST), nothing)
+        else:
+            entries = self._try("scan", self.store.entries, nothing)
+        fresh = [e for e in entries if not e.archived and e.file not in given]
+        if large:
+            return fresh, [one for one in ranked if one.file not in given]
+        if not fresh:
+            return [], none
+        return fresh, self._try("rank", lambda: self.ranker.rank(question, fresh), none)
 
     def replied(self, reply: str, said: str = "") -> tuple[str, ...]:
         """Count the shown memories that a reply made use of, each once.

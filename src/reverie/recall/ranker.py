@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from reverie.events import Announce, TroubleNoted, unheard
-from reverie.memory.manifest import ManifestEntry
+from reverie.memory.candidates import covered
+from reverie.memory.manifest import Changes, ManifestEntry
 from reverie.ports import Clock, TopicStore
 from reverie.recall import queries
 from reverie.recall.documents import MemoryDoc, Refreshed, Results, Scope, Signature
@@ -14,6 +15,12 @@ from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.index import RecallIndex
 from reverie.recall.pipeline import SHORTLIST, Ranked
 from reverie.recall.queries import Query
+
+# Changes that a prompt waits for to be indexed, and those that a command or the daemon takes at once.
+PROMPT_BATCH = 64
+COMMAND_BATCH = 500
+# The share of a question's words that speaks for a memory which only its words are known of.
+SURE_BY_WORDS = 0.5
 
 
 def no_uses() -> Mapping[str, int]:
@@ -42,18 +49,36 @@ class IndexRanker:
     reach: int | None = None
     _look: _Look = field(default_factory=_Look)
 
-    def rank(self, question: str, entries: Sequence[ManifestEntry]) -> Sequence[Ranked]:
+    def rank(self, question: str, entries: Sequence[ManifestEntry] | None) -> Sequence[Ranked]:
+        if entries is None:
+            return self._rank_all(question)
         wanted = {entry.file for entry in entries}
         limit = self.reach or SHORTLIST + len(wanted) // 10
         done = self.refresh(self._listed(entries))
+        return [found for found in self._ranked(question, limit, done) if found.file in wanted]
+
+    def _rank_all(self, question: str) -> list[Ranked]:
+        """The best of a large directory; what is not indexed yet is found by its words."""
+        changes, done = self._follow(PROMPT_BATCH)
+        found = self._ranked(question, self.reach or SHORTLIST, done)
+        if changes is None or not (changes.more or changes.unread):
+            return found
+        known = {one.file for one in found}
+        likely = [entry for entry in self.store.alike(question) if entry.file not in known]
+        missing = self.index.missing([entry.file for entry in likely])
+        shares = {e.file: covered(question, f"{e.name} {e.description}") for e in likely}
+        extra = [
+            Ranked(file, share, sure=share >= SURE_BY_WORDS)
+            for file, share in shares.items()
+            if file in missing
+        ]
+        return sorted([*found, *extra], key=lambda one: (not one.sure, -one.score))
+
+    def _ranked(self, question: str, limit: int, done: Refreshed) -> list[Ranked]:
         found = self._found(queries.plain(question), limit, "memories", done)
         for note in found.notes:
             self.announce(TroubleNoted("recall.index", note))
-        return [
-            Ranked(hit.key, hit.score, sure=hit.score >= GOOD_MATCH)
-            for hit in found.hits
-            if hit.key in wanted
-        ]
+        return [Ranked(hit.key, hit.score, sure=hit.score >= GOOD_MATCH) for hit in found.hits]
 
     def search(self, question: str | Query, *, limit: int, scope: Scope = "memories") -> Results:
         """The best of memories, past conversations or both; text is read in the query language."""
@@ -62,6 +87,8 @@ class IndexRanker:
 
     def refresh(self, listing: Mapping[str, Signature] | None = None) -> Refreshed:
         """Follow the files, as they are or as they were listed; what did not change is not read again."""
+        if listing is None and self.store.large:
+            return self._follow(COMMAND_BATCH)[1]
         known = self.store.listing() if listing is None else listing
 
         def document(file: str) -> MemoryDoc | None:
@@ -69,6 +96,29 @@ class IndexRanker:
             return None if stored is None else MemoryDoc.of(stored.topic, known[file])
 
         return self.index.refresh(known, document)
+
+    def catch_up(self) -> bool:
+        """Index a portion of what is new in a large directory; True: there is more."""
+        if not self.store.large:
+            return False
+        changes, done = self._follow(COMMAND_BATCH)
+        if changes is None or done.problem is not None:
+            return False
+        if not changes.more:
+            self.index.forget_others(self.store.listing)
+        return changes.more
+
+    def _follow(self, most: int) -> tuple[Changes | None, Refreshed]:
+        """Bring so many changes of a large directory into the index, oldest first."""
+        changes = self.store.changes(self.index.followed(), most)
+        if changes is None:
+            return None, Refreshed()
+
+        def document(file: str) -> MemoryDoc | None:
+            stored = self.store.read(file)
+            return None if stored is None else MemoryDoc.of(stored.topic, changes.changed[file])
+
+        return changes, self.index.follow(changes, document)
 
     def _listed(self, entries: Sequence[ManifestEntry]) -> Mapping[str, Signature]:
         """Whoever has entries has just looked at the folder: it is listed again if they are others."""

@@ -7,23 +7,27 @@ A crash at any point leaves the old files or a pending commit that the next writ
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from reverie.errors import InputError, ReverieError, WriteConflict
 from reverie.logs import logger
 from reverie.memory import index as indexes
 from reverie.memory import topic as topics
+from reverie.memory.candidates import Candidates
 from reverie.memory.index import Index
-from reverie.memory.manifest import INDEX_FILE, ManifestEntry
+from reverie.memory.manifest import INDEX_FILE, Changes, ManifestEntry
 from reverie.memory.revisions import FOUND, Author, Change, Put, Revision, version
 from reverie.memory.topic import LARGEST_FILE, Topic
+from reverie.stores.catalog import Catalog
 from reverie.stores.directory import Directory
 from reverie.stores.git_trees import explained
 from reverie.stores.history import GitHistory, Pending
+from reverie.stores.lookout import Lookout, holds_many
 from reverie.stores.scan import Scanner, Skipped
 
 log = logger(__name__)
@@ -32,6 +36,11 @@ log = logger(__name__)
 _LARGEST_KEPT = 1024 * 1024
 
 BY_HAND = Author("user")
+
+# Files that one step of catching up reads.
+CATCH_UP = 2_000
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +68,123 @@ class FileStore:
         history: GitHistory,
         apart: Iterable[str] = (),
         before_write: Callable[[], None] = nothing,
+        catalog: Path | None = None,
     ) -> None:
-        """`apart` names folders at the top that are not memories of this store (team, logs)."""
+        """`apart` names folders at the top that are not memories of this store (team, logs).
+
+        `catalog` is where what is known of a large directory is kept, so that it need not be looked
+        through each time; without one, every look is at every file.
+        """
         self.root = root
         self.history = history
-        self._before_write = before_write
+        self._prepare_write = before_write
         self._directory = Directory(root)
         self._scanner = Scanner(self._directory, frozenset(apart))
+        self._lookout: Lookout | None = None
+        if catalog is not None:
+            self._lookout = Lookout(root, frozenset(apart), self._scanner, Catalog(catalog))
+        self._many: tuple[int, bool] = (0, False)
+        self._candidates: tuple[tuple[ManifestEntry, ...], Candidates] = ((), Candidates())
 
     # --- reading: no locks ---
 
     def entries(self) -> tuple[ManifestEntry, ...]:
         """Every memory, newest first, from the first lines of its file."""
+        self._scan_all()
         return self._scanner.entries()
 
     def listing(self) -> dict[str, tuple[int, int, int]]:
         """Every memory with what a stat says of it: who knows it need not read it again."""
+        self._scan_all()
         found = self._scanner.refresh().items()
         # A new inode has a new change time, so three numbers say what four do.
         return {name: (mtime, size, ctime) for name, ((mtime, ctime, size, _), _) in found}
+
+    # --- reading a part: what a large directory can answer without being looked through ---
+
+    @property
+    def large(self) -> bool:
+        """Whether there are so many memories that a call looks at a part of them only."""
+        if self._lookout is None:
+            return False
+        if self._lookout.catalog.exists:
+            return True
+        try:
+            changed = self.root.stat().st_mtime_ns
+        except OSError:
+            return False
+        if self._many[0] != changed:
+            self._many = (changed, holds_many(self.root))
+        return self._many[1]
+
+    def alike(self, text: str) -> Sequence[ManifestEntry]:
+        """Memories that share the rarest words of a text: those among which its like must be."""
+        return self._asked(lambda catalog: catalog.alike(text), lambda: self._alike(text))
+
+    def has(self, file: str) -> bool:
+        """Whether there is a memory of this name, in whatever case."""
+        wanted = file.casefold()
+        # As of the last look: a write to a name that was taken since is refused, and judged anew
+        # beside what took it.
+        return self._asked(
+            lambda catalog: catalog.has(file),
+            lambda: any(name.casefold() == wanted for name in self._scanner.names()),
+        )
+
+    def some(self, files: Sequence[str], newest: int = 0) -> Sequence[ManifestEntry]:
+        """The entries of these files, then those of the newest ones, each once."""
+
+        def of_catalog(catalog: Catalog) -> list[ManifestEntry]:
+            found = [*catalog.entries(files), *(catalog.newest(newest) if newest else ())]
+            return list({entry.file: entry for entry in found}.values())
+
+        def of_all() -> list[ManifestEntry]:
+            entries = {entry.file: entry for entry in self.entries()}
+            chosen = [entries[file] for file in files if file in entries]
+            return list(dict.fromkeys((*chosen, *list(entries.values())[:newest])))
+
+        return self._asked(of_catalog, of_all)
+
+    def changes(self, since: str, most: int) -> Changes | None:
+        """What changed since an earlier answer; None: `listing` tells, it is no large directory."""
+        return self._asked(lambda catalog: catalog.changes(since, most), lambda: None)
+
+    def read_on(self) -> bool:
+        """Catch up with a large directory a little; True: there is more to read."""
+        more = False
+        if self.large and self._lookout is not None:
+            with self._tolerant():
+                more = self._lookout.read_on(CATCH_UP)
+        return more
+
+    def _alike(self, text: str) -> list[ManifestEntry]:
+        entries = self.entries()
+        if self._candidates[0] is not entries:
+            texts = ((entry.file, entry.description or entry.name) for entry in entries)
+            self._candidates = entries, Candidates(texts)
+        found = {file for file, _ in self._candidates[1].find(text)}
+        return [entry for entry in entries if entry.file in found]
+
+    def _asked(self, work: Callable[[Catalog], _T], otherwise: Callable[[], _T]) -> _T:
+        """What a catalog answers that was brought up to date; one that cannot be used is left out."""
+        if self.large and self._lookout is not None:
+            with self._tolerant():
+                self._lookout.look()
+                return work(self._lookout.catalog)
+        return otherwise()
+
+    def _scan_all(self) -> None:
+        if self.large and self._lookout is not None:
+            with self._tolerant():
+                self._lookout.full()
+
+    @contextmanager
+    def _tolerant(self) -> Iterator[None]:
+        """The catalog is a shadow: when it fails, the files themselves are looked at."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            log.warning("the catalog of %s could not be used: %s", self.root, error)
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -106,7 +213,7 @@ class FileStore:
         """Make the changes and the matching change to the index, all or none; None: nothing to do."""
         for change in changes:
             _check_size(change)
-        self._before_write()
+        self._prepare_write()
         with self._alone():
             self._notice({change.file for change in changes} | {INDEX_FILE})
             files = {change.file: self._resolved(change) for change in changes}
@@ -155,6 +262,7 @@ class FileStore:
         wanted = {name: data for name, data in files.items() if data != self._directory.read(name)}
         if not wanted:
             return None
+        undisturbed = self._before_write(wanted)
         pending = self.history.begin(wanted, author, summary)
         with ExitStack() as stack:
             # What stood under a name stays open: a save that came between our last look and the
@@ -169,8 +277,20 @@ class FileStore:
                 self._take_back(pending, displaced)
                 raise
             made = self.history.finish(pending)
+            self._wrote(pending.files, undisturbed)
             self._keep_late_edits(pending, displaced)
         return made
+
+    def _before_write(self, names: Iterable[str]) -> Iterable[str]:
+        if self._lookout is not None and self._lookout.catalog.exists:
+            with self._tolerant():
+                return self._lookout.before_write(names)
+        return ()
+
+    def _wrote(self, names: Iterable[str], undisturbed: Iterable[str]) -> None:
+        if self._lookout is not None and self._lookout.catalog.exists:
+            with self._tolerant():
+                self._lookout.wrote(names, undisturbed)
 
     def _put(self, name: str, data: bytes | None) -> None:
         if data is None:
@@ -245,6 +365,7 @@ class FileStore:
             return None
 
     def _on_disk(self) -> set[str]:
+        self._scan_all()
         names = set(self._scanner.refresh())
         has_index = self._directory.read(INDEX_FILE) is not None
         return names | ({INDEX_FILE} if has_index else set())

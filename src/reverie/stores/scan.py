@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -39,6 +39,7 @@ class Scanner:
         self._seen: dict[str, tuple[Signature, ManifestEntry]] = {}
         self._entries: tuple[ManifestEntry, ...] = ()
         self._sorted = self._seen
+        self._looked = False
         self.skipped: tuple[Skipped, ...] = ()
 
     def entries(self) -> tuple[ManifestEntry, ...]:
@@ -50,10 +51,22 @@ class Scanner:
             self._sorted = fresh
         return self._entries
 
+    def names(self) -> Iterable[str]:
+        """The memories of the last look; without one, of a look now."""
+        return self._seen if self._looked else self.refresh()
+
+    def refreshed(
+        self, known: dict[str, tuple[Signature, ManifestEntry]]
+    ) -> dict[str, tuple[Signature, ManifestEntry]]:
+        """The same, beginning with what is known from elsewhere."""
+        self._seen = known
+        return self.refresh()
+
     def refresh(self) -> dict[str, tuple[Signature, ManifestEntry]]:
         """Stat every file; read the head of those that changed. Files that went away are dropped."""
+        self._looked = True
         survey = _Survey(str(self._directory.root), self._apart, self._seen)
-        found = {name: self._look(name, seen) for name, seen in survey.changed}
+        found = {name: self.look(name, seen) for name, seen in survey.changed}
         skipped = [entry for entry in found.values() if isinstance(entry, Skipped)]
         self.skipped = (*survey.unreadable, *skipped)
         # The same object as before says that nothing changed.
@@ -66,7 +79,8 @@ class Scanner:
             self._seen = fresh
         return self._seen
 
-    def _look(self, name: str, signature: Signature) -> ManifestEntry | Skipped | None:
+    def look(self, name: str, signature: Signature) -> ManifestEntry | Skipped | None:
+        """One file: what its first lines say, or why it is no memory; None: it is not there."""
         verdict = checked_name(name)
         if isinstance(verdict, Refused):
             return Skipped(name, verdict.reason)

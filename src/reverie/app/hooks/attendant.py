@@ -41,7 +41,7 @@ from reverie.app.hooks.moments import (
 from reverie.app.hooks.opening import ROOM, opening
 from reverie.app.hooks.session_folder import SessionFolder, Shown, sweep
 from reverie.app.learning import Learnt
-from reverie.app.recall import chosen_meaning, open_ranker, recall_for
+from reverie.app.recall import catch_up, chosen_meaning, open_ranker, recall_for
 from reverie.core.messages import Text, new_message
 from reverie.errors import ReverieError
 from reverie.events import Announce, MemoriesSaved, TroubleNoted
@@ -303,6 +303,11 @@ class Attendant:
                 for trouble in learnt.troubles:
                     self._announce(TroubleNoted("learning", trouble))
                 self._announce(MemoriesSaved(learnt.saved, len(learnt.waiting)))
+        with self._told("indexing"):
+            memory = self._memory()
+            if memory.store.large:
+                # Nobody waits here: every file is compared, also those changed in place.
+                memory.store.listing()
         with self._told("dreaming"):
             if self.app.switches.on("dream") and isinstance(self._due(), Due):
                 self._begin_dream(self.app.project.root)
@@ -323,6 +328,10 @@ class Attendant:
         async with self._recalling:
             with self._told("warming up"):
                 await asyncio.to_thread(lambda: self._open()[1].search("memory", limit=1))
+        # Prompts come in between: each step is short, and what it did not reach is found by words.
+        with self._told("indexing"):
+            while self._opened is not None and await asyncio.to_thread(catch_up, *self._opened):
+                pass
 
     def _known(self, folder: SessionFolder) -> _Live:
         memory, ranker = self._open()
