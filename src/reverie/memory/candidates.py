@@ -6,7 +6,8 @@ import heapq
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from reverie.text.words import query_words
+from reverie.text.languages import ENGLISH
+from reverie.text.words import plain_words, stem
 
 MOST_CANDIDATES = 20
 # A description is a sentence; of a text that is no sentence, these many words are enough.
@@ -16,9 +17,14 @@ MOST_PLACES = 20_000
 
 
 def content_words(text: str) -> tuple[str, ...]:
-    """The words a text is found by, each once: what carries meaning, as its stem."""
-    found = query_words(text[: MOST_WORDS * 64])[:MOST_WORDS]
-    return tuple(dict.fromkeys(min(word.terms, key=len) for word in found))
+    """The words a text is found by, each once: what carries meaning, as its stem.
+
+    The same stemmer for every text: which language a short one is in can only be guessed, and two
+    that say the same must not be stemmed apart.
+    """
+    words = plain_words(text[: MOST_WORDS * 64])
+    kept = [word for word in words if word not in ENGLISH] or words
+    return tuple(dict.fromkeys(stem(word, "english") for word in kept))[:MOST_WORDS]
 
 
 def covered(question: str, text: str) -> float:

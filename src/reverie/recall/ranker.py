@@ -88,7 +88,7 @@ class IndexRanker:
     def refresh(self, listing: Mapping[str, Signature] | None = None) -> Refreshed:
         """Follow the files, as they are or as they were listed; what did not change is not read again."""
         if listing is None and self.store.large:
-            return self._follow(COMMAND_BATCH)[1]
+            return self._follow(PROMPT_BATCH)[1]
         known = self.store.listing() if listing is None else listing
 
         def document(file: str) -> MemoryDoc | None:

@@ -55,7 +55,6 @@ CREATE TABLE files(
 CREATE INDEX files_in_order ON files(change);
 CREATE INDEX files_folded ON files(folded);
 CREATE INDEX files_by_age ON files(mtime) WHERE state = 'read';
-CREATE INDEX files_waiting ON files(id) WHERE state = 'unread';
 CREATE INDEX files_in_folder ON files(folder);
 CREATE TABLE folders(path TEXT PRIMARY KEY, mtime INTEGER, ctime INTEGER) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', {_TOKENS});
@@ -131,10 +130,9 @@ class Catalog:
             after = 0 if afresh else int(number)
             rows = db.execute(
                 "SELECT name, mtime, size, ctime, change, state FROM files "
-                "WHERE change > ? AND state != 'unread' ORDER BY change LIMIT ?",
+                "WHERE change > ? ORDER BY change LIMIT ?",
                 (after, most + 1),
             ).fetchall()
-            unread = db.execute("SELECT 1 FROM files WHERE state = 'unread' LIMIT 1").fetchone()
         more, rows = len(rows) > most, rows[:most]
         return Changes(
             f"{generation}/{rows[-1][4] if rows else after}",
@@ -142,7 +140,6 @@ class Catalog:
             tuple(row[0] for row in rows if row[5] == "gone"),
             more,
             afresh,
-            unread is not None,
         )
 
     # --- what a look needs to know, and what it found ---
@@ -172,11 +169,6 @@ class Catalog:
             _set_meta(db, "swept", str(rows[-1][0] if rows else 0))
         return {row[1]: (row[2], row[3], row[4], row[5]) for row in rows}
 
-    def next_to_read(self, most: int = READ_AT_ONCE) -> list[str]:
-        with self._reading() as db:
-            sql = "SELECT name FROM files WHERE state = 'unread' ORDER BY id LIMIT ?"
-            return [row[0] for row in db.execute(sql, (most,)).fetchall()]
-
     def note(
         self,
         read: Mapping[str, tuple[Signature, ManifestEntry]] = {},
@@ -184,12 +176,9 @@ class Catalog:
         named: Mapping[str, int] = {},
         folders: Mapping[str, tuple[int, int] | None] = {},
     ) -> None:
-        """Files that were read, went away or are known by name alone, and the times of folders."""
+        """Files that were read or went away, and the times of folders."""
         with self._writing() as db:
             change = int(_meta(db, "change") or 0)
-            for name, inode in named.items():
-                change += 1
-                _put(db, name, (0, 0, 0, inode), None, change)
             for name, (signature, entry) in read.items():
                 change += 1
                 _put(db, name, signature, entry, change)
@@ -300,7 +289,7 @@ def _words_of(row: tuple[object, ...]) -> set[str]:
 
 
 def _content(name: str, title: str, description: str) -> tuple[str, ...]:
-    """What a memory is found by: its title and description, or its file name until it was read."""
+    """What a memory is found by: its title and description, or its file name."""
     spoken = f"{title} {description}".strip()
     return content_words(spoken or name.removesuffix(".md").replace("_", " ").replace("/", " "))
 
@@ -331,10 +320,10 @@ def _put(
     db: sqlite3.Connection,
     name: str,
     signature: Signature,
-    entry: ManifestEntry | None,
+    entry: ManifestEntry,
     change: int,
 ) -> None:
-    """A file that was read, or (without an entry) one that is known by name alone."""
+    """A file that was read."""
     _forget_words(db, name)
     mtime, ctime, size, inode = signature
     plain = _plain(name)
@@ -344,7 +333,7 @@ def _put(
         title = "" if entry.name == entry.file else _plain(entry.name)
         said = (entry.type, title, _plain(entry.description), flags, entry.problem)
     row = (plain.rpartition("/")[0], plain.casefold(), inode, mtime, ctime, size, change)
-    state = "unread" if entry is None else "read"
+    state = "read"
     id_ = db.execute(
         "INSERT INTO files(name, folder, folded, inode, mtime, ctime, size, change, state, type, "
         "title, description, flags, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
@@ -355,7 +344,7 @@ def _put(
         "RETURNING id",
         (plain, *row, state, *said),
     ).fetchone()[0]
-    text = " ".join(_content(plain, str(said[1]), str(said[2])))
+    text = " ".join(_content(plain, title, entry.description))
     db.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (id_, text))
 
 

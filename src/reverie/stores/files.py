@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -18,7 +18,7 @@ from reverie.errors import InputError, ReverieError, WriteConflict
 from reverie.logs import logger
 from reverie.memory import index as indexes
 from reverie.memory import topic as topics
-from reverie.memory.candidates import Candidates
+from reverie.memory.candidates import MOST_CANDIDATES, Candidates, content_words
 from reverie.memory.index import Index
 from reverie.memory.manifest import INDEX_FILE, Changes, ManifestEntry
 from reverie.memory.revisions import FOUND, Author, Change, Put, Revision, version
@@ -38,7 +38,7 @@ _LARGEST_KEPT = 1024 * 1024
 BY_HAND = Author("user")
 
 # Files that one step of catching up reads.
-CATCH_UP = 2_000
+CATCH_UP = 500
 
 _T = TypeVar("_T")
 
@@ -119,7 +119,10 @@ class FileStore:
 
     def alike(self, text: str) -> Sequence[ManifestEntry]:
         """Memories that share the rarest words of a text: those among which its like must be."""
-        return self._asked(lambda catalog: catalog.alike(text), lambda: self._alike(text))
+        return self._asked(
+            lambda catalog: [*self._named(text), *catalog.alike(text)][:MOST_CANDIDATES],
+            lambda: self._alike(text),
+        )
 
     def has(self, file: str) -> bool:
         """Whether there is a memory of this name, in whatever case."""
@@ -136,6 +139,9 @@ class FileStore:
 
         def of_catalog(catalog: Catalog) -> list[ManifestEntry]:
             found = [*catalog.entries(files), *(catalog.newest(newest) if newest else ())]
+            known = {entry.file for entry in found}
+            if self._lookout is not None and self._lookout.waits:
+                found += self._lookout.entries(file for file in files if file not in known)
             return list({entry.file: entry for entry in found}.values())
 
         def of_all() -> list[ManifestEntry]:
@@ -147,7 +153,12 @@ class FileStore:
 
     def changes(self, since: str, most: int) -> Changes | None:
         """What changed since an earlier answer; None: `listing` tells, it is no large directory."""
-        return self._asked(lambda catalog: catalog.changes(since, most), lambda: None)
+
+        def of_catalog(catalog: Catalog) -> Changes | None:
+            waits = self._lookout is not None and self._lookout.waits
+            return replace(catalog.changes(since, most), unread=waits)
+
+        return self._asked(of_catalog, lambda: None)
 
     def read_on(self) -> bool:
         """Catch up with a large directory a little; True: there is more to read."""
@@ -156,6 +167,12 @@ class FileStore:
             with self._tolerant():
                 more = self._lookout.read_on(CATCH_UP)
         return more
+
+    def _named(self, text: str) -> list[ManifestEntry]:
+        """Of files that were not read yet those whose names share words with a text."""
+        if self._lookout is None or not self._lookout.waits:
+            return []
+        return self._lookout.named(content_words(text), MOST_CANDIDATES // 2)
 
     def _alike(self, text: str) -> list[ManifestEntry]:
         entries = self.entries()

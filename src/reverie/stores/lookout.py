@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from reverie.memory.manifest import INDEX_FILE, ManifestEntry
@@ -30,21 +31,52 @@ class Lookout:
         self._apart = apart
         self._scanner = scanner
         self.catalog = catalog
+        # Files of folders that hold too many new ones to be read at once, and the folders' times.
+        self._waiting: dict[str, tuple[Times, list[str]]] = {}
+
+    @property
+    def waits(self) -> bool:
+        """Whether there are files that nothing but the name is known of."""
+        return any(names for _, names in self._waiting.values())
 
     def look(self) -> None:
         """What others did to folders, and to some of the files; reads a bounded number of them."""
         for path, times in (self.catalog.folders() or {"": _UNSETTLED}).items():
-            if self._times(path) != times:
+            now = self._times(path)
+            if now != times and (path not in self._waiting or now != self._waiting[path][0]):
                 self._rescan(path)
         self._sweep()
         self.read_on()
 
     def read_on(self, most: int = READ_AT_ONCE) -> bool:
         """Read files that are known by name alone; True: there are more."""
-        names = self.catalog.next_to_read(most)
-        if names:
-            self._note_read(names)
-        return len(names) == most
+        for path, (times, names) in list(self._waiting.items()):
+            part, rest = names[:most], names[most:]
+            # Only a folder of which all is known need not be looked through again.
+            recent = time.time_ns() - times[0] < _SETTLED_NS
+            done: dict[str, Times | None] = {} if rest else {path: _UNSETTLED if recent else times}
+            self._note_read(part, done)
+            if rest:
+                self._waiting[path] = times, rest
+            else:
+                del self._waiting[path]
+            break
+        return self.waits
+
+    def named(self, words: Sequence[str], most: int) -> list[ManifestEntry]:
+        """Files that are known by name alone and whose names hold most of these words."""
+        scores: dict[str, int] = {}
+        for _, names in self._waiting.values():
+            for word in words:
+                for name in names:
+                    if word in name:
+                        scores[name] = scores.get(name, 0) + 1
+        best = heapq.nsmallest(most, scores, key=lambda name: (-scores[name], name))
+        return self.entries(best)
+
+    def entries(self, names: Iterable[str]) -> list[ManifestEntry]:
+        """Files as they are now, read without being noted."""
+        return [entry for _, entry in self._read(names).values()]
 
     def full(self) -> None:
         """Compare every file, now."""
@@ -55,9 +87,9 @@ class Lookout:
         for start in range(0, len(changed), _FULL_BATCH):
             part = changed[start : start + _FULL_BATCH]
             self.catalog.note(read={name: found[name] for name in part})
-        unread = self.catalog.next_to_read(len(found) + LARGE)
+        self._waiting.clear()
         self.catalog.note(
-            gone=[name for name in (*known, *unread) if name not in found],
+            gone=[name for name in known if name not in found],
             folders=folders | dict.fromkeys(_folders_of(found) - folders.keys(), _UNSETTLED),
         )
 
@@ -80,33 +112,37 @@ class Lookout:
     def _note_read(
         self, names: Iterable[str], folders: dict[str, Times | None] | None = None
     ) -> None:
+        wanted = list(names)
+        read = self._read(wanted)
+        gone = [name for name in wanted if name not in read]
+        self.catalog.note(read, gone, folders=folders or {})
+
+    def _read(self, names: Iterable[str]) -> dict[str, tuple[Signature, ManifestEntry]]:
         read: dict[str, tuple[Signature, ManifestEntry]] = {}
-        gone = []
         for name in names:
             signature = self._signature(name)
             found = None if signature is None else self._scanner.look(name, signature)
             if signature is not None and isinstance(found, ManifestEntry):
                 read[name] = signature, found
-            else:
-                gone.append(name)
-        self.catalog.note(read, gone, folders=folders or {})
+        return read
 
     def _rescan(self, path: str) -> None:
         """A folder that others changed: by names and inodes, which are read without a stat each."""
-        times = self._settled(path)
+        now, times = self._times(path), self._settled(path)
         known = self.catalog.names_in(path)
-        if times is None:
+        if times is None or now is None:
             self.catalog.note(gone=known, folders={path: None})
             return
         found, inside = self._listed(path)
-        other = {name: inode for name, inode in found.items() if known.get(name) != inode}
+        other = [name for name, inode in found.items() if known.get(name) != inode]
         gone = [name for name in known if name not in found]
         folders: dict[str, Times | None] = {path: times}
         if len(other) <= READ_AT_ONCE:
             self.catalog.note(gone=gone, folders=folders)
             self._note_read(other)
         else:
-            self.catalog.note(gone=gone, named=other, folders=folders)
+            self.catalog.note(gone=gone, folders={path: _UNSETTLED})
+            self._waiting[path] = now, other
         noted = self.catalog.folders()
         for folder in inside:
             if folder not in noted:
