@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from math import log1p
 
 from reverie.text.languages import ENGLISH
 from reverie.text.words import plain_words, stem
@@ -25,6 +26,11 @@ def content_words(text: str) -> tuple[str, ...]:
     words = plain_words(text[: MOST_WORDS * 64])
     kept = [word for word in words if word not in ENGLISH] or words
     return tuple(dict.fromkeys(stem(word, "english") for word in kept))[:MOST_WORDS]
+
+
+def rarity(having: int, total: int) -> float:
+    """What sharing a word counts, by how many of all have it."""
+    return log1p(total / having)
 
 
 def covered(question: str, text: str) -> float:
@@ -62,7 +68,7 @@ class Candidates:
         scores: dict[int, float] = {}
         room = MOST_PLACES
         for places in lists:
-            weight = 1 / (1 + len(places))
+            weight = rarity(len(places), len(self._keys))
             if len(places) <= room or not scores:
                 for place in places[-room:]:
                     scores[place] = scores.get(place, 0.0) + weight

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import cast
 
 from reverie.logs import logger
-from reverie.memory.candidates import MOST_CANDIDATES, content_words
+from reverie.memory.candidates import MOST_CANDIDATES, content_words, rarity
 from reverie.memory.manifest import Changes, ManifestEntry
 from reverie.memory.taxonomy import parse_type
 from reverie.settings.folders import make_private
@@ -117,7 +117,11 @@ class Catalog:
             ids = _matching(db, words, rows)
             places = ", ".join(map(str, ids))
             found = db.execute(f"{_SELECT} WHERE id IN ({places}) AND state != 'gone'").fetchall()
-        shared = {row[0]: sum(1 / rows[w] for w in set(words) & _words_of(row)) for row in found}
+        total = max(rows.values(), default=1)
+        shared = {
+            row[0]: sum(rarity(rows[word], total) for word in set(words) & _words_of(row))
+            for row in found
+        }
         best = sorted(found, key=lambda row: (-shared[row[0]], row[0]))[:most]
         return [_entry(row) for row in best]
 

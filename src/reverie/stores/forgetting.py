@@ -111,7 +111,7 @@ def _from_history(file: str, store: FileStore, titles: Iterable[str]) -> Cleaned
 
 def _from_shadows(folders: Iterable[Path]) -> Cleaned:
     """Shadows are rebuilt from the files; deleting one is always safe."""
-    for folder, name in product(folders, ("index.sqlite", "search.sqlite")):
+    for folder, name in product(folders, ("index.sqlite", "search.sqlite", "manifest.sqlite")):
         for ending in ("", "-wal", "-shm"):
             (folder / f"{name}{ending}").unlink(missing_ok=True)
     return Cleaned("search indexes", "dropped; they are rebuilt from the files")
