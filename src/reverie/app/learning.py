@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 # Enough neighbours to find what a sentence repeats or contradicts.
 _NEAR = 8
+# Memories a fork is shown of a large directory: the newest.
+MOST_LISTED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,10 @@ class MemoryShelf:
         return self.memory.place.directory
 
     def manifest(self) -> str:
-        return manifest.render(entry for entry in self.memory.store.entries() if entry.listed)
+        store = self.memory.store
+        # A fork can look into the directory; a list of everything would fill its window.
+        entries = store.some((), MOST_LISTED) if store.large else store.entries()
+        return manifest.render(entry for entry in entries if entry.listed)
 
     def near(self, candidates: Sequence[Candidate]) -> list[Known]:
         files = {
@@ -99,7 +104,7 @@ class MemoryShelf:
             for candidate in candidates
             for hit in self.ranker.search(candidate.text, limit=_NEAR).hits
         }
-        entries = {entry.file: entry for entry in self.memory.store.entries()}
+        entries = {entry.file: entry for entry in self.memory.store.some(sorted(files))}
         found = ((file, self.memory.store.read(file)) for file in sorted(files & entries.keys()))
         return [Known(entries[file], stored.topic.body) for file, stored in found if stored]
 
