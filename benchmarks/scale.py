@@ -61,7 +61,7 @@ class Scale(Bench):
         (self.home / "settings.toml").write_text("[features]\ndream = false\n")
         index: list[str] = []
         for text in texts(self.size):
-            name = file_name(f"project {text}")
+            name = file_name(f"project {len(index)} {text}")
             top = f"---\nname: {text[:60]}\ndescription: {text}\ntype: project\n---\n"
             (directory / name).write_text(f"{top}{text}\n")
             index.append(f"- [{text[:60]}]({name}) — {text}\n" if len(index) < 180 else "")

@@ -78,18 +78,20 @@ class Keeper:
             return refusal
         text, dates = self._dated(wish)
         made, kinds = self._drafted(text, wish)
-        refusal = self._team_refusal(made, kinds) or self._known(made, wish, pile)
-        if refusal is not None:
-            return refusal
 
         def taken(name: str) -> bool:
-            return pile.has(name) or self.store.has(name)
+            return pile.has(name) or (not pile.is_whole and self.store.has(name))
 
+        # The name first: what is saved between the two looks is then known, or a conflict.
+        more: tuple[str, ...] = ()
         if wish.original is None:
             fresh = self._topic(made, wish, taken)
         else:
             fresh, more = self._taken_in(wish.original, made, wish, taken)
-            kinds = tuple(dict.fromkeys((*kinds, *more)))
+        refusal = self._team_refusal(made, kinds) or self._known(made, wish, pile)
+        if refusal is not None:
+            return refusal
+        kinds = tuple(dict.fromkeys((*kinds, *more)))
         refusal = judging.too_large(fresh) or self._team_refusal(made, kinds)
         return refusal or Prepared(fresh, dates, kinds)
 

@@ -127,11 +127,9 @@ class FileStore:
     def has(self, file: str) -> bool:
         """Whether there is a memory of this name, in whatever case."""
         wanted = file.casefold()
-        # As of the last look: a write to a name that was taken since is refused, and judged anew
-        # beside what took it.
         return self._asked(
             lambda catalog: catalog.has(file),
-            lambda: any(name.casefold() == wanted for name in self._scanner.names()),
+            lambda: any(entry.file.casefold() == wanted for entry in self.entries()),
         )
 
     def some(self, files: Sequence[str], newest: int = 0) -> Sequence[ManifestEntry]:

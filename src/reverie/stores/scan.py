@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -39,7 +39,6 @@ class Scanner:
         self._seen: dict[str, tuple[Signature, ManifestEntry]] = {}
         self._entries: tuple[ManifestEntry, ...] = ()
         self._sorted = self._seen
-        self._looked = False
         self.skipped: tuple[Skipped, ...] = ()
 
     def entries(self) -> tuple[ManifestEntry, ...]:
@@ -51,10 +50,6 @@ class Scanner:
             self._sorted = fresh
         return self._entries
 
-    def names(self) -> Iterable[str]:
-        """The memories of the last look; without one, of a look now."""
-        return self._seen if self._looked else self.refresh()
-
     def refreshed(
         self, known: dict[str, tuple[Signature, ManifestEntry]]
     ) -> dict[str, tuple[Signature, ManifestEntry]]:
@@ -64,7 +59,6 @@ class Scanner:
 
     def refresh(self) -> dict[str, tuple[Signature, ManifestEntry]]:
         """Stat every file; read the head of those that changed. Files that went away are dropped."""
-        self._looked = True
         survey = _Survey(str(self._directory.root), self._apart, self._seen)
         found = {name: self.look(name, seen) for name, seen in survey.changed}
         skipped = [entry for entry in found.values() if isinstance(entry, Skipped)]
