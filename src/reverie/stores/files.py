@@ -147,7 +147,8 @@ class FileStore:
             chosen = [entries[file] for file in files if file in entries]
             return list(dict.fromkeys((*chosen, *list(entries.values())[:newest])))
 
-        return self._asked(of_catalog, of_all)
+        # Asked for what a look or a search just named: the files are read afterwards anyway.
+        return self._asked(of_catalog, of_all, look=not files)
 
     def changes(self, since: str, most: int) -> Changes | None:
         """What changed since an earlier answer; None: `listing` tells, it is no large directory."""
@@ -180,11 +181,14 @@ class FileStore:
         found = {file for file, _ in self._candidates[1].find(text)}
         return [entry for entry in entries if entry.file in found]
 
-    def _asked(self, work: Callable[[Catalog], _T], otherwise: Callable[[], _T]) -> _T:
+    def _asked(
+        self, work: Callable[[Catalog], _T], otherwise: Callable[[], _T], *, look: bool = True
+    ) -> _T:
         """What a catalog answers that was brought up to date; one that cannot be used is left out."""
         if self.large and self._lookout is not None:
             with self._tolerant():
-                self._lookout.look()
+                if look:
+                    self._lookout.look()
                 return work(self._lookout.catalog)
         return otherwise()
 
