@@ -33,6 +33,10 @@ _WHICH = frozenset(
     "production staging dev development test testing local ci qa preprod sandbox canary demo beta alpha"
     " frontend backend mobile web desktop ios android linux windows macos germany france spain".split()
 )
+_OPPOSITES = frozenset(
+    frozenset(pair.split())
+    for pair in ("to from", "before after", "into from", "nach von", "vor nach", "zu aus", "a de", "avant apres", "antes despues")
+)
 _FOR = frozenset({"for", "fur", "pour", "para"})
 
 
@@ -119,6 +123,9 @@ def _compare(new: Statement, old: Statement, change: Change) -> Verdict:
     mine = tuple(token for token in new.tokens if token.kind != "speaker")
     other = tuple(token for token in old.tokens if token.kind != "speaker")
     ours, theirs = _only(mine, other), _only(other, mine)
+    if "".join(t.key for t in ours) == "".join(t.key for t in theirs):
+        # "sea-sick" and "seasick".
+        ours, theirs = (), ()
     shared = len(mine) - len(ours)
     score = shared / max(1, len(mine) + len(other) - shared)
     pair = _Pair(new, old, ours, theirs, shared, score, change)
@@ -158,7 +165,7 @@ class _Pair:
         common = len(ours & theirs)
         if ours == theirs and ours:
             return True
-        subjects = [_subject(side) for side in (self.new, self.old)]
+        subjects = [_subject(side) or _relation_words(side) for side in (self.new, self.old)]
         if subjects[0] == subjects[1] != set() and self.new.relation == self.old.relation:
             return True
         fewest = min(len(ours), len(theirs))
@@ -213,6 +220,8 @@ class _Pair:
         diffs = (*self.ours, *self.theirs)
         if any(t.conditional or t.kind == "quantity" or t.key in _WHICH for t in diffs):
             return self.verdict("sibling")
+        if self.opposed:
+            return self.verdict("sibling")
         if self.change.cue and not self.change.beside and self.same_subject:
             return self.verdict("update", certain=not self.turned and _values(diffs))
         if self.turned:
@@ -224,8 +233,25 @@ class _Pair:
         if any(not token.phrase for token in diffs):
             return self.other_subject()
         if any(token.verb for token in diffs):
-            return self.verdict("sibling")
+            return self.other_verb()
         return self.other_value()
+
+    def other_verb(self) -> Verdict:
+        """ "is on db-04" and "is hosted on db-04" say the same; "starts" and "ends" do not."""
+        verbs = [[token for token in side if token.verb] for side in (self.ours, self.theirs)]
+        rest = [token for token in (*self.ours, *self.theirs) if not token.verb]
+        if rest or all(verbs):
+            return self.verdict("sibling")
+        return self.verdict("duplicate")
+
+    @property
+    def opposed(self) -> bool:
+        """Does one word stand behind opposite prepositions, "to Oslo" and "from Oslo"?"""
+        ours, theirs = (
+            {token.key: token.led for token in side.tokens} for side in (self.new, self.old)
+        )
+        led = {frozenset((ours[key], theirs[key])) for key in ours.keys() & theirs.keys()}
+        return not led.isdisjoint(_OPPOSITES)
 
     @property
     def same_subject(self) -> bool:
@@ -240,6 +266,9 @@ class _Pair:
         if self.new.parsed and self.old.parsed and any(not token.phrase for token in diffs):
             return self.verdict("sibling")
         single = len(self.ours) == len(self.theirs) == 1
+        moment = all(token.kind == "day" or ":" in token.key for token in diffs)
+        if not single and not moment and not (self.new.parsed and self.old.parsed):
+            return self.verdict("sibling")
         if not single and any(token.key[0].isalpha() and token.kind == "number" for token in diffs):
             # "v5 … until 2027" and "v6 … until 2029": the one says which, the other what.
             return self.verdict("sibling")
@@ -257,10 +286,14 @@ class _Pair:
         diffs = (*self.ours, *self.theirs)
         phrases = {token.phrase for token in diffs}
         relations = {self.old.relation, self.new.relation}
-        if relations & {"multiple", "owner", "other"} or any(_values((t,)) for t in diffs):
+        if relations & {"multiple", "owner", "other"}:
             return self.verdict("sibling")
+        if any(_values((token,)) for token in diffs):
+            same = _subject(self.new) == _subject(self.old) != set()
+            return self.verdict("update" if same and relations == {"copula"} else "sibling")
         if phrases == {1}:
-            return self.verdict("update", certain=relations == {"copula"})
+            short = max(len(self.ours), len(self.theirs)) <= _FEWEST_SHARED
+            return self.verdict("update", certain=relations == {"copula"} and short)
         if len(phrases) == 1 and "single" in relations and not self._object_is_value():
             return self.verdict("update")
         return self.verdict("sibling")
@@ -309,6 +342,10 @@ def _subject(statement: Statement) -> set[str]:
         for token in statement.tokens
         if not token.phrase and token.kind != "speaker" and not token.verb
     }
+
+
+def _relation_words(statement: Statement) -> set[str]:
+    return {token.key for token in statement.tokens if token.verb}
 
 
 def _parts(statement: Statement) -> dict[str, tuple[str, bool]]:

@@ -31,7 +31,9 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])(?<!\b\d\.)(?<!\b\d\d\.)\s+|\n+|;\s*
 _TOKEN = re.compile(
     r"`(?P<code>[^`\n]{1,200})`"
     r"|(?P<url>https?://[^\s<>\"'`)\]]{0,500}[^\s<>\"'`)\].,;:!?])"
-    r"|(?P<time>\d{1,2}[:.h]\d{2}(?![\w.])(?: ?[ap]\.?m\b\.?)?(?: ?uhr\b)?|\d{1,2} ?(?:[ap]\.?m\b\.?|uhr\b|o.clock\b|h\b))"
+    r"|(?P<time>\d{1,2}(?:[:.h]\d{2})? ?(?:[ap]\.?m\b\.?|uhr\b|o.clock\b|de la (?:manana|tarde|noche)\b"
+    r"|in the (?:morning|afternoon|evening)\b|du (?:matin|soir)\b|morgens\b|nachmittags\b|abends\b)"
+    r"|\d{1,2}[:h]\d{2}(?![\w.])|\d{1,2} ?h\b)"
     r"|(?P<word>[~./]?[^\W_]+(?:[._/:@+-]{1,3}[^\W_]+)*%?)"
     r"|(?P<sign>[,:=()→%€$])",
     re.IGNORECASE,
@@ -41,7 +43,12 @@ _FIGURE = re.compile(r"[~./]?[^\W\d_]{0,2}\d")
 _AMOUNT = re.compile(r"(\d[\d.,]*)(ms|sec|s|min|hrs?|h|d|kb|mb|gb|tb|%|€|\$)")
 _UNITS = {"min": "minute", "h": "hour", "hr": "hour", "hrs": "hour", "s": "second", "sec": "second"}
 _UNITS |= {"d": "day", "%": "percent", "€": "euro", "$": "dollar"}
-_GENDER = re.compile(r"(?<=\w{4})([ao])s?$")
+_GENDER = re.compile(
+    r"(?:herman|hij|abuel|ti|prim|sobrin|nin|chic|amig|vecin|niet|cunad|suegr|novi|espos|jef|gat|perr)([ao])s?"
+)
+_ABBREVIATION = re.compile(r"\b(Dr|Mr|Mrs|Ms|St|Nr|Sr|Sra|Prof|Mme|approx|ca|vs|etc|e\.g|i\.e|z\.B)\.\s")
+# How many seconds a unit of time has: two weeks are fourteen days.
+_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 _DAYS = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday january february march april june july"
     " august september october november december".split()
@@ -69,6 +76,8 @@ class Forms:
     auxiliaries: frozenset[str] = frozenset()
     possessives: frozenset[str] = frozenset()
     beside: frozenset[str] = frozenset()
+    posts: frozenset[str] = frozenset()
+    able: frozenset[str] = frozenset()
     passive: str = ""
     frames: re.Pattern[str] | None = None
     adverbs: re.Pattern[str] | None = None
@@ -77,6 +86,7 @@ class Forms:
     former: tuple[re.Pattern[str], ...] = ()
     rewrites: tuple[tuple[re.Pattern[str], str], ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
+    counted: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +143,7 @@ def forms(language: str) -> Forms:
         name: frozenset(str(data[name]).split())
         for name in ("fillers", "prepositions", "speakers", "copulas", "negations", "always")
     }
-    sets |= {name: frozenset(str(data[name]).split()) for name in ("conditions", "quantities", "over", "definite", "auxiliaries", "possessives", "beside")}
+    sets |= {name: frozenset(str(data[name]).split()) for name in ("conditions", "quantities", "over", "definite", "auxiliaries", "possessives", "beside", "posts", "able")}
     verbs = {
         name: frozenset(words.stem(verb, language) for verb in str(data[name]).split())
         for name in ("light", "single", "multiple", "owners")
@@ -149,6 +159,7 @@ def forms(language: str) -> Forms:
         former=tuple(re.compile(one, re.IGNORECASE) for one in data["former"]),
         rewrites=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["rewrites"]),
         numbers=data["numbers"],
+        counted=_any(list(data["numbers"])),
     )
 
 
@@ -171,7 +182,8 @@ def language_of(*texts: str) -> str:
 
 def claim_of(text: str) -> str:
     """What a memory states, without its markup and the reasons given below it."""
-    return _MARKUP.sub("", _REASON.split(text[:LONGEST], maxsplit=1)[0]).strip()
+    claim = _MARKUP.sub("", _REASON.split(text[:LONGEST], maxsplit=1)[0])
+    return _ABBREVIATION.sub(r"\1 ", claim).strip()
 
 
 def reason_of(text: str) -> str:
@@ -235,6 +247,8 @@ def _prepared(sentence: str, rules: Forms) -> str:
         if shorter == plain or not shorter.strip():
             break
         plain = shorter
+    if rules.counted:
+        plain = rules.counted.sub(lambda match: str(rules.numbers[match[0].lower()]), plain)
     for pattern, replacement in rules.rewrites:
         plain = pattern.sub(replacement, plain)
     return rules.adverbs.sub(" ", plain) if rules.adverbs else plain
@@ -251,7 +265,7 @@ class _Raw:
 
 
 def _statement(clause: str, rules: Forms, language: str) -> Statement:
-    raw = list(_raw_words(clause, rules, language))
+    raw = _amounts(list(_raw_words(clause, rules, language)))
     at = _pivot(raw, rules)
     placed = list(_placed(raw, at, rules))
     tokens = tuple(token for token in placed if isinstance(token, Token))
@@ -261,7 +275,7 @@ def _statement(clause: str, rules: Forms, language: str) -> Statement:
         if token is None
     ]
     spoken = [one.word for one in raw]
-    relation: Relation = "other" if at is None else raw[at].verb or "copula"
+    relation = _relation(raw, at, rules)
     if at is not None and _inverted(raw, at, rules):
         # "Fish is my shell" tells about my shell.
         tokens = tuple(replace(one, phrase=0 if one.phrase else 1) for one in tokens)
@@ -274,6 +288,18 @@ def _statement(clause: str, rules: Forms, language: str) -> Statement:
         ordered=any(word in rules.over for word in spoken),
         parsed=at is not None,
     )
+
+
+def _relation(raw: Sequence[_Raw], at: int | None, rules: Forms) -> Relation:
+    if at is None:
+        return "other"
+    if at and raw[at - 1].word in rules.able:
+        return "multiple"
+    if _inverted(raw, at, rules):
+        return "copula"
+    if raw[at].verb == "copula" and any(one.word in rules.posts for one in raw[at + 1 : at + 4]):
+        return "owner"
+    return raw[at].verb or "copula"
 
 
 def _inverted(raw: Sequence[_Raw], at: int, rules: Forms) -> bool:
@@ -303,11 +329,24 @@ def _raw_words(clause: str, rules: Forms, language: str) -> Iterator[_Raw]:
         previous = text.lower()
 
 
+def _amounts(raw: Sequence[_Raw]) -> list[_Raw]:
+    """A number and its unit of time as one figure, in seconds."""
+    found: list[_Raw] = []
+    for one in raw:
+        amount = _SECONDS.get(one.key)
+        before = found[-1] if found else None
+        if amount and before is not None and before.kind == "number" and before.key.isdigit():
+            found[-1] = _Raw(before.word, f"{int(before.key) * amount}s", "number")
+        else:
+            found.append(one)
+    return found
+
+
 def _pieces(text: str) -> list[str]:
     """Compounds with a hyphen are two words; identifiers, versions and paths are one."""
     parts = text.split("-")
     if len(parts) > 1 and all(part.isalpha() for part in parts):
-        return parts
+        return ["".join(parts)] if len(parts[0]) == 1 else parts
     return [text.rstrip(".:/")]
 
 
@@ -328,10 +367,10 @@ def _word(
     if plain in _UNITS and previous[-1:].isdigit():
         yield _Raw(plain, _UNITS[plain], "word")
         return
-    stem = words.stem(plain, language)
+    stem = _stem(plain, language)
     known = _synonyms()
     key = known.get(plain) or known.get(stem) or stem
-    if language == "spanish" and key == stem and (gender := _GENDER.search(plain)):
+    if language == "spanish" and key == stem and (gender := _GENDER.fullmatch(plain)):
         # "hermano" and "hermana" have one stem and are two people.
         key += gender[1]
     if key in _DAYS:
@@ -339,6 +378,21 @@ def _word(
         return
     name = not opening and text[:1].isupper() and language != "german"
     yield _Raw(plain, key, "name" if name else "word", _verb(plain, stem, rules))
+
+
+def _stem(plain: str, language: str) -> str:
+    if language == "english":
+        plain = _irregular().get(plain, plain)
+    elif language == "german" and (participle := re.fullmatch(r"(\w{0,4}?)ge(\w{3,})t", plain)):
+        plain = f"{participle[1]}{participle[2]}en"
+    return words.stem(plain, language)
+
+
+@cache
+def _irregular() -> dict[str, str]:
+    lines = (_FOLDER / "irregular.txt").read_text(encoding="utf-8").splitlines()
+    groups = (line.split() for line in lines if not line.startswith("#"))
+    return {form: group[-1] for group in groups for form in group}
 
 
 def _verb(plain: str, stem: str, rules: Forms) -> Relation | None:
@@ -353,12 +407,9 @@ def _verb(plain: str, stem: str, rules: Forms) -> Relation | None:
 
 def _time(text: str) -> str:
     """14:00 for 2pm, 14h, 14.00 Uhr and 14:00."""
-    hour, minute = re.findall(r"\d+", text)[:2] if len(re.findall(r"\d+", text)) > 1 else (
-        re.findall(r"\d+", text)[0],
-        "00",
-    )
-    shift = 12 if re.search(r"p\.?m", text) and int(hour) < 12 else 0
-    return f"{int(hour) + shift}:{minute}"
+    hour, minute = (*re.findall(r"\d+", text), "00")[:2]
+    late = re.search(r"p\.?m|tarde|noche|afternoon|evening|soir|nachmittag|abend", text)
+    return f"{int(hour) + (12 if late and int(hour) < 12 else 0)}:{minute}"
 
 
 def _number(text: str) -> str:
@@ -393,7 +444,7 @@ def _stands_as_verb(raw: Sequence[_Raw], at: int, rules: Forms) -> bool:
         return True
     before = raw[at - 1].word if at else ""
     following = raw[at + 1] if at + 1 < len(raw) else None
-    if following is not None and following.word == ",":
+    if following is not None and (following.word == "," or (not at and following.kind == "number")):
         return False
     if before in rules.auxiliaries:
         return True
@@ -436,7 +487,15 @@ def _placed(raw: Sequence[_Raw], pivot: int | None, rules: Forms) -> Iterator[To
         elif (token := _content(one, rules, pivot=at == pivot)) is not None:
             conditional = conditional or condition
             filled = filled or at != pivot
-            yield replace(token, phrase=phrase, led=led, conditional=conditional)
+            said = token.verb or (phrase == 1 and _participle(raw, at, pivot))
+            yield replace(token, phrase=phrase, led=led, conditional=conditional, verb=said)
+
+
+def _participle(raw: Sequence[_Raw], at: int, pivot: int | None) -> bool:
+    """ "is serviced": behind a copula the participle is the relation."""
+    if pivot is None or raw[pivot].verb != "copula" or at != pivot + 1:
+        return False
+    return raw[at].verb is not None or bool(re.search(r"(?:ed|ad[oa]s?|id[oa]s?)$", raw[at].word))
 
 
 def _before_number(raw: Sequence[_Raw], at: int) -> bool:
