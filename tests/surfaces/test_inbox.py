@@ -189,12 +189,12 @@ def test_json_of_a_decision(place: Place):
 
 
 def test_what_is_declined_waits_on(place: Place):
-    file = remembered("The staging server listens on port 8080")["file"]
+    file = remembered(PORT.text)["file"]
     port, other = proposed(place, PORT, replace(PORT, text="Mira owns the importer"))
     result = run("inbox", "approve", "--all")
     assert result.exit_code == 1
     assert f"Approved {other[:8]}" in result.stdout
-    assert result.stderr.startswith(f"reverie: {port[:8]} waits on: {file} says otherwise")
+    assert result.stderr.startswith(f"reverie: {port[:8]} waits on: {file} already says so")
     assert waiting() == [port]
     text = done("inbox", "approve", port, "--supersedes", file.removesuffix(".md"))
     assert f"  replaces {file}, which is kept" in text

@@ -58,6 +58,7 @@ def test_json_has_everything(place: Place):
         "dates": [],
         "secrets": [],
         "supersedes": None,
+        "related": [],
         "revision": data("log")[0]["revision"],
     }
 
@@ -90,15 +91,48 @@ def test_what_is_known_is_named(place: Place):
     message = failed("remember", "The service listens on 8080")
     assert f"{file} already says so" in message
     assert f"`reverie edit {file}`, or save anyway with --even-if-known" in message
-    result = run("remember", "The service listens on 8443", "--json")
+    result = run("remember", "Please remember that the service listens on 8080", "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout) == {
         "saved": False,
-        "reason": f"{file} says otherwise: The service listens on 8080",
-        "advice": f"replace it with --supersedes {file}, or keep both with --even-if-known",
+        "reason": f"{file} already says so: The service listens on 8080",
+        "advice": f"change it with `reverie edit {file}`, or save anyway with --even-if-known",
         "existing": file,
     }
-    assert "says otherwise" in result.stderr
+
+
+def test_another_value_is_saved_and_the_way_to_replace_is_told(place: Place):
+    old = remembered("The service listens on 8080")["file"]
+    told = done("remember", "The service listens on 8443")
+    new = data("list")[0]["file"]
+    assert f"is another value of {old} — The service listens on 8080" in told
+    assert f"both are kept; if it is replaced: reverie retire {old} --by {new}" in told
+    assert len(data("list")) == 2
+    assert "is replaced by" in done("retire", old, "--by", new)
+    assert [row["file"] for row in data("list")] == [new]
+    assert "holds again" in done("retire", old, "--off")
+    assert len(data("list")) == 2
+    assert "say which memory replaces it" in run("retire", old).stderr
+    assert remembered("The service listens on 9000", "--supersedes", old)["supersedes"] == old
+
+
+def test_replace(place: Place):
+    old = remembered("The standup is at 9:30")["file"]
+    assert remembered("The standup is at 10", "--replace")["supersedes"] == old
+    assert "no memory holds another value" in failed("remember", "Mira likes tea", "--replace")
+
+
+def test_a_sibling_is_merely_mentioned(place: Place):
+    first = remembered("The billing service listens on port 7001")["file"]
+    second = remembered("The search service listens on port 7002")
+    assert second["supersedes"] is None
+    assert [(one["file"], one["likeness"]) for one in second["related"]] == [(first, "sibling")]
+
+
+def test_doctor_finds_what_a_sibling_retired(place: Place):
+    old = remembered("API v1 is sunset on 2026-12-31")["file"]
+    remembered("API v2 is sunset on 2027-06-30", "--supersedes", old)
+    assert f"reverie retire {old} --off" in run("doctor").stdout
 
 
 @pytest.mark.parametrize("ending", ["", ".md"])

@@ -7,12 +7,14 @@ already known, or holds a secret that must not be shared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 
 from reverie.errors import InputError, WriteConflict
 from reverie.keeper import judging
 from reverie.keeper.draft import Draft, draft
+from reverie.keeper.judging import Neighbours
 from reverie.keeper.pointers import pointed, refreshed, unpointed
 from reverie.keeper.wishes import Declined, Outcome, Prepared, Remembered, Wish
 from reverie.memory import exclusions, topic
@@ -53,20 +55,32 @@ class Keeper:
         self._shared = shared
 
     def remember(self, wish: Wish, author: Author) -> Outcome:
-        """Save a memory and its pointer, unless it should not be or is already there."""
+        """Save a memory and its pointer, unless it should not be or is already there.
+
+        One that is to replace another and was saved before replaces it without a second file.
+        """
+        if wish.supersedes is not None and (saved := self._saved_before(wish)) is not None:
+            return self.retire(wish.supersedes, saved, author)
         for _ in range(_TRIES):
             prepared = self.prepare(wish)
             if isinstance(prepared, Declined):
                 return prepared
             fresh = prepared.topic
             try:
-                revision = self._save(fresh, wish, author)
+                revision = self._save(fresh, prepared.replaces, author)
             except WriteConflict as conflict:
                 # Somebody took this name a moment ago: judge anew, beside what they saved.
                 if conflict.file != fresh.file:
                     raise
                 continue
-            return Remembered(fresh, revision, prepared.dates, prepared.secrets, wish.supersedes)
+            return Remembered(
+                fresh,
+                revision,
+                prepared.dates,
+                prepared.secrets,
+                prepared.replaces,
+                tuple(one for one in prepared.related if one.file != prepared.replaces),
+            )
         raise WriteConflict(fresh.file, None, None)
 
     def prepare(self, wish: Wish, beside: Sequence[Topic] = ()) -> Prepared | Declined:
@@ -77,17 +91,50 @@ class Keeper:
         text, dates = self._dated(wish)
         made, kinds = self._drafted(text, wish)
         entries = self.store.entries()
-        refusal = self._team_refusal(made, kinds) or self._known(made, wish, entries, beside)
+        near = self._neighbours(made, wish, entries, beside)
+        refusal = self._team_refusal(made, kinds) or near.same
         if refusal is not None:
             return refusal
         taken = [*(entry.file for entry in entries), *(other.file for other in beside)]
         if wish.original is None:
-            fresh = self._topic(made, wish, taken)
+            fresh = self._topic(made, replace(wish, supersedes=near.replaces), taken)
         else:
             fresh, more = self._taken_in(wish.original, made, wish, taken)
             kinds = tuple(dict.fromkeys((*kinds, *more)))
         refusal = judging.too_large(fresh) or self._team_refusal(made, kinds)
-        return refusal or Prepared(fresh, dates, kinds)
+        return refusal or Prepared(fresh, dates, kinds, near.related, near.replaces)
+
+    def retire(self, file: str, by: str, author: Author) -> Outcome:
+        """Let a memory that is there replace another; both are kept."""
+        old, new = self.require(file), self.require(by)
+        if (again := judging.replaced(old.topic)) is not None:
+            return again
+        now = self._now()
+        fresh = new.topic.with_(
+            supersedes=(*new.topic.supersedes, old.topic.file),
+            valid_from=new.topic.valid_from or now,
+        )
+        put = Put(fresh.file, topic.render(fresh), new.version)
+        revision = self._supersede(old, fresh, put, author)
+        if revision is None:
+            return Declined(f"{by} already replaces {file}", existing=by)
+        return Remembered(fresh, revision, superseded=old.topic.file)
+
+    def restore(self, file: str, author: Author) -> Revision | None:
+        """Let a memory that was retired hold again; what had replaced it stays as well."""
+        old = self.require(file)
+        successor = old.topic.superseded_by
+        if successor is None:
+            raise InputError(f"{old.topic.file} was not replaced by anything")
+        again = old.topic.with_(superseded_by=None, valid_until=None)
+        puts = [Put(again.file, topic.render(again), old.version)]
+        if (newer := self.store.read(successor)) is not None:
+            rest = tuple(one for one in newer.topic.supersedes if one != old.topic.file)
+            kept = newer.topic.with_(supersedes=rest or None)
+            puts.append(Put(kept.file, topic.render(kept), newer.version))
+        return self.store.apply(
+            puts, author, f"restore {again.name}", lambda index: pointed(index, again)
+        )
 
     def prepare_all(self, wishes: Iterable[Wish]) -> list[Prepared | Declined]:
         """What of a pile would be saved; each is judged beside those before it."""
@@ -242,21 +289,46 @@ class Keeper:
     def _team_refusal(self, made: Draft, kinds: Sequence[str]) -> Declined | None:
         return judging.not_for_team(made.type, kinds) if self._shared else None
 
-    def _known(
+    def _neighbours(
         self,
         made: Draft,
         wish: Wish,
         entries: Sequence[ManifestEntry],
         beside: Sequence[Topic],
-    ) -> Declined | None:
-        if wish.even_if_known or wish.supersedes:
-            return None
+    ) -> Neighbours:
+        """What is there already, as far as the wish leaves that open."""
+        if wish.supersedes:
+            return Neighbours(replaces=self.require(wish.supersedes).topic.file)
         if wish.original is not None and not wish.original.listed:
             # History is not news: it is known only when the very same memory is here.
             here = next((entry for entry in entries if entry.file == wish.original.file), None)
             same = here is not None and here.description == made.description
-            return Declined(f"{wish.original.file} is already here") if same else None
-        return judging.known(made, entries) or judging.twin(made, beside)
+            return Neighbours(Declined(f"{wish.original.file} is already here") if same else None)
+        found = judging.neighbours(made, entries, self._body)
+        if wish.even_if_known:
+            return Neighbours(related=found.related)
+        if wish.replace and found.same is None:
+            chosen = found.replaces or judging.newest_value(found.related)
+            refusal = None if chosen else judging.nothing_to_replace(found.related)
+            return Neighbours(refusal, chosen, found.related)
+        if wish.origin == "import":
+            # Where several come at once, the words of one do not retire another.
+            return Neighbours(found.same or judging.twin(made, beside), related=found.related)
+        return found
+
+    def _saved_before(self, wish: Wish) -> str | None:
+        """The memory, other than the one to be replaced, that says just this."""
+        if self._excluded(wish) is not None:
+            return None
+        old = self.require(wish.supersedes).topic.file if wish.supersedes else ""
+        text, _ = self._dated(wish)
+        others = [entry for entry in self.store.entries() if entry.file != old]
+        same = judging.neighbours(draft(text), others, self._body).same
+        return None if same is None else same.existing
+
+    def _body(self, file: str) -> str:
+        stored = self.store.read(file)
+        return "" if stored is None else stored.topic.body
 
     def _topic(self, made: Draft, wish: Wish, taken: Sequence[str]) -> Topic:
         now = self._now()
@@ -294,14 +366,14 @@ class Keeper:
         data = scrubbed.text.encode("utf-8", "surrogateescape")
         return topic.parse(data, name), scrubbed.kinds
 
-    def _save(self, fresh: Topic, wish: Wish, author: Author) -> Revision:
+    def _save(self, fresh: Topic, replaces: str | None, author: Author) -> Revision:
         put = Put(fresh.file, topic.render(fresh))
-        if wish.supersedes is None:
+        if replaces is None:
             made = self.store.apply(
                 (put,), author, f"remember {fresh.name}", lambda index: pointed(index, fresh)
             )
         else:
-            made = self._supersede(self.require(wish.supersedes), fresh, put, author)
+            made = self._supersede(self.require(replaces), fresh, put, author)
         if made is None:
             raise InputError(f"{fresh.file} is already there, word for word")
         return made

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from reverie.text import languages, words
 from reverie.text.statements import (
+    LONGEST,
     Change,
     Statement,
     Token,
@@ -28,14 +31,55 @@ _ORDER: tuple[Likeness, ...] = ("unrelated", "sibling", "update", "extends", "du
 # Less in common than this, and two sentences merely share words.
 _ABOUT_ONE_THING = 0.5
 _FEWEST_SHARED = 2
+# How many candidates are read closely, and how many letters of their words choose them.
+_MOST_READ = 20
+_BEGINNING = 4
 # What says which of several, wherever it stands: another environment is another thing.
 _WHICH = frozenset(
-    "production staging dev development test testing local ci qa preprod sandbox canary demo beta alpha"
-    " frontend backend mobile web desktop ios android linux windows macos germany france spain".split()
+    [
+        "production",
+        "staging",
+        "dev",
+        "development",
+        "test",
+        "testing",
+        "local",
+        "ci",
+        "qa",
+        "preprod",
+        "sandbox",
+        "canary",
+        "demo",
+        "beta",
+        "alpha",
+        "frontend",
+        "backend",
+        "mobile",
+        "web",
+        "desktop",
+        "ios",
+        "android",
+        "linux",
+        "windows",
+        "macos",
+        "germany",
+        "france",
+        "spain",
+    ]
 )
 _OPPOSITES = frozenset(
     frozenset(pair.split())
-    for pair in ("to from", "before after", "into from", "nach von", "vor nach", "zu aus", "a de", "avant apres", "antes despues")
+    for pair in (
+        "to from",
+        "before after",
+        "into from",
+        "nach von",
+        "vor nach",
+        "zu aus",
+        "a de",
+        "avant apres",
+        "antes despues",
+    )
 )
 _FOR = frozenset({"for", "fur", "pour", "para"})
 
@@ -49,8 +93,10 @@ class Verdict:
     ours: tuple[str, ...] = ()
     theirs: tuple[str, ...] = ()
     score: float = 0.0
-    # The words by which the new text itself says that something changed.
+    # The words by which the new text itself says that something changed, and whether they say
+    # plainly that this is what changed.
     cue: str = ""
+    said: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +120,9 @@ def compare(new: str, old: str) -> Verdict:
     if not ours or not theirs:
         return Verdict("unrelated")
     change = change_in(new, language)
-    verdict = _together([[_compare(mine, other, change) for other in theirs] for mine in ours], change)
+    verdict = _together(
+        [[_compare(mine, other, change) for other in theirs] for mine in ours], change
+    )
     if verdict.likeness == "duplicate" and reason_of(new) not in ("", reason_of(old)):
         return replace(verdict, likeness="extends")
     return verdict
@@ -82,7 +130,7 @@ def compare(new: str, old: str) -> Verdict:
 
 def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
     """Every candidate (key, text) that is not unrelated, the most alike first."""
-    matches = [Match(key, compare(text, old)) for key, old in candidates]
+    matches = [Match(key, compare(text, old)) for key, old in _close(text, candidates)]
     found = [match for match in matches if match.likeness != "unrelated"]
     return sorted(found, key=_rank, reverse=True)
 
@@ -90,6 +138,23 @@ def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
 def nearest(text: str, candidates: Iterable[tuple[str, str]]) -> Match | None:
     """The candidate most alike; None when all are unrelated."""
     return next(iter(related(text, candidates)), None)
+
+
+def _close(text: str, candidates: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those with most words in common: the rest is not worth reading closely."""
+    wanted = _bag(text)
+    shared = [(len(wanted & _bag(old)), key, old) for key, old in candidates]
+    best = sorted((one for one in shared if one[0]), key=lambda one: -one[0])
+    plain = text.split()
+    same = [one for one in shared if not one[0] and one[2].split() == plain]
+    return [(key, old) for _, key, old in (*best[:_MOST_READ], *same)]
+
+
+@lru_cache(maxsize=16_384)
+def _bag(text: str) -> frozenset[str]:
+    """Beginnings of the words that are no stop words: cheap, and alike for most inflections."""
+    found = words.plain_words(text[:LONGEST])
+    return frozenset(word[:_BEGINNING] for word in found if word not in languages.ENGLISH)
 
 
 def _rank(match: Match) -> tuple[int, bool, float]:
@@ -154,9 +219,11 @@ class _Pair:
     score: float
     change: Change
 
-    def verdict(self, likeness: Likeness, *, certain: bool = False) -> Verdict:
+    def verdict(self, likeness: Likeness, *, certain: bool = False, named: bool = False) -> Verdict:
         ours, theirs = (tuple(t.key for t in side) for side in (self.ours, self.theirs))
-        return Verdict(likeness, certain, ours, theirs, self.score, self.change.cue)
+        plain = self.change.plain and (self.covered or self.turned)
+        said = likeness == "update" and (named or plain) and not self.change.beside
+        return Verdict(likeness, certain, ours, theirs, self.score, self.change.cue, said)
 
     @property
     def about_one_thing(self) -> bool:
@@ -175,19 +242,22 @@ class _Pair:
     @property
     def turned(self) -> bool:
         """Does one deny what the other says? A negation of what only one side names does not count."""
-        ours = _denials(self.new, {token.key for token in self.ours})
-        return ours != _denials(self.old, {token.key for token in self.theirs})
+        ours = _denials(self.new, _keys(self.ours) - _keys(self.old.tokens))
+        return ours != _denials(self.old, _keys(self.theirs) - _keys(self.new.tokens))
 
     def replaces(self) -> Verdict | None:
         """The new text names what it replaces, and the old one says just that."""
         stated = {token.key for token in self.old.tokens if token.kind != "speaker"}
         former = self.change.former & stated
-        if not former or not {t.key for t in self.old.tokens if t.phrase or not self.old.parsed} & former:
+        anywhere = not self.old.parsed or self.old.relation == "owner"
+        held = {token.key for token in self.old.tokens if token.phrase or anywhere}
+        if not former & held:
             return None
         rest = stated - former
         spoken = {token.key for token in self.new.tokens}
         if rest & spoken:
-            return self.verdict("update", certain=len(rest & spoken) * 2 >= len(rest))
+            certain = len(rest & spoken) * 2 >= len(rest)
+            return self.verdict("update", certain=certain, named=certain)
         return self.verdict("update") if len(rest) <= _FEWEST_SHARED else None
 
     def same_words(self) -> Verdict:
@@ -218,23 +288,22 @@ class _Pair:
     def otherwise_said(self) -> Verdict:
         """Both name something the other does not: another value, or another thing."""
         diffs = (*self.ours, *self.theirs)
-        if any(t.conditional or t.kind == "quantity" or t.key in _WHICH for t in diffs):
-            return self.verdict("sibling")
-        if self.opposed:
+        if self.opposed or any(_tells_which(token) for token in diffs):
             return self.verdict("sibling")
         if self.change.cue and not self.change.beside and self.same_subject:
             return self.verdict("update", certain=not self.turned and _values(diffs))
         if self.turned:
             return self.verdict("sibling")
-        if _values(diffs):
-            return self.other_figures()
+        return self.other_figures() if _values(diffs) else self.other_words()
+
+    def other_words(self) -> Verdict:
+        """Words differ: where they stand decides."""
+        diffs = (*self.ours, *self.theirs)
         if not (self.new.parsed and self.old.parsed):
             return self.verdict("sibling")
         if any(not token.phrase for token in diffs):
             return self.other_subject()
-        if any(token.verb for token in diffs):
-            return self.other_verb()
-        return self.other_value()
+        return self.other_verb() if any(token.verb for token in diffs) else self.other_value()
 
     def other_verb(self) -> Verdict:
         """ "is on db-04" and "is hosted on db-04" say the same; "starts" and "ends" do not."""
@@ -255,10 +324,17 @@ class _Pair:
 
     @property
     def same_subject(self) -> bool:
-        """Is all that one is about named by the other, both ways?"""
+        """Are they about the same, though one may name it more closely?"""
+        ours, theirs = (_subject(side) for side in (self.new, self.old))
+        other = _topic(self.old) | theirs
+        return self.covered or bool(ours <= other and ours & theirs)
+
+    @property
+    def covered(self) -> bool:
+        """Is all that each is about named by the other?"""
         ours, theirs = (_subject(side) for side in (self.new, self.old))
         mine, other = (_topic(side) | _subject(side) for side in (self.new, self.old))
-        return bool(ours or theirs) and ours <= other and (theirs <= mine or bool(ours))
+        return bool(ours or theirs) and ours <= other and theirs <= mine
 
     def other_figures(self) -> Verdict:
         """Only numbers and days differ. Before the relation they say which one is meant."""
@@ -304,8 +380,8 @@ class _Pair:
         return any(token.led or token.kind == "number" for token in first)
 
 
-def _length(statement: Statement) -> int:
-    return sum(token.kind != "speaker" for token in statement.tokens)
+def _keys(tokens: Sequence[Token]) -> set[str]:
+    return {token.key for token in tokens}
 
 
 def _denials(statement: Statement, alone: set[str]) -> int:
@@ -317,13 +393,14 @@ def _denials(statement: Statement, alone: set[str]) -> int:
 def _narrows(extra: Sequence[Token], said: Statement) -> bool:
     """Does what only one side says make it a claim about less: a condition, a part, another subject?"""
     return any(
-        token.conditional
-        or token.kind == "quantity"
-        or token.key in _WHICH
-        or token.led in _FOR
-        or (said.parsed and not token.phrase)
+        _tells_which(token) or token.led in _FOR or (said.parsed and not token.phrase)
         for token in extra
     )
+
+
+def _tells_which(token: Token) -> bool:
+    """A condition, a part of all, or a word such as "staging": it says which thing is meant."""
+    return token.conditional or token.kind == "quantity" or token.key in _WHICH
 
 
 def _values(tokens: Sequence[Token]) -> bool:

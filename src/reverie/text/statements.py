@@ -23,6 +23,9 @@ Relation: TypeAlias = Literal["copula", "single", "multiple", "owner", "other"]
 
 # A memory's claim is short; of a longer text only the beginning is compared.
 LONGEST = 4_000
+# The languages that have a file of forms, and how many words tell a text's language.
+_READ = ("english", "german", "french", "spanish")
+_SAMPLE = 60
 _FOLDER = Path(__file__).with_name("forms")
 
 _MARKUP = re.compile(r"^[ \t]*(?:[#>*+-]+[ \t]+|\d+\.[ \t]+)|\*\*|__", re.MULTILINE)
@@ -46,12 +49,32 @@ _UNITS |= {"d": "day", "%": "percent", "€": "euro", "$": "dollar"}
 _GENDER = re.compile(
     r"(?:herman|hij|abuel|ti|prim|sobrin|nin|chic|amig|vecin|niet|cunad|suegr|novi|espos|jef|gat|perr)([ao])s?"
 )
-_ABBREVIATION = re.compile(r"\b(Dr|Mr|Mrs|Ms|St|Nr|Sr|Sra|Prof|Mme|approx|ca|vs|etc|e\.g|i\.e|z\.B)\.\s")
+_ABBREVIATION = re.compile(
+    r"\b(Dr|Mr|Mrs|Ms|St|Nr|Sr|Sra|Prof|Mme|approx|ca|vs|etc|e\.g|i\.e|z\.B)\.\s"
+)
 # How many seconds a unit of time has: two weeks are fourteen days.
 _SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 _DAYS = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday january february march april june july"
-    " august september october november december".split()
+    [
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "january",
+        "february",
+        "march",
+        "april",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ]
 )
 
 
@@ -82,10 +105,12 @@ class Forms:
     frames: re.Pattern[str] | None = None
     adverbs: re.Pattern[str] | None = None
     cues: re.Pattern[str] | None = None
+    denials: re.Pattern[str] | None = None
     splits: re.Pattern[str] | None = None
     former: tuple[re.Pattern[str], ...] = ()
     rewrites: tuple[tuple[re.Pattern[str], str], ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
+    vocabulary: frozenset[str] = frozenset()
     counted: re.Pattern[str] | None = None
 
 
@@ -127,6 +152,8 @@ class Change:
     """What a text says about having changed: the words, and what it names as the former value."""
 
     cue: str = ""
+    # Whether the words can mean nothing else, as "from now on" and "no longer" do.
+    plain: bool = False
     former: frozenset[str] = frozenset()
     # It says that the new value stands beside the old one: "also".
     beside: bool = False
@@ -143,7 +170,20 @@ def forms(language: str) -> Forms:
         name: frozenset(str(data[name]).split())
         for name in ("fillers", "prepositions", "speakers", "copulas", "negations", "always")
     }
-    sets |= {name: frozenset(str(data[name]).split()) for name in ("conditions", "quantities", "over", "definite", "auxiliaries", "possessives", "beside", "posts", "able")}
+    sets |= {
+        name: frozenset(str(data[name]).split())
+        for name in (
+            "conditions",
+            "quantities",
+            "over",
+            "definite",
+            "auxiliaries",
+            "possessives",
+            "beside",
+            "posts",
+            "able",
+        )
+    }
     verbs = {
         name: frozenset(words.stem(verb, language) for verb in str(data[name]).split())
         for name in ("light", "single", "multiple", "owners")
@@ -155,10 +195,12 @@ def forms(language: str) -> Forms:
         frames=_any(data["frames"], r"^\s*", r"(?:\s+|$)"),
         adverbs=_any(data["adverbs"]),
         cues=_any(data["cues"]),
+        denials=_any(data["denials"]),
         splits=re.compile("|".join(data["splits"]), re.IGNORECASE),
         former=tuple(re.compile(one, re.IGNORECASE) for one in data["former"]),
         rewrites=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["rewrites"]),
         numbers=data["numbers"],
+        vocabulary=frozenset(" ".join(v for v in data.values() if isinstance(v, str)).split()),
         counted=_any(list(data["numbers"])),
     )
 
@@ -176,8 +218,13 @@ def _synonyms() -> dict[str, str]:
 
 def language_of(*texts: str) -> str:
     """The language texts are compared in; English when no small word tells."""
-    found = [word for text in texts for word in words.plain_words(text[:LONGEST])]
-    return languages.leaning(found) or "english"
+    found = [word for text in texts for word in words.plain_words(text[:LONGEST])[:_SAMPLE]]
+    scores = {name: sum(word in forms(name).vocabulary for word in found) for name in _READ}
+    best = max(scores, key=lambda name: scores[name])
+    leaning = languages.leaning(found)
+    if leaning in scores and scores[leaning] >= scores[best]:
+        return leaning
+    return best if scores[best] else leaning or "english"
 
 
 def claim_of(text: str) -> str:
@@ -209,14 +256,15 @@ def change_in(text: str, language: str) -> Change:
     """What the text itself says of a change."""
     rules = forms(language)
     plain = _folded(claim_of(text))
-    cue = _first(plain, rules.adverbs, rules.cues)
+    certain = _first(plain, rules.adverbs, rules.denials)
+    cue = certain or _first(plain, rules.cues)
     if cue is None:
         return Change()
     named = [match[1] for one in rules.former for match in one.finditer(plain)]
     read = (_statement(one, rules, language) for one in named)
     keys = {token.key for one in read for token in one.tokens if token.kind != "speaker"}
     beside = not rules.beside.isdisjoint(re.findall(r"\w+", plain.lower()))
-    return Change(cue, frozenset(keys), beside)
+    return Change(cue, certain is not None, frozenset(keys), beside)
 
 
 def _first(text: str, *patterns: re.Pattern[str] | None) -> str | None:
@@ -276,7 +324,12 @@ def _statement(clause: str, rules: Forms, language: str) -> Statement:
     ]
     spoken = [one.word for one in raw]
     relation = _relation(raw, at, rules)
-    if at is not None and _inverted(raw, at, rules):
+    if at == 0 and relation == "copula":
+        # "Ab sofort ist das Standup um 10": what follows is the subject, up to a preposition.
+        tokens = tuple(
+            one if one.led or one.phrase > 1 else replace(one, phrase=0) for one in tokens
+        )
+    elif at is not None and _inverted(raw, at, rules):
         # "Fish is my shell" tells about my shell.
         tokens = tuple(replace(one, phrase=0 if one.phrase else 1) for one in tokens)
     return Statement(
@@ -476,7 +529,9 @@ def _placed(raw: Sequence[_Raw], pivot: int | None, rules: Forms) -> Iterator[To
                 phrase, filled = phrase + 1, False
             continue
         condition = one.word in rules.conditions and not _before_number(raw, at)
-        preposition = one.word in rules.prepositions or (one.word in rules.conditions and not condition)
+        preposition = one.word in rules.prepositions or (
+            one.word in rules.conditions and not condition
+        )
         opens = condition or preposition
         if opens and phrase and filled:
             phrase, filled = phrase + 1, False

@@ -141,14 +141,16 @@ async def test_what_is_known_is_not_saved_again_but_can_be_replaced(client: Clie
     assert "--" not in again["next"]
 
     other = await told(client, "remember", text="The billing service listens on port 9443")
-    assert other["saved"] is False
-    assert "says otherwise" in other["reason"]
+    assert other["saved"] is True
+    assert [one["file"] for one in other["related"]] == [first["file"]]
+    assert f'supersedes "{first["file"]}"' in other["changes"][0]
     newer = await told(
         client,
         "remember",
         text="The billing service listens on port 9443",
         supersedes=first["file"],
     )
+    assert newer["file"] == other["file"]
     assert newer["changes"] == [f"{first['file']} is replaced, and kept for history"]
     old = await told(client, "read_memory", file=first["file"])
     assert old["warnings"][0] == f"Superseded by {newer['file']}; kept for history."

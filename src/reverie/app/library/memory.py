@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from dataclasses import replace as changed
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -14,9 +15,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reverie.app.library.opening import Overrides, Place
 from reverie.app.recall import chosen_meaning, index_episodes, open_ranker, recall_as_of
-from reverie.errors import InputError
+from reverie.errors import InputError, NotRemembered
 from reverie.keeper.undo import undo
-from reverie.keeper.wishes import Outcome, Wish
+from reverie.keeper.wishes import Declined, Outcome, Wish
 from reverie.memory.revisions import Author
 from reverie.recall.fuse import GOOD_MATCH
 
@@ -70,7 +71,7 @@ class Memory:
         """Use `Memory.open()`."""
         self._app = place.open()
         # Where the program goes afterwards does not matter.
-        self.place = replace(place, project=self._app.place)
+        self.place = changed(place, project=self._app.place)
         self._memory = self._app.memory()
         self._stack = ExitStack()
         self._ranker: IndexRanker | None = None
@@ -96,7 +97,7 @@ class Memory:
         """Where the files are."""
         return self._memory.place.directory
 
-    def remember(
+    def remember(  # noqa: PLR0913 - what a person may say about a memory, by name
         self,
         text: str,
         *,
@@ -104,15 +105,24 @@ class Memory:
         name: str | None = None,
         description: str | None = None,
         supersedes: str | None = None,
+        replace: bool = False,
         even_if_known: bool = False,
+        strict: bool = False,
     ) -> Outcome:
         """Save a fact; dates become absolute, secrets are taken out, what is missing is inferred.
 
-        Gives `Remembered`, or `Declined` with the reason: it is known, or it is not memory.
-        `supersedes` names the file this replaces; both are kept.
+        Gives `Remembered`, with the memories near to it in `related`, or `Declined` with the reason:
+        a memory says the same, or it is not memory. With `strict` that is an error (`NotRemembered`).
+        `supersedes` names the file this replaces, `replace` looks for the one of which it is a newer
+        value; both are kept.
         """
-        wish = Wish(text, type, name, description, supersedes, even_if_known=even_if_known)
-        return self._memory.keeper.remember(wish, _PERSON)
+        wish = Wish(
+            text, type, name, description, supersedes, even_if_known=even_if_known, replace=replace
+        )
+        outcome = self._memory.keeper.remember(wish, _PERSON)
+        if strict and isinstance(outcome, Declined):
+            raise NotRemembered(outcome.reason, outcome.existing)
+        return outcome
 
     def recall(self, question: str, *, limit: int = 5, as_of: datetime | None = None) -> list[Hit]:
         """The memories that fit a question, best first; also as memory was at another time."""

@@ -32,6 +32,7 @@ COMMANDS: dict[str, Entry] = {
     "show": Entry("memory", "show", "Read a memory, a change to memory, or a session."),
     "edit": Entry("memory", "edit", "Change a memory in your editor ($VISUAL, $EDITOR)."),
     "forget": Entry("memory", "forget", "Remove a memory, or every trace of it."),
+    "retire": Entry("memory", "retire", "Let a memory replace another, or bring one back; both are kept."),
     "pin": Entry("memory", "pin", "Keep a memory first in the index."),
     "index": Entry("memory", "index", "MEMORY.md as it goes into every prompt."),
     "import": Entry("memory", "imports", "Bring in memories from files of many kinds."),

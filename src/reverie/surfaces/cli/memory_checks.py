@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from reverie.errors import ReverieError
+from reverie.keeper.judging import retired_by_siblings
 from reverie.memory.index import capped
 from reverie.surfaces.cli.findings import Finding
 from reverie.surfaces.cli.memories import label, shown_path
@@ -37,7 +38,7 @@ def examine_memory(app: App) -> Iterator[Finding]:
 
 def _one(app: App, memory: OpenMemory) -> Iterator[Finding]:
     """What cannot even be looked at is a finding too."""
-    for check in (_count, _files, _index, _history, _leftovers):
+    for check in (_count, _files, _index, _retired, _history, _leftovers):
         try:
             yield from list(check(app, memory))
         except ReverieError as error:
@@ -89,6 +90,19 @@ def _index(app: App, memory: OpenMemory) -> Iterator[Finding]:
     if (limit := capped(index).limit) is not None:
         hidden = capped(index).hidden
         yield Finding("wrong", f"{name} is over {limit}: {hidden} pointers are hidden", advice)
+
+
+def _retired(app: App, memory: OpenMemory) -> Iterator[Finding]:
+    """Memories that were retired by one about another thing, as an earlier rule did."""
+    doubtful = [
+        Finding(
+            "note",
+            f"{label(memory, old)} was replaced by {new}, which speaks of something else",
+            f"if both hold: reverie retire {label(memory, old)} --off",
+        )
+        for old, new in retired_by_siblings(memory.store)
+    ]
+    yield from _some(doubtful, "more memories that were replaced by one about something else")
 
 
 def _history(app: App, memory: OpenMemory) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from reverie.app import App
     from reverie.app.memory import OpenMemory
     from reverie.keeper.keeper import Declined, Remembered
+    from reverie.keeper.wishes import Related
 
 
 @reverie_command(name="remember")
@@ -36,8 +38,11 @@ if TYPE_CHECKING:
 @click.option("--description", help="The one line by which it is found again.")
 @click.option("--supersedes", metavar="FILE", help="Replace this memory; both are kept.")
 @click.option(
-    "--even-if-known", is_flag=True, help="Save although a memory says the same or otherwise."
+    "--replace",
+    is_flag=True,
+    help="Retire the memory of which this is a newer value; both are kept.",
 )
+@click.option("--even-if-known", is_flag=True, help="Save although a memory says the same.")
 @click.option(
     "--allow-secret", is_flag=True, help="What looks like a secret in TEXT is none; recorded."
 )
@@ -47,12 +52,14 @@ def command(
 ) -> None:
     """Save a memory, with absolute dates and without secrets.
 
-    TEXT is a sentence or more; `-` reads it from standard input.
+    TEXT is a sentence or more; `-` reads it from standard input. What says the same as a memory is
+    not saved again. Words such as "from now on" or "no longer" retire the memory they speak of;
+    otherwise nothing is replaced unless you say so.
 
     \b
     reverie remember "Deploys freeze next Thursday, the auditors come"
     reverie remember --type feedback --name "Real database" - < note.md
-    reverie remember "The service listens on 8443" --supersedes default_port.md
+    reverie remember "The service listens on 8443" --replace
     """
     from reverie.keeper.keeper import Declined, Wish
 
@@ -103,6 +110,7 @@ def _as_json(memory: OpenMemory, outcome: Remembered) -> dict[str, Any]:
         "dates": [{"before": change.before, "after": change.after} for change in outcome.dates],
         "secrets": list(outcome.secrets),
         "supersedes": outcome.superseded,
+        "related": [asdict(one) for one in outcome.related],
         "revision": outcome.revision.id,
     }
 
@@ -118,7 +126,19 @@ def saved_lines(app: App, memory: OpenMemory, outcome: Remembered) -> list[str]:
         lines.append(f"  removed a secret ({kinds}); if it is none, repeat with --allow-secret")
     if outcome.superseded:
         lines.append(f"  replaces {outcome.superseded}, which is kept")
+    lines += [line for one in outcome.related for line in _related_lines(saved.file, one)]
     return [*lines, f"  {undo_hint(outcome.revision, team=memory.team)}"]
+
+
+def _related_lines(file: str, near: Related) -> list[str]:
+    """A memory that is near; one that this may replace comes with the command that does it."""
+    if near.likeness != "update":
+        return [f"  related: {near.file} — {near.text}"]
+    sure = "is another value of" if near.certain else "may be another value of"
+    return [
+        f"  {sure} {near.file} — {near.text}",
+        f"    both are kept; if it is replaced: reverie retire {near.file} --by {file}",
+    ]
 
 
 def _print(console: Console, lines: list[str]) -> None:

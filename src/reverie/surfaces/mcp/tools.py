@@ -124,7 +124,8 @@ TOOLS: tuple[Tool, ...] = (
         "Save one lasting fact in a sentence or two: who the person is, how they want things done "
         "and why, a decision, a deadline, where something is kept. Not for code, file lists, "
         "history or the state of the task at hand. Dates such as “next Thursday” become absolute, "
-        "secrets are taken out. If it is known already nothing is saved and you are told where it is.",
+        "secrets are taken out. What a memory already says is not saved again, and you are told where "
+        "it is; memories near to it are named and stay as they are unless you say that it replaces one.",
         closed(
             {
                 "text": text("What to remember, complete in itself.", LONGEST_TEXT),
@@ -137,10 +138,15 @@ TOOLS: tuple[Tool, ...] = (
                 "supersedes": text(
                     "The file name of a memory that this one replaces; both are kept."
                 ),
+                "replace": {
+                    "type": "boolean",
+                    "default": False,
+                    "description": "It is a newer value of a memory, which is retired; both are kept.",
+                },
                 "even_if_known": {
                     "type": "boolean",
                     "default": False,
-                    "description": "Save it although a similar memory exists; look at that one first.",
+                    "description": "Save it although a memory says the same; look at that one first.",
                 },
             },
             "text",
@@ -150,6 +156,7 @@ TOOLS: tuple[Tool, ...] = (
                 "file": STRING,
                 "undo": STRING,
                 "changes": STRINGS,
+                "related": {"type": "array", "items": {"type": "object"}},
                 "reason": STRING,
                 "existing": STRING,
                 "next": STRING,

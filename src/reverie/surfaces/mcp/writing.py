@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import InputError
-from reverie.keeper.wishes import Declined, Remembered, Wish
+from reverie.keeper.wishes import Declined, Related, Remembered, Wish
 from reverie.surfaces.mcp.answers import Answer, bulleted
 from reverie.surfaces.mcp.places import located, required
 
@@ -32,6 +33,7 @@ def remember(app: App, arguments: Arguments, caller: Caller) -> Answer:
         source=caller.source,
         origin="assistant",
         even_if_known=arguments["even_if_known"],
+        replace=arguments["replace"],
     )
     outcome = app.memory().keeper.remember(wish, caller.author)
     return _saved(outcome) if isinstance(outcome, Remembered) else _declined(outcome)
@@ -46,12 +48,23 @@ def _saved(outcome: Remembered) -> Answer:
         changes.append(f"a secret was taken out ({', '.join(outcome.secrets)})")
     if outcome.superseded:
         changes.append(f"{outcome.superseded} is replaced, and kept for history")
+    changes += [_related(one) for one in outcome.related]
     topic = outcome.topic
     undo = f"reverie undo {outcome.revision.short}"
     data: dict[str, Any] = {"saved": True, "file": topic.file, "undo": undo}
     data |= {"changes": changes} if changes else {}
+    data |= {"related": [asdict(one) for one in outcome.related]} if outcome.related else {}
     lines = [*changes, f"a person can take it back with: {undo}"]
     return Answer(data, bulleted(f"Remembered in {topic.file} ({topic.type}).", lines))
+
+
+def _related(near: Related) -> str:
+    if near.likeness != "update":
+        return f"related: {near.file} ({near.text})"
+    return (
+        f"{near.file} holds another value ({near.text}); both are kept. If yours replaces it, call "
+        f'remember again with supersedes "{near.file}"'
+    )
 
 
 def _declined(outcome: Declined) -> Answer:
@@ -59,8 +72,8 @@ def _declined(outcome: Declined) -> Answer:
     if outcome.existing:
         # The keeper's advice is for the command line.
         advice = (
-            f"Look at it with read_memory. If yours replaces it, call remember again with "
-            f'supersedes "{outcome.existing}"; if both hold, with even_if_known.'
+            f"Look at it with read_memory. If yours says more, call remember again with "
+            f'supersedes "{outcome.existing}"; to keep both, with even_if_known.'
         )
     data: dict[str, Any] = {"saved": False, "reason": outcome.reason, "next": advice}
     data |= {"existing": outcome.existing} if outcome.existing else {}
