@@ -216,6 +216,12 @@ def _synonyms() -> dict[str, str]:
     return {word: group[0] for group in groups for word in group}
 
 
+@cache
+def negations() -> frozenset[str]:
+    """The words that deny, in every language that has a file."""
+    return frozenset().union(*(forms(language).negations for language in _READ))
+
+
 def language_of(*texts: str) -> str:
     """The language texts are compared in; English when no small word tells."""
     found = [word for text in texts for word in words.plain_words(text[:LONGEST])[:_SAMPLE]]
