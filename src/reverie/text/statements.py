@@ -110,7 +110,6 @@ class Forms:
     former: tuple[re.Pattern[str], ...] = ()
     rewrites: tuple[tuple[re.Pattern[str], str], ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
-    vocabulary: frozenset[str] = frozenset()
     counted: re.Pattern[str] | None = None
 
 
@@ -160,12 +159,23 @@ class Change:
 
 
 @cache
+def _data(language: str) -> dict[str, Any]:
+    file = _FOLDER / f"{language}.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+@cache
+def _vocabulary(language: str) -> frozenset[str]:
+    classes = [value for value in _data(language).values() if isinstance(value, str)]
+    return frozenset(" ".join(classes).split())
+
+
+@cache
 def forms(language: str) -> Forms:
     """The classes of a language; a language without a file has none."""
-    file = _FOLDER / f"{language}.toml"
-    if not file.exists():
+    if language not in _READ:
         return Forms()
-    data: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    data = _data(language)
     sets = {
         name: frozenset(str(data[name]).split())
         for name in ("fillers", "prepositions", "speakers", "copulas", "negations", "always")
@@ -200,7 +210,6 @@ def forms(language: str) -> Forms:
         former=tuple(re.compile(one, re.IGNORECASE) for one in data["former"]),
         rewrites=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["rewrites"]),
         numbers=data["numbers"],
-        vocabulary=frozenset(" ".join(v for v in data.values() if isinstance(v, str)).split()),
         counted=_any(list(data["numbers"])),
     )
 
@@ -219,13 +228,13 @@ def _synonyms() -> dict[str, str]:
 @cache
 def negations() -> frozenset[str]:
     """The words that deny, in every language that has a file."""
-    return frozenset().union(*(forms(language).negations for language in _READ))
+    return frozenset(word for name in _READ for word in str(_data(name)["negations"]).split())
 
 
 def language_of(*texts: str) -> str:
     """The language texts are compared in; English when no small word tells."""
     found = [word for text in texts for word in words.plain_words(text[:LONGEST])[:_SAMPLE]]
-    scores = {name: sum(word in forms(name).vocabulary for word in found) for name in _READ}
+    scores = {name: sum(word in _vocabulary(name) for word in found) for name in _READ}
     best = max(scores, key=lambda name: scores[name])
     leaning = languages.leaning(found)
     if leaning in scores and scores[leaning] >= scores[best]:

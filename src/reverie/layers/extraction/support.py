@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from reverie.layers.extraction.rules.sentences import sentences
 from reverie.layers.extraction.voices import Utterance
-from reverie.layers.extraction.word_lists import ALWAYS, FRAME_NAMES, MONTHS, NOT, SMALL
+from reverie.layers.extraction.word_lists import ALWAYS, FRAME_NAMES, MONTHS, SMALL, denying
 from reverie.text.dates import absolute_dates
 from reverie.text.words import fold, root
 
@@ -205,12 +205,12 @@ def _dated(one: Utterance) -> str:
 
 
 def _negated(text: str) -> bool:
-    return bool(_tokens(re.sub(r"n['’]t\b", " not", _NOT_FORGET.sub(" ", text))) & NOT)
+    return bool(_tokens(re.sub(r"n['’]t\b", " not", _NOT_FORGET.sub(" ", text))) & denying())
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(
-        root(token) for token in _tokens(text) if token not in SMALL and token not in NOT
+        root(token) for token in _tokens(text) if token not in SMALL and token not in denying()
     )
 
 

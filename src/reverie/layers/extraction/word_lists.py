@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from reverie.text.statements import negations
 
 
@@ -9,7 +11,12 @@ def _bag(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-NOT = negations() | {"against", "instead", "ne"}
+@cache
+def denying() -> frozenset[str]:
+    """Words that deny what they stand beside."""
+    return negations() | {"against", "instead", "ne"}
+
+
 ALWAYS = _bag(
     """always every everything everywhere whenever each all any must never forever
     immer jede jeder jedes alle stets nie niemals toujours chaque jamais tout tous desormais
