@@ -300,10 +300,24 @@ class _Pair:
         """Words differ: where they stand decides."""
         diffs = (*self.ours, *self.theirs)
         if not (self.new.parsed and self.old.parsed):
-            return self.verdict("sibling")
+            return self.verdict("update" if self.other_tail else "sibling")
         if any(not token.phrase for token in diffs):
             return self.other_subject()
         return self.other_verb() if any(token.verb for token in diffs) else self.other_value()
+
+    @property
+    def other_tail(self) -> bool:
+        """No relation is known, but the sentences run alike and end behind the same preposition."""
+        heads = [side.tokens[: -len(diff)] for side, diff in self._sides()]
+        tails = [side.tokens[-len(diff) :] for side, diff in self._sides()]
+        alike = [_keys(head) for head in heads]
+        led = [{token.led for token in tail} for tail in tails]
+        ends = len(self.ours) == len(self.theirs) == 1
+        ends = ends and tails[0] == self.ours and tails[1] == self.theirs
+        return ends and alike[0] == alike[1] and led[0] == led[1] and led[0] != {""}
+
+    def _sides(self) -> tuple[tuple[Statement, tuple[Token, ...]], ...]:
+        return (self.new, self.ours), (self.old, self.theirs)
 
     def other_verb(self) -> Verdict:
         """ "is on db-04" and "is hosted on db-04" say the same; "starts" and "ends" do not."""

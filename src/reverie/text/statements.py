@@ -219,10 +219,17 @@ def _any(patterns: Sequence[str], start: str = r"\b", end: str = r"(?!\w)") -> r
 
 
 @cache
-def _synonyms() -> dict[str, str]:
-    lines = (_FOLDER / "synonyms.txt").read_text(encoding="utf-8").splitlines()
-    groups = (line.split() for line in lines if not line.startswith("#"))
-    return {word: group[0] for group in groups for word in group}
+def _synonyms(language: str) -> dict[str, str]:
+    """What each word stands for; groups in brackets' sections, the shared ones and the language's own."""
+    found: dict[str, str] = {}
+    section = ""
+    for line in (_FOLDER / "synonyms.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif section in ("shared", language):
+            group = line.split()
+            found |= dict.fromkeys(group, group[0])
+    return found
 
 
 @cache
@@ -436,7 +443,7 @@ def _word(
         yield _Raw(plain, _UNITS[plain], "word")
         return
     stem = _stem(plain, language)
-    known = _synonyms()
+    known = _synonyms(language)
     key = known.get(plain) or known.get(stem) or stem
     if language == "spanish" and key == stem and (gender := _GENDER.fullmatch(plain)):
         # "hermano" and "hermana" have one stem and are two people.

@@ -132,12 +132,16 @@ def saved_lines(app: App, memory: OpenMemory, outcome: Remembered) -> list[str]:
 
 def _related_lines(file: str, near: Related) -> list[str]:
     """A memory that is near; one that this may replace comes with the command that does it."""
+    replacing = f"reverie retire {near.file} --by {file}"
     if near.likeness != "update":
-        return [f"  related: {near.file} — {near.text}"]
+        return [
+            f"  related: {near.file} — {near.text}",
+            f"    both hold; if one replaces the other: {replacing}",
+        ]
     sure = "is another value of" if near.certain else "may be another value of"
     return [
         f"  {sure} {near.file} — {near.text}",
-        f"    both are kept; if it is replaced: reverie retire {near.file} --by {file}",
+        f"    both are kept; if it is replaced: {replacing}",
     ]
 
 
