@@ -44,7 +44,7 @@ ENGLISH_CUES = Cues(
     re.compile(
         # "was planned" may have been kept or not; "the shared page" and "is closed" tell no time.
         r"\b(?:was|were|been) (?:planned|scheduled|expected|due)\b"
-        r"|\b(?:an?|the|our|my|your|their|its|this|that|these|those|any|no|all|be|is|are|being|gets?)"
+        r"|\b(?:an?|the|our|my|your|their|its|this|that|these|those|any|no|all|be|is|are|being|longer|gets?)"
         r" (?!planned|scheduled|expected)\w{2,30}ed\b"
         rf"|(?P<future>\b(?-i:[Ww]ill|[Ww]on['’]t)\b|\b(?:shall|going to|due|deadline|scheduled|planned"
         r"|plans? to|expected|starts?|begins?|launch(?:es)?|ships?|leaves?|ends|expires|arrives|returns"

@@ -210,14 +210,14 @@ _SPANISH = Language(
         r"cada|todos los|todas las|siempre|nunca|normalmente|a menudo|cumpleaños|aniversario|diari\w+"
         r"|semanal\w*|mensual\w*|anual\w*|los (?:lunes|martes|miércoles|jueves|viernes|sábados|domingos)",
         r"será|serán|tendrá|habrá|voy a|va a|van a|vamos a|empieza|comienza|termina|vence|caduca"
-        r"|previst[oa]s?|programad[oa]s?|planead[oa]s?|\w{3,20}(?:rán?|ré)"
+        r"|previst[oa]s?|programad[oa]s?|planead[oa]s?|\w{3,20}(?:rán?|ré)|(?!quer|esper)\w{2,20}[aei]remos"
         r"|(?:reunión|lanzamiento|demo|auditoría|taller|examen|conferencia|mantenimiento|boda|plazo"
         r"|fecha límite|entrevista|cita|entrega|evento)\b[^.!?\n]{0,40}? es",
         r"fue|fueron|era|eran|estaba|estaban|hubo|tuvo|tuvimos|hicimos|\w{2,20}(?:ó|aron|ieron)"
         r"|(?:he|ha|hemos|han) \w{2,20}(?:ado|ido|to|cho)",
     ),
 )
-_LANGUAGES = (_GERMAN, _FRENCH, _SPANISH)
+LANGUAGES = (_GERMAN, _FRENCH, _SPANISH)
 # Past this, a text's language is clear; the rest of a long one would only cost time.
 _SAMPLE = 4_000
 
@@ -225,11 +225,11 @@ _SAMPLE = 4_000
 def rules_for(text: str) -> tuple[tuple[Rule, ...], Cues]:
     """The rules and cues of the language a text is in; English when nothing else is clear."""
     words = set(re.findall(r"\w+", text[:_SAMPLE].lower()))
-    scores = [len(words & _telling(language)) for language in _LANGUAGES]
+    scores = [len(words & _telling(language)) for language in LANGUAGES]
     best = max(scores)
     if not best or scores.count(best) > 1 or best <= len(words & _ENGLISH):
         return RULES, ENGLISH_CUES
-    chosen = _LANGUAGES[scores.index(best)]
+    chosen = LANGUAGES[scores.index(best)]
     named = words & _names(chosen)
     # Two small words, or one beside a month or a weekday that only this language has.
     if best < 2 and not named:
@@ -247,15 +247,15 @@ def _telling(language: Language) -> frozenset[str]:
 
 _NAMES_OF_ONE = {
     one: _names(one).difference(
-        *(_names(other) for other in _LANGUAGES if other is not one),
+        *(_names(other) for other in LANGUAGES if other is not one),
         # Also English words, or names of people.
         _words("april august september november mars domingo"),
     )
-    for one in _LANGUAGES
+    for one in LANGUAGES
 }
 
 
-@lru_cache(maxsize=len(_LANGUAGES))
+@lru_cache(maxsize=len(LANGUAGES))
 def _rules_of(language: Language) -> tuple[Rule, ...]:
     """Compiled when a text in the language first comes: most never need it."""
     return tuple(_written(language))
