@@ -189,7 +189,7 @@ async def test_standing_is_labelled(recall: Recall, store: FileStore):
     recall.selector = choosing("old_release.md")
     text = (await recall.recollect(ASK)).attachment.text
     assert "> Superseded by freeze.md; kept for history." in text
-    assert "> Held until 2025-01-01." in text
+    assert "> Expired: it held until 2025-01-01." in text
     assert "> Uncertain (confidence 0.3)." in text
 
 

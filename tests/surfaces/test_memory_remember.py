@@ -55,6 +55,8 @@ def test_json_has_everything(place: Place):
         "name": "The audit",
         "description": "No deploys from 2026-12-20",
         "type": "project",
+        "valid_from": None,
+        "valid_until": None,
         "dates": [],
         "secrets": [],
         "supersedes": None,
