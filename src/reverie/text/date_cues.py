@@ -11,7 +11,8 @@ from typing import Literal
 
 from reverie.text.days import ENGLISH
 
-Direction = Literal["future", "past", "habit"]
+Direction = Literal["future", "past", "habit", "unsure"]
+_SIDES: dict[str | None, Direction] = {"future": "future", "past": "past", "unsure": "unsure"}
 
 # What people give a date to: of such a thing, "is on" speaks of the time to come.
 EVENTS = (
@@ -27,7 +28,7 @@ class Cues:
     """The words by which a language says on which side of today a sentence is."""
 
     habit: re.Pattern[str]
-    # Groups `future` and `past`; a match of neither takes up words that would mislead.
+    # Groups `future`, `past` and `unsure`; a match of none takes up words that would mislead.
     side: re.Pattern[str]
     # Whether the cue nearest to a phrase decides; otherwise all of a sentence must agree.
     nearest: bool = False
@@ -43,7 +44,7 @@ ENGLISH_CUES = Cues(
     ),
     re.compile(
         # "was planned" may have been kept or not; "the shared page" and "is closed" tell no time.
-        r"\b(?:was|were|been) (?:planned|scheduled|expected|due)\b"
+        r"(?P<unsure>\b(?:was|were|been) (?:planned|scheduled|expected|due)\b)"
         r"|\b(?:an?|the|our|my|your|their|its|this|that|these|those|any|no|all|be|is|are|being|longer|gets?)"
         r" (?!planned|scheduled|expected)\w{2,30}ed\b"
         rf"|(?P<future>\b(?-i:[Ww]ill|[Ww]on['’]t)\b|\b(?:shall|going to|due|deadline|scheduled|planned"
@@ -84,11 +85,12 @@ class Sentences:
 
     @cached_property
     def _sides(self) -> tuple[list[int], list[Direction]]:
-        found = [(match.start(), match.lastgroup) for match in self._cues.side.finditer(self._text)]
-        told: list[tuple[int, Direction]] = [
-            (at, "future" if side == "future" else "past") for at, side in found if side
+        found = [
+            (match.start(), _SIDES[match.lastgroup])
+            for match in self._cues.side.finditer(self._text)
+            if match.lastgroup in _SIDES
         ]
-        return [at for at, _ in told], [side for _, side in told]
+        return [at for at, _ in found], [side for _, side in found]
 
     def direction(self, start: int, end: int) -> Direction | None:
         """What the sentence around a phrase says; a habit anywhere in it wins."""

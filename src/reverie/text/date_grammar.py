@@ -120,16 +120,21 @@ _WORKING_WEEK = re.compile(rf"\b{_DAY}\s+$", re.IGNORECASE)
 
 def _leaning(place: Place) -> Direction | None:
     """The side of today a phrase is on; a deadline points forward, `since` points back."""
-    said = place.direction
-    if said == "habit":
+    said, lead = place.direction, place["lead"]
+    if lead == "since":
+        return "past"
+    if said == "habit" and lead in _LIMITS and place.match["lead"][0].isupper():
+        # "Starting Monday, every change needs a review": the habit is not on Mondays.
+        return "future"
+    if said in {"habit", "unsure"}:
         return None
-    lead = place["lead"]
     onward = lead == "from" and _ONWARD.match(place.match.string, place.match.end())
     if lead.partition(" ")[0] in _AHEAD or onward:
         return said or "future"
-    return "past" if lead == "since" else said
+    return said
 
 
+_LIMITS = frozenset({"from", "starting", "beginning", "effective", "until", "till", "through"})
 _ONWARD = re.compile(r" on(?:wards?)?\b(?! (?:the|a|an|our|my)\b)")
 
 
@@ -272,7 +277,7 @@ Rule: TypeAlias = tuple[re.Pattern[str], Resolve]
 
 
 def _rule(pattern: str, resolve: Resolve) -> Rule:
-    return re.compile(rf"(?<![\w/.@-]){pattern}(?![\w/@]|-\w)", re.IGNORECASE), resolve
+    return re.compile(rf"(?<![\w/.@-]){pattern}(?![\w/@(]|-\w)", re.IGNORECASE), resolve
 
 
 _LEAD = (
@@ -283,6 +288,7 @@ _NEAR = r"(?P<which>next|this|last|previous)"
 _NTH = r"(?P<number>\d{1,2})(?:st|nd|rd|th)"
 _BARE_DAY = (
     rf"(?P<day>{_DAY})(?!,? (?:the )?\d)(?!,? {_MONTH}\b)"
+    rf"(?!(?: ?[-–] ?| (?:to|through|thru|until|till|and|or) ){_DAY})"
     r"(?! (?:next|this|last|of)\b)(?! (?:morning|afternoon|evening)s\b)"
 )
 _MONTH_DAY = (

@@ -94,7 +94,7 @@ _GERMAN = Language(
     leads_ahead=r"bis (?:zum |einschließlich )?|ab (?:dem )?|spätestens (?:am |bis )",
     leads_back=r"seit (?:dem )?",
     leads=r"am |vom |zum |den |vor dem |nach dem ",
-    weekday=r"(?P<lead>am |bis (?:zum )?|ab |seit |spätestens (?:am |bis ))(?P<day>{weekday})(?!,? (?:dem )?\d)",
+    weekday=r"(?P<lead>am |bis (?:zum )?|ab |seit |spätestens (?:am |bis ))(?P<day>{weekday})(?!,? (?:dem )?\d| (?:bis|und|oder)\b)",
     ranges=((r"vom ", r" bis (?:zum )?"), (r"zwischen dem ", r" und (?:dem )?")),
     weeks=(
         (r"diese Woche", 0),
@@ -190,7 +190,7 @@ _SPANISH = Language(
     leads=r"el |del |al |desde el ",
     weekday=(
         r"(?P<lead>el |hasta el |a partir del |desde el |antes del |para el )"
-        r"(?P<day>{weekday})(?! (?:que viene|pasado|\d))"
+        r"(?P<day>{weekday})(?! (?:que viene|pasado|hasta|al?|y|o|\d))"
     ),
     ranges=((r"del ", r" al "), (r"desde el ", r" hasta el "), (r"entre el ", r" y (?:el )?")),
     weeks=(
@@ -267,7 +267,7 @@ def _written(language: Language) -> Iterator[Rule]:
     unit = f"(?P<unit>{names.unit})"
 
     def rule(pattern: str, resolve: Resolve) -> Rule:
-        return re.compile(rf"(?<![\w/.@-])(?:{pattern})(?![\w/@]|-\w)", re.IGNORECASE), resolve
+        return re.compile(rf"(?<![\w/.@-])(?:{pattern})(?![\w/@(]|-\w)", re.IGNORECASE), resolve
 
     def filled(pattern: str) -> str:
         for key, value in (("day", day), ("number", number), ("unit", unit)):
@@ -340,10 +340,12 @@ def _month(step: int, place: Place) -> str:
 
 def _leaning(language: Language, place: Place) -> Direction | None:
     said, lead = place.direction, place["lead"]
-    if said == "habit":
-        return None
     if lead and re.fullmatch(language.leads_back, lead, re.I):
         return "past"
+    if said == "habit" and not (lead[:2] in {"ab", "à ", "a "} and place.match["lead"][0].isupper()):
+        return None
+    if said == "habit":
+        return "future"
     if lead and (re.fullmatch(language.leads_ahead, lead, re.I) or lead in _WEEKDAY_AHEAD):
         return said or "future"
     return said
