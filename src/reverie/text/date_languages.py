@@ -342,7 +342,9 @@ def _leaning(language: Language, place: Place) -> Direction | None:
     said, lead = place.direction, place["lead"]
     if lead and re.fullmatch(language.leads_back, lead, re.I):
         return "past"
-    if said == "habit" and not (lead[:2] in {"ab", "à ", "a "} and place.match["lead"][0].isupper()):
+    if said == "habit" and not (
+        lead[:2] in {"ab", "à ", "a "} and place.match["lead"][0].isupper()
+    ):
         return None
     if said == "habit":
         return "future"

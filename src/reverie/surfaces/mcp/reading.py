@@ -24,7 +24,6 @@ from reverie.surfaces.mcp.places import address, labelled, located, required, sh
 if TYPE_CHECKING:
     from reverie.app import App
     from reverie.app.memory import OpenMemory
-    from reverie.memory.manifest import ManifestEntry
     from reverie.surfaces.mcp.caller import Caller
     from reverie.surfaces.mcp.tools import Arguments
 
@@ -191,23 +190,19 @@ def list_memories(app: App, arguments: Arguments, caller: Caller) -> Answer:
             "description": entry.description or entry.name,
             "changed": age.words(entry.mtime, now),
             "pinned": entry.pinned,
-            **({"holds": term} if (term := _term(entry, now)) else {}),
+            "standing": age.term(entry.valid_from, entry.valid_until, now) or None,
         }
         for file, entry in found[:limit]
     ]
     more = len(found) - len(rows)
-    lines = [
-        f"{row['file']} ({', '.join(str(row[key]) for key in ('type', 'changed', 'holds') if key in row)}):"
-        f" {row['description']}"
-        for row in rows
-    ]
+    lines = [f"{row['file']} ({', '.join(_known(row))}): {row['description']}" for row in rows]
     lines += [f"… and {more} more; give a larger limit, or a type"] if more else []
     heading = "Memories, newest first:" if rows else "Nothing is remembered yet."
     return Answer({"memories": rows, "more": more}, bulleted(heading, lines))
 
 
-def _term(entry: ManifestEntry, now: datetime) -> str:
-    return age.term(entry.valid_from, entry.valid_until, now)
+def _known(row: dict[str, Any]) -> list[str]:
+    return [str(row["type"]), row["changed"], *([row["standing"]] if row["standing"] else [])]
 
 
 # --- past conversations ---
