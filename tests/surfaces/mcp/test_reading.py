@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from tests.place import FixedClock
 from tests.session.build import Said, user
 from tests.surfaces.mcp.stage import Stage
 
@@ -65,19 +66,21 @@ def test_what_is_recalled_is_counted_for_the_session(place: Stage) -> None:
 
 
 def test_what_has_expired_says_so(place: Stage) -> None:
-    app = App.open(place.root, home=place.home, clock=place.clock)
+    clock = FixedClock()
+    app = App.open(place.root, home=place.home, clock=clock)
     text = "No deploys from 20 December to 6 January"
     saved = remember(app, checked(BY_NAME["remember"], {"text": text}), Caller())
     assert "it holds from 2025-12-20 until 2026-01-06" in saved.data["changes"]
 
     def standing() -> str:
         answer = list_memories(app, checked(BY_NAME["list_memories"], {}), Caller())
-        [row] = answer.data["memories"]
+        [row] = [one for one in answer.data["memories"] if one["file"] == saved.data["file"]]
         assert row["standing"] in answer.text
         return row["standing"]
 
     assert standing() == "from 2025-12-20"
-    place.clock.advance(300 * 86_400)
+    clock.advance(300 * 86_400)
     assert standing() == "expired 2026-01-06"
-    found = recall(app, checked(BY_NAME["recall"], {"question": "deploys"}), Caller())
-    assert "Expired: it held until 2026-01-06." in found.data["memories"][0]["warnings"]
+    found = recall(app, checked(BY_NAME["recall"], {"question": "deploys in December"}), Caller())
+    warnings = {one["file"]: one.get("warnings", []) for one in found.data["memories"]}
+    assert "Expired: it held until 2026-01-06." in warnings[saved.data["file"]]
