@@ -52,16 +52,8 @@ class Language:
     week_of: str
     coming: str
     until: str
-    cues: Cues
-
-
-def _cues(habit: str, future: str, past: str, neither: str = r"(?!)") -> Cues:
-    return Cues(
-        re.compile(rf"\b(?:{habit})\b", re.IGNORECASE),
-        re.compile(
-            rf"\b(?:{neither})\b|\b(?P<future>{future})\b|\b(?P<past>{past})\b", re.IGNORECASE
-        ),
-    )
+    # Habits, future, past, and what would be taken for past but tells no time.
+    cues: tuple[str, str, str, str]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -105,7 +97,7 @@ _GERMAN = Language(
     week_of="die Woche vom ",
     coming=r"(?:in den|die|für die) nächsten {number} {unit}",
     until="bis ",
-    cues=_cues(
+    cues=(
         r"jede[nrsm]?|jeweils|immer|nie|niemals|meistens|normalerweise|regelmäßig|täglich|wöchentlich"
         r"|monatlich|jährlich|Geburtstag|Jahrestag|(?:mon|diens|donners|frei|sams|sonn)tags|mittwochs",
         r"wird|werden|werde|geplant|fällig|findet|startet|beginnt|endet|läuft|soll|sollen|kommt"
@@ -153,7 +145,7 @@ _FRENCH = Language(
     week_of="la semaine du ",
     coming=r"(?:pendant|pour) les {number} prochain(?:e?s) {unit}",
     until="jusqu'au ",
-    cues=_cues(
+    cues=(
         r"chaque|tous les|toutes les|toujours|jamais|souvent|d['’]habitude|normalement|anniversaire"
         r"|quotidien\w*|hebdomadaire\w*|mensuel\w*|annuel\w*",
         r"sera|seront|aura|auront|va|vont|allons|commence|commencera|démarre|débute|prévue?s?|doit|doivent"
@@ -206,7 +198,7 @@ _SPANISH = Language(
     week_of="la semana del ",
     coming=r"(?:durante|en) (?:las|los) próxim[oa]s {number} {unit}",
     until="hasta el ",
-    cues=_cues(
+    cues=(
         r"cada|todos los|todas las|siempre|nunca|normalmente|a menudo|cumpleaños|aniversario|diari\w+"
         r"|semanal\w*|mensual\w*|anual\w*|los (?:lunes|martes|miércoles|jueves|viernes|sábados|domingos)",
         r"será|serán|tendrá|habrá|voy a|va a|van a|vamos a|empieza|comienza|termina|vence|caduca"
@@ -215,9 +207,10 @@ _SPANISH = Language(
         r"|fecha límite|entrevista|cita|entrega|evento)\b[^.!?\n]{0,40}? es",
         r"fue|fueron|era|eran|estaba|estaban|hubo|tuvo|tuvimos|hicimos|\w{2,20}(?:ó|aron|ieron)"
         r"|(?:he|ha|hemos|han) \w{2,20}(?:ado|ido|to|cho)",
+        r"(?!)",
     ),
 )
-LANGUAGES = (_GERMAN, _FRENCH, _SPANISH)
+_LANGUAGES = (_GERMAN, _FRENCH, _SPANISH)
 # Past this, a text's language is clear; the rest of a long one would only cost time.
 _SAMPLE = 4_000
 
@@ -225,16 +218,16 @@ _SAMPLE = 4_000
 def rules_for(text: str) -> tuple[tuple[Rule, ...], Cues]:
     """The rules and cues of the language a text is in; English when nothing else is clear."""
     words = set(re.findall(r"\w+", text[:_SAMPLE].lower()))
-    scores = [len(words & _telling(language)) for language in LANGUAGES]
+    scores = [len(words & _telling(language)) for language in _LANGUAGES]
     best = max(scores)
     if not best or scores.count(best) > 1 or best <= len(words & _ENGLISH):
         return RULES, ENGLISH_CUES
-    chosen = LANGUAGES[scores.index(best)]
+    chosen = _LANGUAGES[scores.index(best)]
     named = words & _names(chosen)
     # Two small words, or one beside a month or a weekday that only this language has.
     if best < 2 and not named:
         return RULES, ENGLISH_CUES
-    return _rules_of(chosen), chosen.cues
+    return _rules_of(chosen), _cues_of(chosen)
 
 
 def _names(language: Language) -> frozenset[str]:
@@ -247,18 +240,29 @@ def _telling(language: Language) -> frozenset[str]:
 
 _NAMES_OF_ONE = {
     one: _names(one).difference(
-        *(_names(other) for other in LANGUAGES if other is not one),
+        *(_names(other) for other in _LANGUAGES if other is not one),
         # Also English words, or names of people.
         _words("april august september november mars domingo"),
     )
-    for one in LANGUAGES
+    for one in _LANGUAGES
 }
 
 
-@lru_cache(maxsize=len(LANGUAGES))
+@lru_cache(maxsize=len(_LANGUAGES))
 def _rules_of(language: Language) -> tuple[Rule, ...]:
     """Compiled when a text in the language first comes: most never need it."""
     return tuple(_written(language))
+
+
+@lru_cache(maxsize=len(_LANGUAGES))
+def _cues_of(language: Language) -> Cues:
+    habit, future, past, neither = language.cues
+    return Cues(
+        re.compile(rf"\b(?:{habit})\b", re.IGNORECASE),
+        re.compile(
+            rf"\b(?:{neither})\b|\b(?P<future>{future})\b|\b(?P<past>{past})\b", re.IGNORECASE
+        ),
+    )
 
 
 def _written(language: Language) -> Iterator[Rule]:

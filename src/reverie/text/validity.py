@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
-from reverie.text.date_cues import ENGLISH_CUES, EVENTS, SENTENCE_END, Sentences
-from reverie.text.date_languages import LANGUAGES
+from reverie.text.date_cues import EVENTS, SENTENCE_END, Cues, Sentences
+from reverie.text.date_languages import rules_for
 from reverie.text.dates import PROTECTED, absolute_dates
 from reverie.text.days import ALL_NAMES, day_or_none, month_number, months_on
 
@@ -50,7 +50,8 @@ def validity(text: str, said: date) -> Validity:
     if not first or _RULE.search(rest):
         return Validity()
     marked, dates = _marked(first)
-    found = _Frames(marked, dates, said).found() if dates else Validity()
+    _, cues = rules_for(text)
+    found = _Frames(marked, dates, said, cues).found() if dates else Validity()
     if found.words:
         return found
     return Validity(words=tuple(match[0] for match in _VAGUE.finditer(marked)))
@@ -274,20 +275,18 @@ class _Frames:
     text: str
     dates: list[_Time]
     said: date
+    cues: Cues
 
     def found(self) -> Validity:
         if self._has("part"):
             return Validity()
         order: tuple[Callable[[], Validity | None], ...] = (self._range, self._open, self._only)
         # A habit or a story has no one day, unless it names its limits.
-        if self._direction() not in {"habit", "past"}:
+        at = self.text.index(_OPEN)
+        side = Sentences(self.text, self.cues).direction(at, at + 1)
+        if side not in {"habit", "past"}:
             order = (*order, self._event, self._away, self._period)
         return next((found for read in order if (found := read()) is not None), Validity())
-
-    def _direction(self) -> str | None:
-        cues = (ENGLISH_CUES, *(language.cues for language in LANGUAGES))
-        told = {Sentences(self.text, one).direction(0, len(self.text)) for one in cues}
-        return next((side for side in ("habit", "future", "past") if side in told), None)
 
     def _matches(self, name: str) -> Iterator[tuple[re.Match[str], list[_Time]]]:
         for match in _patterns()[name].finditer(self.text):
