@@ -62,6 +62,8 @@ HOLDS = [
     ("Next week I'm on vacation.", "2026-11-16", "2026-11-22"),
     ("No deploys next month.", "2026-12-01", "2026-12-31"),
     ("I'm out of office next Friday.", "2026-11-20", "2026-11-20"),
+    # a plan is known before its time comes
+    ("Audrey is planning a hike next month.", "", "2026-12-31"),
     # what has begun has only an end
     ("This week I'm on call.", "", "2026-11-15"),
     ("No deploys this week.", "", "2026-11-15"),
@@ -111,6 +113,8 @@ ALWAYS = [
     'Mira said "until 2026-12-01" is too late.',
     "Run `at 2026-12-01 until 2026-12-02`.",
     "I'll be out from 4 to 23 next month.",
+    "What is the limit as of 1 December 2026?",
+    "Andrew wants to check out a cozy cafe on Friday.",
     # a rule of its own beside it
     "We freeze deploys until 2026-11-24. Always use pnpm.",
     "Use pnpm. The demo is on 2026-11-20.",
@@ -177,7 +181,7 @@ def test_public_periods_are_read_right_or_not_at_all() -> None:
             wrong += [] if fits else [case["Input"]]
     # Those that differ: an end that is a month means its last day here, its first day there.
     assert right >= 19
-    assert len(wrong) <= 5, wrong
+    assert len(wrong) <= 3, wrong
 
 
 def _fits(found: Validity, value: dict[str, dict[str, str]]) -> bool:

@@ -139,7 +139,7 @@ _ONWARD = re.compile(r" on(?:wards?)?\b(?! (?:the|a|an|our|my)\b)")
 
 
 _AHEAD = {"by", "until", "till", "through", "thru", "before", "due"}
-_AHEAD |= {"starting", "beginning", "effective", "during"}
+_AHEAD |= {"starting", "beginning", "effective"}
 
 
 def _month_day(place: Place) -> str | None:
@@ -195,12 +195,14 @@ def _end_of_month(place: Place) -> str | None:
 
 def _during(place: Place) -> str | None:
     """`during November`: this one, or the next; of one that is over the sentence says so."""
-    direction = _leaning(place)
+    direction, lead = _leaning(place), place.match["lead"]
     month, today = month_number(place["month"]), place.today
+    if direction is None and (lead[0].isupper() or month == today.month):
+        direction = None if place.direction else "future"
     if direction == "future":
-        return f"{place.match['lead']} {today.year + (month < today.month)}-{month:02d}"
+        return f"{lead} {today.year + (month < today.month)}-{month:02d}"
     if direction == "past":
-        return f"{place.match['lead']} {today.year - (month > today.month)}-{month:02d}"
+        return f"{lead} {today.year - (month > today.month)}-{month:02d}"
     return None
 
 
@@ -208,7 +210,8 @@ def _coming_span(place: Place) -> str | None:
     """`for the next two weeks`: it ends on a day, and starts now."""
     if place.direction in {"past", "habit"}:
         return None
-    return f"until {_span(place['span'], place.today, 1).isoformat()}"
+    until = _span(place["span"], place.today, 1).isoformat()
+    return f"for the {place.match['span']} until {until}"
 
 
 def _month_of(place: Place) -> date:
@@ -288,12 +291,15 @@ _NEAR = r"(?P<which>next|this|last|previous)"
 _NTH = r"(?P<number>\d{1,2})(?:st|nd|rd|th)"
 _BARE_DAY = (
     rf"(?P<day>{_DAY})(?!,? (?:the )?\d)(?!,? {_MONTH}\b)"
-    rf"(?!(?: ?[-–] ?| (?:to|through|thru|until|till|and|or) ){_DAY})"
+    # "On Monday, Tuesday and Friday", "Monday to Friday": more than one day is meant.
+    rf"(?!(?:,? (?:and|or)|,| (?:to|through|thru|until|till)| ?[-–]) ?{_DAY})"
     r"(?! (?:next|this|last|of)\b)(?! (?:morning|afternoon|evening)s\b)"
 )
 _MONTH_DAY = (
     rf"(?:(?-i:(?P<month>{_MONTH}))\.?[ -](?P<number>\d{{1,2}})(?:st|nd|rd|th)?"
     rf"|(?P<number2>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?-i:(?P<month2>{_MONTH}))\b){_NO_YEAR}"
+    # "May 1 and 2", "24 or 25 September 1122", "on 5 May in 2019".
+    r"(?! ?(?:or|and|to|through|[-–&]) ?(?:the )?\d)(?![^.!?\n]{0,20}\b(?:1\d|20)\d\d\b(?!-))"
 )
 
 

@@ -95,7 +95,7 @@ _GERMAN = Language(
     ),
     months=((r"diesen Monat", 0), (r"nächsten Monat", 1), (r"(?:letzten|vorigen) Monat", -1)),
     week_of="die Woche vom ",
-    coming=r"(?:in den|die|für die) nächsten {number} {unit}",
+    coming=r"(?P<head>in den|die|für die) nächsten {number} {unit}",
     until="bis ",
     cues=(
         r"jede[nrsm]?|jeweils|immer|nie|niemals|meistens|normalerweise|regelmäßig|täglich|wöchentlich"
@@ -143,7 +143,7 @@ _FRENCH = Language(
     ),
     months=((r"ce mois-ci", 0), (r"le mois prochain", 1), (r"le mois (?:dernier|passé)", -1)),
     week_of="la semaine du ",
-    coming=r"(?:pendant|pour) les {number} prochain(?:e?s) {unit}",
+    coming=r"(?P<head>(?:pendant|pour) les) {number} prochaine?s {unit}",
     until="jusqu'au ",
     cues=(
         r"chaque|tous les|toutes les|toujours|jamais|souvent|d['’]habitude|normalement|anniversaire"
@@ -196,7 +196,7 @@ _SPANISH = Language(
         (r"el mes pasado", -1),
     ),
     week_of="la semana del ",
-    coming=r"(?:durante|en) (?:las|los) próxim[oa]s {number} {unit}",
+    coming=r"(?P<head>(?:durante|en) (?:las|los)) próxim[oa]s {number} {unit}",
     until="hasta el ",
     cues=(
         r"cada|todos los|todas las|siempre|nunca|normalmente|a menudo|cumpleaños|aniversario|diari\w+"
@@ -331,7 +331,8 @@ def _counted(language: Language, side: int, place: Place) -> str:
 def _coming(language: Language, place: Place) -> str | None:
     if place.direction in {"past", "habit"}:
         return None
-    return f"{language.until}{_later(language, 1, place).isoformat()}"
+    span = " ".join(place.match[part] for part in ("head", "number", "unit"))
+    return f"{span} {language.until}{_later(language, 1, place).isoformat()}"
 
 
 def _week(language: Language, step: int, place: Place) -> str:

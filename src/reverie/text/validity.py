@@ -47,7 +47,7 @@ class Validity:
 def validity(text: str, said: date) -> Validity:
     """When a note holds, seen from the day it was said."""
     first, rest = _statements(absolute_dates(text, said)[0])
-    if not first or _RULE.search(rest):
+    if not first or first.endswith("?") or _RULE.search(rest):
         return Validity()
     marked, dates = _marked(first)
     _, cues = rules_for(text)
@@ -204,14 +204,17 @@ _CHANGE = (
     r"|wechsel|zieh|umzieh|startet|beginnt|kommt|wird|werden|einführ"
     r"|commenc|démarr|rejoin|passe|lanc|empiez|empez|comienz|lanz)\w*"
 )
+_PLAN = (
+    r"\b(?:plan(?:s|ning|t|en)?|think\w*|consider\w*|excited|going|heading|looking|hop(?:es|ing))\b"
+)
 _MOVE = (
     r"\b(?:mov|postpon|reschedul|shift|extend|push|bump|chang|verschieb|verschob|verleg|report|décal"
     r"|pospon|muev|cambi|aplaz)\w*"
 )
 _AWAY = (
-    r"\b(?:out of office|out|off|away|closed|unavailable|offline|on (?:leave|vacation|holiday)|on call"
+    r"(?:(?:\b(?:am|is|are|be)|['’](?:m|re|s)) (?:out|off|away)|\bout of (?:the )?office|\b(?:closed|unavailable|offline|on (?:leave|vacation|holiday)|on call"
     r"|im Urlaub|abwesend|geschlossen|nicht da|krank|absente?|fermée?|en congés?|en vacances"
-    r"|de vacaciones|ausente|cerrad[oa]|fuera)(?: (?!of\b|between\b|from\b|to\b|week\b)[^\W\d]+){0,3} "
+    r"|de vacaciones|ausente|cerrad[oa]|fuera))(?: (?!of\b|between\b|from\b|to\b|week\b)[^\W\d]+){0,3} "
 )
 # "From 4 to 23 December", "1 May until Wed, 22": one end of it is not a date we can read.
 _PART = (
@@ -265,6 +268,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "change": re.compile(_CHANGE, re.IGNORECASE),
         "move": re.compile(_MOVE, re.IGNORECASE),
         "part": re.compile(_PART, re.IGNORECASE),
+        "plan": re.compile(_PLAN, re.IGNORECASE),
     }
 
 
@@ -329,7 +333,9 @@ class _Frames:
             return None
         for match, (time,) in self._matches("period"):
             if not time.is_day:
-                return self._held(time.first, time.last, match)
+                # A plan is known before its time comes.
+                first = None if self._has("plan") else time.first
+                return self._held(first, time.last, match)
         return None
 
     def _held(self, first: date | None, last: date | None, *matches: re.Match[str]) -> Validity:
