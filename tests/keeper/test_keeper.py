@@ -372,3 +372,50 @@ def test_team_memory_refuses_secrets_and_people(keeper: Keeper) -> None:
     with pytest.raises(InputError, match="secret"):
         shared.change(stored, stored.topic.with_(body=f"now {TOKEN}\n"), ME, "more")
     assert shared.require(file).version == stored.version
+
+
+# --- when it holds ---
+
+
+@pytest.mark.parametrize(
+    ("wish", "first", "last"),
+    [
+        (Wish("No deploys until 1 July"), None, "2025-07-01"),
+        (Wish("From Monday on we use pnpm"), "2025-06-16", None),
+        (Wish("No releases from 20 December to 6 January"), "2025-12-20", "2026-01-06"),
+        (Wish("We deploy every Friday"), None, None),
+        # What a caller knows wins over the words.
+        (Wish("No deploys until 1 July", valid_until="2025-08-01"), None, "2025-08-01"),
+        # The day it was said counts, not the day it is saved; without one nothing is guessed.
+        (Wish("No deploys until Friday", said=date(2025, 1, 1)), None, "2025-01-03"),
+        (Wish("No deploys until Friday", origin="import"), None, None),
+        (
+            Wish("No deploys until Friday", origin="import", said=date(2025, 6, 10)),
+            None,
+            "2025-06-13",
+        ),
+    ],
+)
+def test_its_words_say_when_it_holds(
+    keeper: Keeper, wish: Wish, first: str | None, last: str | None
+) -> None:
+    saved = remembered(keeper.remember(wish, ME)).topic
+    assert (saved.valid_from, saved.valid_until) == (first, last)
+
+
+def test_a_memory_from_elsewhere_keeps_its_own_limits(keeper: Keeper) -> None:
+    text = "No deploys until 1 July."
+    given = topics.new("Freeze", text, "project", text, file="a.md", valid_until="2025-06-30")
+    bare = topics.new("Other", "No merges until 1 July.", "project", "", file="b.md")
+    day = date(2025, 6, 1)
+    kept = Wish(text, origin="import", original=given, said=day)
+    told = Wish("No merges until 1 July.", origin="import", original=bare, said=day)
+    assert remembered(keeper.remember(kept, ME)).topic.valid_until == "2025-06-30"
+    assert remembered(keeper.remember(told, ME)).topic.valid_until == "2025-07-01"
+
+
+def test_what_is_replaced_from_a_day_on_holds_until_the_day_before(keeper: Keeper) -> None:
+    old = remembered(keeper.remember(Wish("Alice owns the release"), ME)).topic
+    wish = Wish("From 1 July on Bob owns the release", supersedes=old.file)
+    assert remembered(keeper.remember(wish, ME)).topic.valid_from == "2025-07-01"
+    assert keeper.require(old.file).topic.valid_until == "2025-06-30"

@@ -164,7 +164,8 @@ def test_an_unknown_id_names_what_is_close(place: Place):
 
 def test_approve_saves_and_says_how_to_undo(place: Place):
     port, order = proposed(place, replace(PORT, text="The audit is tomorrow"), ORDER)
-    first, date, undo = done("inbox", "approve", port[:6]).splitlines()
+    first, date, holds, undo = done("inbox", "approve", port[:6]).splitlines()
+    assert holds == "  holds until 2025-06-16"
     assert first == f"Approved {port[:8]} (project): project_the_audit_is_2025_06_16.md"
     assert date == "  “tomorrow” became 2025-06-16"
     saved = (directory(place) / "project_the_audit_is_2025_06_16.md").read_text()

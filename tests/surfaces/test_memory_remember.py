@@ -55,6 +55,8 @@ def test_json_has_everything(place: Place):
         "name": "The audit",
         "description": "No deploys from 2026-12-20",
         "type": "project",
+        "valid_from": None,
+        "valid_until": None,
         "dates": [],
         "secrets": [],
         "supersedes": None,
@@ -353,3 +355,21 @@ def test_rebuilding_keeps_the_lines_of_others(place: Place):
     assert (
         folder / "MEMORY.md"
     ).read_text() == f"# Mine\n\n{own}- [Loose](loose.md) — a hook of mine\n## Below\nlast words\n"
+
+
+# --- when it holds ---
+
+
+def test_when_it_holds_is_said_and_shown(place: Place):
+    text = done("remember", "No deploys from 20 December to 6 January")
+    assert "  holds from 2025-12-20 until 2026-01-06\n" in text
+    [row] = data("list")
+    assert (row["valid_from"], row["valid_until"]) == ("2025-12-20", "2026-01-06")
+    assert row["term"] == "from 2025-12-20"
+    assert "(from 2025-12-20) No deploys" in done("list")
+    assert " · from 2025-12-20" in done("show", row["file"])
+    place.clock.advance(300 * 86_400)
+    assert data("list")[0]["term"] == "expired 2026-01-06"
+    assert " · expired 2026-01-06" in done("show", row["file"])
+    assert "(expired)" in done("recall", "deploys in January")
+    assert "(expired)" in done("search", "deploys", "--only", "memories")

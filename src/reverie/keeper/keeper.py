@@ -17,7 +17,7 @@ from reverie.keeper.draft import Draft, draft
 from reverie.keeper.judging import Neighbours
 from reverie.keeper.pointers import pointed, refreshed, unpointed
 from reverie.keeper.wishes import Declined, Outcome, Prepared, Remembered, Wish
-from reverie.memory import exclusions, topic
+from reverie.memory import age, exclusions, topic
 from reverie.memory.frontmatter import ABSENT
 from reverie.memory.index import Index
 from reverie.memory.manifest import ManifestEntry
@@ -28,6 +28,7 @@ from reverie.memory.scalars import writable
 from reverie.memory.topic import Topic
 from reverie.ports import Clock, Scrubber, Stored, TopicStore
 from reverie.text.dates import DateChange, absolute_dates
+from reverie.text.validity import validity
 
 __all__ = ["Declined", "Keeper", "Outcome", "Prepared", "Remembered", "Wish", "pointed"]
 
@@ -96,6 +97,7 @@ class Keeper:
         if refusal is not None:
             return refusal
         taken = [*(entry.file for entry in entries), *(other.file for other in beside)]
+        wish = self._limited(wish, text)
         if wish.original is None:
             fresh = self._topic(made, replace(wish, supersedes=near.replaces), taken)
         else:
@@ -273,6 +275,19 @@ class Keeper:
             return wish.text, ()
         return absolute_dates(wish.text, wish.said or self._today())
 
+    def _limited(self, wish: Wish, text: str) -> Wish:
+        """With the days its words name as its limits; what a caller gave stays as it was given."""
+        given = wish.original or wish
+        if given.valid_from or given.valid_until or wish.valid_from or wish.valid_until:
+            return wish
+        if wish.said is None and wish.origin == "import":
+            return wish
+        found = validity(text, wish.said or self._today())
+        first, last = (
+            day.isoformat() if day else None for day in (found.valid_from, found.valid_until)
+        )
+        return replace(wish, valid_from=first, valid_until=last)
+
     def _drafted(self, text: str, wish: Wish) -> tuple[Draft, tuple[str, ...]]:
         """Scrubbed before it is cut: half a secret is one that no scanner knows."""
         body, name, description = (
@@ -343,7 +358,8 @@ class Keeper:
             origin=wish.origin,
             source=wish.source,
             supersedes=(old,) if old else (),
-            valid_from=now if old else None,
+            valid_from=wish.valid_from or (now if old else None),
+            valid_until=wish.valid_until,
         )
 
     def _taken_in(
@@ -356,6 +372,8 @@ class Keeper:
             description=original.description or made.description,
             type=original.type or made.type,
             origin=wish.origin,
+            valid_from=original.valid_from or wish.valid_from,
+            valid_until=original.valid_until or wish.valid_until,
         )
         if made.body != original.body.strip():
             changed = changed.with_(body=f"{made.body}\n")
@@ -380,7 +398,9 @@ class Keeper:
 
     def _supersede(self, old: Stored, fresh: Topic, put: Put, author: Author) -> Revision | None:
         """Both stay: the old one says by what and since when, and leaves the index."""
-        closed = old.topic.with_(superseded_by=fresh.file, valid_until=fresh.valid_from)
+        closed = old.topic.with_(
+            superseded_by=fresh.file, valid_until=age.day_before(fresh.valid_from)
+        )
         kept = Put(old.topic.file, topic.render(closed), old.version)
         return self.store.apply(
             (put, kept),

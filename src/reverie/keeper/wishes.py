@@ -32,6 +32,9 @@ class Wish:
     original: Topic | None = None
     # The day it was said; an import without one keeps "tomorrow" as it is.
     said: date | None = None
+    # When it holds, as a caller knows it; otherwise its words tell.
+    valid_from: str | None = None
+    valid_until: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ def is_live(topic: Topic, today: date) -> bool:
 
 
 def expired(topic: Topic, today: date) -> bool:
+    """Whether the last day a memory holds is over."""
     until = day_of(topic.valid_until)
     return until is not None and until < today
 

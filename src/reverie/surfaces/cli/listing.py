@@ -85,7 +85,8 @@ def _rows(app: App, memory: OpenMemory) -> list[dict[str, Any]]:
     now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
     rows = [_row(label(memory, entry.file), entry, now) for entry in memory.store.entries()]
     for skipped in memory.store.skipped:
-        empty = dict.fromkeys(("name", "type", "description", "changed", "age"))
+        unknown = ("name", "type", "description", "changed", "age")
+        empty = dict.fromkeys((*unknown, "valid_from", "valid_until", "term"))
         flags = dict.fromkeys(("pinned", "superseded", "archived"), False)
         why = {"skipped": True, "problem": skipped.reason}
         rows.append({"file": label(memory, skipped.file), **empty, **flags, **why})
@@ -93,7 +94,7 @@ def _rows(app: App, memory: OpenMemory) -> list[dict[str, Any]]:
 
 
 def _row(file: str, entry: ManifestEntry, now: datetime) -> dict[str, Any]:
-    from reverie.memory.age import words
+    from reverie.memory.age import term, words
 
     return {
         "file": file,
@@ -105,6 +106,9 @@ def _row(file: str, entry: ManifestEntry, now: datetime) -> dict[str, Any]:
         "pinned": entry.pinned,
         "superseded": entry.superseded,
         "archived": entry.archived,
+        "valid_from": entry.valid_from,
+        "valid_until": entry.valid_until,
+        "term": term(entry.valid_from, entry.valid_until, now) or None,
         "skipped": False,
         "problem": entry.problem,
     }
@@ -135,4 +139,5 @@ def _print(console: Console, app: App, rows: list[dict[str, Any]], which: Which 
 
 def _marks(row: dict[str, Any]) -> str:
     marks = [word for word in ("pinned", "superseded", "archived") if row[word]]
+    marks += [row["term"]] if row["term"] and not row["superseded"] else []
     return f"({', '.join(marks)}) " if marks else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reverie.memory import age
 from reverie.memory.taxonomy import TYPES
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
@@ -107,6 +108,8 @@ def _as_json(memory: OpenMemory, outcome: Remembered) -> dict[str, Any]:
         "name": saved.name,
         "description": saved.description,
         "type": saved.type,
+        "valid_from": saved.valid_from,
+        "valid_until": saved.valid_until,
         "dates": [{"before": change.before, "after": change.after} for change in outcome.dates],
         "secrets": list(outcome.secrets),
         "supersedes": outcome.superseded,
@@ -121,6 +124,8 @@ def saved_lines(app: App, memory: OpenMemory, outcome: Remembered) -> list[str]:
     lines = [f"Remembered ({saved.type}): {saved.name}"]
     lines.append(f"  in {shown_path(app, memory.place.directory / saved.file)}")
     lines += [f"  “{change.before}” became {change.after}" for change in outcome.dates]
+    if held := age.holds(saved.valid_from, saved.valid_until):
+        lines.append(f"  {held}")
     if outcome.secrets:
         kinds = ", ".join(outcome.secrets)
         lines.append(f"  removed a secret ({kinds}); if it is none, repeat with --allow-secret")

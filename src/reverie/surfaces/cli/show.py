@@ -135,6 +135,8 @@ def _show_memory(
         "pinned": memory.pinned,
         "supersedes": list(memory.supersedes),
         "superseded_by": memory.superseded_by,
+        "valid_from": memory.valid_from,
+        "valid_until": memory.valid_until,
         "problem": memory.problem,
         "warnings": list(memory.warnings),
         "changed": changed.isoformat(timespec="seconds") if changed else None,
@@ -146,13 +148,15 @@ def _show_memory(
 def _print_memory(
     console: Console, app: App, data: dict[str, Any], changed: datetime | None
 ) -> None:
-    from reverie.memory.age import words
+    from reverie.memory.age import term, words
 
     now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
     about = [data["file"], data["type"] or "no type"]
     about += [f"changed {words(changed, now)}"] if changed else []
     about += ["pinned"] if data["pinned"] else []
     about += [f"superseded by {data['superseded_by']}"] if data["superseded_by"] else []
+    limits = term(data["valid_from"], data["valid_until"], now)
+    about += [limits] if limits and not data["superseded_by"] else []
     console.print(printable(" · ".join(about)), style="bold", soft_wrap=True)
     for problem in filter(None, (data["problem"], *data["warnings"])):
         console.print(f"problem: {printable(problem)}", style="yellow", soft_wrap=True)

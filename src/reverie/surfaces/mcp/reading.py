@@ -190,16 +190,19 @@ def list_memories(app: App, arguments: Arguments, caller: Caller) -> Answer:
             "description": entry.description or entry.name,
             "changed": age.words(entry.mtime, now),
             "pinned": entry.pinned,
+            "standing": age.term(entry.valid_from, entry.valid_until, now) or None,
         }
         for file, entry in found[:limit]
     ]
     more = len(found) - len(rows)
-    lines = [
-        f"{row['file']} ({row['type']}, {row['changed']}): {row['description']}" for row in rows
-    ]
+    lines = [f"{row['file']} ({', '.join(_known(row))}): {row['description']}" for row in rows]
     lines += [f"… and {more} more; give a larger limit, or a type"] if more else []
     heading = "Memories, newest first:" if rows else "Nothing is remembered yet."
     return Answer({"memories": rows, "more": more}, bulleted(heading, lines))
+
+
+def _known(row: dict[str, Any]) -> list[str]:
+    return [str(row["type"]), row["changed"], *([row["standing"]] if row["standing"] else [])]
 
 
 # --- past conversations ---

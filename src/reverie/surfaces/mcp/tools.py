@@ -92,7 +92,15 @@ _RECALLED = told(
     match={"enum": ["good", "weak"]},
     text=STRING,
 )
-_ENTRY = told(file=STRING, type=MAYBE_STRING, description=STRING, changed=STRING, pinned=BOOLEAN)
+_ENTRY = told(
+    file=STRING,
+    type=MAYBE_STRING,
+    description=STRING,
+    changed=STRING,
+    pinned=BOOLEAN,
+    # "expired 2026-11-01", "from 2027-01-01"; nothing while it holds.
+    standing=MAYBE_STRING,
+)
 _FOUND = told(session=STRING, when=STRING, who=STRING, text=STRING)
 _SESSION = told(session=STRING, last_active=STRING)
 

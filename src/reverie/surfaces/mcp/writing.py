@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.errors import InputError
 from reverie.keeper.wishes import Declined, Related, Remembered, Wish
+from reverie.memory import age
 from reverie.surfaces.mcp.answers import Answer, bulleted
 from reverie.surfaces.mcp.places import located, required
 
@@ -44,6 +45,8 @@ _BY_A_PERSON = "what the team shares is changed by a person, with `reverie … -
 
 def _saved(outcome: Remembered) -> Answer:
     changes = [f"“{change.before}” became {change.after}" for change in outcome.dates]
+    if held := age.holds(outcome.topic.valid_from, outcome.topic.valid_until):
+        changes.append(f"it {held}")
     if outcome.secrets:
         changes.append(f"a secret was taken out ({', '.join(outcome.secrets)})")
     if outcome.superseded:
