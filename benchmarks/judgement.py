@@ -30,7 +30,7 @@ from reverie.app.learning import learn
 from reverie.core.messages import Text, new_message
 
 DATA = Path(__file__).with_name("judgement")
-STAND = ("sibling", "overlap", "extends")
+STAND = ("sibling", "sibling_cue", "overlap", "extends")
 SETTINGS = {"recall.embedder": "none"}
 
 

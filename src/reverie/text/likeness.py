@@ -221,7 +221,8 @@ class _Pair:
 
     def verdict(self, likeness: Likeness, *, certain: bool = False, named: bool = False) -> Verdict:
         ours, theirs = (tuple(t.key for t in side) for side in (self.ours, self.theirs))
-        plain = self.change.plain and (self.covered or self.turned)
+        # A denial retires only what it names whole: "no longer takes the statin" leaves the aspirin.
+        plain = self.change.plain and (not self.theirs if self.new.denied else self.covered)
         said = likeness == "update" and (named or plain) and not self.change.beside
         return Verdict(likeness, certain, ours, theirs, self.score, self.change.cue, said)
 
@@ -253,11 +254,11 @@ class _Pair:
         held = {token.key for token in self.old.tokens if token.phrase or anywhere}
         if not former & held:
             return None
-        rest = stated - former
+        rest = stated - former - _relation_words(self.old)
         spoken = {token.key for token in self.new.tokens}
         if rest & spoken:
-            certain = len(rest & spoken) * 2 >= len(rest)
-            return self.verdict("update", certain=certain, named=certain)
+            whole = rest <= spoken
+            return self.verdict("update", certain=whole, named=whole)
         return self.verdict("update") if len(rest) <= _FEWEST_SHARED else None
 
     def same_words(self) -> Verdict:

@@ -442,6 +442,9 @@ def _word(
     if plain in _UNITS and previous[-1:].isdigit():
         yield _Raw(plain, _UNITS[plain], "word")
         return
+    if text == "US":
+        yield _Raw("u.s.", "us", "name")
+        return
     stem = _stem(plain, language)
     known = _synonyms(language)
     key = known.get(plain) or known.get(stem) or stem
