@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from reverie.app.library.memory import open_for
 from reverie.app.library.opening import Place
-from reverie.app.memory import APART
 from reverie.errors import InputError, ReverieError, WriteConflict
 from reverie.keeper.draft import draft
 from reverie.memory import topic as topics
@@ -22,6 +21,7 @@ from reverie.memory.manifest import INDEX_FILE, is_index
 from reverie.memory.paths import Refused, check_name
 from reverie.memory.revisions import Author
 from reverie.memory.scalars import readable, writable
+from reverie.memory.scopes import APART
 from reverie.memory.topic import Topic
 
 try:

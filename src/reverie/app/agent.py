@@ -383,7 +383,8 @@ class _Composer:
             )
             self.stack.push_async_callback(selector.aclose)
         recall = recall_for(self.app, core.memory, core.ranker, selector, session)
-        return SessionRecall(recall, core.conversation, core.toolbox.workplace)
+        workplace = core.toolbox.workplace
+        return SessionRecall(recall, core.conversation, workplace, core.memory.label_of)
 
 
 def new_session_id(now: float) -> str:

@@ -7,6 +7,7 @@ from datetime import date
 from typing import TypeAlias
 
 from reverie.memory.revisions import Revision
+from reverie.memory.scopes import OwnScope
 from reverie.memory.taxonomy import MemoryType
 from reverie.memory.topic import Topic
 from reverie.text.dates import DateChange
@@ -29,6 +30,8 @@ class Wish:
     original: Topic | None = None
     # The day it was said; an import without one keeps "tomorrow" as it is.
     said: date | None = None
+    # Whose memory it goes to; worked out from its words when it is not said.
+    scope: OwnScope | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reverie.app.memory import OpenMemory
     from reverie.memory.manifest import ManifestEntry
     from reverie.memory.revisions import Revision
+    from reverie.memory.scopes import OwnScope
     from reverie.memory.taxonomy import MemoryType
     from reverie.memory.topic import Topic
     from reverie.ports import Clock
@@ -71,6 +72,8 @@ class Memory:
         self._app = place.open()
         # Where the program goes afterwards does not matter.
         self.place = replace(place, project=self._app.place)
+        if self.project != self._app.place:
+            log.info("%s is in the project %s, whose memory is used", self._app.place, self.project)
         self._memory = self._app.memory()
         self._stack = ExitStack()
         self._ranker: IndexRanker | None = None
@@ -83,20 +86,32 @@ class Memory:
         home: str | PathLike[str] | None = None,
         settings: Overrides | None = None,
         clock: Clock | None = None,
+        user: str | None = None,
     ) -> Memory:
         """The memory of the project that `project` (default: here) lies in.
 
         `home` is Reverie's own folder (default: `~/.reverie`). `settings` hold for this object
-        alone: `{"recall.embedder": "none"}`. `clock` replaces the machine's time.
+        alone: `{"recall.embedder": "none"}`. `clock` replaces the machine's time. `user` is whom a
+        service works for: each has a memory of their own in the project, apart from all others.
         """
-        return cls(Place.of(project, home, settings, clock))
+        return cls(Place.of(project, home, settings, clock, user))
 
     @property
     def directory(self) -> Path:
-        """Where the files are."""
+        """Where the project's files are (or this user's)."""
         return self._memory.place.directory
 
-    def remember(
+    @property
+    def project(self) -> Path:
+        """The project whose memory this is: of a folder in a repository, the repository's root."""
+        return self._app.project.root
+
+    @property
+    def user(self) -> str | None:
+        """Whose memory this is, where a program serves several people."""
+        return self._app.user
+
+    def remember(  # noqa: PLR0913 - what can be said of a fact
         self,
         text: str,
         *,
@@ -105,14 +120,18 @@ class Memory:
         description: str | None = None,
         supersedes: str | None = None,
         even_if_known: bool = False,
+        scope: OwnScope | None = None,
     ) -> Outcome:
         """Save a fact; dates become absolute, secrets are taken out, what is missing is inferred.
 
         Gives `Remembered`, or `Declined` with the reason: it is known, or it is not memory.
-        `supersedes` names the file this replaces; both are kept.
+        `supersedes` names the file this replaces; both are kept. `scope` is "project", or "person"
+        for what is known in every project (its file is then `person/…`); inferred when left out.
         """
-        wish = Wish(text, type, name, description, supersedes, even_if_known=even_if_known)
-        return self._memory.keeper.remember(wish, _PERSON)
+        wish = Wish(
+            text, type, name, description, supersedes, even_if_known=even_if_known, scope=scope
+        )
+        return self._app.remember(wish, _PERSON)[1]
 
     def recall(self, question: str, *, limit: int = 5, as_of: datetime | None = None) -> list[Hit]:
         """The memories that fit a question, best first; also as memory was at another time."""
@@ -130,18 +149,21 @@ class Memory:
 
     def read(self, file: str) -> Topic:
         """One memory; raises InputError, with names that are close, when there is none."""
-        return self._memory.keeper.require(file).topic
+        memory, name = self._app.memory_of(file)
+        topic = memory.keeper.require(name).topic
+        return replace(topic, file=memory.label(topic.file))
 
     def __iter__(self) -> Iterator[ManifestEntry]:
-        """Every memory, newest first: file, type, name, description."""
-        return iter(self._memory.store.entries())
+        """Every memory that is recalled here, newest first: file, type, name, description."""
+        return iter(self._memory.topics.entries())
 
     def forget(self, file: str, *, everywhere: bool = False) -> None:
         """Remove a memory. History keeps it, unless it is to go from `everywhere`, for good."""
+        memory, name = self._app.memory_of(file)
         if everywhere:
-            self._memory.forget_everywhere(self.read(file).file, _PERSON)
+            memory.forget_everywhere(memory.keeper.require(name).topic.file, _PERSON)
         else:
-            self._memory.keeper.forget(file, _PERSON)
+            memory.keeper.forget(name, _PERSON)
 
     def history(self, file: str | None = None, *, limit: int | None = None) -> list[Revision]:
         """Every change, newest first: who, when, what; of one file, also when it is gone."""
@@ -190,7 +212,7 @@ class Memory:
         sure = found.score >= GOOD_MATCH
         if found.collection == "episodes":
             return Hit("", found.score, found.snippet, found.why, sure, found.session)
-        stored = self._memory.store.read(found.key) if whole else None
+        stored = self._memory.topics.read(found.key) if whole else None
         text = found.snippet if stored is None else stored.topic.body.strip()
         return Hit(found.key, found.score, text, found.why, sure)
 

@@ -53,8 +53,8 @@ def shown_path(app: App, path: Path) -> str:
 
 
 def label(memory: OpenMemory, file: str) -> str:
-    """A file's name as any command takes it: shared ones start with `team/`."""
-    return f"team/{file}" if memory.team else file
+    """A file's name as any command takes it: others than the project's say whose they are."""
+    return memory.label(file)
 
 
 def up_to_date(memory: OpenMemory) -> OpenMemory:

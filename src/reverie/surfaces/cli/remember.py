@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from reverie.memory.scopes import OWN_SCOPES, split
 from reverie.memory.taxonomy import TYPES
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
     PERSON,
-    label,
     mention_former,
-    opened,
     opened_for,
+    require_team,
     shown_path,
     team_option,
     undo_hint,
@@ -41,13 +42,17 @@ if TYPE_CHECKING:
 @click.option(
     "--allow-secret", is_flag=True, help="What looks like a secret in TEXT is none; recorded."
 )
+@click.option(
+    "--scope", type=click.Choice(OWN_SCOPES), help="About you, or the project; otherwise inferred."
+)
 @team_option
 def command(
     frame: Frame, text: tuple[str, ...], allow_secret: bool, team: bool, **given: Any
 ) -> None:
     """Save a memory, with absolute dates and without secrets.
 
-    TEXT is a sentence or more; `-` reads it from standard input.
+    TEXT is a sentence or more; `-` reads it from standard input. What speaks of you and not of
+    this project is known in every project.
 
     \b
     reverie remember "Deploys freeze next Thursday, the auditors come"
@@ -57,14 +62,18 @@ def command(
     from reverie.keeper.keeper import Declined, Wish
 
     app = frame.app()
-    memory = opened(app, team=team)
+    require_team(app, team=team)
+    if team and given["scope"]:
+        raise click.UsageError("give --scope or --team: one of them")
     mention_former(app)
     if given["supersedes"]:
-        given["supersedes"] = opened_for(app, given["supersedes"], team=team)[1]
+        old, name = opened_for(app, given["supersedes"], team=team)
+        given["supersedes"] = old.label(name)
     wish = Wish(_standard_input() if text == ("-",) else " ".join(text), **given)
+    memory, wish = app.memory_for(wish, team=team)
     if allow_secret:
         memory.scrubber.allow("\n".join((wish.text, wish.name or "", wish.description or "")))
-    outcome = memory.keeper.remember(wish, PERSON)
+    outcome = memory.told(memory.keeper.remember(wish, PERSON))
     if isinstance(outcome, Declined):
         _decline(frame, outcome)
     else:
@@ -95,11 +104,12 @@ def _as_json(memory: OpenMemory, outcome: Remembered) -> dict[str, Any]:
     saved = outcome.topic
     return {
         "saved": True,
-        "file": label(memory, saved.file),
-        "path": str(memory.place.directory / saved.file),
+        "file": saved.file,
+        "path": str(_path(memory, saved.file)),
         "name": saved.name,
         "description": saved.description,
         "type": saved.type,
+        "scope": memory.scope,
         "dates": [{"before": change.before, "after": change.after} for change in outcome.dates],
         "secrets": list(outcome.secrets),
         "supersedes": outcome.superseded,
@@ -111,7 +121,10 @@ def saved_lines(app: App, memory: OpenMemory, outcome: Remembered) -> list[str]:
     """What was saved, where, what was changed in it, and the way back."""
     saved = outcome.topic
     lines = [f"Remembered ({saved.type}): {saved.name}"]
-    lines.append(f"  in {shown_path(app, memory.place.directory / saved.file)}")
+    lines.append(f"  in {shown_path(app, _path(memory, saved.file))}")
+    if memory.scope == "person":
+        lines.append("  about you: known in every project")
+        lines.append(f"  only for this one: reverie move {saved.file} --scope project")
     lines += [f"  “{change.before}” became {change.after}" for change in outcome.dates]
     if outcome.secrets:
         kinds = ", ".join(outcome.secrets)
@@ -119,6 +132,10 @@ def saved_lines(app: App, memory: OpenMemory, outcome: Remembered) -> list[str]:
     if outcome.superseded:
         lines.append(f"  replaces {outcome.superseded}, which is kept")
     return [*lines, f"  {undo_hint(outcome.revision, team=memory.team)}"]
+
+
+def _path(memory: OpenMemory, label: str) -> Path:
+    return memory.place.directory / split(label)[1]
 
 
 def _print(console: Console, lines: list[str]) -> None:
