@@ -267,6 +267,16 @@ class App:
         memory, own = self.memory_for(wish)
         return memory, memory.told(memory.keeper.remember(own, author))
 
+    def move(self, file: str, scope: MemoryScope, author: Author) -> str:
+        """Give a memory to another scope; gives the name it is known by from now on."""
+        from reverie.keeper.moving import Side, move
+
+        source, name = self.memory_of(file)
+        if source.scope == scope:
+            raise InputError(f"{source.label(name)} is of the scope {scope} already")
+        target = self.memory(scope)
+        return move(name, Side(source.keeper, source.scope), Side(target.keeper, scope), author)
+
     def recall(self, question: str, *, limit: int, as_of: datetime | None = None) -> Results:
         """The memories that fit a question, best first; also as memory was at another time."""
         from reverie.app import recall
@@ -294,7 +304,9 @@ class App:
         meaning = recall.chosen_meaning(self)
         with recall.open_ranker(self.memory(), self.clock, meaning) as ranker:
             known = ranker.index.sessions()
-            recall.index_episodes(ranker.index, conversations(self.project, known), progress)
+            recall.index_episodes(
+                ranker.index, conversations(self.project, known, user=self.user), progress
+            )
 
     def waiting(self) -> tuple[Item, ...]:
         """What was proposed for memory and waits for a person."""

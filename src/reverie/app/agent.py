@@ -351,7 +351,7 @@ class _Composer:
         """Past conversations become searchable while this one goes on."""
         if core.ranker is None or not self.app.switches.on("search_past_context"):
             return
-        listing = partial(conversations, self.app.project)
+        listing = partial(conversations, self.app.project, user=self.app.user)
         session = core.conversation.state.session
         indexer = EpisodeIndexer(core.ranker.index, listing, session)
         PastIndexing(indexer.step, background).start()

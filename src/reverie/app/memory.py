@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from heapq import merge
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reverie.errors import InputError
 from reverie.keeper.keeper import Keeper
 from reverie.keeper.wishes import Declined, Outcome, Remembered
 from reverie.memory.scopes import APART, MemoryScope, labelled, split
@@ -20,7 +22,7 @@ from reverie.stores.scrubber import SecretScrubber
 from reverie.stores.uses import Kind, UseCounts
 
 if TYPE_CHECKING:
-    from reverie.memory.revisions import Author
+    from reverie.memory.revisions import Author, Revision
     from reverie.ports import Clock, TopicReader
     from reverie.stores.forgetting import Cleaned
 
@@ -55,6 +57,11 @@ class OpenMemory:
     def parts(self) -> tuple[OpenMemory, ...]:
         """This memory, then those that are recalled with it."""
         return (self, *self.others)
+
+    @property
+    def private(self) -> tuple[OpenMemory, ...]:
+        """Those of them that are one person's alone."""
+        return tuple(part for part in self.parts if not part.team)
 
     def part(self, label: str) -> tuple[OpenMemory, str] | None:
         """The memory in which a file is found by its label, and the file's name there."""
@@ -122,9 +129,49 @@ class OpenMemory:
         """Remove a memory from files, history and every shadow; the receipt lists each place."""
         from reverie.stores.forgetting import forget_everywhere
 
-        return forget_everywhere(
-            file, self.store, self.place, author, self.uses, beside=self.beside
-        )
+        folders = [self.beside]
+        if self.scope == "person":
+            # Every project of this home recalls it, and has it in its index.
+            home = self.place.state.parent
+            folders = [*home.glob("projects/*"), *home.glob("directories/*")]
+        return forget_everywhere(file, self.store, self.place, author, self.uses, beside=folders)
+
+    def changes(self, file: str | None = None) -> Iterator[Revision]:
+        """Every change, newest first, hand edits included; files are named by their labels."""
+        if self.place.directory.is_dir():
+            self.store.notice_hand_edits()
+        for revision in self.history.log(file):
+            yield replace(revision, files=tuple(map(self.label, revision.files)))
+
+
+def changes(memories: Iterable[OpenMemory]) -> Iterator[Revision]:
+    """Every change to several memories, newest first."""
+    return merge(*(one.changes() for one in memories), key=lambda made: made.at, reverse=True)
+
+
+def last_change(memories: Iterable[OpenMemory]) -> tuple[OpenMemory, Revision]:
+    """The newest change of all; of two in the same second a person must say which they mean."""
+    last = [(one, next(one.history.log(), None)) for one in memories]
+    found = [(memory, revision) for memory, revision in last if revision is not None]
+    if not found:
+        raise InputError("there is nothing to undo: this memory has no history yet")
+    newest = max(revision.at for _, revision in found)
+    fitting = [(memory, revision) for memory, revision in found if revision.at == newest]
+    if len(fitting) > 1:
+        told = " or ".join(f"{one.short} ({one.summary})" for _, one in fitting)
+        raise InputError(f"two changes are of the last second; say which one: {told}")
+    return fitting[0]
+
+
+def with_revision(memories: Sequence[OpenMemory], revision: str) -> tuple[OpenMemory, Revision]:
+    """The memory in whose history a revision is."""
+    problems = []
+    for memory in memories:
+        try:
+            return memory, memory.history.revision(revision)
+        except InputError as error:
+            problems.append(error)
+    raise problems[0]
 
 
 def open_memory(  # noqa: PLR0913 - what a memory is made of

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reverie.app.library.opening import Overrides, Place
+from reverie.app.memory import changes, last_change, with_revision
 from reverie.app.recall import chosen_meaning, index_episodes, open_ranker, recall_as_of
-from reverie.errors import InputError
 from reverie.keeper.undo import undo
 from reverie.keeper.wishes import Outcome, Wish
 from reverie.memory.revisions import Author
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from reverie.app.memory import OpenMemory
     from reverie.memory.manifest import ManifestEntry
     from reverie.memory.revisions import Revision
-    from reverie.memory.scopes import OwnScope
+    from reverie.memory.scopes import MemoryScope, OwnScope
     from reverie.memory.taxonomy import MemoryType
     from reverie.memory.topic import Topic
     from reverie.ports import Clock
@@ -167,17 +167,23 @@ class Memory:
 
     def history(self, file: str | None = None, *, limit: int | None = None) -> list[Revision]:
         """Every change, newest first: who, when, what; of one file, also when it is gone."""
-        if self.directory.is_dir():
-            self._memory.store.notice_hand_edits()
-        return list(islice(self._memory.history.log(file), limit))
+        if file is None:
+            return list(islice(changes(self._memory.private), limit))
+        memory, name = self._app.memory_of(file)
+        return list(islice(memory.changes(name), limit))
 
     def undo(self, revision: str | None = None) -> Revision:
         """Take a change back, the last one by default; that is a change itself."""
-        last = self.history(limit=1)
-        if not last:
-            raise InputError("there is nothing to undo: this memory has no history yet")
-        wanted = last[0] if revision is None else self._memory.history.revision(revision)
-        return undo(self._memory.store, self._memory.history, [wanted], _PERSON)
+        self.history(limit=1)
+        private = self._memory.private
+        memory, wanted = (
+            last_change(private) if revision is None else with_revision(private, revision)
+        )
+        return undo(memory.store, memory.history, [wanted], _PERSON)
+
+    def move(self, file: str, scope: MemoryScope) -> str:
+        """Give a memory to another scope: "project", "person" or "team"; gives its new name."""
+        return self._app.move(file, scope, _PERSON)
 
     def close(self) -> None:
         """Let go of the search index; the next search opens it again."""

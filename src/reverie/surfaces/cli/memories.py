@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +12,7 @@ import click
 
 from reverie.errors import InputError
 from reverie.memory.revisions import Author, Revision
+from reverie.memory.scopes import SCOPES, MemoryScope
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -29,10 +31,32 @@ def team_option(handler: Decorated) -> Decorated:
     )
 
 
-def opened(app: App, *, team: bool = False) -> OpenMemory:
-    """The private memory, or the shared one if it is on."""
-    require_team(app, team=team)
-    return app.memory(team=team)
+def scope_option(handler: Decorated) -> Decorated:
+    """`--scope`: the memory of the project, about you, or of the team; `--team` is short for that."""
+
+    @wraps(handler)
+    def scoped(*args: Any, team: bool, scope: MemoryScope | None, **given: Any) -> Any:
+        if team and scope not in (None, "team"):
+            raise click.UsageError("give --scope or --team: one of them")
+        return handler(*args, scope="team" if team else scope, **given)
+
+    about = "Only the memory of this project, about you, or of the team."
+    choice = click.option("--scope", type=click.Choice(SCOPES), help=about)
+    wrapped: Any = choice(team_option(scoped))
+    result: Decorated = wrapped
+    return result
+
+
+def opened(app: App, scope: MemoryScope | None = None, *, team: bool = False) -> OpenMemory:
+    """The project's memory, that about the person, or the shared one if it is on."""
+    wanted = "team" if team else scope or "project"
+    require_team(app, team=wanted == "team")
+    return app.memory(wanted)
+
+
+def private(app: App, scope: MemoryScope | None = None) -> tuple[OpenMemory, ...]:
+    """The memories that are this person's alone, or the one that is asked for."""
+    return app.memory().private if scope is None else (opened(app, scope),)
 
 
 def opened_for(app: App, file: str, *, team: bool = False) -> tuple[OpenMemory, str]:

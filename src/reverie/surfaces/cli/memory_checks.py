@@ -24,12 +24,10 @@ def examine_memory(app: App) -> Iterator[Finding]:
         yield Finding("note", f"memory is off ({origin})", "set memory.enabled = true to use it")
         return
     try:
-        memories = [app.memory()]
+        memories = app.memory().parts
     except ReverieError as error:
         yield Finding("wrong", f"memory: {error}")
         return
-    if app.settings.flag("features.team"):
-        memories.append(app.memory(team=True))
     for memory in memories:
         yield from _one(app, memory)
     yield from _projects(app)
@@ -53,7 +51,9 @@ def _count(app: App, memory: OpenMemory) -> Iterator[Finding]:
 def _files(app: App, memory: OpenMemory) -> Iterator[Finding]:
     broken = [
         Finding(
-            "wrong", f"{label(memory, entry.file)}: {entry.problem}", f"reverie edit {entry.file}"
+            "wrong",
+            f"{label(memory, entry.file)}: {entry.problem}",
+            f"reverie edit {label(memory, entry.file)}",
         )
         for entry in memory.store.entries()
         if entry.problem

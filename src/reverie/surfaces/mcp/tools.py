@@ -16,6 +16,7 @@ from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
 
 from reverie.errors import InputError
+from reverie.memory.scopes import OWN_SCOPES
 from reverie.surfaces.mcp.shapes import (
     BOOLEAN,
     COUNT,
@@ -86,13 +87,20 @@ class Tool:
 _FILE = text("The exact file name, such as project_release_freeze.md; list_memories shows them.")
 
 _RECALLED = told(
-    {"warnings": STRINGS},
+    {"warnings": STRINGS, "origin": STRING},
     file=STRING,
     saved=STRING,
     match={"enum": ["good", "weak"]},
     text=STRING,
 )
-_ENTRY = told(file=STRING, type=MAYBE_STRING, description=STRING, changed=STRING, pinned=BOOLEAN)
+_ENTRY = told(
+    file=STRING,
+    scope=STRING,
+    type=MAYBE_STRING,
+    description=STRING,
+    changed=STRING,
+    pinned=BOOLEAN,
+)
 _FOUND = told(session=STRING, when=STRING, who=STRING, text=STRING)
 _SESSION = told(session=STRING, last_active=STRING)
 
@@ -137,6 +145,12 @@ TOOLS: tuple[Tool, ...] = (
                 "supersedes": text(
                     "The file name of a memory that this one replaces; both are kept."
                 ),
+                "scope": {
+                    "type": "string",
+                    "enum": list(OWN_SCOPES),
+                    "description": "person: it holds for them in every project. project: it belongs "
+                    "to this one. Worked out when left out.",
+                },
                 "even_if_known": {
                     "type": "boolean",
                     "default": False,
@@ -148,6 +162,7 @@ TOOLS: tuple[Tool, ...] = (
         told(
             {
                 "file": STRING,
+                "scope": STRING,
                 "undo": STRING,
                 "changes": STRINGS,
                 "reason": STRING,
@@ -165,7 +180,7 @@ TOOLS: tuple[Tool, ...] = (
         "One memory in full, by its file name.",
         closed({"file": _FILE}, "file"),
         told(
-            {"warnings": STRINGS},
+            {"warnings": STRINGS, "origin": STRING},
             about=STRING,
             file=STRING,
             name=STRING,
