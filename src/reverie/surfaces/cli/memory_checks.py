@@ -29,7 +29,9 @@ def examine_memory(app: App) -> Iterator[Finding]:
         yield Finding("wrong", f"memory: {error}")
         return
     for memory in memories:
-        yield from _one(app, memory)
+        # The others begin with the first memory that is theirs.
+        if memory.scope == "project" or memory.place.directory.is_dir():
+            yield from _one(app, memory)
     yield from _projects(app)
 
 
