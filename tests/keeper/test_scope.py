@@ -47,10 +47,23 @@ PROJECT = (
 )
 
 
+NOTED = ("The user prefers short answers", "The user is a data engineer, new to Rust")
+
+
 @pytest.mark.parametrize("text", PERSON)
 def test_about_the_person(text: str) -> None:
-    type_: MemoryType | None = None if infer_scope(text) == "person" else "feedback"
-    assert infer_scope(text, type_) == "person"
+    assert infer_scope(text, "feedback") == "person"
+
+
+@pytest.mark.parametrize("text", NOTED)
+def test_what_an_agent_notes_of_them(text: str) -> None:
+    assert infer_scope(text, "user") == "person"
+    assert infer_scope(f"{text}; see src/app.py", "user") == "project"
+
+
+@pytest.mark.parametrize("text", ["I prefer short answers", "My name is Ada", "Keep answers short"])
+def test_without_a_type(text: str) -> None:
+    assert infer_scope(text) == "person"
 
 
 @pytest.mark.parametrize("text", PROJECT)

@@ -177,3 +177,7 @@ def test_the_doctor_looks_at_it(place: Place):
     path = person_place(place.home).directory / "broken.md"
     path.write_text("---\nname: x\n")
     assert "person/broken.md: the frontmatter" in run("doctor").output
+    folder = directory(place) / "person"
+    folder.mkdir(parents=True)
+    (folder / "old.md").write_text("Something from before.\n")
+    assert "is not read: person/ stands for memory about you" in run("doctor").output

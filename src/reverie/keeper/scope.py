@@ -39,12 +39,13 @@ _THING = re.compile(
     r"(?:run |test|check|build|install|lint|dev|up|apply)",
 )
 
-# The person speaks of themselves.
+# The person speaks of themselves, or an agent notes it of them.
 _SELF = re.compile(
     r"\b(?:i am|i'm|i've|i have|i had|i know|i don'?t know|i (?:do not|never|always|often|usually|rarely|only) "
     r"|i work (?:as|in|from|at|with|for)|i live|i come from|i speak|i read|i learn|i like|i love|i hate|i dislike"
     r"|i prefer|i find|i use|i write|i think in|i(?:'d| would) (?:like|prefer|rather)|i want|i need|i expect"
     r"|call me|address me"
+    r"|(?:the )?(?:user|person) (?:is an?|prefers|likes|dislikes|hates|wants|works as|lives in|speaks|knows)"
     r"|my (?:\w+ )?(?:name|role|job|background|title|profession|pronouns?|time ?zone|language|native language|mother tongue"
     r"|favou?rite|preference|preferred|experience|editor|keyboard|hobby|hobbies|eyesight|accessibility|style|level))\b",
     re.IGNORECASE,

@@ -66,6 +66,13 @@ def _files(app: App, memory: OpenMemory) -> Iterator[Finding]:
         for one in memory.store.skipped
     ]
     yield from _some(skipped, "more files that are not read")
+    folder = memory.place.directory / "person"
+    if memory.scope == "project" and any(folder.glob("*.md")):
+        yield Finding(
+            "note",
+            f"{shown_path(app, folder)} is not read: person/ stands for memory about you",
+            f"move its files up, or: reverie import {shown_path(app, folder)} --scope person",
+        )
 
 
 def _some(findings: list[Finding], rest: str) -> Iterator[Finding]:
