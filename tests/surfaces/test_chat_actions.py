@@ -63,7 +63,7 @@ COMMANDS = [
         ["/remember I prefer short answers", "/memory"],
         ["about you: known in every project", "1 memory about you"],
     ),
-    (["/remember --scope project I like tea"], ["in ~/.reverie/projects/"]),
+    (["/remember --scope project I like tea"], ["~/.reverie/projects/"]),
     (["/remember --scope moon I like tea"], ["✗", "there are: project, person"]),
     (["/remember Ada owns billing", "/memory"], ["1 memory in", "• Ada owns billing"]),
     (["/context"], ["█ system", "window 200.0k (default)", "estimated"]),

@@ -16,6 +16,8 @@ from tests.surfaces.mcp.stage import Stage, refused, told
 from tests.surfaces.mcp.test_http import INITIALIZE
 from tests.surfaces.run import run
 
+from reverie.app import App
+
 PING = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
 
 

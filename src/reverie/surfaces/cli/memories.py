@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 from reverie.errors import InputError
 from reverie.memory.revisions import Author, Revision
 from reverie.memory.scopes import SCOPES, MemoryScope
+from reverie.surfaces.cli.figures import printable
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -62,7 +64,19 @@ def private(app: App, scope: MemoryScope | None = None) -> tuple[OpenMemory, ...
 def opened_for(app: App, file: str, *, team: bool = False) -> tuple[OpenMemory, str]:
     """The memory a file belongs to, and its name there; `.md` may be left out."""
     memory, name = app.memory_of(file, team=team)
-    return memory, name if name.endswith(".md") else f"{name}.md"
+    name = name if name.endswith(".md") else f"{name}.md"
+    with suppress(InputError):
+        _mention_others(memory, name)
+    return memory, name
+
+
+def _mention_others(memory: OpenMemory, name: str) -> None:
+    """A name that only another memory knows is not taken for it, but it is not kept back either."""
+    if memory.store.read(name) is not None or next(memory.history.log(name), None) is not None:
+        return
+    for other in memory.others:
+        if other.store.read(name) is not None:
+            click.echo(f"note: there is a {printable(other.label(name))}", err=True)
 
 
 def require_team(app: App, *, team: bool) -> None:
