@@ -57,7 +57,9 @@ def heard() -> list[object]:
 
 @pytest.fixture
 def recall(store: FileStore, tmp_path: Path, clock: FixedClock, heard: list[object]) -> Recall:
-    return Recall(store, ByWords(), clock, tmp_path / "memory", tmp_path, announce=heard.append)
+    return Recall(
+        store, ByWords(), clock, (tmp_path / "memory").joinpath, tmp_path, announce=heard.append
+    )
 
 
 def choosing(*files: str) -> ScriptedModel:

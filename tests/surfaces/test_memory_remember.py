@@ -57,6 +57,7 @@ def test_json_has_everything(place: Place):
         "type": "project",
         "valid_from": None,
         "valid_until": None,
+        "scope": "project",
         "dates": [],
         "secrets": [],
         "supersedes": None,
@@ -198,7 +199,7 @@ def test_team_memory_has_a_place_and_rules_of_its_own(place: Place):
     assert "always private" in failed("remember", PERSON, "--team")
     assert "holds a secret" in failed("remember", f"The key is {KEY}", "--team")
     remembered(PERSON)
-    assert [row["file"][:5] for row in data("list")] == ["user_", "team/"]
+    assert [row["file"][:5] for row in data("list")] == ["perso", "team/"]
     assert [row["file"] for row in data("list", "--team")] == [found["file"]]
     assert data("show", found["file"])["name"] == TRACKER
     assert [row["summary"] for row in data("log", "--team")] == [f"remember {TRACKER}"]

@@ -163,7 +163,7 @@ class Keeper:
 
         return self.store.apply(puts, author, summary, edit) if puts else None
 
-    def create(self, file: str, text: str, author: Author) -> Topic:
+    def create(self, file: str, text: str, author: Author, summary: str = "") -> Topic:
         """A memory under a name its writer chose, word for word; its own frontmatter is kept.
 
         Neither what it is about nor what else is known is judged: raises WriteConflict when the name
@@ -173,9 +173,8 @@ class Keeper:
         fresh = self._stamped(given) if given.problem == ABSENT else given
         clean = self._clean(fresh)
         put = Put(file, topic.render(clean))
-        self.store.apply(
-            (put,), author, f"create {clean.name}", lambda index: pointed(index, clean)
-        )
+        said = summary or f"create {clean.name}"
+        self.store.apply((put,), author, said, lambda index: pointed(index, clean))
         return clean
 
     def secrets_in(self, text: str) -> tuple[str, ...]:
@@ -214,7 +213,9 @@ class Keeper:
         """Remove a memory and its pointer; history still has it."""
         return self.forget_all((file,), author)
 
-    def forget_all(self, files: Iterable[str], author: Author) -> Revision | None:
+    def forget_all(
+        self, files: Iterable[str], author: Author, summary: str = ""
+    ) -> Revision | None:
         """Remove memories in one transaction, so that one undo brings them all back."""
         found = [self.require(file) for file in files]
         drops = [Drop(stored.topic.file, stored.version) for stored in found]
@@ -224,8 +225,8 @@ class Keeper:
                 index = unpointed(index, drop.file)
             return index
 
-        summary = f"forget {', '.join(stored.topic.name for stored in found)}"
-        return self.store.apply(drops, author, summary, edit)
+        said = summary or f"forget {', '.join(stored.topic.name for stored in found)}"
+        return self.store.apply(drops, author, said, edit)
 
     def require(self, file: str) -> Stored:
         """A memory by its file name, or an error that names what is close to it."""

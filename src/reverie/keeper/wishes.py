@@ -7,6 +7,7 @@ from datetime import date
 from typing import TypeAlias
 
 from reverie.memory.revisions import Revision
+from reverie.memory.scopes import OwnScope
 from reverie.memory.taxonomy import MemoryType
 from reverie.memory.topic import Topic
 from reverie.text.dates import DateChange
@@ -35,6 +36,8 @@ class Wish:
     # When it holds, as a caller knows it; otherwise its words tell.
     valid_from: str | None = None
     valid_until: str | None = None
+    # Whose memory it goes to; worked out from its words when it is not said.
+    scope: OwnScope | None = None
 
 
 @dataclass(frozen=True, slots=True)

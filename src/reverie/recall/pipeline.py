@@ -20,8 +20,9 @@ from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, unheard
 from reverie.memory import age
 from reverie.memory.manifest import ManifestEntry
+from reverie.memory.scopes import ORIGINS, split
 from reverie.memory.topic import Topic
-from reverie.ports import Clock, Model, TopicStore, complete
+from reverie.ports import Clock, Model, TopicReader, complete
 from reverie.recall import anchors, attach
 from reverie.recall.attach import Recalled
 from reverie.recall.gate import MOST_FILES, Skipped, Surfaced, due
@@ -65,10 +66,11 @@ class Recollection:
 class Recall:
     """Recall for one session."""
 
-    store: TopicStore
+    store: TopicReader
     ranker: Ranker
     clock: Clock
-    directory: Path
+    # Where a memory lies that the store knows by a name.
+    path_of: Callable[[str], Path]
     project: Path
     selector: Model | None = None
     timeout: float = 10.0
@@ -166,7 +168,7 @@ class Recall:
         found = (self._try("read", partial(self.store.read, file), None) for file in files)
         now = datetime.fromtimestamp(self.clock.now(), UTC)
         return [
-            recalled(stored.topic, self.directory, self.project, now)
+            recalled(stored.topic, self.path_of(stored.topic.file), self.project, now)
             for stored in found
             if stored is not None
         ]
@@ -203,12 +205,12 @@ def shortlisted(entries: Sequence[ManifestEntry], ranked: Sequence[Ranked]) -> l
     return [*best, *list(rest)[: SHORTLIST - len(best)]]
 
 
-def recalled(topic: Topic, directory: Path, project: Path, now: datetime) -> Recalled:
-    """A memory as it is shown: with its age, its standing and what the working tree says of it."""
-    path = directory / topic.file
+def recalled(topic: Topic, path: Path, project: Path, now: datetime) -> Recalled:
+    """A memory as it is shown: whose it is, its age and standing, what the working tree says of it."""
     moment = _moment(topic.updated or topic.created) or _changed(path)
     notes = (*labels(topic, now), *anchors.check(topic.anchors, project))
-    return Recalled(topic.file, str(path), topic.body, moment or now, notes)
+    whose = ORIGINS[split(topic.file)[0]]
+    return Recalled(topic.file, str(path), topic.body, moment or now, notes, whose)
 
 
 def labels(topic: Topic, now: datetime) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def test_the_page_names_every_tool_and_argument() -> None:
 
 async def test_what_is_remembered_is_recalled_with_its_author(client: Client, place: Stage) -> None:
     saved = await told(client, "remember", text="Deploys freeze on 2026-12-20 because of the audit")
-    assert set(saved) == {"saved", "file", "undo"}
+    assert set(saved) == {"saved", "file", "scope", "undo"}
     assert saved["saved"] is True
     assert saved["undo"].startswith("reverie undo ")
 

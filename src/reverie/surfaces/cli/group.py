@@ -31,6 +31,7 @@ COMMANDS: dict[str, Entry] = {
     "list": Entry("memory", "listing", "The memories of this project, newest first."),
     "show": Entry("memory", "show", "Read a memory, a change to memory, or a session."),
     "edit": Entry("memory", "edit", "Change a memory in your editor ($VISUAL, $EDITOR)."),
+    "move": Entry("memory", "move", "Give a memory to the project, to you in every project, or to the team."),
     "forget": Entry("memory", "forget", "Remove a memory, or every trace of it."),
     "retire": Entry("memory", "retire", "Let a memory replace another, or bring one back; both are kept."),
     "pin": Entry("memory", "pin", "Keep a memory first in the index."),

@@ -25,14 +25,14 @@ def examine_memory(app: App) -> Iterator[Finding]:
         yield Finding("note", f"memory is off ({origin})", "set memory.enabled = true to use it")
         return
     try:
-        memories = [app.memory()]
+        memories = app.memory().parts
     except ReverieError as error:
         yield Finding("wrong", f"memory: {error}")
         return
-    if app.settings.flag("features.team"):
-        memories.append(app.memory(team=True))
     for memory in memories:
-        yield from _one(app, memory)
+        # The others begin with the first memory that is theirs.
+        if memory.scope == "project" or memory.place.directory.is_dir():
+            yield from _one(app, memory)
     yield from _projects(app)
 
 
@@ -54,7 +54,9 @@ def _count(app: App, memory: OpenMemory) -> Iterator[Finding]:
 def _files(app: App, memory: OpenMemory) -> Iterator[Finding]:
     broken = [
         Finding(
-            "wrong", f"{label(memory, entry.file)}: {entry.problem}", f"reverie edit {entry.file}"
+            "wrong",
+            f"{label(memory, entry.file)}: {entry.problem}",
+            f"reverie edit {label(memory, entry.file)}",
         )
         for entry in memory.store.entries()
         if entry.problem
@@ -65,6 +67,13 @@ def _files(app: App, memory: OpenMemory) -> Iterator[Finding]:
         for one in memory.store.skipped
     ]
     yield from _some(skipped, "more files that are not read")
+    folder = memory.place.directory / "person"
+    if memory.scope == "project" and any(folder.glob("*.md")):
+        yield Finding(
+            "note",
+            f"{shown_path(app, folder)} is not read: person/ stands for memory about you",
+            f"move its files up, or: reverie import {shown_path(app, folder)} --scope person",
+        )
 
 
 def _some(findings: list[Finding], rest: str) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reverie.memory.scopes import split
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.moments import moment
 
@@ -48,6 +49,7 @@ def _as_json(found: Results) -> dict[str, Any]:
         "hits": [
             {
                 "file": hit.key,
+                "scope": split(hit.key)[0],
                 "score": hit.score,
                 "shown": hit.score >= GOOD_MATCH,
                 "signals": dict(hit.signals),

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reverie.memory import age
+from reverie.memory.scopes import OWN_SCOPES, split
 from reverie.memory.taxonomy import TYPES
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
     PERSON,
-    label,
     mention_former,
-    opened,
     opened_for,
+    require_team,
     shown_path,
     team_option,
     undo_hint,
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 @click.option(
     "--allow-secret", is_flag=True, help="What looks like a secret in TEXT is none; recorded."
 )
+@click.option(
+    "--scope", type=click.Choice(OWN_SCOPES), help="About you, or the project; otherwise inferred."
+)
 @team_option
 def command(
     frame: Frame, text: tuple[str, ...], allow_secret: bool, team: bool, **given: Any
@@ -56,6 +60,8 @@ def command(
     TEXT is a sentence or more; `-` reads it from standard input. What says the same as a memory is
     not saved again. Words such as "from now on" or "no longer" retire the memory they speak of;
     otherwise nothing is replaced unless you say so.
+    TEXT is a sentence or more; `-` reads it from standard input. What speaks of you and not of
+    this project is known in every project.
 
     \b
     reverie remember "Deploys freeze next Thursday, the auditors come"
@@ -65,14 +71,18 @@ def command(
     from reverie.keeper.keeper import Declined, Wish
 
     app = frame.app()
-    memory = opened(app, team=team)
+    require_team(app, team=team)
+    if team and given["scope"]:
+        raise click.UsageError("give --scope or --team: one of them")
     mention_former(app)
     if given["supersedes"]:
-        given["supersedes"] = opened_for(app, given["supersedes"], team=team)[1]
+        old, name = opened_for(app, given["supersedes"], team=team)
+        given["supersedes"] = old.label(name)
     wish = Wish(_standard_input() if text == ("-",) else " ".join(text), **given)
+    memory, wish = app.memory_for(wish, team=team)
     if allow_secret:
         memory.scrubber.allow("\n".join((wish.text, wish.name or "", wish.description or "")))
-    outcome = memory.keeper.remember(wish, PERSON)
+    outcome = memory.told(memory.keeper.remember(wish, PERSON))
     if isinstance(outcome, Declined):
         _decline(frame, outcome)
     else:
@@ -103,13 +113,14 @@ def _as_json(memory: OpenMemory, outcome: Remembered) -> dict[str, Any]:
     saved = outcome.topic
     return {
         "saved": True,
-        "file": label(memory, saved.file),
-        "path": str(memory.place.directory / saved.file),
+        "file": saved.file,
+        "path": str(_path(memory, saved.file)),
         "name": saved.name,
         "description": saved.description,
         "type": saved.type,
         "valid_from": saved.valid_from,
         "valid_until": saved.valid_until,
+        "scope": memory.scope,
         "dates": [{"before": change.before, "after": change.after} for change in outcome.dates],
         "secrets": list(outcome.secrets),
         "supersedes": outcome.superseded,
@@ -122,7 +133,10 @@ def saved_lines(app: App, memory: OpenMemory, outcome: Remembered) -> list[str]:
     """What was saved, where, what was changed in it, and the way back."""
     saved = outcome.topic
     lines = [f"Remembered ({saved.type}): {saved.name}"]
-    lines.append(f"  in {shown_path(app, memory.place.directory / saved.file)}")
+    lines.append(f"  in {shown_path(app, _path(memory, saved.file))}")
+    if memory.scope == "person":
+        lines.append("  about you: known in every project")
+        lines.append(f"  only for this one: reverie move {saved.file} --scope project")
     lines += [f"  “{change.before}” became {change.after}" for change in outcome.dates]
     if held := age.holds(saved.valid_from, saved.valid_until):
         lines.append(f"  {held}")
@@ -148,6 +162,10 @@ def _related_lines(file: str, near: Related) -> list[str]:
         f"  {sure} {near.file} — {near.text}",
         f"    both are kept; if it is replaced: {replacing}",
     ]
+
+
+def _path(memory: OpenMemory, label: str) -> Path:
+    return memory.place.directory / split(label)[1]
 
 
 def _print(console: Console, lines: list[str]) -> None:

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reverie.errors import InputError
+from reverie.memory.scopes import split
 from reverie.surfaces.cli.figures import printable, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import label, opened_for, revision_json, up_to_date, who
+from reverie.surfaces.cli.memories import (
+    label,
+    opened_for,
+    private,
+    revision_json,
+    up_to_date,
+    who,
+)
 from reverie.surfaces.cli.moments import moment
 
 if TYPE_CHECKING:
@@ -22,6 +30,8 @@ if TYPE_CHECKING:
     from reverie.app.memory import OpenMemory
     from reverie.memory.revisions import Revision
     from reverie.memory.topic import Topic
+
+_WHOSE = {"person": "about you, in every project", "team": "shared by the team"}
 
 KINDS = ("memory", "revision", "session")
 
@@ -132,6 +142,7 @@ def _show_memory(
         "name": memory.name,
         "description": memory.description,
         "type": memory.type,
+        "scope": split(file)[0],
         "pinned": memory.pinned,
         "supersedes": list(memory.supersedes),
         "superseded_by": memory.superseded_by,
@@ -152,6 +163,7 @@ def _print_memory(
 
     now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
     about = [data["file"], data["type"] or "no type"]
+    about += [_WHOSE[data["scope"]]] if data["scope"] in _WHOSE else []
     about += [f"changed {words(changed, now)}"] if changed else []
     about += ["pinned"] if data["pinned"] else []
     about += [f"superseded by {data['superseded_by']}"] if data["superseded_by"] else []
@@ -164,8 +176,9 @@ def _print_memory(
 
 
 def _revision(frame: Frame, app: App, what: str) -> Show:
-    memory = app.memory()
-    found = memory.history.revision(what)
+    from reverie.app.memory import with_revision
+
+    memory, found = with_revision(private(app), what)
     return partial(_show_revision, frame, memory, found)
 
 

@@ -16,6 +16,7 @@ from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
 
 from reverie.errors import InputError
+from reverie.memory.scopes import OWN_SCOPES
 from reverie.surfaces.mcp.shapes import (
     BOOLEAN,
     COUNT,
@@ -86,7 +87,7 @@ class Tool:
 _FILE = text("The exact file name, such as project_release_freeze.md; list_memories shows them.")
 
 _RECALLED = told(
-    {"warnings": STRINGS},
+    {"warnings": STRINGS, "origin": STRING},
     file=STRING,
     saved=STRING,
     match={"enum": ["good", "weak"]},
@@ -94,6 +95,7 @@ _RECALLED = told(
 )
 _ENTRY = told(
     file=STRING,
+    scope=STRING,
     type=MAYBE_STRING,
     description=STRING,
     changed=STRING,
@@ -151,6 +153,12 @@ TOOLS: tuple[Tool, ...] = (
                     "default": False,
                     "description": "It is a newer value of a memory, which is retired; both are kept.",
                 },
+                "scope": {
+                    "type": "string",
+                    "enum": list(OWN_SCOPES),
+                    "description": "person: it holds for them in every project. project: it belongs "
+                    "to this one. Worked out when left out.",
+                },
                 "even_if_known": {
                     "type": "boolean",
                     "default": False,
@@ -162,6 +170,7 @@ TOOLS: tuple[Tool, ...] = (
         told(
             {
                 "file": STRING,
+                "scope": STRING,
                 "undo": STRING,
                 "changes": STRINGS,
                 "related": {"type": "array", "items": {"type": "object"}},
@@ -180,7 +189,7 @@ TOOLS: tuple[Tool, ...] = (
         "One memory in full, by its file name.",
         closed({"file": _FILE}, "file"),
         told(
-            {"warnings": STRINGS},
+            {"warnings": STRINGS, "origin": STRING},
             about=STRING,
             file=STRING,
             name=STRING,

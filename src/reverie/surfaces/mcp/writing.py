@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.errors import InputError
 from reverie.keeper.wishes import Declined, Related, Remembered, Wish
 from reverie.memory import age
+from reverie.memory.scopes import ORIGINS, MemoryScope
 from reverie.surfaces.mcp.answers import Answer, bulleted
 from reverie.surfaces.mcp.places import located, required
 
@@ -21,10 +22,10 @@ def remember(app: App, arguments: Arguments, caller: Caller) -> Answer:
     """Save a memory; that it was not saved, and why, is an answer too."""
     supersedes = arguments.get("supersedes")
     if supersedes is not None:
-        memory, supersedes = located(app, supersedes)
-        if memory.team:
-            raise InputError(f"{arguments['supersedes']} is shared: {_BY_A_PERSON}")
-        required(memory, supersedes)
+        old, name = located(app, supersedes)
+        if old.team:
+            raise InputError(f"{supersedes} is shared: {_BY_A_PERSON}")
+        required(old, name)
     wish = Wish(
         arguments["text"],
         arguments.get("type"),
@@ -35,15 +36,18 @@ def remember(app: App, arguments: Arguments, caller: Caller) -> Answer:
         origin="assistant",
         even_if_known=arguments["even_if_known"],
         replace=arguments["replace"],
+        scope=arguments.get("scope"),
     )
-    outcome = app.memory().keeper.remember(wish, caller.author)
-    return _saved(outcome) if isinstance(outcome, Remembered) else _declined(outcome)
+    memory, outcome = app.remember(wish, caller.author)
+    if isinstance(outcome, Remembered):
+        return _saved(outcome, memory.scope)
+    return _declined(outcome)
 
 
 _BY_A_PERSON = "what the team shares is changed by a person, with `reverie … --team`"
 
 
-def _saved(outcome: Remembered) -> Answer:
+def _saved(outcome: Remembered, scope: MemoryScope) -> Answer:
     changes = [f"“{change.before}” became {change.after}" for change in outcome.dates]
     if held := age.holds(outcome.topic.valid_from, outcome.topic.valid_until):
         changes.append(f"it {held}")
@@ -54,10 +58,11 @@ def _saved(outcome: Remembered) -> Answer:
     changes += [_related(one) for one in outcome.related]
     topic = outcome.topic
     undo = f"reverie undo {outcome.revision.short}"
-    data: dict[str, Any] = {"saved": True, "file": topic.file, "undo": undo}
+    data: dict[str, Any] = {"saved": True, "file": topic.file, "scope": scope, "undo": undo}
     data |= {"changes": changes} if changes else {}
     data |= {"related": [asdict(one) for one in outcome.related]} if outcome.related else {}
     lines = [*changes, f"a person can take it back with: {undo}"]
+    lines = [*changes, *filter(None, (ORIGINS[scope],)), f"a person can take it back with: {undo}"]
     return Answer(data, bulleted(f"Remembered in {topic.file} ({topic.type}).", lines))
 
 
@@ -92,5 +97,5 @@ def forget(app: App, arguments: Arguments, caller: Caller) -> Answer:
     title = required(memory, name).name
     revision = memory.keeper.forget(name, caller.author)
     undo = f"reverie undo {revision.short}" if revision else ""
-    data = {"forgotten": name, "name": title, "undo": undo}
-    return Answer(data, f"Forgot {name}: {title}\nA person can take that back with: {undo}")
+    data = {"forgotten": file, "name": title, "undo": undo}
+    return Answer(data, f"Forgot {file}: {title}\nA person can take that back with: {undo}")
