@@ -116,6 +116,12 @@ class App:
         return cls(settings, project, clock, start.resolve(), overrides)
 
     @property
+    def notices(self) -> tuple[str, ...]:
+        """What the person should hear before they work here: who else tried to decide something."""
+        waiting = (str(wanted) for wanted in self.settings.wanted if not wanted.declined)
+        return (*waiting, *self.settings.notes)
+
+    @property
     def ledger(self) -> Ledger:
         return Ledger(self.project.folder, home=self.settings.home, clock=self.clock)
 

@@ -6,13 +6,12 @@ It is found by reading git's own pointer files; no git process is started.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-_READABLE = 60
+from reverie.settings.folders import project_folder
+
 _LONGEST_PATH = 4096
 
 
@@ -39,14 +38,7 @@ class Project:
 def find_project(start: Path, home: Path) -> Project:
     """The project that `start` lies in; outside git, `start` itself."""
     root = canonical_root(start)
-    return Project(root, home / "projects" / slug(root))
-
-
-def slug(root: Path) -> str:
-    """A folder name a person recognises, and that no other root shares."""
-    readable = re.sub(r"[^A-Za-z0-9._]+", "-", str(root)).strip("-")[-_READABLE:]
-    digest = hashlib.blake2b(str(root).encode("utf-8", "surrogateescape"), digest_size=4)
-    return f"{readable}-{digest.hexdigest()}".lstrip("-.")
+    return Project(root, project_folder(home, root))
 
 
 def canonical_root(start: Path) -> Path:

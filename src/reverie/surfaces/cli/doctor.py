@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -45,7 +43,7 @@ def examine(app: App) -> Iterator[Finding]:
     yield home
     yield Finding("ok", f"project {app.project.root}")
     yield from _models(app)
-    yield from _local_file(app.project.root)
+    yield from _trust(app)
     yield from _transcripts(app)
     if home.state == "ok":
         yield from _memory(app)
@@ -95,16 +93,13 @@ def _provider(app: App, name: str) -> Iterator[Finding]:
         yield Finding("wrong", f"{name} has no key", advice)
 
 
-def _local_file(root: Path) -> Iterator[Finding]:
-    """A committed local file would set what a project file may not: paths, addresses, permissions."""
-    local = root / ".reverie" / "settings.local.toml"
-    git = shutil.which("git")
-    if git is None or not local.exists():
-        return
-    asked = [git, "-C", str(root), "ls-files", "--error-unmatch", str(local)]
-    if subprocess.run(asked, capture_output=True, check=False).returncode == 0:
-        advice = "it came with the repository: read it, then `git rm --cached` it"
-        yield Finding("wrong", f"{local} is tracked by git", advice)
+def _trust(app: App) -> Iterator[Finding]:
+    """What the project's own files ask for, and what was left out because of whose they are."""
+    for wanted in app.settings.wanted:
+        advice = "`reverie trust` shows the file and takes your answer"
+        yield Finding("note", str(wanted), advice)
+    for note in app.settings.notes:
+        yield Finding("note", note)
 
 
 def _transcripts(app: App) -> Iterator[Finding]:
