@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from reverie.errors import ReverieError
+from reverie.settings.folders import owned_by_us
 from reverie.stores.directory import Directory
 
 LARGEST_FILE = 64 * 1024
@@ -82,9 +83,13 @@ def _visible(folder: Path) -> list[os.DirEntry[str]]:
 def _read(directory: Directory, name: str) -> Found:
     source = str(directory.root / name)
     try:
+        if not owned_by_us((directory.root / name).stat()):
+            return UnreadFile(source, "it belongs to another user of this machine")
         data = directory.read(name, LARGEST_FILE + 1)
     except ReverieError as error:
         return UnreadFile(source, str(error))
+    except OSError as error:
+        return UnreadFile(source, f"it cannot be read: {error.strerror}")
     if data is None:
         return UnreadFile(source, "it is no longer there")
     if len(data) > LARGEST_FILE:
