@@ -95,10 +95,12 @@ def _provider(app: App, name: str) -> Iterator[Finding]:
 
 def _trust(app: App) -> Iterator[Finding]:
     """What the project's own files ask for, and what was left out because of whose they are."""
+    if app.project.note:
+        yield Finding("note", app.project.note)
     for wanted in app.settings.wanted:
         advice = "`reverie trust` shows the file and takes your answer"
         yield Finding("note", str(wanted), advice)
-    for note in app.settings.notes:
+    for note in (*app.settings.notes, *app.refused_instructions()):
         yield Finding("note", note)
 
 

@@ -59,7 +59,7 @@ def command(frame: Frame, prompt: tuple[str, ...], **given: Any) -> None:
     if not one_shot:
         ask_what_waits(frame)
     app = frame.app()
-    frame.warn(*app.notices)
+    frame.warn(*app.notices, *app.refused_instructions())
     wish = _wish(app, given, may_pick=not one_shot)
     if one_shot:
         _once(app, wish, _with_input(" ".join(prompt)), show or "text", quiet=frame.quiet)
