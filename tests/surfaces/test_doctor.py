@@ -4,7 +4,7 @@ import importlib.util
 from typing import Any
 
 import pytest
-from tests.place import Place
+from tests.place import Place, git
 from tests.session.build import RECORDS
 from tests.surfaces.run import data, run
 
@@ -91,6 +91,14 @@ def test_a_local_file_of_old_is_a_note_that_says_how_to_move_it(place: Place) ->
     [note] = [finding for finding in findings(place) if finding.state == "note"]
     assert note.what.startswith(f"{path}: local settings live in ")
     assert "reverie trust --move" in note.what
+
+
+def test_a_repository_that_could_start_programs_is_a_note(place: Place) -> None:
+    git(place.root, "init", "-q")
+    assert [finding for finding in findings(place) if finding.state == "note"] == []
+    git(place.root, "config", "filter.x.clean", "touch /tmp/x")
+    [note] = [finding for finding in findings(place) if finding.state == "note"]
+    assert note.what.endswith("may start programs: filter.x.clean")
 
 
 def test_a_damaged_transcript_is_a_note(place: Place) -> None:

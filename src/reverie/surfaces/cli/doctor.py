@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from reverie.errors import ReverieError
+from reverie.git import unknown_settings
 from reverie.layers import collapse
+from reverie.settings.sources import environment
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.findings import Finding
 from reverie.surfaces.cli.frame import Frame, reverie_command
@@ -100,6 +102,11 @@ def _trust(app: App) -> Iterator[Finding]:
     for wanted in app.settings.wanted:
         advice = "`reverie trust` shows the file and takes your answer"
         yield Finding("note", str(wanted), advice)
+    named = unknown_settings(app.project.root, environment())
+    if named:
+        what = f"the repository's own git configuration may start programs: {', '.join(named)}"
+        advice = "every git command of an agent is asked for here; see `git config --local --list`"
+        yield Finding("note", what, advice)
     for note in (*app.settings.notes, *app.refused_instructions()):
         yield Finding("note", note)
 
