@@ -173,9 +173,15 @@ class _Look:
             # Enough is known: what lies below need not be looked at.
             yield from found
             return
-        top = self._run(folder, "rev-parse", "--show-toplevel")
-        if top.code == 0:
-            yield from self._below(Path(top.out.removesuffix("\n")))
+        asked = self._run(folder, "rev-parse", "--show-toplevel")
+        if asked.code:
+            return
+        top = Path(asked.out.removesuffix("\n"))
+        if "\0core.worktree\n" in listed.out and self._git_dir(folder) != self._git_dir(top):
+            # Its files would be those of a folder that knows nothing of it, such as the home folder.
+            yield "core.worktree"
+            return
+        yield from self._below(top)
 
     def _below(self, top: Path) -> Iterator[str]:
         """Git looks into every folder its index calls a submodule, with that one's configuration."""
@@ -191,6 +197,10 @@ class _Look:
             submodule = mode.startswith("160000 ") and os.path.lexists(inner / ".git")
             if submodule and inner not in self._seen:
                 yield from self.around(inner)
+
+    def _git_dir(self, folder: Path) -> str:
+        asked = self._run(folder, "rev-parse", "--absolute-git-dir") if folder.is_dir() else None
+        return os.path.realpath(asked.out.removesuffix("\n")) if asked and not asked.code else ""
 
     def _run(self, folder: Path, *arguments: str) -> Answer:
         return self._git.run("-C", str(folder), *arguments)
@@ -248,7 +258,7 @@ _HARMLESS: Final[dict[str, str]] = {
     "index": r"\w+",
     "init": r"defaultbranch",
     "lfs": r"repositoryformatversion|.+\.(?:access|locksverify)",
-    "log": r"date|decorate|follow|abbrevcommit|graphcolors|mailmap|excludedecoration|diffmerges|showroot",
+    "log": r"date|decorate|follow|abbrevcommit|graphcolors|mailmap|excludedecoration|showroot",
     "maintenance": r".+",
     "merge": r"\w+",
     "notes": r".+",

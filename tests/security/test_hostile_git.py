@@ -158,6 +158,20 @@ def test_a_patch_of_a_submodule_is_asked_about(command: str) -> None:
     assert not reads_only(command)
 
 
+@pytest.mark.parametrize("told", ["{person}", "../../..", "../../../.ssh"])
+def test_a_repository_that_claims_the_home_folder_is_asked_about(tmp_path: Path, told: str) -> None:
+    """With an index that names `.ssh/id_rsa`, its diff would be the key."""
+    person = tmp_path / "person"
+    (person / ".ssh").mkdir(parents=True)
+    (person / ".ssh" / "id_rsa").write_text("the key\n")
+    repo = person / "downloads" / "x"
+    repo.mkdir(parents=True)
+    git(repo, "init", "-q")
+    git(repo, "config", "core.worktree", told.format(person=person))
+    for command in ("git diff", "git status", "git ls-files -o"):
+        assert access(command, repo) == "run"
+
+
 # ── repositories as people have them ─────────────────────────────────────────
 
 
