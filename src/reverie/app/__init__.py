@@ -128,6 +128,19 @@ class App:
         return Project(self.owner.root, user_folder(self._owner_place().state, user))
 
     @property
+    def notices(self) -> tuple[str, ...]:
+        """What the person should hear before they work here: who else tried to decide something."""
+        waiting = (str(wanted) for wanted in self.settings.wanted if not wanted.declined)
+        about_project = (self.project.note,) if self.project.note else ()
+        return (*about_project, *waiting, *self.settings.notes)
+
+    def refused_instructions(self) -> tuple[str, ...]:
+        """Instruction files that reach outside of the project, or belong to another user."""
+        from reverie.app.system import refused_instructions
+
+        return refused_instructions(self)
+
+    @property
     def ledger(self) -> Ledger:
         """Money is the owner's, whomever it is spent for."""
         return Ledger(self.owner.folder, home=self.settings.home, clock=self.clock)

@@ -32,8 +32,19 @@ def system_of(app: App, wish: Wish, memory: OpenMemory | None) -> tuple[Text, ..
     )
 
 
+def refused_instructions(app: App) -> tuple[str, ...]:
+    """The instruction files that were left out because of where they lie or whose they are."""
+    refused: list[str] = []
+    read_instruction_files(_places(app), refused=refused.append)
+    return tuple(refused)
+
+
 def _instructions(app: App) -> str:
-    places = Places(
+    return instructions.render(read_instruction_files(_places(app)))
+
+
+def _places(app: App) -> Places:
+    return Places(
         working=app.place,
         project=app.project.root,
         managed=MANAGED.parent,
@@ -41,7 +52,6 @@ def _instructions(app: App) -> str:
         home=app.settings.home,
         person=app.settings.person_home,
     )
-    return instructions.render(read_instruction_files(places))
 
 
 def _memory_section(app: App, memory: OpenMemory) -> str:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from reverie.errors import InputError
 from reverie.memory.paths import Refused, check_directory
+from reverie.settings.folders import slug
 from reverie.stores.json_files import read_json, write_json
-from reverie.stores.projects import Project, slug
+from reverie.stores.projects import Project
 
 IDENTITY = "project.json"
 PERSON = "person"

@@ -370,8 +370,11 @@ class Attendant:
             self._announce(TroubleNoted("hooks", f"{what}: {error}"))
 
     def _seen_stamps(self) -> tuple[Stamp, ...]:
-        files = [layer.file.path for layer in self.app.settings.layers if layer.file]
-        return tuple(stamp_of(path) for path in (*files, self.app.project.folder / IDENTITY))
+        files = [layer.file for layer in self.app.settings.layers if layer.file]
+        # A project's file also changes when the person agrees to it.
+        paths = {path for file in files for path in (file.path, file.record) if path is not None}
+        known = self.app.project.folder / IDENTITY
+        return tuple(stamp_of(path) for path in (*sorted(paths), known))
 
 
 def _digest(text: str) -> str:

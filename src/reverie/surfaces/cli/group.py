@@ -58,6 +58,7 @@ COMMANDS: dict[str, Entry] = {
     "agents": Entry("wiring", "agents", "The agents a session hired, how they stand, and the types there are."),
     "mcp": Entry("wiring", "mcp", "Give any client memory over the Model Context Protocol."),
     "settings": Entry("wiring", "settings", "Every setting, its value and where it came from."),
+    "trust": Entry("wiring", "trust", "What this project's settings files want, and your answer to it."),
     "doctor": Entry("wiring", "doctor", "Check that everything is in order."),
     "demo": Entry("look", "demo", "A long session through the layers, live, without a key."),
 }  # fmt: skip

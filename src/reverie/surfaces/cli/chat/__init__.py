@@ -10,6 +10,7 @@ import click
 
 from reverie.settings.folders import make_private
 from reverie.surfaces.cli.frame import Frame, reverie_command
+from reverie.surfaces.cli.trust import ask_what_waits
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History
@@ -53,9 +54,12 @@ def command(frame: Frame, prompt: tuple[str, ...], **given: Any) -> None:
     reverie chat --resume
     git diff | reverie chat -p "Is this safe to merge?"
     """
-    app = frame.app()
     show = given["show"] or ("json" if frame.as_json else None)
     one_shot = given["once"] or show is not None or not _at_a_terminal()
+    if not one_shot:
+        ask_what_waits(frame)
+    app = frame.app()
+    frame.warn(*app.notices, *app.refused_instructions())
     wish = _wish(app, given, may_pick=not one_shot)
     if one_shot:
         _once(app, wish, _with_input(" ".join(prompt)), show or "text", quiet=frame.quiet)
