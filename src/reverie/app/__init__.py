@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from reverie.session.query import Session
     from reverie.session.replay import Replay
     from reverie.stores.adoption import Adoption
+    from reverie.stores.scrubber import SecretScrubber
     from reverie.stores.team import SyncReport
     from reverie.stores.team_address import TeamAddress
 
@@ -129,6 +131,13 @@ class App:
             person=self.settings.person_home,
         )
 
+    @cached_property
+    def scrubber(self) -> SecretScrubber:
+        """Takes secrets out of whatever is written for this project."""
+        from reverie.stores.scrubber import ALLOWED, SecretScrubber
+
+        return SecretScrubber(self.memory_place.state / ALLOWED)
+
     @property
     def adoption(self) -> Adoption:
         """What this project's memory is linked to, and what it could be."""
@@ -190,7 +199,8 @@ class App:
         meaning = recall.chosen_meaning(self)
         with recall.open_ranker(self.memory(), self.clock, meaning) as ranker:
             known = ranker.index.sessions()
-            recall.index_episodes(ranker.index, conversations(self.project, known), progress)
+            found = conversations(self.project, known)
+            recall.index_episodes(ranker.index, found, self.scrubber, progress)
 
     def waiting(self) -> tuple[Item, ...]:
         """What was proposed for memory and waits for a person."""
@@ -337,6 +347,13 @@ class App:
         """This project's transcripts, newest first."""
         found = [path for path in self.project.sessions.glob("*.jsonl") if path.exists()]
         return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def without_secrets(text: str) -> str:
+    """A text that is written for no project: a line of a log."""
+    from reverie.stores.secrets import redact
+
+    return redact(text).text
 
 
 def _is_folder(path: Path) -> bool:

@@ -11,7 +11,7 @@ from reverie.stores.files import FileStore
 from reverie.stores.history import GitHistory
 from reverie.stores.instructions import read_instructions
 from reverie.stores.places import MemoryPlace
-from reverie.stores.scrubber import SecretScrubber
+from reverie.stores.scrubber import ALLOWED, SecretScrubber
 from reverie.stores.uses import UseCounts
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def open_memory(
     place = place.team if team else place
     history = GitHistory(place.history, clock)
     store = FileStore(place.directory, history, apart=APART, before_write=adoption.recognise)
-    scrubber = SecretScrubber(place.state / "allowed-secrets.json")
+    scrubber = SecretScrubber(place.state / ALLOWED)
     keeper = Keeper(
         store,
         clock,
