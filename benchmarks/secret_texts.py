@@ -1,4 +1,4 @@
-"""Texts for `secrets.py`: tokens of known formats, opaque keys in sentences, and harmless texts.
+"""Texts for `secret_leaks.py`: tokens of known formats, opaque keys in sentences, and harmless texts.
 
 Every value is made at run time from a seed: nothing here is, or ever was, a credential. `TUNED` is
 the half our tables were written against; `HELD_OUT` has other frames, other sentences and another

@@ -15,7 +15,7 @@ rare kinds, of which `RARE` keeps 15 that the library knows; two busy cores, Pyt
 | kingfisher-bin    | 2026-10-20 | Apache-2.0 | a command: 390 ms a call, not measured further |
 
 Reverie's 99 of 99 and 0 of 86 below are no measurement: its tables were written against this corpus.
-`benchmarks/secrets.py` measures, on texts whose second half nothing was tuned to.
+`benchmarks/secret_leaks.py` measures, on texts whose second half nothing was tuned to.
 """
 
 from __future__ import annotations
