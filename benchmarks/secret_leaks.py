@@ -71,8 +71,11 @@ async def measured(half: Half, folder: Path) -> list[Sequence[object]]:
     # Writes are flushed to the disk one by one: each way gets its share of the leaks.
     saved = remember(app, leaks[::WAYS])
     propose(app, leaks[1::WAYS])
+    print(f"{time.process_time():.0f} s: the hooks of another client", flush=True)
     await hooks(app, leaks[2::WAYS])
+    print(f"{time.process_time():.0f} s: a chat", flush=True)
     await chat(app, leaks[3::WAYS])
+    print(f"{time.process_time():.0f} s: the index of past conversations", flush=True)
     transcript(app, folder / "claude", leaks)
     app.index_episodes()
     files = app.memory().store
@@ -139,7 +142,7 @@ async def chat(app: App, leaks: Sequence[Leak]) -> None:
         part = leaks[start : start + TURNS]
         shown = iter([leak.text for leak in part[1::2]])
 
-        @tool
+        @tool(access="read")
         def look() -> str:
             """Look something up."""
             return next(shown, "nothing")  # noqa: B023 - it is called before the loop goes on
