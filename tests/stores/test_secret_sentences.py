@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import string
+from pathlib import Path
 
 import pytest
 
+from reverie.stores.scrubber import SecretScrubber
 from reverie.stores.secrets import find_secrets, redact
 
 _DICE = random.Random("sentences")
@@ -133,3 +135,12 @@ def test_the_words_around_a_value_stay():
 def test_the_next_sentence_is_not_about_it():
     text = f"Ask Mira for the token. Commit {HASH} fixed it."
     assert find_secrets(text) == ()
+
+
+def test_a_secret_that_was_seen_whole_is_known_when_it_is_quoted_cut(tmp_path: Path):
+    scrubber = SecretScrubber(tmp_path / "allowed-secrets.json")
+    assert scrubber.scrub(f"The token is {HASH}.").kinds == ("api key",)
+    cut = scrubber.scrub(f"- said: «… {HASH[:30]}…»")
+    assert HASH[:12] not in cut.text
+    assert cut.kinds == ("part of a secret",)
+    assert scrubber.scrub("Nothing of it here: 0123456789ab.").kinds == ()

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from reverie.core.codec import dump
+from reverie.core.codec import dump, message_from_json, message_to_json
+from reverie.core.messages import Message
 from reverie.ports import Scrubber
 from reverie.session.records import Json, Record, Redacted, render
 
@@ -36,6 +37,13 @@ def lines(record: Record, scrubber: Scrubber | None) -> Iterator[Json]:
     yield work.cleaned(row)
     for message, kinds in work.found.items():
         yield render(Redacted(message, f"secret: {', '.join(kinds)}"))
+
+
+def clean_message(message: Message, scrubber: Scrubber) -> Message:
+    """The message as a transcript of ours would have it: what is quoted from it may be cut anywhere."""
+    work = _Work(scrubber)
+    made = work.cleaned(message_to_json(message))
+    return message_from_json(made) if work.found else message
 
 
 def without_secrets(entry: Json, scrubber: Scrubber) -> Json:
