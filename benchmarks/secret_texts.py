@@ -226,6 +226,8 @@ class Leak:
     kind: str
     text: str
     value: str
+    # What every value of the format begins with, and what tells nothing.
+    public: str = ""
 
     @property
     def pieces(self) -> tuple[str, ...]:
@@ -233,7 +235,8 @@ class Leak:
         lines = [line for line in self.value.splitlines() if "-----" not in line]
         value = lines[len(lines) // 2] if len(lines) > 1 else self.value
         size = max(min(len(value), 10), len(value) // 3)
-        return tuple(value[at : at + size] for at in range(0, len(value) - size + 1, size))
+        pieces = (value[at : at + size] for at in range(0, len(value) - size + 1, size))
+        return tuple(piece for piece in pieces if piece not in self.public)
 
 
 # {v} is the value, {w} whose it is.
@@ -338,7 +341,8 @@ def known_formats(half: Half, each: int = 3) -> list[Leak]:
             # Three frames a language: the next language each time.
             frame = frames[(number + 3 * i + i * (number // 3)) % len(frames)]
             value = fill(pattern, dice)
-            leaks.append(Leak(name, frame.format(v=value, w=name.split()[0]), value))
+            text = frame.format(v=value, w=name.split()[0])
+            leaks.append(Leak(name, text, value, pattern.partition("{")[0]))
     return leaks
 
 
