@@ -27,7 +27,14 @@ from secret_texts import HELD_OUT, TUNED, Half, Leak, harmless, known_formats, o
 from reverie.agent.declare import tool
 from reverie.app import App
 from reverie.app.hooks.attendant import Attendant
-from reverie.app.hooks.moments import AboutToCompact, Answered, Occasion, Prompted, ToolFinished
+from reverie.app.hooks.moments import (
+    AboutToCompact,
+    Answered,
+    Moment,
+    Occasion,
+    Prompted,
+    ToolFinished,
+)
 from reverie.app.inbox import open_inbox
 from reverie.app.wish import Wish as SessionWish
 from reverie.core.messages import ToolUse
@@ -37,7 +44,7 @@ from reverie.keeper.exports import as_json, exported
 from reverie.keeper.wishes import Remembered, Wish
 from reverie.memory.proposals import Proposal
 from reverie.memory.revisions import Author
-from reverie.models.scripted import ScriptedModel
+from reverie.models.scripted import ScriptedModel, Turn
 from reverie.stores.secrets import library, redact, unavailable
 
 PERSON = Author("user")
@@ -128,7 +135,7 @@ async def hooks(app: App, leaks: Sequence[Leak]) -> None:
     for number, leak in enumerate(leaks):
         session = f"s{number // 40}"
         long = ToolFinished("Bash", f"t{number}", {}, f"{LONG}{leak.text}\n{LONG}", ("",))
-        moments = [Prompted(leak.text), Answered(f"I will use it: {leak.text}")]
+        moments: list[Moment] = [Prompted(leak.text), Answered(f"I will use it: {leak.text}")]
         moments += [long] if number % 4 == 0 else []
         moments += [AboutToCompact("auto", "")] if number % 40 == 39 else []
         for moment in moments:
@@ -147,7 +154,7 @@ async def chat(app: App, leaks: Sequence[Leak]) -> None:
             """Look something up."""
             return next(shown, "nothing")  # noqa: B023 - it is called before the loop goes on
 
-        turns = []
+        turns: list[Turn] = []
         for number in range(len(part[1::2])):
             turns += [[ToolUse(f"c{number}", "look")], "I see."]
         wish = SessionWish(
