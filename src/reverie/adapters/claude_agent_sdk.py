@@ -28,6 +28,7 @@ from reverie.app.hooks.opening import opening
 from reverie.app.library.memory import open_for
 from reverie.app.library.opening import Place
 from reverie.events import unheard
+from reverie.session.redaction import without_secrets
 
 try:
     from claude_agent_sdk import HookMatcher, SessionStore
@@ -148,7 +149,9 @@ class ReverieSessionStore(SessionStore):
 
     def __init__(self, folder: str | PathLike[str] | None = None, **given: Unpack[Wiring]) -> None:
         """`folder` is one of the project's own when it is not given."""
-        self._folder = Path(folder) if folder else _app(given).project.folder / _FOLDER
+        app = _app(given)
+        self._folder = Path(folder) if folder else app.project.folder / _FOLDER
+        self._scrubber = app.scrubber
         self._known: dict[Path, set[str]] = {}
         self._turn = threading.Lock()
 
@@ -185,7 +188,8 @@ class ReverieSessionStore(SessionStore):
                 fresh.append(entry)
                 known |= {uuid} if uuid else set()
         if fresh:
-            lines = (json.dumps(entry, ensure_ascii=False) for entry in fresh)
+            clean = (without_secrets({**entry}, self._scrubber) for entry in fresh)
+            lines = (json.dumps(entry, ensure_ascii=False) for entry in clean)
             _write(path, "".join(f"{line}\n" for line in lines))
 
     def _delete(self, key: SessionKey) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from reverie.session.query import Session
     from reverie.session.replay import Replay
     from reverie.stores.adoption import Adoption
+    from reverie.stores.scrubber import SecretScrubber
     from reverie.stores.team import SyncReport
     from reverie.stores.team_address import TeamAddress
 
@@ -159,6 +161,13 @@ class App:
             home=self.settings.home,
             person=self.settings.person_home,
         )
+
+    @cached_property
+    def scrubber(self) -> SecretScrubber:
+        """Takes secrets out of whatever is written for this project."""
+        from reverie.stores.scrubber import ALLOWED, SecretScrubber
+
+        return SecretScrubber(self.memory_place.state / ALLOWED)
 
     @property
     def scopes(self) -> tuple[MemoryScope, ...]:
@@ -317,9 +326,8 @@ class App:
         meaning = recall.chosen_meaning(self)
         with recall.open_ranker(self.memory(), self.clock, meaning) as ranker:
             known = ranker.index.sessions()
-            recall.index_episodes(
-                ranker.index, conversations(self.project, known, user=self.user), progress
-            )
+            found = conversations(self.project, known, user=self.user)
+            recall.index_episodes(ranker.index, found, self.scrubber, progress)
 
     def waiting(self) -> tuple[Item, ...]:
         """What was proposed for memory and waits for a person."""
@@ -466,6 +474,13 @@ class App:
         """This project's transcripts, newest first."""
         found = [path for path in self.project.sessions.glob("*.jsonl") if path.exists()]
         return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def without_secrets(text: str) -> str:
+    """A text that is written for no project: a line of a log."""
+    from reverie.stores.secrets import redact
+
+    return redact(text).text
 
 
 def _is_folder(path: Path) -> bool:

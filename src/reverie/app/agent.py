@@ -109,7 +109,9 @@ class _Composer:
         self.stack.enter_context(self._alone(session))
         speaker = Speaker(self.app, self.wish, session, self.announce, self.stack)
         conversation = Conversation(
-            self.stack.enter_context(Journal(self._sessions / f"{session}.jsonl")),
+            self.stack.enter_context(
+                Journal(self._sessions / f"{session}.jsonl", self.app.scrubber)
+            ),
             speaker.metered(speaker.purpose, speaker.now),
             self.app.clock,
             state=state,
@@ -139,7 +141,14 @@ class _Composer:
         patience = DRAIN_SECONDS if self.wish.hired is None else 0.0
         self.stack.push_async_callback(background.drain, patience)
         speaker = core.speaker
-        forks = Forks(conversation, toolbox, folder / "forks", speaker.metered, self.announce)
+        forks = Forks(
+            conversation,
+            toolbox,
+            folder / "forks",
+            speaker.metered,
+            self.announce,
+            self.app.scrubber,
+        )
         side = core.folding.forks = forks if speaker.now.name != OFFLINE else None
         # A fork writes with tools of ours; where there are none, the rules do it alone.
         writers = None if self.wish.led else side
@@ -177,7 +186,7 @@ class _Composer:
         folder = self._sessions / core.conversation.state.session
         notes = NoteTaking(
             core.conversation,
-            self._notebook(TextFile(folder / "notes.md")),
+            self._notebook(TextFile(folder / "notes.md", self.app.scrubber)),
             background,
             self.announce,
             self.app.switches.on,
@@ -193,7 +202,7 @@ class _Composer:
             core.conversation,
             core.toolbox,
             core.folding.window,
-            FolderBlobs(self._sessions / session / "tool-results"),
+            FolderBlobs(self._sessions / session / "tool-results", self.app.scrubber),
             notes,
             self.app.switches.on,
             self.announce,
@@ -201,6 +210,7 @@ class _Composer:
             transcript=str(self._sessions / f"{session}.jsonl"),
             forks=forks,
             budget=budget_of(self.app, core.toolbox),
+            scrubber=self.app.scrubber,
         )
 
     def _alone(self, session: str) -> AbstractContextManager[None]:
@@ -353,7 +363,7 @@ class _Composer:
             return
         listing = partial(conversations, self.app.project, user=self.app.user)
         session = core.conversation.state.session
-        indexer = EpisodeIndexer(core.ranker.index, listing, session)
+        indexer = EpisodeIndexer(core.ranker.index, listing, self.app.scrubber, session)
         PastIndexing(indexer.step, background).start()
 
     def _dreaming(

@@ -18,7 +18,7 @@ from reverie.stores.history import GitHistory
 from reverie.stores.instructions import read_instructions
 from reverie.stores.places import MemoryPlace
 from reverie.stores.scopes import ScopedTopics
-from reverie.stores.scrubber import SecretScrubber
+from reverie.stores.scrubber import ALLOWED, SecretScrubber
 from reverie.stores.uses import Kind, UseCounts
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def open_memory(  # noqa: PLR0913 - what a memory is made of
     """
     history = GitHistory(place.history, clock)
     store = FileStore(place.directory, history, apart=APART, before_write=before_write)
-    scrubber = SecretScrubber(place.state / "allowed-secrets.json")
+    scrubber = SecretScrubber(place.state / ALLOWED)
     keeper = Keeper(
         store,
         clock,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reverie.agent.tools import Tool
     from reverie.app import App
     from reverie.app.memory import OpenMemory
-    from reverie.ports import Clock, Embedder, Model
+    from reverie.ports import Clock, Embedder, Model, Scrubber
     from reverie.recall.pipeline import Recall
 
 log = logging.getLogger(__name__)
@@ -169,12 +169,13 @@ def _documents_of(memory: OpenMemory, revision: str) -> Iterator[MemoryDoc]:
 def index_episodes(
     index: RecallIndex,
     listing: Mapping[str, Path],
+    scrubber: Scrubber,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Bring conversations into the index, all of them, now; others are taken out."""
     from reverie.app.episodes import EpisodeIndexer
 
-    indexer = EpisodeIndexer(index, lambda known: listing)
+    indexer = EpisodeIndexer(index, lambda known: listing, scrubber)
     while (found := indexer.step()) is not None:
         if progress is not None and found.total:
             progress(found.done, found.total)

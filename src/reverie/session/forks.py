@@ -16,7 +16,7 @@ from reverie.core.request import Request
 from reverie.core.spend import Purpose
 from reverie.errors import InvariantBroken
 from reverie.events import Announce, unheard
-from reverie.ports import Model, complete
+from reverie.ports import Model, Scrubber, complete
 from reverie.session.conversation import Conversation
 from reverie.session.journal import Journal
 
@@ -30,10 +30,11 @@ class Forks:
     folder: Path
     model_for: Callable[[Purpose], Model]
     announce: Announce
+    scrubber: Scrubber | None = None
 
     async def run(self, task: Task, hear: Announce = unheard) -> Finished:
         """Give a fork its task and wait for it; raises what its model raises."""
-        with Journal(self._free_path(task.purpose)) as journal:
+        with Journal(self._free_path(task.purpose), self.scrubber) as journal:
             side = self.conversation.branch(task.purpose, self.model_for(task.purpose), journal)
             return await fork(side, self.toolbox, task, self.announce, hear)
 

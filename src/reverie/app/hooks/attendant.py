@@ -122,7 +122,7 @@ class Attendant:
             return Nothing(str(error))
 
     async def _attend(self, occasion: Occasion) -> Outcome:  # noqa: PLR0911 - one return a moment
-        folder = SessionFolder(self.app.project, occasion)
+        folder = SessionFolder(self.app.project, occasion, self.app.scrubber)
         await self._kept(folder)
         match occasion.moment:
             case SessionStarted("compact"):
@@ -250,7 +250,9 @@ class Attendant:
         limit = long_results.LIMIT if told is None else None if told == NEVER else int(told)
         kind = cast("Kind", self.app.settings["tools.preview"])
         budget = Budget(preview=kind, thresholds={tool.name: limit})
-        response = long_results.replaced(tool, budget, folder.results, self._announce)
+        response = long_results.replaced(
+            tool, budget, folder.results, self._announce, folder.scrubber
+        )
         if response is None:
             return Nothing("its output is not too long")
         return ReplacedOutput(tool.name, response)

@@ -160,7 +160,8 @@ class Memory:
     def search(self, words: str, *, limit: int = 10, only: Scope = "both") -> list[Hit]:
         """Memories and past conversations, best first: words, "phrases", -without, type:feedback."""
         if only != "memories":
-            index_episodes(self._index.index, {path.stem: path for path in self._app.journals()})
+            journals = {path.stem: path for path in self._app.journals()}
+            index_episodes(self._index.index, journals, self._app.scrubber)
         return self._hits(self._index.search(words, limit=limit, scope=only))
 
     def read(self, file: str) -> Topic:

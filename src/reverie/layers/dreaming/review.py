@@ -81,10 +81,15 @@ def without_secrets(report: Report, scrubber: Scrubber) -> Report:
 def _scrubbed(change: Change, scrubber: Scrubber) -> Change:
     steps = []
     for step in change.steps:
-        found = scrubber.scrub(_text(step.after) or "")
-        after = _bytes(found.text) if found.kinds else step.after
-        steps.append(replace(step, after=after))
+        before, after = (_without(data, scrubber) for data in (step.before, step.after))
+        steps.append(replace(step, before=before, after=after))
     return replace(change, steps=tuple(steps))
+
+
+def _without(data: bytes | None, scrubber: Scrubber) -> bytes | None:
+    """A hand edit may have put a secret into the file as it was, too."""
+    found = scrubber.scrub(_text(data) or "")
+    return _bytes(found.text) if found.kinds else data
 
 
 def chosen(report: Report, ids: Iterable[str]) -> tuple[Change, ...]:

