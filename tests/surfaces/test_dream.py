@@ -26,7 +26,10 @@ def files(place: Place) -> int:
 
 
 def test_it_is_not_time_yet(twice: Place) -> None:
-    assert done("dream") == "No dream now: 0 of 5 sessions since the last dream.\n"
+    assert done("dream") == (
+        "No dream now: 0 of 5 sessions since the last dream; "
+        "`reverie dream --force` dreams all the same.\n"
+    )
     assert data("dream") == {"state": "not due", "why": "0 of 5 sessions since the last dream"}
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from reverie.agent.toolbox import Toolbox
 from reverie.app.crew import dismiss, keep_crew, new_crew, reachable, watched
-from reverie.app.dream import dream, gate_with_rest
+from reverie.app.dream import DreamOptions, dream, gate_with_rest
 from reverie.app.episodes import EpisodeIndexer, conversations
 from reverie.app.inbox import open_inbox
 from reverie.app.learning import MemoryShelf
@@ -29,7 +29,6 @@ from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Head, Options
 from reverie.core.window import Window
 from reverie.errors import InputError
-from reverie.layers.dreaming.prompts import Surroundings as DreamSurroundings
 from reverie.layers.microcompaction import context_edits
 from reverie.layers.session_notes.prompts import UPDATE
 from reverie.layers.session_notes.template import TEMPLATE, Unusable, parse_template
@@ -39,7 +38,7 @@ from reverie.session.background import Background
 from reverie.session.broadcast import Broadcast
 from reverie.session.conversation import Conversation
 from reverie.session.crew.crew import Place as TeamPlace
-from reverie.session.dreaming import Dreaming, dreamer_of
+from reverie.session.dreaming import Dreaming
 from reverie.session.folding import Folding
 from reverie.session.forks import Forks
 from reverie.session.journal import Journal
@@ -362,12 +361,7 @@ class _Composer:
         memory = core.memory
         if memory is None or not self.wish.dreams:
             return None
-        logs = memory.place.directory / "logs"
-        around = DreamSurroundings(
-            self.app.project.sessions, logs if logs.is_dir() else None, memory.place.directory
-        )
-        dreamer = None if forks is None else dreamer_of(forks, around)
-        begin = partial(dream, self.app, memory, dreamer=dreamer, announce=self.announce)
+        begin = partial(dream, self.app, memory, DreamOptions(forks=forks), announce=self.announce)
         due = gate_with_rest(self.app, memory, core.conversation.state.session)
         return Dreaming(due, begin, background, self.announce, self.app.switches.on)
 

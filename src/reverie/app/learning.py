@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from reverie.app.inbox import offer, open_inbox
 from reverie.app.recall import chosen_meaning, open_ranker
-from reverie.errors import ReverieError
+from reverie.errors import InputError, ReverieError, TranscriptError
 from reverie.events import Announce, Event, TroubleNoted
 from reverie.keeper.inbox import Forgotten, approve
 from reverie.keeper.wishes import Declined, Remembered
@@ -26,7 +26,9 @@ from reverie.layers.extraction.values import (
     Supersede,
     Update,
 )
-from reverie.memory import manifest, topic
+from reverie.layers.extraction.voices import Utterance, utterances
+from reverie.memory import learning_instructions, manifest, topic
+from reverie.memory.learning_instructions import FILE, LearningInstructions
 from reverie.memory.manifest import is_index
 from reverie.memory.proposals import Item, NotKept, Proposal, cited
 from reverie.memory.proposals import Operation as OperationName
@@ -36,6 +38,7 @@ from reverie.session import transcripts
 from reverie.session.learning import day_of
 from reverie.session.records import Said
 from reverie.stores.scratch_memory import Scratch
+from reverie.stores.text_file import TextFile
 
 if TYPE_CHECKING:
     from datetime import date
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from reverie.app import App
     from reverie.app.memory import OpenMemory
     from reverie.core.messages import Message
+    from reverie.layers.dreaming.log import LogEntry
     from reverie.layers.extraction import ToInbox
     from reverie.ports import Clock
     from reverie.recall.ranker import IndexRanker
@@ -51,6 +55,29 @@ if TYPE_CHECKING:
 
 # Enough neighbours to find what a sentence repeats or contradicts.
 _NEAR = 8
+
+
+def instructions_for(app: App, memory: OpenMemory) -> LearningInstructions:
+    """The person's `learning.md`: of their home first, then of this memory; never one of a repository."""
+    paths = {
+        "your learning.md": app.settings.home,
+        "learning.md of this project": memory.place.state,
+    }
+    files = ((label, TextFile(folder / FILE).read()) for label, folder in paths.items())
+    return learning_instructions.parse((label, text) for label, text in files if text is not None)
+
+
+def said_at(app: App, log: Mapping[str, LogEntry], source: str) -> Sequence[Utterance]:
+    """What the person said at `session#message`, or the log at `logs/….md:3`; () when it cannot be looked up."""
+    if (entry := log.get(source)) is not None:
+        return (Utterance(source, "user", entry.text, entry.day),)
+    session, _, message = source.partition("#")
+    try:
+        messages = spoken(app.transcript(session)) if message else ()
+    except (InputError, TranscriptError):
+        return ()
+    found = [one for one in messages if one.id == message]
+    return tuple(one for one in utterances(found) if one.voice == "user")
 
 
 @dataclass(frozen=True, slots=True)

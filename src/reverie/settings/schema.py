@@ -199,7 +199,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "offline",
         "Who talks to you: `provider:model`, or `offline` for none.",
     ),
-    Setting("models.side", "str", "offline", "The small model that selects memories."),
+    Setting(
+        "models.side",
+        "str",
+        "offline",
+        "The small model that selects memories, dreams and reads past sessions; for the last two "
+        "`models.main` stands in when it is `offline`.",
+    ),
     Setting("models.summary", "str", "offline", "The cheapest model, for one-line summaries."),
     Setting("models.fallback", "str", None, "Takes over when `models.main` stays overloaded."),
     *_provider("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
@@ -238,6 +244,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "spend.day", "money", None, "Cap per day, all purposes together.", risk="raise your bill"
     ),
     Setting("spend.session", "money", None, "Cap per session.", risk="raise your bill"),
+    Setting(
+        "spend.dream",
+        "money",
+        2.0,
+        "Cap for one dream, where the price of its model is known.",
+        risk="raise your bill",
+    ),
     Setting(
         "spend.purpose.*",
         "money",

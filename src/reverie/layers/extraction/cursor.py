@@ -11,6 +11,9 @@ from reverie.core.messages import Message, ToolUse
 from reverie.layers import NotDue
 from reverie.layers.facts.calls import deed_of
 
+# The tool an agent saves to the daily log with.
+LOG_TOOL = "log_memory"
+
 _PATHS = ("file_path", "path", "notebook_path")
 _COMMANDS = ("command", "cmd")
 
@@ -74,6 +77,8 @@ def agent_wrote(messages: Iterable[Message], memory_dir: str) -> bool:
 
 
 def _writes_into(use: ToolUse, root: str) -> bool:
+    if use.name == LOG_TOOL:
+        return True
     match deed_of(use).kind:
         case "edit" | "write":
             return any(_within(path, root) for path in _texts(use, _PATHS))
