@@ -41,7 +41,9 @@ def test_small_talk_gives_nothing(place: Place) -> None:
 
 def test_for_programs(place: Place) -> None:
     talked(place)
-    [row] = json.loads(run("extract", "s1", "--json").output)
+    told = json.loads(run("extract", "s1", "--json").output)
+    assert (told["plan"]["sessions"], told["plan"]["model"], told["cost"]) == (1, "", 0.0)
+    [row] = told["sessions"]
     assert row["session"] == "s1"
     assert len(row["saved"]) == 1
     assert row["waiting"] == []

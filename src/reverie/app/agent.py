@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from reverie.agent.toolbox import Toolbox
+from reverie.agent.tools import Tool
 from reverie.app.crew import dismiss, keep_crew, new_crew, reachable, watched
+from reverie.app.daily_log import log_tool
 from reverie.app.dream import DreamOptions, dream, gate_with_rest
 from reverie.app.episodes import EpisodeIndexer, conversations
 from reverie.app.inbox import open_inbox
@@ -119,7 +121,7 @@ class _Composer:
         memory = self._memory()
         ranker = None if memory is None else self._ranker(memory, session)
         place = self._place(session)
-        tools = Tools(self.app, self.wish, folding, ranker, place)
+        tools = Tools(self.app, self.wish, folding, ranker, place, self._log(memory, session))
         toolbox = tools.toolbox(state, self.announce)
         core = _Core(speaker, conversation, folding, toolbox, memory, ranker, place)
         if state.head is None:
@@ -266,6 +268,11 @@ class _Composer:
         if self.wish.memory is not None:
             return self.wish.memory or None
         return self.app.memory() if self.app.settings.memory_enabled else None
+
+    def _log(self, memory: OpenMemory | None, session: str) -> Tool | None:
+        if memory is None or not self.app.switches.on("daily_log"):
+            return None
+        return log_tool(self.app, memory, session)
 
     def _notebook(self, file: TextFile) -> Notebook:
         own = self.app.settings.home / "session-notes"

@@ -11,7 +11,7 @@ from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 from reverie.keeper.daily_log import FOLDER, DailyLog, log_file
 from reverie.layers.dreaming.log import LogEntry, entries_of, portion
-from reverie.layers.extraction.cursor import LOG_TOOL
+from reverie.memory.prompt import LOG_TOOL
 from reverie.memory.revisions import Author
 from reverie.stores.json_files import read_json, write_json
 

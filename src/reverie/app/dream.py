@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from reverie.app.daily_log import Undistilled, mark_distilled, undistilled
-from reverie.app.learning import instructions_for, said_at
+from reverie.app.learning import Witness, instructions_for
 from reverie.app.models import OFFLINE
 from reverie.app.recall import Meaning, chosen_meaning
 from reverie.app.side_models import fresh_agents, means_for
@@ -209,7 +209,7 @@ class _Mind:
     notes: tuple[str, ...] = ()
 
     def dreamer(self, options: DreamOptions) -> Dreamer:
-        instructions = instructions_for(self.app, self.memory)
+        instructions = instructions_for(self.app.settings, self.memory)
         self.notes = instructions.notes
         if self.log.waiting:
             left = f"{self.log.waiting} entries of the daily log wait for the next dream"
@@ -287,8 +287,8 @@ def _desk(
             recalled=UseCounts(memory.place.state, app.clock).counts("used"),
             stop=lambda: _said(folder / STOP) == id_,
             announce=announce,
-            said=partial(said_at, app, {entry.source: entry for entry in log.entries}),
-            kept_out=instructions_for(app, memory).excluded,
+            said=Witness(app.project, log.entries),
+            kept_out=instructions_for(app.settings, memory).excluded,
         )
 
 

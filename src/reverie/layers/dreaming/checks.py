@@ -344,7 +344,7 @@ def _invented(change: Change, bench: Bench) -> str | None:
             return _sourceless(step, fresh[0])
         if phrase := bench.kept_out(" ".join(fresh)):
             return f"{step.file} would speak of “{phrase}”, and learning.md says never"
-        if (reason := _unsaid(fresh, change, bench)) is not None:
+        if (reason := _unsaid(fresh, known, change, bench)) is not None:
             return f"{step.file} would say what nobody said at its sources: {reason}"
     return None
 
@@ -355,11 +355,12 @@ def _sourceless(step: FileStep, statement: str) -> str:
     return f"{step.file} would say “{statement[:120]}”, and names no source for it"
 
 
-def _unsaid(fresh: Sequence[str], change: Change, bench: Bench) -> str | None:
-    """Why the words at the sources do not bear a statement; None when they do, or are believed."""
+def _unsaid(fresh: Sequence[str], known: str, change: Change, bench: Bench) -> str | None:
+    """Why neither the sources nor these memories say a statement; None when they do, or are believed."""
     if bench.said is None:
         return None
     words = [one for source in change.sources for one in bench.said(source)]
+    words.append(Utterance("memory", "user", known))
     found = support("\n".join(fresh), words)
     return None if isinstance(found, Supported) else found.reason
 

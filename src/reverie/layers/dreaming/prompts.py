@@ -15,6 +15,7 @@ from reverie.layers.dreaming.log import LogEntry, joined
 from reverie.layers.dreaming.tidy import Flag
 from reverie.layers.quoting import harmless
 from reverie.memory.index import MOST_BYTES, MOST_LINES, POINTER_AIM
+from reverie.memory.manifest import INDEX_FILE
 
 MOST_TURNS = 40
 
@@ -146,10 +147,23 @@ def model_dreamer(
             why = str(error) or "it took too long"
             told = f"{model} could not dream, so the rules did alone: {why}"
             return replace(done, notes=(told, *done.notes))
-        done = await after(replace(branch, files=branch.read()))
+        done = await after(_as_it_is(branch))
         return replace(done, reasons=joined(parse_account(reply), done.reasons), model=model)
 
     return dream
+
+
+def _as_it_is(branch: Branch) -> Branch:
+    """The branch as the model left it. An index it did not touch is mended later, with all changes known."""
+    files = branch.read()
+    if files.get(INDEX_FILE) != branch.files.get(INDEX_FILE):
+        return replace(branch, files=files)
+
+    def write(name: str, data: bytes | None) -> None:
+        if name != INDEX_FILE:
+            branch.write(name, data)
+
+    return replace(branch, files=files, write=write)
 
 
 def _nowhere(*ignored: object) -> None:

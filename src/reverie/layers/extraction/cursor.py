@@ -10,9 +10,7 @@ from reverie.agent.shell_commands import reads_only
 from reverie.core.messages import Message, ToolUse
 from reverie.layers import NotDue
 from reverie.layers.facts.calls import deed_of
-
-# The tool an agent saves to the daily log with.
-LOG_TOOL = "log_memory"
+from reverie.memory.prompt import LOG_TOOL
 
 _PATHS = ("file_path", "path", "notebook_path")
 _COMMANDS = ("command", "cmd")

@@ -196,7 +196,10 @@ def _summary(report: Report) -> str:
     """What came of it and what it cost, in one line."""
     made = len(report.with_standing("made")) + len(report.with_standing("approved"))
     refused, waiting = (len(report.with_standing(fate)) for fate in ("refused", "waiting"))
-    counts = [f"{made} changes made", f"{len(report.open)} for you to decide"]
+    counts = [
+        f"{made} change{'' if made == 1 else 's'} made",
+        f"{len(report.open)} for you to decide",
+    ]
     counts += [f"{refused} refused"] if refused else []
     counts += [f"{waiting} left for the next dream"] if waiting else []
     if not report.model and not report.cost:
