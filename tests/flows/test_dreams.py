@@ -75,6 +75,20 @@ class TestWhoDreams:
         assert {entry.purpose for entry in app.ledger.entries()} == {DREAM}
         assert report_of(memory) == report
 
+    async def test_a_model_behind_the_other_sdk(self, desk: Desk) -> None:
+        own = ("providers.mine.kind=openai", f"providers.mine.base_url={desk.provider.openai_url}")
+        app = desk.app("models.side=mine:local-llm", *own)
+        memory = remember(app, PORT, PORT)
+        desk.provider.window["local-llm"] = 32_000
+        named = memory.store.entries()[0].file
+        desk.provider.script(
+            ToolCall("Read", {"path": str(memory.place.directory / named)}), "Nothing to do."
+        )
+        report = await dreamt(app)
+        assert (report.model, report.notes, report.cost) == ("mine:local-llm", (), None)
+        assert len(desk.provider.requests) == 2
+        assert means_for(app, DREAM).told.endswith("its price is not known")
+
     async def test_without_a_side_model_the_main_one_does(self, desk: Desk) -> None:
         app = desk.app()
         remember(app, PORT)

@@ -87,7 +87,8 @@ def test_options_that_exclude_each_other(twice: Place) -> None:
 def test_the_timer_is_only_shown(place: Place) -> None:
     shown = data("dream", "--install-timer", "--dry-run")
     assert shown["installed"] is False
-    assert any("dream --project" in text for text in shown["files"].values())
+    command = f"dream --project {place.root} --home {place.home}"
+    assert any(command in text for text in shown["files"].values())
     assert not (place.person / ".config").exists()
 
 

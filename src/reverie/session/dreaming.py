@@ -60,7 +60,17 @@ class Dreaming:
             self.announce(DreamEnded("", "not begun", (), report.reason))
             return
         files = (file for change in report.with_standing("made") for file in change.files)
-        self.announce(DreamEnded(report.id, report.state, tuple(dict.fromkeys(files)), report.why))
+        self.announce(
+            DreamEnded(
+                report.id,
+                report.state,
+                tuple(dict.fromkeys(files)),
+                report.why,
+                len(report.open),
+                report.cost,
+                report.notes,
+            )
+        )
 
 
 def dreamer_of(

@@ -269,7 +269,7 @@ def _print_status(console: Console, status: Status | None) -> None:
 def _install_timer(frame: Frame, app: App, memory: OpenMemory, asked: Asked) -> None:
     from reverie.app.dream_timer import install, timer
 
-    wanted = timer(app.project.root, app.settings.person_home)
+    wanted = timer(app.project.root, app.settings.person_home, app.settings.home)
     if not asked.dry_run:
         install(wanted)
     data = {"kind": wanted.kind, "files": dict(wanted.files), "installed": not asked.dry_run}
