@@ -100,13 +100,13 @@ class TestCursor:
         asked = len(desk.provider.requests)
         talked(desk.place, "s1", PAYROLL)
         [grown] = plan_reading(app).open
-        assert [message.text for message in grown.new] == [PAYROLL]
+        assert [message.text for message in grown.load()[1]] == [PAYROLL]
         desk.provider.expect_conversation("the second run")
         [one] = await read(app)
         assert len(one.learnt.saved) == 1
         told = json.dumps(desk.provider.requests[asked].json["messages"])
         assert "Good morning" not in told
-        assert len(plan_reading(app, again=True).open[0].new) == 2
+        assert plan_reading(app, again=True).messages == 2
 
     async def test_what_the_rules_read_is_open_to_a_model(self, desk: Desk) -> None:
         talked(desk.place, "s1", PAYROLL)
@@ -136,7 +136,7 @@ class TestCursor:
         with pytest.raises(asyncio.CancelledError):
             await task
         [left] = plan_reading(app).open
-        assert 0 < len(left.earlier) < len(left.new) + len(left.earlier) == 13
+        assert 0 < left.count < sum(map(len, left.load())) == 13
         [one] = await read(app)
         assert len(one.learnt.saved) == 1
         assert plan_reading(app).open == ()

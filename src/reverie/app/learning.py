@@ -61,9 +61,10 @@ _NEAR = 8
 
 def learning_files(settings: Settings, memory: OpenMemory) -> dict[str, Path]:
     """Where a person writes down what to learn: for all projects, and for this one; never in a repository."""
+    state = memory.place.state.parent if memory.team else memory.place.state
     return {
         "your learning.md": settings.home / FILE,
-        "learning.md of this project": memory.place.state / FILE,
+        "learning.md of this project": state / FILE,
     }
 
 

@@ -6,6 +6,7 @@ there. A session that the rules read is not done for a model, so that one config
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -52,13 +53,24 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class PastSession:
-    """A conversation, and what of it is still to be read."""
+    """A conversation, and how much of it is still to be read: `count` messages after `up_to`.
+
+    Of many large transcripts only one is in memory at a time: `load` reads it again.
+    """
 
     name: str
     path: Path
-    earlier: tuple[Message, ...] = ()
-    new: tuple[Message, ...] = ()
+    up_to: str | None = None
+    count: int = 0
+    # The estimated size of each piece a model would be sent.
+    pieces: tuple[int, ...] = ()
     problem: str = ""
+
+    def load(self) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+        """What was read before, and what is new."""
+        messages = spoken(self.path)
+        new = extraction.new_messages(messages, self.up_to)
+        return messages[: len(messages) - len(new)], new
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +83,11 @@ class ReadingPlan:
 
     @property
     def open(self) -> tuple[PastSession, ...]:
-        return tuple(session for session in self.sessions if session.new)
+        return tuple(session for session in self.sessions if session.count)
 
     @property
     def messages(self) -> int:
-        return sum(len(session.new) for session in self.sessions)
+        return sum(session.count for session in self.sessions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +120,14 @@ def plan_reading(
 
 def _past(name: str, path: Path, cursor: Cursor | None, by: By) -> PastSession:
     try:
-        messages = spoken(path)
-        read = _read_live(path) if by == "model" and cursor is None else None
+        up_to = _read_live(path) if by == "model" and cursor is None else None
+        if cursor is not None and (by == "rules" or cursor.by == "model"):
+            up_to = cursor.up_to
+        _, new = PastSession(name, path, up_to).load()
     except TranscriptError as error:
         return PastSession(name, path, problem=str(error))
-    up_to = read
-    if cursor is not None and (by == "rules" or cursor.by == "model"):
-        up_to = cursor.up_to
-    new = extraction.new_messages(messages, up_to)
-    return PastSession(name, path, messages[: len(messages) - len(new)], new)
+    sizes = (text_tokens(past_directive(piece, "", "")) for piece in batches(new))
+    return PastSession(name, path, up_to, len(new), tuple(sizes) if by == "model" else ())
 
 
 def _read_live(path: Path) -> str | None:
@@ -132,8 +143,7 @@ def _estimate(plan: ReadingPlan) -> float | None:
     prices = plan.means.prices
     if prices is None:
         return None
-    pieces = [piece for session in plan.open for piece in batches(session.new)]
-    sizes = [text_tokens(past_directive(piece, "", "")) + _AROUND_TOKENS for piece in pieces]
+    sizes = [size + _AROUND_TOKENS for session in plan.open for size in session.pieces]
     rate = prices.cache_write_5m + _READ_AGAIN * prices.cache_read
     return sum(size * rate + _ANSWER_TOKENS * prices.output for size in sizes) / 1_000_000
 
@@ -172,7 +182,7 @@ class _Reader:
         costs = self._costs(account)[paid:]
         cost = None if None in costs else sum(cost or 0.0 for cost in costs)
         model = "" if self._failed else self.means.model
-        return ReadSession(session.name, learnt, len(session.new), model, cost)
+        return ReadSession(session.name, learnt, session.count, model, cost)
 
     async def _agents(self, stack: AsyncExitStack, account: str) -> SideAgents | None:
         if not self.means.model or self._failed:
@@ -188,8 +198,9 @@ class _Reader:
     async def _pieces(
         self, session: PastSession, shelf: MemoryShelf, agents: SideAgents | None
     ) -> Learnt:
-        learnt, earlier = Learnt(), session.earlier
-        for piece in batches(session.new):
+        learnt = Learnt()
+        earlier, new = await asyncio.to_thread(session.load)
+        for piece in batches(new):
             learnt = self._keep(learnt, shelf, extraction.find(piece, earlier), (*earlier, *piece))
             if agents is not None and not self._failed:
                 try:

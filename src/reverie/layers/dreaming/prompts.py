@@ -14,8 +14,9 @@ from reverie.layers.dreaming.dream import Branch, Dreamer, Dreamt
 from reverie.layers.dreaming.log import LogEntry, joined
 from reverie.layers.dreaming.tidy import Flag
 from reverie.layers.quoting import harmless
+from reverie.memory import topic as topics
 from reverie.memory.index import MOST_BYTES, MOST_LINES, POINTER_AIM
-from reverie.memory.manifest import INDEX_FILE
+from reverie.memory.manifest import INDEX_FILE, is_index
 
 MOST_TURNS = 40
 
@@ -147,10 +148,31 @@ def model_dreamer(
             why = str(error) or "it took too long"
             told = f"{model} could not dream, so the rules did alone: {why}"
             return replace(done, notes=(told, *done.notes))
+        account = _stamped(branch, parse_account(reply))
         done = await after(_as_it_is(branch))
-        return replace(done, reasons=joined(parse_account(reply), done.reasons), model=model)
+        return replace(done, reasons=joined(account, done.reasons), model=model)
 
     return dream
+
+
+def _stamped(branch: Branch, account: dict[str, Reason]) -> dict[str, Reason]:
+    """New memories say where they come from and since when, whether the model wrote that down or not."""
+    told = dict(account)
+    for name, data in branch.read().items():
+        topic = topics.parse(data, name)
+        if name in branch.files or is_index(name) or topic.problem is not None:
+            continue
+        said = account.get(name, Reason())
+        told[name] = Reason(said.why, said.sources or topic.source)
+        stamped = topic.with_(
+            created=topic.created or branch.today.isoformat(),
+            source=told[name].sources,
+            origin="assistant",
+            # To pin is a person's to do.
+            pinned=None,
+        )
+        branch.write(name, topics.render(stamped))
+    return told
 
 
 def _as_it_is(branch: Branch) -> Branch:

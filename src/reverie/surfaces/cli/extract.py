@@ -67,7 +67,11 @@ def command(
         return
     _tell_plan(frame, plan)
     _confirm(frame, plan, yes=yes)
-    done = asyncio.run(_read(app, plan, _progress(frame, plan)))
+    try:
+        done = asyncio.run(_read(app, plan, _progress(frame, plan)))
+    except KeyboardInterrupt:
+        click.echo("What was read is kept; the next `reverie extract` goes on there.", err=True)
+        raise
     rows = [
         {
             **_row(one.name, one.learnt, dry_run=False),
@@ -104,7 +108,8 @@ async def _read(
 def _by_rules(app: App, session: PastSession) -> Learnt:
     from reverie.app.learning import learn
 
-    return learn(app, session.name, session.new, session.earlier, dry_run=True)
+    earlier, new = session.load()
+    return learn(app, session.name, new, earlier, dry_run=True)
 
 
 # --- before it begins ---
@@ -162,7 +167,7 @@ def _skipped(plan: ReadingPlan) -> list[dict[str, str]]:
     return [
         {"session": one.name, "why": one.problem or "read before, nothing new"}
         for one in plan.sessions
-        if not one.new
+        if not one.count
     ]
 
 
