@@ -14,7 +14,7 @@ from reverie.app import models
 from reverie.core.capabilities import CacheRules
 from reverie.core.prompt_cache.breakpoints import no_marks, placed, tail_only
 from reverie.core.prompt_cache.simulator import Outcome, Plan, simulate
-from reverie.core.spend import MAIN, Caps, Purpose
+from reverie.core.spend import DREAM, MAIN, Caps, Purpose
 from reverie.core.usage import Prices, Usage
 from reverie.core.window import Window
 from reverie.errors import InputError, TranscriptError
@@ -381,6 +381,11 @@ class App:
             main_stops=self.settings["spend.main_on_cap"] == "stop",
         )
 
+    @property
+    def dream_cap(self) -> float | None:
+        """What one dream may cost."""
+        return _money(self.settings["spend.dream"])
+
     def model(
         self,
         name: str,
@@ -404,7 +409,9 @@ class App:
 
             bare = TracedModel(bare, self.clock, purpose)
         caps = self.caps(purpose)
-        return MeteredModel(bare, self.ledger, caps, self.clock, session, purpose, announce)
+        # A dream is one run on one meter, so that a limit of the meter is a limit of the dream.
+        most = self.dream_cap if purpose == DREAM else None
+        return MeteredModel(bare, self.ledger, caps, self.clock, session, purpose, announce, most)
 
     def bare_model(self, name: str) -> Model:
         return models.make_model(self.settings, name)

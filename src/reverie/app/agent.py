@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from reverie.agent.toolbox import Toolbox
+from reverie.agent.tools import Tool
 from reverie.app.crew import dismiss, keep_crew, new_crew, reachable, watched
-from reverie.app.dream import dream, gate_with_rest
+from reverie.app.daily_log import log_tool
+from reverie.app.dream import DreamOptions, dream, gate_with_rest
 from reverie.app.episodes import EpisodeIndexer, conversations
 from reverie.app.inbox import open_inbox
 from reverie.app.learning import MemoryShelf
@@ -29,7 +31,6 @@ from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Head, Options
 from reverie.core.window import Window
 from reverie.errors import InputError
-from reverie.layers.dreaming.prompts import Surroundings as DreamSurroundings
 from reverie.layers.microcompaction import context_edits
 from reverie.layers.session_notes.prompts import UPDATE
 from reverie.layers.session_notes.template import TEMPLATE, Unusable, parse_template
@@ -39,7 +40,7 @@ from reverie.session.background import Background
 from reverie.session.broadcast import Broadcast
 from reverie.session.conversation import Conversation
 from reverie.session.crew.crew import Place as TeamPlace
-from reverie.session.dreaming import Dreaming, dreamer_of
+from reverie.session.dreaming import Dreaming
 from reverie.session.folding import Folding
 from reverie.session.forks import Forks
 from reverie.session.journal import Journal
@@ -122,7 +123,7 @@ class _Composer:
         memory = self._memory()
         ranker = None if memory is None else self._ranker(memory, session)
         place = self._place(session)
-        tools = Tools(self.app, self.wish, folding, ranker, place)
+        tools = Tools(self.app, self.wish, folding, ranker, place, self._log(memory, session))
         toolbox = tools.toolbox(state, self.announce)
         core = _Core(speaker, conversation, folding, toolbox, memory, ranker, place)
         if state.head is None:
@@ -278,6 +279,11 @@ class _Composer:
             return self.wish.memory or None
         return self.app.memory() if self.app.settings.memory_enabled else None
 
+    def _log(self, memory: OpenMemory | None, session: str) -> Tool | None:
+        if memory is None or not self.app.switches.on("daily_log"):
+            return None
+        return log_tool(self.app, memory, session)
+
     def _notebook(self, file: TextFile) -> Notebook:
         own = self.app.settings.home / "session-notes"
         text = TextFile(own / "template.md").read()
@@ -372,12 +378,7 @@ class _Composer:
         memory = core.memory
         if memory is None or not self.wish.dreams:
             return None
-        logs = memory.place.directory / "logs"
-        around = DreamSurroundings(
-            self.app.project.sessions, logs if logs.is_dir() else None, memory.place.directory
-        )
-        dreamer = None if forks is None else dreamer_of(forks, around)
-        begin = partial(dream, self.app, memory, dreamer=dreamer, announce=self.announce)
+        begin = partial(dream, self.app, memory, DreamOptions(forks=forks), announce=self.announce)
         due = gate_with_rest(self.app, memory, core.conversation.state.session)
         return Dreaming(due, begin, background, self.announce, self.app.switches.on)
 

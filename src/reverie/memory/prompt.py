@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 AgentScope = Literal["user", "project", "local"]
 
 LOG_PATTERN = "logs/YYYY/MM/YYYY-MM-DD.md"
+# The tool that appends to it.
+LOG_TOOL = "log_memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +188,16 @@ _DAILY_LOG = (
     """\
 ## How to save
 
-Append to the log of the day, `{directory}/"""
+Call `"""
+    + LOG_TOOL
+    + """` once for each thing worth keeping, in a sentence or two. It goes into the log of the day, \
+`{directory}/"""
     + LOG_PATTERN
-    + """`, where YYYY, MM and DD are today's \
-date; you are told the date in a message when it changes. Create the file and its folders when they are missing.
+    + """`, where YYYY, MM and DD are today's date; you are told the date in a message when it \
+changes. Without that tool, append a bullet with the time of day to the file yourself, and create it and its folders when \
+they are missing.
 
-One bullet for each thing worth keeping, with the time of day. The log only grows: change nothing that is already in it, \
+The log only grows: change nothing that is already in it, \
 and leave `MEMORY.md` and the topic files alone; a nightly pass turns the log into them."""
 )
 

@@ -232,7 +232,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "models.side",
         "str",
         "offline",
-        "The small model that selects memories.",
+        "The small model that selects memories, dreams and reads past sessions; for the last two "
+        "`models.main` stands in when it is `offline`.",
         project="ask",
     ),
     Setting(
@@ -289,6 +290,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "spend.day", "money", None, "Cap per day, all purposes together.", risk="raise your bill"
     ),
     Setting("spend.session", "money", None, "Cap per session.", risk="raise your bill"),
+    Setting(
+        "spend.dream",
+        "money",
+        2.0,
+        "Cap for one dream, where the price of its model is known.",
+        risk="raise your bill",
+    ),
     Setting(
         "spend.purpose.*",
         "money",

@@ -185,10 +185,10 @@ def unkept(before: str, after: str) -> str | None:
     return None
 
 
-def unheard_of(after: str, before: str) -> str | None:
-    """A statement that is not, word for word, one of another text; case and stops do not count."""
+def unheard_of(after: str, before: str) -> tuple[str, ...]:
+    """The statements that are not, word for word, in another text; case and stops do not count."""
     known = {_spoken(one) for one in statements(before)}
-    return next((one for one in statements(after) if _spoken(one) not in known), None)
+    return tuple(one for one in statements(after) if _spoken(one) not in known)
 
 
 def _spoken(statement: str) -> tuple[str, ...]:

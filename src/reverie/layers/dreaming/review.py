@@ -44,6 +44,11 @@ class Report:
     flags: tuple[Flag, ...] = ()
     revision: str = ""
     dry: bool = False
+    # What else a person should know: a model that failed, a text that was cut.
+    notes: tuple[str, ...] = ()
+    # Who dreamt (empty: the rules alone), and what it cost in dollars; None: the price is not known.
+    model: str = ""
+    cost: float | None = 0.0
 
     def with_standing(self, standing: Standing) -> tuple[Change, ...]:
         return tuple(entry.change for entry in self.entries if entry.standing == standing)
@@ -133,6 +138,9 @@ def report_json(report: Report) -> dict[str, Any]:
         "why": report.why,
         "revision": report.revision,
         "dry": report.dry,
+        "model": report.model,
+        "cost": report.cost,
+        "notes": list(report.notes),
         "changes": [_entry_json(entry) for entry in report.entries],
         "ignored": [list(one) for one in report.ignored],
         "flags": [
@@ -173,6 +181,9 @@ def parse_report(data: Mapping[str, Any]) -> Report:
             flags=tuple(Flag(f["kind"], tuple(f["files"]), f["about"]) for f in data["flags"]),
             revision=str(data["revision"]),
             dry=bool(data["dry"]),
+            notes=tuple(map(str, data.get("notes", ()))),
+            model=str(data.get("model", "")),
+            cost=None if (cost := data.get("cost", 0.0)) is None else float(cost),
         )
     except (KeyError, TypeError, ValueError, StopIteration) as error:
         raise InputError(f"the report of this dream cannot be read: {error!r}") from error

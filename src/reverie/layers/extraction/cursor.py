@@ -10,6 +10,7 @@ from reverie.agent.shell_commands import reads_only
 from reverie.core.messages import Message, ToolUse
 from reverie.layers import NotDue
 from reverie.layers.facts.calls import deed_of
+from reverie.memory.prompt import LOG_TOOL
 
 _PATHS = ("file_path", "path", "notebook_path")
 _COMMANDS = ("command", "cmd")
@@ -76,6 +77,8 @@ def agent_wrote(messages: Iterable[Message], *memory_dirs: str) -> bool:
 
 
 def _writes_into(use: ToolUse, root: str) -> bool:
+    if use.name == LOG_TOOL:
+        return True
     match deed_of(use).kind:
         case "edit" | "write":
             return any(_within(path, root) for path in _texts(use, _PATHS))

@@ -45,6 +45,7 @@ COMMANDS: dict[str, Entry] = {
     "undo": Entry("history", "undo", "Take a change to memory back: the last one, or REV."),
     "dream": Entry("learning", "dream", "Put memory in order: duplicates, dates, the index; nothing is lost by it."),
     "extract": Entry("learning", "extract", "Look through past conversations for what should be remembered."),
+    "learning": Entry("learning", "learning", "What you want remembered and what never, in your own words."),
     "inbox": Entry("learning", "inbox", "Proposed memories that wait for you: look, approve, reject."),
     "context": Entry("context", "context", "What fills the window of a session (default: the newest one)."),
     "cache": Entry("context", "cache", "Cache hit rate, breaks and their cost; what-if."),
