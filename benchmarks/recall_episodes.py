@@ -15,6 +15,7 @@ from report import data_folder, publish
 from reverie.app.episodes import EpisodeIndexer
 from reverie.models.embeddings.installed import Missing, default_embedder
 from reverie.recall.index import RecallIndex
+from reverie.stores.scrubber import SecretScrubber
 
 COLUMNS = ("pass", "transcripts", "steps", "seconds", "longest step ms")
 
@@ -26,7 +27,8 @@ def main() -> None:
     paths = {path.name: path for path in (data_folder() / "claude_sessions").glob("*.jsonl.gz")}
     with tempfile.TemporaryDirectory() as folder:
         index = RecallIndex.open(Path(folder) / "index.sqlite", embedder)
-        indexer = EpisodeIndexer(index, lambda known: paths)
+        scrubber = SecretScrubber(Path(folder) / "allowed-secrets.json")
+        indexer = EpisodeIndexer(index, lambda known: paths, scrubber)
         rows = [[name, len(paths), *timed(indexer)] for name in ("first", "nothing changed")]
         index.close()
     publish("recall_episodes", COLUMNS, rows)

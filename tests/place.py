@@ -12,6 +12,7 @@ from pathlib import Path
 from reverie.app import App
 from reverie.session.journal import Journal
 from reverie.session.records import Record
+from reverie.settings.folders import project_folder
 
 # A summer day before any of these tests was written, at noon: every time zone agrees on the day.
 NOON = datetime(2025, 6, 15, 12, tzinfo=UTC).timestamp()
@@ -56,7 +57,8 @@ class Place:
         path = {
             "user": self.home / "settings.toml",
             "project": self.root / ".reverie" / "settings.toml",
-            "local": self.root / ".reverie" / "settings.local.toml",
+            "old local": self.root / ".reverie" / "settings.local.toml",
+            "local": project_folder(self.home, self.root) / "settings.toml",
         }[source]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

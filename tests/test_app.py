@@ -37,12 +37,12 @@ class TestOpening:
 
     def test_a_sub_folder_of_a_repository_is_the_repository(self, place: Place) -> None:
         git(place.root, "init", "-q")
-        place.settings("window.tokens = 50_000", "project")
+        place.settings("features.dream = false", "project")
         inner = place.root / "src"
         inner.mkdir()
         app = App.open(inner)
         assert app.project.root == place.root
-        assert app.settings.window_tokens == 50_000
+        assert app.settings["features.dream"] is False
 
     def test_another_home(self, place: Place) -> None:
         app = App.open(home=place.base / "other")

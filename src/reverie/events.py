@@ -109,12 +109,18 @@ class DreamBegan:
 
 @dataclass(frozen=True, slots=True)
 class DreamEnded:
-    """How a dream ended, and the memories it changed; `id` undoes it."""
+    """How a dream ended, and the memories it changed; `id` undoes it.
+
+    `waiting` changes are for a person to decide; `cost` is in dollars, None when it is not known.
+    """
 
     id: str
     state: str
     files: tuple[str, ...]
     why: str = ""
+    waiting: int = 0
+    cost: float | None = 0.0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

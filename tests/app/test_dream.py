@@ -8,6 +8,7 @@ from tests.place import NOON, FixedClock, Place
 
 from reverie.app import App
 from reverie.app.dream import (
+    DreamOptions,
     RecallProber,
     approve,
     dream,
@@ -61,7 +62,7 @@ def texts(memory: OpenMemory) -> str:
 
 
 def dreamt(app: App, memory: OpenMemory, dreamer: object = None, **options: bool) -> Report:
-    made = asyncio.run(dream(app, memory, dreamer=dreamer, **options))  # type: ignore[arg-type]
+    made = asyncio.run(dream(app, memory, DreamOptions(**options), dreamer=dreamer))  # type: ignore[arg-type]
     assert isinstance(made, Report)
     return made
 

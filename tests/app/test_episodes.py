@@ -29,7 +29,8 @@ def indexer(place: Place, index: RecallIndex) -> EpisodeIndexer:
 
 
 def indexing(place: Place, index: RecallIndex, current: str = "") -> EpisodeIndexer:
-    return EpisodeIndexer(index, partial(conversations, place.app().project), current)
+    app = place.app()
+    return EpisodeIndexer(index, partial(conversations, app.project), app.scrubber, current)
 
 
 def finished(indexer: EpisodeIndexer) -> list[Progress]:
@@ -135,13 +136,13 @@ def test_a_deleted_transcript_leaves_the_index(place: Place, index: RecallIndex,
 def test_what_was_taken_out_of_a_transcript_leaves_the_index(
     place: Place, index: RecallIndex, indexer
 ):
-    lines = [claude.prompt("the heron stands"), claude.prompt("the password is hunter2")]
+    lines = [claude.prompt("the heron stands"), claude.prompt("the otter is asleep")]
     theirs(place, "c1", *lines)
     finished(indexer)
-    assert sessions(index, "hunter2") == ["c1"]
+    assert sessions(index, "otter") == ["c1"]
     theirs(place, "c1", lines[0], lines[1] | {"message": {"role": "user", "content": "[removed]"}})
     finished(indexer)
-    assert sessions(index, "hunter2") == []
+    assert sessions(index, "otter") == []
     theirs(place, "c1", lines[0])
     finished(indexer)
     assert sessions(index, "removed") == []
@@ -238,3 +239,14 @@ def test_where_claude_code_was_told_to_keep_its_files(
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(elsewhere))
     finished(indexing(place, index))
     assert sessions(index, "heron") == ["c1"]
+
+
+def test_what_another_agent_was_told_in_confidence_is_not_indexed(
+    place: Place, index: RecallIndex, indexer, tmp_path: Path
+):
+    value = "hunter" + "2-blue-Falcon"
+    theirs(place, "c1", claude.prompt(f"my password for the wiki is {value}"))
+    finished(indexer)
+    assert sessions(index, "wiki password") == ["c1"]
+    stored = b"".join(path.read_bytes() for path in tmp_path.glob("index.sqlite*")).lower()
+    assert b"falcon" not in stored

@@ -289,7 +289,7 @@ class TestAtTheSameTime:
         def respond(request: RecordedRequest) -> ScriptItem:
             last = json.dumps(request.json["messages"][-1])
             if is_side_task(request):
-                if "tool_result" in last:
+                if "<side-task>" not in last:
                     return "Done."
                 held.append(1)
                 return Held(Reply((Text("Nothing to do."),)), gate)

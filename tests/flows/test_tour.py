@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 from tests.place import FixedClock, git
 
-from reverie.stores.projects import slug
+from reverie.settings.folders import slug
 from reverie.surfaces.cli.group import cli
 
 TOUR = Path(__file__).parents[2] / "docs" / "tour.md"

@@ -146,7 +146,7 @@ def test_how_files_stand_in_the_prompt() -> None:
     assert text.endswith(
         '\n\n<instructions from="/etc/x.md" written="for everyone on this machine">\n'
         "Be safe.\n</instructions>\n\n"
-        '<instructions from="/p/CLAUDE.local.md" written="the user\'s own, for this project">\n'
+        '<instructions from="/p/CLAUDE.local.md" written="kept with the project, for one person">\n'
         "Be quick.\n</instructions>\n"
     )
     assert "gone.md" not in text

@@ -31,6 +31,8 @@ def test_the_highest_source_wins_and_the_others_are_kept(
             options = [f"window.tokens={value}"]
         else:
             world.write(source, f"[window]\ntokens = {value}\n")
+    if "project" in said:
+        world.agree()
     item = world.load(*options, **environ).item("window.tokens")
     ranked = [(source, said[source]) for source in reversed(SOURCES) if source in said]
     seen = [(item.origin.source, item.value)]

@@ -85,15 +85,21 @@ def test_a_project_file_is_restricted(world: World, row: Setting):
     toml, _, value = sample(row)
     path = world.write("project", f"{key} = {toml}\n")
     if row.project_may_set:
-        assert world.load()[key] == value
+        settings = world.load()
+        applied = settings.origin(key).source == "project"
+        assert applied == (value in row.unasked)
+        assert [(wanted.key, wanted.found.value) for wanted in settings.wanted] == (
+            [] if applied else [(key, value)]
+        )
         return
+    could = f" (a repository could {row.risk})" if row.risk else ""
     assert complaint(world) == (
-        f"{path}:1: {key} may not be set by a project file (a repository could {row.risk}); "
-        f"put it in {world.path('user')}"
+        f"{path}:1: {key} may not be set by a file inside a project{could}; "
+        f"put it in {world.path('local')}"
     )
 
 
-@pytest.mark.parametrize("source", ["managed", "user", "project", "local"])
+@pytest.mark.parametrize("source", ["managed", "user", "project", "old local", "local"])
 def test_home_is_set_in_no_file(world: World, source: str):
     world.write(source, 'home = "/srv"')
     assert "home cannot be set in a file" in complaint(world)

@@ -24,9 +24,9 @@ def test_a_switch_flips_without_a_restart(world: World):
     assert switches.on("recall")
     world.write("user", "features.recall = false")
     assert not switches.on("recall")
-    world.write("project", "features.recall = true")
+    world.write("local", "features.recall = true")
     assert switches.on("recall")
-    world.path("project").unlink()
+    world.path("local").unlink()
     assert not switches.on("recall")
     world.path("user").unlink()
     assert switches.on("recall")
@@ -169,7 +169,7 @@ def test_without_a_provider_nothing_changes(world: World):
 def test_thresholds_of_tools_are_live_too(world: World, remote):
     switches = Switches(world.load())
     assert switches.result_threshold("Bash") is None
-    world.write("project", "tools.Bash.result_threshold = 5")
+    world.write("local", "tools.Bash.result_threshold = 5")
     assert switches.result_threshold("Bash") == 5
     bridge_openfeature(switches, domain="test")
     for value, seen in ((70_000, 70_000), ("never", "never"), ("lots", 5), (-4, 5), (10**9, 5)):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.settings import Settings, load_settings
+from reverie.settings.folders import project_folder
+from reverie.settings.resolve import record_file
+from reverie.settings.trust import Answer, answers, digest_of, rendered
 
 
 @dataclass
@@ -23,20 +27,28 @@ class World:
             "managed": self.root / "etc" / "settings.toml",
             "user": self.home / "settings.toml",
             "project": self.root / "project" / ".reverie" / "settings.toml",
-            "local": self.root / "project" / ".reverie" / "settings.local.toml",
+            "old local": self.root / "project" / ".reverie" / "settings.local.toml",
+            "local": project_folder(self.home, self.root / "project") / "settings.toml",
         }[source]
 
     def write(self, source: str, text: str | bytes) -> Path:
         """Write a settings file, each time with a later modification time."""
         path = self.path(source)
         path.parent.mkdir(parents=True, exist_ok=True)
-        if source == "local":
-            # A repository that does not track it: the person wrote it here.
-            (path.parent.parent / ".git").mkdir(exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         self.ticks += 1
         os.utime(path, ns=(self.ticks, self.ticks))
         return path
+
+    def agree(self, source: str = "project") -> None:
+        """Say yes to a file inside the project as it is now."""
+        path = self.path(source)
+        content = path.read_bytes()
+        answer = Answer("yes", digest_of(content), content.decode())
+        record = record_file(self.home, self.root / "project")
+        record.parent.mkdir(parents=True, exist_ok=True)
+        known = {**answers(record), str(path): answer}
+        record.write_text(json.dumps(rendered(known)))
 
     def load(self, *overrides: str, **environ: str) -> Settings:
         return load_settings(

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.place import git
 
-from reverie.stores.projects import canonical_root, find_project, slug
+from reverie.settings.folders import slug
+from reverie.stores.projects import canonical_root, find_project
 
 
 @pytest.fixture

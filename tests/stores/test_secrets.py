@@ -15,7 +15,7 @@ rare kinds, of which `RARE` keeps 15 that the library knows; two busy cores, Pyt
 | kingfisher-bin    | 2026-10-20 | Apache-2.0 | a command: 390 ms a call, not measured further |
 
 Reverie's 99 of 99 and 0 of 86 below are no measurement: its tables were written against this corpus.
-On 40 leaks and 32 sentences written afterwards it found 29 (28 without the library) with 0 false.
+`benchmarks/secret_leaks.py` measures, on texts whose second half nothing was tuned to.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.stores.secret_corpus import HARMLESS, LEAKS, RARE, Leak, pem
+from tests.stores.secret_corpus import HARMLESS, LEAKS, ONLY_THE_LIBRARY, RARE, Leak, pem
 
 from reverie.errors import StorageError
 from reverie.memory import topic
@@ -102,8 +102,14 @@ class TestBothWays:
         assert redact(redacted.text).text == redacted.text
 
 
-@needs_library
+@pytest.mark.usefixtures("_rules")
 @pytest.mark.parametrize("leak", RARE, ids=lambda leak: leak.kind)
+def test_rare_kinds_are_taken_out(leak: Leak):
+    assert left(leak.value, redact(leak.text).text) == []
+
+
+@needs_library
+@pytest.mark.parametrize("leak", ONLY_THE_LIBRARY, ids=lambda leak: leak.kind)
 def test_the_library_knows_what_we_do_not(leak: Leak, monkeypatch):
     assert left(leak.value, redact(leak.text).text) == []
     monkeypatch.setattr(library, "_load", lambda: (None, 0))
@@ -249,6 +255,7 @@ class TestProperties:
         assert left(leak.value, redact(text).text) == left(leak.value, before + "\n" + after)
 
 
+MIXED_RUN = "".join(f"{chr(97 + n)}{chr(90 - n)}{n}" for n in range(8))
 HOSTILE = {
     "letters": "A",
     "names": "password=",
@@ -259,6 +266,13 @@ HOSTILE = {
     "cut keys": pem("RSA PRIV" + "ATE KEY", "cut", 1).rsplit("\n", 1)[0] + "\n",
     "breaks": "\n>",
     "sentences": "password a b c is ",
+    "words for secrets": "token key pin otp ",
+    "named values": f"the token is {MIXED_RUN[:9]} and ",
+    "opaque words": f"{MIXED_RUN} ",
+    "one opaque word": MIXED_RUN[:9],
+    "signs": "!@#$%^&*?~",
+    "joints": "a-b_c.",
+    "addresses": "https://a.b/c?d=",
     "markers": "(secret removed - x)",
     "prose": "\n".join(HARMLESS),
 }
@@ -324,7 +338,7 @@ class TestTheLibrary:
         "before", ["Grüße, 你好 🚀\n\n", "\0\0", "\ud800\udfff", "a\r\nb\u2028", ""]
     )
     def test_its_places_hold_after_any_characters(self, before: str):
-        leak = next(leak for leak in RARE if leak.kind == "pulumi")
+        leak = ONLY_THE_LIBRARY[0]
         text = f"{before}uses {leak.value} twice: {leak.value}\n"
         places = [(secret.start, secret.end) for secret in find_secrets(text)]
         first = text.index(leak.value)

@@ -274,24 +274,29 @@ def test_a_folder_that_is_no_worktree_any_more_is_left_alone(repository):
 
 
 def test_a_checkout_that_fails_leaves_no_branch(repository, tmp_path):
-    git(repository, "config", "filter.broken.smudge", "false")
-    git(repository, "config", "filter.broken.required", "true")
+    own = tmp_path / "gitconfig"
+    own.write_text('[filter "broken"]\nsmudge = false\nrequired = true\n')
     (repository / ".gitattributes").write_text("*.bin filter=broken\n")
     (repository / "x.bin").write_text("x")
-    git(repository, "-c", "filter.broken.clean=cat", "add", ".")
-    git(repository, "-c", "filter.broken.clean=cat", "commit", "-qm", "filtered")
-    assert "failed" in refusal(repository, tmp_path / "w")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "filtered")
+    mine = Worktrees({**ENVIRONMENT, "GIT_CONFIG_GLOBAL": str(own)})
+    made = mine.add(repository, "worker", tmp_path / "w")
+    assert isinstance(made, NoWorktree)
+    assert "failed" in made.reason
     assert branches(repository) == ["main"]
     assert not (tmp_path / "w").exists()
 
 
 def test_a_git_that_hangs_is_ended(repository, tmp_path):
-    git(repository, "config", "filter.slow.smudge", "sleep 60")
+    own = tmp_path / "gitconfig"
+    own.write_text('[filter "slow"]\nsmudge = sleep 60\n')
     (repository / ".gitattributes").write_text("*.bin filter=slow\n")
     (repository / "x.bin").write_text("x")
     git(repository, "add", ".")
     git(repository, "commit", "-qm", "filtered")
-    made = Worktrees(ENVIRONMENT, seconds=1.0).add(repository, "worker", tmp_path / "w")
+    mine = Worktrees({**ENVIRONMENT, "GIT_CONFIG_GLOBAL": str(own)}, seconds=1.0)
+    made = mine.add(repository, "worker", tmp_path / "w")
     assert made == NoWorktree("git did not finish within 1 s")
     assert branches(repository) == ["main"]
     assert not (tmp_path / "w").exists()

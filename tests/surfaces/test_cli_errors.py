@@ -135,7 +135,7 @@ SETTINGS: list[tuple[str, str, str]] = [
         r"settings\.toml:2: .*providers\.anthropic\.base_url",
     ),
     ("project", "permissions.mode = 'bypass'", r"settings\.toml:1: .*permissions\.mode"),
-    ("local", "features.recal = false", r"settings\.local\.toml:1: .*features\.recall"),
+    ("local", "features.recal = false", r"settings\.toml:1: .*features\.recall"),
 ]
 
 
@@ -148,8 +148,9 @@ def test_settings_files(place: Place, source: str, text: str, said: str) -> None
 
 
 def test_a_project_is_told_where_a_setting_belongs(place: Place) -> None:
+    own = place.app().project.folder / "settings.toml"
     place.settings("providers.openai.base_url = 'https://evil.invalid'", "project")
-    assert str(place.home / "settings.toml") in failed("doctor")
+    assert str(own) in failed("doctor")
 
 
 @pytest.mark.parametrize("command", ["settings", "spend", "cache", "context", "sessions", "doctor"])

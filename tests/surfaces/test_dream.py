@@ -1,10 +1,13 @@
 """`reverie dream`, as it is typed."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from tests.place import Place
+from tests.provider.provider import Provider
+from tests.provider.script import HttpError
 from tests.surfaces.memories import remembered
 from tests.surfaces.run import data, done, failed, run
 
@@ -26,7 +29,10 @@ def files(place: Place) -> int:
 
 
 def test_it_is_not_time_yet(twice: Place) -> None:
-    assert done("dream") == "No dream now: 0 of 5 sessions since the last dream.\n"
+    assert done("dream") == (
+        "No dream now: 0 of 5 sessions since the last dream; "
+        "`reverie dream --force` dreams all the same.\n"
+    )
     assert data("dream") == {"state": "not due", "why": "0 of 5 sessions since the last dream"}
 
 
@@ -81,7 +87,8 @@ def test_options_that_exclude_each_other(twice: Place) -> None:
 def test_the_timer_is_only_shown(place: Place) -> None:
     shown = data("dream", "--install-timer", "--dry-run")
     assert shown["installed"] is False
-    assert any("dream --project" in text for text in shown["files"].values())
+    command = f"dream --project {place.root} --home {place.home}"
+    assert any(command in text for text in shown["files"].values())
     assert not (place.person / ".config").exists()
 
 
@@ -92,3 +99,52 @@ def test_a_timer_for_every_system(*, systemd: bool) -> None:
     assert "'/srv/my project'" in text
     assert ("OnCalendar=*-*-* 03:17:00" in text) is systemd
     assert text.startswith("17 3 * * * ") is not systemd
+
+
+class TestWithAModel:
+    """What is said before a dream with a model, and what it says of the cost afterwards."""
+
+    @pytest.fixture
+    def options(
+        self, twice: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    ) -> tuple[str, ...]:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+        settings = (
+            "models.side=anthropic:claude-haiku-5-5",
+            f"providers.anthropic.base_url={provider.anthropic_url}",
+        )
+        return ("dream", "--force", *(part for one in settings for part in ("--set", one)))
+
+    def test_the_model_and_its_cap_are_told_before(
+        self, options: tuple[str, ...], provider: Provider
+    ) -> None:
+        provider.script("Nothing to do.")
+        made = run(*options)
+        assert made.stderr == (
+            "Dreaming with anthropic:claude-haiku-5-5 (models.side), for at most $2.00.\n"
+        )
+        [last] = re.findall(r"^\d+ changes? made.*$", made.stdout, re.M)
+        assert last.startswith(
+            "1 change made, 0 for you to decide; anthropic:claude-haiku-5-5, $0.0"
+        )
+
+    def test_a_trial_asks_no_model(
+        self, options: tuple[str, ...], provider: Provider, twice: Place
+    ) -> None:
+        made = run(*options, "--dry-run")
+        assert made.stderr.startswith("A dream would go with anthropic:claude-haiku-5-5")
+        assert "c1 proposed: merge " in made.stdout
+        assert (provider.requests, files(twice)) == ([], 2)
+
+    def test_without_a_model(self, options: tuple[str, ...], provider: Provider) -> None:
+        made = run(*options, "--no-model")
+        assert made.stderr == "Dreaming by rules alone (a model was not wanted).\n"
+        assert "by rules, without a model" in made.stdout
+        assert provider.requests == []
+
+    def test_a_failure_is_told(self, options: tuple[str, ...], provider: Provider) -> None:
+        provider.script(HttpError(400, "no such luck"))
+        made = json.loads(run(*options, "--json").stdout)
+        assert made["with"]["model"] == "anthropic:claude-haiku-5-5"
+        assert (made["model"], made["state"]) == ("", "completed")
+        assert "no such luck" in made["notes"][0]

@@ -3,7 +3,9 @@
 import json
 from pathlib import Path
 
+import pytest
 from tests.place import NOON, Place
+from tests.provider.provider import Provider
 from tests.session.build import user
 from tests.surfaces.run import run
 
@@ -41,7 +43,9 @@ def test_small_talk_gives_nothing(place: Place) -> None:
 
 def test_for_programs(place: Place) -> None:
     talked(place)
-    [row] = json.loads(run("extract", "s1", "--json").output)
+    told = json.loads(run("extract", "s1", "--json").output)
+    assert (told["plan"]["sessions"], told["plan"]["model"], told["cost"]) == (1, "", 0.0)
+    [row] = told["sessions"]
     assert row["session"] == "s1"
     assert len(row["saved"]) == 1
     assert row["waiting"] == []
@@ -64,3 +68,55 @@ def test_an_unknown_session(place: Place) -> None:
     done = run("extract", "nope")
     assert done.exit_code == 1
     assert "no session 'nope' here" in done.output
+
+
+class TestWithAModel:
+    """The plan and its price come first; nothing is spent without a yes."""
+
+    @pytest.fixture
+    def options(
+        self, place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    ) -> tuple[str, ...]:
+        talked(place)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+        settings = (
+            "models.side=anthropic:claude-haiku-5-5",
+            "spend.purpose.extract=0.25",
+            f"providers.anthropic.base_url={provider.anthropic_url}",
+        )
+        return ("extract", *(part for one in settings for part in ("--set", one)))
+
+    def test_without_a_yes_nothing_is_asked(
+        self, options: tuple[str, ...], provider: Provider
+    ) -> None:
+        done = run(*options)
+        assert done.exit_code == 1
+        assert "1 session with 1 new message, with anthropic:claude-haiku-5-5" in done.stderr
+        assert "say so with --yes, or use the rules with --no-model" in done.stderr
+        assert provider.requests == []
+
+    def test_a_trial_stops_at_the_plan(
+        self, options: tuple[str, ...], provider: Provider, place: Place
+    ) -> None:
+        done = run(*options, "--dry-run")
+        assert "Would read 1 session with 1 new message" in done.stdout
+        assert "for at most $0.25; about $0.0" in done.stdout
+        assert f"would save: {WISH}" in done.stdout
+        assert (provider.requests, place.app().memory().store.entries()) == ([], ())
+
+    def test_it_tells_what_was_saved_and_what_it_cost(
+        self, options: tuple[str, ...], provider: Provider
+    ) -> None:
+        provider.script("Nothing more.")
+        done = run(*options, "--yes")
+        assert done.exit_code == 0
+        assert "1 of 1  s1: 1 saved, 0 for the inbox" in done.stderr
+        last = done.stdout.splitlines()[-1]
+        assert last.startswith("1 saved, 0 waiting in the inbox; anthropic:claude-haiku-5-5, $0.0")
+        assert len(provider.requests) == 1
+        assert "Nothing is new since the last time" in run(*options).stderr
+
+    def test_the_rules_need_no_yes(self, options: tuple[str, ...], provider: Provider) -> None:
+        done = run(*options, "--no-model")
+        assert done.stdout.endswith("1 saved, 0 waiting in the inbox; by rules, without a model\n")
+        assert provider.requests == []

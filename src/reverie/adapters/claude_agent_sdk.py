@@ -28,6 +28,7 @@ from reverie.app.hooks.opening import opening
 from reverie.app.library.memory import open_for
 from reverie.app.library.opening import Place
 from reverie.events import unheard
+from reverie.session.redaction import without_secrets
 
 try:
     from claude_agent_sdk import HookMatcher, SessionStore
@@ -73,6 +74,7 @@ class Wiring(TypedDict, total=False):
     project: str | PathLike[str] | None
     home: str | PathLike[str] | None
     settings: Overrides | None
+    user: str | None
     listener: Callable[[Event], None] | None
 
 
@@ -147,7 +149,9 @@ class ReverieSessionStore(SessionStore):
 
     def __init__(self, folder: str | PathLike[str] | None = None, **given: Unpack[Wiring]) -> None:
         """`folder` is one of the project's own when it is not given."""
-        self._folder = Path(folder) if folder else _app(given).project.folder / _FOLDER
+        app = _app(given)
+        self._folder = Path(folder) if folder else app.project.folder / _FOLDER
+        self._scrubber = app.scrubber
         self._known: dict[Path, set[str]] = {}
         self._turn = threading.Lock()
 
@@ -184,7 +188,8 @@ class ReverieSessionStore(SessionStore):
                 fresh.append(entry)
                 known |= {uuid} if uuid else set()
         if fresh:
-            lines = (json.dumps(entry, ensure_ascii=False) for entry in fresh)
+            clean = (without_secrets({**entry}, self._scrubber) for entry in fresh)
+            lines = (json.dumps(entry, ensure_ascii=False) for entry in clean)
             _write(path, "".join(f"{line}\n" for line in lines))
 
     def _delete(self, key: SessionKey) -> None:
@@ -202,7 +207,9 @@ class ReverieSessionStore(SessionStore):
 
 
 def _app(given: Wiring) -> App:
-    place = Place.of(given.get("project"), given.get("home"), given.get("settings"))
+    place = Place.of(
+        given.get("project"), given.get("home"), given.get("settings"), user=given.get("user")
+    )
     return open_for(given.get("memory"), place)[0]
 
 

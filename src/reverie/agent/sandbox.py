@@ -9,6 +9,8 @@ from reverie.memory.paths import Refused, check_name
 
 _LOOK = frozenset({"Read", "Grep", "Glob", "Bash"})
 _WRITE = frozenset({"Edit", "Write"})
+# The tools that can be of any use behind the fence.
+FENCED = _LOOK | _WRITE
 
 
 def fenced(folder: Path) -> Permission:

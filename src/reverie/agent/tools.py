@@ -52,9 +52,11 @@ class Workplace:
     environment: Mapping[str, str] = field(default_factory=dict)
     workshop: Workshop | None = None
     shell_folder: Path | None = None
+    # Where a command that only reads was found to do so: it runs in that folder.
+    judged: dict[str, Path] = field(default_factory=dict)
 
     def clone(self) -> Workplace:
-        return replace(self, reads=self.reads.clone())
+        return replace(self, reads=self.reads.clone(), judged={})
 
     def knows(self, path: Path) -> None:
         """The agent was shown this file as it is now: it may edit it without reading it again."""

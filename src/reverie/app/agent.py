@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from reverie.agent.toolbox import Toolbox
+from reverie.agent.tools import Tool
 from reverie.app.crew import dismiss, keep_crew, new_crew, reachable, watched
-from reverie.app.dream import dream, gate_with_rest
+from reverie.app.daily_log import log_tool
+from reverie.app.dream import DreamOptions, dream, gate_with_rest
 from reverie.app.episodes import EpisodeIndexer, conversations
 from reverie.app.inbox import open_inbox
 from reverie.app.learning import MemoryShelf
@@ -29,7 +31,6 @@ from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Head, Options
 from reverie.core.window import Window
 from reverie.errors import InputError
-from reverie.layers.dreaming.prompts import Surroundings as DreamSurroundings
 from reverie.layers.microcompaction import context_edits
 from reverie.layers.session_notes.prompts import UPDATE
 from reverie.layers.session_notes.template import TEMPLATE, Unusable, parse_template
@@ -39,7 +40,7 @@ from reverie.session.background import Background
 from reverie.session.broadcast import Broadcast
 from reverie.session.conversation import Conversation
 from reverie.session.crew.crew import Place as TeamPlace
-from reverie.session.dreaming import Dreaming, dreamer_of
+from reverie.session.dreaming import Dreaming
 from reverie.session.folding import Folding
 from reverie.session.forks import Forks
 from reverie.session.journal import Journal
@@ -109,7 +110,9 @@ class _Composer:
         self.stack.enter_context(self._alone(session))
         speaker = Speaker(self.app, self.wish, session, self.announce, self.stack)
         conversation = Conversation(
-            self.stack.enter_context(Journal(self._sessions / f"{session}.jsonl")),
+            self.stack.enter_context(
+                Journal(self._sessions / f"{session}.jsonl", self.app.scrubber)
+            ),
             speaker.metered(speaker.purpose, speaker.now),
             self.app.clock,
             state=state,
@@ -120,7 +123,7 @@ class _Composer:
         memory = self._memory()
         ranker = None if memory is None else self._ranker(memory, session)
         place = self._place(session)
-        tools = Tools(self.app, self.wish, folding, ranker, place)
+        tools = Tools(self.app, self.wish, folding, ranker, place, self._log(memory, session))
         toolbox = tools.toolbox(state, self.announce)
         core = _Core(speaker, conversation, folding, toolbox, memory, ranker, place)
         if state.head is None:
@@ -139,7 +142,14 @@ class _Composer:
         patience = DRAIN_SECONDS if self.wish.hired is None else 0.0
         self.stack.push_async_callback(background.drain, patience)
         speaker = core.speaker
-        forks = Forks(conversation, toolbox, folder / "forks", speaker.metered, self.announce)
+        forks = Forks(
+            conversation,
+            toolbox,
+            folder / "forks",
+            speaker.metered,
+            self.announce,
+            self.app.scrubber,
+        )
         side = core.folding.forks = forks if speaker.now.name != OFFLINE else None
         # A fork writes with tools of ours; where there are none, the rules do it alone.
         writers = None if self.wish.led else side
@@ -177,7 +187,7 @@ class _Composer:
         folder = self._sessions / core.conversation.state.session
         notes = NoteTaking(
             core.conversation,
-            self._notebook(TextFile(folder / "notes.md")),
+            self._notebook(TextFile(folder / "notes.md", self.app.scrubber)),
             background,
             self.announce,
             self.app.switches.on,
@@ -193,7 +203,7 @@ class _Composer:
             core.conversation,
             core.toolbox,
             core.folding.window,
-            FolderBlobs(self._sessions / session / "tool-results"),
+            FolderBlobs(self._sessions / session / "tool-results", self.app.scrubber),
             notes,
             self.app.switches.on,
             self.announce,
@@ -201,6 +211,7 @@ class _Composer:
             transcript=str(self._sessions / f"{session}.jsonl"),
             forks=forks,
             budget=budget_of(self.app, core.toolbox),
+            scrubber=self.app.scrubber,
         )
 
     def _alone(self, session: str) -> AbstractContextManager[None]:
@@ -267,6 +278,11 @@ class _Composer:
         if self.wish.memory is not None:
             return self.wish.memory or None
         return self.app.memory() if self.app.settings.memory_enabled else None
+
+    def _log(self, memory: OpenMemory | None, session: str) -> Tool | None:
+        if memory is None or not self.app.switches.on("daily_log"):
+            return None
+        return log_tool(self.app, memory, session)
 
     def _notebook(self, file: TextFile) -> Notebook:
         own = self.app.settings.home / "session-notes"
@@ -351,9 +367,9 @@ class _Composer:
         """Past conversations become searchable while this one goes on."""
         if core.ranker is None or not self.app.switches.on("search_past_context"):
             return
-        listing = partial(conversations, self.app.project)
+        listing = partial(conversations, self.app.project, user=self.app.user)
         session = core.conversation.state.session
-        indexer = EpisodeIndexer(core.ranker.index, listing, session)
+        indexer = EpisodeIndexer(core.ranker.index, listing, self.app.scrubber, session)
         PastIndexing(indexer.step, background).start()
 
     def _dreaming(
@@ -362,12 +378,7 @@ class _Composer:
         memory = core.memory
         if memory is None or not self.wish.dreams:
             return None
-        logs = memory.place.directory / "logs"
-        around = DreamSurroundings(
-            self.app.project.sessions, logs if logs.is_dir() else None, memory.place.directory
-        )
-        dreamer = None if forks is None else dreamer_of(forks, around)
-        begin = partial(dream, self.app, memory, dreamer=dreamer, announce=self.announce)
+        begin = partial(dream, self.app, memory, DreamOptions(forks=forks), announce=self.announce)
         due = gate_with_rest(self.app, memory, core.conversation.state.session)
         return Dreaming(due, begin, background, self.announce, self.app.switches.on)
 
@@ -383,7 +394,8 @@ class _Composer:
             )
             self.stack.push_async_callback(selector.aclose)
         recall = recall_for(self.app, core.memory, core.ranker, selector, session)
-        return SessionRecall(recall, core.conversation, core.toolbox.workplace)
+        workplace = core.toolbox.workplace
+        return SessionRecall(recall, core.conversation, workplace, core.memory.label_of)
 
 
 def new_session_id(now: float) -> str:

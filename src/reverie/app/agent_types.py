@@ -14,29 +14,39 @@ if TYPE_CHECKING:
     from reverie.app import App
 
 
-def agent_folders(app: App) -> tuple[Path, ...]:
-    """Where types are looked for; what is nearer to the project wins."""
+def own_folders(app: App) -> tuple[Path, ...]:
+    """Where the person keeps their types; the later wins."""
+    return (app.settings.home / "agents", claude_config() / "agents")
+
+
+def brought_folders(app: App) -> tuple[Path, ...]:
+    """Where a project keeps types of its own; the later wins."""
     root = app.project.root
-    return (
-        app.settings.home / "agents",
-        claude_config() / "agents",
-        root / ".claude" / "agents",
-        root / ".reverie" / "agents",
-    )
+    own = {folder.resolve() for folder in own_folders(app)}
+    folders = (root / ".claude" / "agents", root / ".reverie" / "agents")
+    # Where the project is the person's home folder, its files are theirs.
+    return tuple(folder for folder in folders if folder.resolve() not in own)
 
 
 def agent_types(app: App) -> Catalogue:
     """Read once, when a session begins: the list is part of its frozen head."""
-    return catalogue(_type_of(found, app) for found in read_agent_files(agent_folders(app)))
+    own = (_type_of(found) for found in read_agent_files(own_folders(app)))
+    brought = (_type_of(found) for found in read_agent_files(brought_folders(app)))
+    return catalogue(own, (_limited(kind) for kind in brought))
 
 
-def _type_of(found: Found, app: App) -> AgentType | Unusable:
+def _type_of(found: Found) -> AgentType | Unusable:
     if not isinstance(found, AgentFile):
         return Unusable(found.source, found.reason)
-    kind = parse(found.text, found.source)
-    theirs = Path(found.source).is_relative_to(app.project.root)
-    if isinstance(kind, AgentType) and kind.memory == "user" and theirs:
-        # What a repository brings along must not write where other projects read.
+    return parse(found.text, found.source)
+
+
+def _limited(kind: AgentType | Unusable) -> AgentType | Unusable:
+    """What a repository brings along must not write where other projects read, nor choose who is paid."""
+    if isinstance(kind, AgentType) and kind.memory == "user":
         note = "memory 'user' is kept for this project: the file belongs to the repository"
-        return replace(kind, memory="local", notes=(*kind.notes, note))
+        kind = replace(kind, memory="local", notes=(*kind.notes, note))
+    if isinstance(kind, AgentType) and kind.model is not None:
+        note = f"model {kind.model!r} is not used: the file belongs to the repository"
+        kind = replace(kind, model=None, notes=(*kind.notes, note))
     return kind

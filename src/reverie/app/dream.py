@@ -8,13 +8,18 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from reverie.app.daily_log import Undistilled, mark_distilled, undistilled
+from reverie.app.learning import Witness, instructions_for
+from reverie.app.models import OFFLINE
 from reverie.app.recall import Meaning, chosen_meaning
+from reverie.app.side_models import fresh_agents, means_for
+from reverie.core.spend import DREAM
 from reverie.errors import InputError
 from reverie.events import Announce, unheard
 from reverie.layers import NotDue
@@ -22,6 +27,8 @@ from reverie.layers.dreaming import facts
 from reverie.layers.dreaming.checks import Budget
 from reverie.layers.dreaming.dream import Desk, Dreamer, Hold, bring_home, run, tidy_dreamer
 from reverie.layers.dreaming.gates import Due, Gates, Thresholds
+from reverie.layers.dreaming.log import log_dreamer
+from reverie.layers.dreaming.prompts import Surroundings
 from reverie.layers.dreaming.review import (
     Report,
     Status,
@@ -37,6 +44,7 @@ from reverie.memory.revisions import Author, Revision, version
 from reverie.recall import anchors, queries
 from reverie.recall.documents import MemoryDoc, Signature
 from reverie.recall.index import RecallIndex
+from reverie.session.dreaming import dreamer_of
 from reverie.settings.folders import make_private
 from reverie.stores.consolidate_lock import FILE, Busy, ConsolidateLock
 from reverie.stores.holders import gone
@@ -45,11 +53,15 @@ from reverie.stores.scratch_memory import Scratch
 from reverie.stores.uses import UseCounts
 
 if TYPE_CHECKING:
+    from reverie.agent.fork import Task
+    from reverie.agent.turns import Finished
     from reverie.app import App
     from reverie.app.memory import OpenMemory
+    from reverie.core.spend import Entry
     from reverie.layers.dreaming.probes import Search
     from reverie.memory.topic import Topic
     from reverie.ports import Clock, Embedder
+    from reverie.session.forks import Forks, SideAgents
     from reverie.stores.places import MemoryPlace
     from reverie.stores.projects import Project
 
@@ -122,41 +134,139 @@ def _changed_since(folder: Path, moment: float) -> list[str]:
 # --- a dream ---
 
 
+@dataclass(frozen=True, slots=True)
+class DreamOptions:
+    """How to dream: on whose conversation, if any, with a model or not, and what becomes of it.
+
+    `review` leaves the changes as a proposal; `dry` is a trial by rules that changes nothing.
+    """
+
+    forks: Forks | None = None
+    use_model: bool = True
+    review: bool = False
+    dry: bool = False
+
+
+_USUAL = DreamOptions()
+
+
 async def dream(
     app: App,
     memory: OpenMemory,
+    options: DreamOptions = _USUAL,
     *,
     dreamer: Dreamer | None = None,
-    review: bool = False,
-    dry: bool = False,
     announce: Announce = unheard,
 ) -> Report | NotDue:
-    """Dream now, whatever the gates say; only one at a time. What became of it is kept."""
-    made = f"{datetime.fromtimestamp(app.clock.now(), UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-    with _desk(app, memory, made, announce=announce, review=review, dry=dry) as desk:
-        own = dreamer or tidy_dreamer(_anchors(app), desk.recalled)
-        report = await run(own, desk)
+    """Dream now, whatever the gates say; only one at a time. What became of it is kept.
+
+    The one way for chat, the command line, its timer and the daemon. The side model dreams, or the
+    main one (as a fork, where there is a conversation), or the rules alone. `dreamer` is for whoever
+    brings their own.
+    """
+    now = app.clock.now()
+    made = f"{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    log = undistilled(app, memory)
+    paid_before = len(_paid(app))
+    with _desk(app, memory, made, log, announce) as desk:
+        desk = replace(desk, review=options.review or desk.review, dry=options.dry)
+        mind = _Mind(app, memory, desk, log)
+        report = await run(dreamer or mind.dreamer(options), desk)
     facts.forget()
-    if isinstance(report, Report):
-        report = without_secrets(report, memory.scrubber)
-        if not dry:
-            keep(memory, report)
+    if isinstance(report, NotDue):
+        return report
+    notes = (*report.notes, *mind.notes)
+    report = replace(report, notes=notes, cost=_cost(_paid(app)[paid_before:]))
+    report = without_secrets(report, memory.scrubber)
+    if not options.dry:
+        keep(memory, report)
+        if report.state == "completed" and log.entries:
+            read_all = bool(report.model) or not mind.asked
+            mark_distilled(memory, report, log.entries, read_all=read_all)
     return report
 
 
-def _anchors(app: App) -> Callable[[Topic], tuple[str, ...]]:
-    return lambda topic: anchors.check(topic.anchors, app.project.root)
+def _paid(app: App) -> list[Entry]:
+    return [entry for entry in app.ledger.entries() if entry.purpose == DREAM]
+
+
+def _cost(entries: Sequence[Entry]) -> float | None:
+    """Dollars; None when the price of a call is not known."""
+    costs = [entry.cost for entry in entries]
+    return None if None in costs else sum(cost or 0.0 for cost in costs)
+
+
+@dataclass(slots=True)
+class _Mind:
+    """Who dreams: a model with the rules around it, or the rules alone."""
+
+    app: App
+    memory: OpenMemory
+    desk: Desk
+    log: Undistilled
+    # Was a model to be asked?
+    asked: bool = False
+    notes: tuple[str, ...] = ()
+
+    def dreamer(self, options: DreamOptions) -> Dreamer:
+        instructions = instructions_for(self.app.settings, self.memory)
+        self.notes = instructions.notes
+        if self.log.waiting:
+            left = f"{self.log.waiting} entries of the daily log wait for the next dream"
+            self.notes = (*self.notes, left)
+        tidy = tidy_dreamer(self._anchors, self.desk.recalled)
+        alone = tidy
+        if self.log.entries:
+            alone = log_dreamer(self.log.entries, instructions.keeps_out, tidy)
+        agents, model = self._agents(options)
+        if agents is None:
+            return alone
+        self.asked = True
+        around = Surroundings(
+            self.app.project.sessions,
+            self.memory.place.directory,
+            self.log.entries,
+            instructions.section,
+        )
+        return dreamer_of(agents, around, model, after=tidy, instead=alone)
+
+    def _agents(self, options: DreamOptions) -> tuple[SideAgents | None, str]:
+        """A fork shares the conversation's cache, so the main model dreams as one; the side model has none."""
+        means, forks = means_for(self.app, DREAM, use_model=options.use_model), options.forks
+        if options.dry or not options.use_model:
+            return None, ""
+        if forks is not None and self.app.settings.model("side") == OFFLINE:
+            return forks, forks.conversation.model.name
+        if not means.model:
+            return None, ""
+        return _OnDemand(
+            self.app, means.model, f"dream-{self.desk.id}", self.desk.announce
+        ), means.model
+
+    def _anchors(self, topic: Topic) -> tuple[str, ...]:
+        return anchors.check(topic.anchors, self.app.project.root)
+
+
+@dataclass(frozen=True, slots=True)
+class _OnDemand:
+    """A model that is opened when the dream gets to it: one that cannot be opened has failed there."""
+
+    app: App
+    model: str
+    session: str
+    announce: Announce
+
+    async def run(self, task: Task, hear: Announce = unheard) -> Finished:
+        folder = self.app.project.sessions / self.session / "forks"
+        async with fresh_agents(
+            self.app, self.model, self.session, folder, self.announce
+        ) as agents:
+            return await agents.run(task, hear)
 
 
 @contextmanager
 def _desk(
-    app: App,
-    memory: OpenMemory,
-    id_: str,
-    *,
-    announce: Announce = unheard,
-    review: bool = False,
-    dry: bool = False,
+    app: App, memory: OpenMemory, id_: str, log: Undistilled, announce: Announce
 ) -> Iterator[Desk]:
     folder = memory.place.state / DREAMS
     scratch = Scratch(folder / BRANCHES / id_, memory.store)
@@ -173,11 +283,12 @@ def _desk(
             tell=lambda status: write_json(folder / STATUS, status_json(status)),
             author=Author("dream", dream=id_),
             budget=Budget(cast("float", app.settings["dream.loss_share"])),
-            review=review or app.settings.flag("dream.review"),
-            dry=dry,
+            review=app.settings.flag("dream.review"),
             recalled=UseCounts(memory.place.state, app.clock).counts("used"),
             stop=lambda: _said(folder / STOP) == id_,
             announce=announce,
+            said=Witness(app.project, log.entries),
+            kept_out=instructions_for(app.settings, memory).excluded,
         )
 
 

@@ -25,10 +25,16 @@ class Timer:
     files: tuple[tuple[str, str], ...]
 
 
-def timer(root: Path, person: Path, *, systemd: bool | None = None) -> Timer:
-    """The timer for a project; the gates still decide whether it dreams."""
+def timer(
+    root: Path, person: Path, home: Path | None = None, *, systemd: bool | None = None
+) -> Timer:
+    """The timer for a project; the gates still decide whether it dreams.
+
+    It runs without a person's shell, so that a `home` of their own has to be named.
+    """
     name = f"reverie-dream-{hashlib.blake2b(str(root).encode(), digest_size=4).hexdigest()}"
-    command = shlex.join([sys.executable, "-m", "reverie", "dream", "--project", str(root)])
+    where = ["--project", str(root), *(["--home", str(home)] if home else [])]
+    command = shlex.join([sys.executable, "-m", "reverie", "dream", *where])
     if systemd is None:
         systemd = shutil.which("systemctl") is not None
     if not systemd:

@@ -25,6 +25,7 @@ from reverie.settings.neighbours import claude_config
 from reverie.stores.projects import canonical_root
 
 if TYPE_CHECKING:
+    from reverie.ports import Scrubber
     from reverie.recall.index import RecallIndex
     from reverie.stores.projects import Project
 
@@ -49,9 +50,15 @@ class Progress:
     total: int
 
 
-def conversations(project: Project, known: Mapping[str, str]) -> dict[str, Path]:
-    """A project's transcripts: other agents', and ours; of two with one name, ours."""
-    found = {path.stem: path for path in _claude_code(project.root, known)}
+def conversations(
+    project: Project, known: Mapping[str, str], *, user: str | None = None
+) -> dict[str, Path]:
+    """A project's transcripts: other agents', and ours; of two with one name, ours.
+
+    A user of a program is shown only what lies in their own folder.
+    """
+    theirs = () if user is not None else _claude_code(project.root, known)
+    found = {path.stem: path for path in theirs}
     found |= {unquote(path.stem): path for path in _found(project.folder / SDK, "*/*.jsonl")}
     found |= {path.parent.name: path for path in _found(project.hooks, "*/said.jsonl")}
     return found | {path.stem: path for path in _transcripts(project.sessions)}
@@ -94,8 +101,11 @@ def _is_in(path: Path, root: Path) -> bool:
 class EpisodeIndexer:
     """Keeps an index up with the transcripts; whoever has time calls `step`."""
 
-    def __init__(self, index: RecallIndex, listing: Listing, current: str = "") -> None:
+    def __init__(
+        self, index: RecallIndex, listing: Listing, scrubber: Scrubber, current: str = ""
+    ) -> None:
         """`current` is the session that is running: the model knows what is said in it."""
+        self._scrubber = scrubber
         self._index = index
         self._listing = listing
         self._current = current
@@ -135,7 +145,7 @@ class EpisodeIndexer:
         yield from self._give_vectors(len(changed))
 
     def _bring_in(self, session: str, path: Path, signature: Signature) -> Iterator[bool]:
-        messages = _messages(path)
+        messages = _messages(path, self._scrubber)
         if self._index.departs(session, messages):
             yield self._went_well(self._index.forget_sessions(session))
         for start in range(0, len(messages), MESSAGES_A_STEP):
@@ -154,18 +164,22 @@ class EpisodeIndexer:
         return done.problem is None
 
 
-def _messages(path: Path) -> list[Episode]:
-    """What people and models said; hooks, tools and what Reverie put in are not."""
+def _messages(path: Path, scrubber: Scrubber) -> list[Episode]:
+    """What people and models said; hooks, tools and what Reverie put in are not.
+
+    Other agents' transcripts hold what they were told: the index must not hold a secret of theirs.
+    """
     with suppress(TranscriptError):
-        return list(_episodes(transcripts.load(path).records))
+        return list(_episodes(transcripts.load(path).records, scrubber))
     return []
 
 
-def _episodes(records: Iterable[Record]) -> Iterator[Episode]:
+def _episodes(records: Iterable[Record], scrubber: Scrubber) -> Iterator[Episode]:
     for record in records:
         if isinstance(record, Said) and record.message.origin in _SPOKEN and record.message.text:
             message = record.message
-            yield Episode(message.id, message.role, message.at, message.text)
+            text = scrubber.scrub(message.text).text
+            yield Episode(message.id, message.role, message.at, text)
 
 
 def _signature(path: Path) -> Signature | None:

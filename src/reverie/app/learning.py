@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.app.inbox import offer, open_inbox
+from reverie.app.episodes import conversations
+from reverie.app.inbox import belongs_to, decided, offer, open_inbox
 from reverie.app.recall import chosen_meaning, open_ranker
-from reverie.errors import ReverieError
+from reverie.errors import ReverieError, TranscriptError
 from reverie.events import Announce, Event, TroubleNoted
 from reverie.keeper.inbox import Forgotten, approve
 from reverie.keeper.wishes import Declined, Remembered
@@ -26,16 +27,20 @@ from reverie.layers.extraction.values import (
     Supersede,
     Update,
 )
-from reverie.memory import manifest, topic
+from reverie.layers.extraction.voices import Utterance, utterances
+from reverie.memory import learning_instructions, manifest, topic
+from reverie.memory.learning_instructions import FILE, LearningInstructions
 from reverie.memory.manifest import is_index
 from reverie.memory.proposals import Item, NotKept, Proposal, cited
 from reverie.memory.proposals import Operation as OperationName
 from reverie.memory.revisions import Author
+from reverie.memory.scopes import split
 from reverie.memory.topic import Topic
 from reverie.session import transcripts
-from reverie.session.learning import day_of
+from reverie.session.learning import settle
 from reverie.session.records import Said
 from reverie.stores.scratch_memory import Scratch
+from reverie.stores.text_file import TextFile
 
 if TYPE_CHECKING:
     from datetime import date
@@ -43,16 +48,58 @@ if TYPE_CHECKING:
     from reverie.app import App
     from reverie.app.memory import OpenMemory
     from reverie.core.messages import Message
+    from reverie.layers.dreaming.log import LogEntry
     from reverie.layers.extraction import ToInbox
     from reverie.ports import Clock
     from reverie.recall.ranker import IndexRanker
     from reverie.settings import Settings
     from reverie.stores.inbox import Inbox
+    from reverie.stores.projects import Project
 
 # Enough neighbours to find what a sentence repeats or contradicts.
 _NEAR = 8
 # Memories a fork is shown of a large directory: the newest.
 MOST_LISTED = 200
+
+
+def learning_files(settings: Settings, memory: OpenMemory) -> dict[str, Path]:
+    """Where a person writes down what to learn: for all projects, and for this one; never in a repository."""
+    state = memory.place.state.parent if memory.team else memory.place.state
+    return {
+        "your learning.md": settings.home / FILE,
+        "learning.md of this project": state / FILE,
+    }
+
+
+def instructions_for(settings: Settings, memory: OpenMemory) -> LearningInstructions:
+    """The person's own instructions; those for all projects count first."""
+    found = learning_files(settings, memory).items()
+    files = ((label, TextFile(path).read()) for label, path in found)
+    return learning_instructions.parse((label, text) for label, text in files if text is not None)
+
+
+class Witness:
+    """Looks up sources: a session (`id`), one message of it (`id#message`), a log entry (`logs/….md:3`)."""
+
+    def __init__(self, project: Project, log: Sequence[LogEntry] = ()) -> None:
+        self._project = project
+        self._log = {entry.source: entry for entry in log}
+        self._paths: Mapping[str, Path] | None = None
+
+    def __call__(self, source: str) -> Sequence[Utterance]:
+        """What the person said there; () when it cannot be looked up."""
+        if (entry := self._log.get(source)) is not None:
+            return (Utterance(source, "user", entry.text, entry.day),)
+        if self._paths is None:
+            # By name alone: a path could be any file that a model found, or wrote.
+            self._paths = conversations(self._project, {})
+        session, _, message = source.partition("#")
+        try:
+            messages = spoken(self._paths[session])
+        except (KeyError, TranscriptError):
+            return ()
+        found = [one for one in messages if message in ("", one.id)]
+        return tuple(one for one in utterances(found) if one.voice == "user")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +139,13 @@ class MemoryShelf:
     def directory(self) -> Path:
         return self.memory.place.directory
 
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        return tuple(part.place.directory for part in self.memory.parts)
+
+    def instructions(self) -> LearningInstructions:
+        return instructions_for(self.settings, self.memory)
+
     def manifest(self) -> str:
         store = self.memory.store
         # A fork can look into the directory; a list of everything would fill its window.
@@ -104,8 +158,11 @@ class MemoryShelf:
             for candidate in candidates
             for hit in self.ranker.search(candidate.text, limit=_NEAR).hits
         }
-        entries = {entry.file: entry for entry in self.memory.store.some(sorted(files))}
-        found = ((file, self.memory.store.read(file)) for file in sorted(files & entries.keys()))
+        topics = self.memory.topics
+        # The team's are changed by a person alone, so that nothing of ours may replace them.
+        known = topics.some(sorted(files))
+        entries = {entry.file: entry for entry in known if split(entry.file)[0] != "team"}
+        found = ((file, topics.read(file)) for file in sorted(files & entries.keys()))
         return [Known(entries[file], stored.topic.body) for file, stored in found if stored]
 
     def save(self, candidate: Candidate, said: date | None) -> str | None:
@@ -118,7 +175,8 @@ class MemoryShelf:
         # Whether an addition repeats or contradicts anything was decided already.
         known = proposal.operation == "add"
         try:
-            done = approve(item, self.memory.keeper, author, even_if_known=known)
+            memory, own = belongs_to(self.memory, item)
+            done = decided(memory, approve(own, memory.keeper, author, even_if_known=known))
         except ReverieError as error:
             self._tell(str(error))
             return None
@@ -193,22 +251,38 @@ def _named(operation: Operation) -> tuple[OperationName | None, str]:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What a past conversation gave: files that were saved (or texts that would be), and what waits."""
+    """What a past conversation gave: files that were saved (or texts that would be), and what waits.
+
+    `left` are texts that were not kept because the person's learning.md says never.
+    """
 
     saved: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
     troubles: tuple[str, ...] = ()
-
-
-def learn_from(app: App, transcript: Path, *, dry_run: bool) -> Learnt:
-    """Look through a past conversation by rules alone; what was found before is known."""
-    return learn(app, transcript.stem, spoken(transcript), dry_run=dry_run)
 
 
 def spoken(transcript: Path) -> tuple[Message, ...]:
     """All messages of a conversation, whoever wrote it down."""
     records = transcripts.load(transcript).records
     return tuple(record.message for record in records if isinstance(record, Said))
+
+
+@contextmanager
+def open_shelf(app: App, session: str, model: str, announce: Announce) -> Iterator[MemoryShelf]:
+    """This project's memory, to be written in the name of a session."""
+    memory = app.memory()
+    with open_ranker(memory, app.clock, chosen_meaning(app)) as ranker:
+        yield MemoryShelf(
+            memory,
+            ranker,
+            open_inbox(app, memory),
+            app.settings,
+            app.clock,
+            session,
+            model,
+            announce,
+        )
 
 
 def learn(
@@ -223,23 +297,8 @@ def learn(
     found = extraction.find(new, earlier)
     if not found:
         return Learnt()
-    messages = (*earlier, *new)
-    memory = app.memory()
     heard: list[Event] = []
-    with open_ranker(memory, app.clock, chosen_meaning(app)) as ranker:
-        inbox = open_inbox(app, memory)
-        shelf = MemoryShelf(
-            memory, ranker, inbox, app.settings, app.clock, session, "", heard.append
-        )
-        planned = extraction.plan(found, messages, shelf.near(found))
-        waiting = [item for item in planned.inbox if item.candidate is not None]
-        texts = tuple(item.candidate.text for item in waiting if item.candidate is not None)
-        if dry_run:
-            return Learnt(tuple(one.text for one in planned.saves), texts)
-        saved = [shelf.save(one, day_of(one, messages)) for one in planned.saves]
-        kept = [shelf.propose(item, day_of(item.candidate, messages)) for item in waiting]
-    return Learnt(
-        tuple(file for file in saved if file is not None),
-        tuple(text for text, waits in zip(texts, kept, strict=True) if waits),
-        tuple(event.what for event in heard if isinstance(event, TroubleNoted)),
-    )
+    with open_shelf(app, session, "", heard.append) as shelf:
+        done = settle(shelf, found, (*earlier, *new), shelf.near(found), dry_run=dry_run)
+    troubles = tuple(event.what for event in heard if isinstance(event, TroubleNoted))
+    return Learnt(done.saved, done.waiting, done.left, troubles)

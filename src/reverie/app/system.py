@@ -32,8 +32,19 @@ def system_of(app: App, wish: Wish, memory: OpenMemory | None) -> tuple[Text, ..
     )
 
 
+def refused_instructions(app: App) -> tuple[str, ...]:
+    """The instruction files that were left out because of where they lie or whose they are."""
+    refused: list[str] = []
+    read_instruction_files(_places(app), refused=refused.append)
+    return tuple(refused)
+
+
 def _instructions(app: App) -> str:
-    places = Places(
+    return instructions.render(read_instruction_files(_places(app)))
+
+
+def _places(app: App) -> Places:
+    return Places(
         working=app.place,
         project=app.project.root,
         managed=MANAGED.parent,
@@ -41,14 +52,15 @@ def _instructions(app: App) -> str:
         home=app.settings.home,
         person=app.settings.person_home,
     )
-    return instructions.render(read_instruction_files(places))
 
 
 def _memory_section(app: App, memory: OpenMemory) -> str:
     on, listed = app.switches.on, app.settings.flag("memory.index_in_prompt")
+    others = {part.scope: _shelf(part, listed=listed) for part in memory.others}
     return memory_prompt(
         _shelf(memory, listed=listed),
-        _shelf(app.memory(team=True), listed=listed) if on("team") else None,
+        others.get("team"),
+        others.get("person"),
         daily_log=on("daily_log"),
         transcripts=str(app.project.sessions) if on("search_past_context") else None,
         guidelines=str(app.settings["memory.extra_guidelines"] or ""),

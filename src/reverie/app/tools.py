@@ -43,6 +43,8 @@ class Tools:
     folding: Folding
     ranker: IndexRanker | None
     place: Place | None
+    # Appends to the daily log, where there is one.
+    log: Tool | None = None
 
     def toolbox(self, state: SessionState, announce: Announce) -> Toolbox:
         workplace = Workplace(
@@ -61,6 +63,8 @@ class Tools:
             yield send_message_tool(self.place)
         if self.ranker is not None:
             yield memory_tool(self.ranker)
+        if self.log is not None:
+            yield self.log
         on = self.app.switches.on
         if on("snip"):
             yield snip_tool(self.folding.mark)

@@ -12,6 +12,8 @@ from reverie.core.usage import Usage
 Purpose: TypeAlias = str
 
 MAIN: Purpose = "main"
+DREAM: Purpose = "dream"
+EXTRACT: Purpose = "extract"
 
 
 @dataclass(frozen=True, slots=True)

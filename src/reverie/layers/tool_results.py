@@ -8,7 +8,7 @@ that cannot be kept stays in the context, cut to what a message may hold.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from reverie.core.messages import Message, Text, ToolResult
@@ -20,7 +20,7 @@ from reverie.layers.previews import Kind, preview
 from reverie.layers.previews.lines import at_line_end
 from reverie.layers.previews.shapes import json_document
 from reverie.layers.stand_ins import persisted
-from reverie.ports import BlobStore
+from reverie.ports import BlobStore, Scrubber
 
 NAME = "tool results"
 
@@ -126,15 +126,21 @@ def plan(due: Due, budget: Budget) -> Plan | NotDue:
     return Plan(decisions, kept, budget)
 
 
-def run(plan: Plan, blobs: BlobStore, announce: Announce = unheard) -> tuple[Replacement, ...]:
-    """Write the files; gives the texts that are sent from now on, to be recorded by the session."""
+def run(
+    plan: Plan, blobs: BlobStore, announce: Announce = unheard, scrubber: Scrubber | None = None
+) -> tuple[Replacement, ...]:
+    """Write the files; gives the texts that are sent from now on, to be recorded by the session.
+
+    File and preview are made of the text without its secrets: a file outlives the session.
+    """
     marked = [_marked(one) for one in plan.decisions if isinstance(one, Mark)]
     stored: list[Replacement] = []
     failed: list[Store] = []
     trouble: StorageError | None = None
     for store in plan.stores:
         try:
-            stored.append(_stored(store, blobs, plan.budget.preview))
+            clean = store if scrubber is None else _clean(store, scrubber)
+            stored.append(_stored(clean, blobs, plan.budget.preview))
         except StorageError as error:
             trouble = trouble or error
             failed.append(store)
@@ -192,6 +198,10 @@ def _decisions(sizes: Sequence[_Sized], stored: Mapping[str, str]) -> list[Decis
 
 def _marked(mark: Mark) -> Replacement:
     return Replacement(mark.tool_use_id, mark.text, "", 0, len(mark.text))
+
+
+def _clean(store: Store, scrubber: Scrubber) -> Store:
+    return replace(store, text=scrubber.scrub(store.text).text)
 
 
 def _stored(store: Store, blobs: BlobStore, kind: Kind) -> Replacement:

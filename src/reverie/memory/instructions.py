@@ -25,7 +25,8 @@ _WRITTEN_BY: dict[Kind, str] = {
     "managed": "for everyone on this machine",
     "user": "the user's own, for all projects",
     "project": "kept with the project",
-    "local": "the user's own, for this project",
+    # Meant to be the user's own, but it lies in the project's folder: anybody may have put it there.
+    "local": "kept with the project, for one person",
 }
 
 _TEXT_SUFFIX = re.compile(

@@ -35,6 +35,8 @@ class ManifestEntry:
     superseded: bool = False
     archived: bool = False
     problem: str | None = None
+    valid_from: str | None = None
+    valid_until: str | None = None
 
     @property
     def listed(self) -> bool:
@@ -90,10 +92,14 @@ def entry(file: str, data: bytes, mtime: datetime, *, whole: bool = True) -> Man
         pinned=parse_text(values.get("pinned", "")).lower() in {"true", "yes", "on"},
         superseded=bool(parse_text(values.get("superseded_by", ""))),
         archived=read_moment(values.get("archived", "")) is not None,
+        valid_from=read_moment(values.get("valid_from", "")),
+        valid_until=read_moment(values.get("valid_until", "")),
     )
 
 
-_READ = frozenset({"name", "description", "pinned", "superseded_by", "archived"})
+_READ = frozenset(
+    {"name", "description", "pinned", "superseded_by", "archived", "valid_from", "valid_until"}
+)
 
 
 def newest_first(entries: Iterable[ManifestEntry]) -> tuple[ManifestEntry, ...]:

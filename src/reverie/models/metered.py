@@ -30,6 +30,9 @@ class MeteredModel:
     session: str
     purpose: Purpose = MAIN
     announce: Announce = unheard
+    # Dollars that all calls through this meter may cost together, where the price is known.
+    most: float | None = None
+    _spent: float = 0.0
     _said: bool = False
 
     @property
@@ -77,6 +80,11 @@ class MeteredModel:
             return self._unpriced()
         size = int(estimated_size(request) * CEILING_MARGIN)
         ceiling = self.prices.ceiling(size, request.options.max_tokens)
+        if self.most is not None and self._spent + ceiling > self.most:
+            return Refused(
+                f"one {self.purpose} may cost ${self.most:.2f}: ${self._spent:.4f} is spent and this "
+                f"call may cost up to ${ceiling:.4f}; raise spend.{self.purpose} to allow it"
+            )
         return self.ledger.reserve(self.purpose, self.session, ceiling, self.caps)
 
     def _unpriced(self) -> Allowed | Refused:
@@ -101,6 +109,7 @@ class MeteredModel:
             return
         usage = reply.usage if reply else Usage(input=estimated_size(request), output=heard or 0)
         cost = self.prices.cost(usage) if self.prices else None
+        self._spent += cost or 0.0
         now = self.clock.now()
         entry = Entry(now, self.purpose, self.session, self.name, usage, cost, reply is None)
         self.ledger.settle(ticket, entry)

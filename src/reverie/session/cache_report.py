@@ -15,6 +15,7 @@ from reverie.session.records import (
     Compacted,
     Folded,
     Record,
+    Redacted,
     Rewound,
     Said,
     ToolResultsCleared,
@@ -56,7 +57,7 @@ def cache_report(
     for record in records:
         if isinstance(record, Used):
             used.setdefault(record.purpose, []).append(record)
-    breaks = _breaks(replay(records), _registered(records), rules, prices)
+    breaks = _breaks(replay(records), _registered(records), _redacted(records), rules, prices)
     return [
         CacheRow(
             session,
@@ -70,7 +71,11 @@ def cache_report(
 
 
 def _breaks(
-    replayed: Replay, registered: Mapping[int, str], rules: CacheRules, prices: Prices | None
+    replayed: Replay,
+    registered: Mapping[int, str],
+    redacted: Mapping[int, str],
+    rules: CacheRules,
+    prices: Prices | None,
 ) -> tuple[Break, ...]:
     """Judge the recorded calls as the tracker would have judged them live."""
     tracker = Tracker(rules)
@@ -84,6 +89,8 @@ def _breaks(
         simulator.run(call, marks)
         promise = tracker.before(call.chain)
         verdict = tracker.after(promise, Sent(call.chain, marks, call.at), used.usage)
+        if isinstance(verdict, Broken) and (cause := redacted.get(number)):
+            verdict = ExpectedBreak(cause, verdict.lost)
         if not isinstance(verdict, Kept):
             found.append(_break(number, verdict, prices))
     return tuple(found)
@@ -112,6 +119,26 @@ def _registered(records: Sequence[Record]) -> dict[int, str]:
             if pending is not None:
                 found[number] = pending
                 pending = None
+    return found
+
+
+def _redacted(records: Sequence[Record]) -> dict[int, str]:
+    """Calls that a resumed process may have made on a text without its secrets, and the cause.
+
+    The process that was told the secret sent it on; when it was resumed is in no record.
+    """
+    responses = {r.response for r in records if isinstance(r, Used) and r.purpose == "main"}
+    causes: dict[str, None] = {}
+    found: dict[int, str] = {}
+    number = 0
+    for record in records:
+        if isinstance(record, Redacted):
+            causes[record.cause] = None
+        elif isinstance(record, Said) and record.message.response in responses:
+            responses.discard(record.message.response)
+            number += 1
+            if causes:
+                found[number] = f"taken out of the transcript: {'; '.join(causes)}"
     return found
 
 

@@ -64,6 +64,8 @@ class Conversation:
         self._tracker = Tracker(self.model.capabilities.cache)
         if self.state.head is not None:
             self._assembler.resume(self.state.head, self.state.shown)
+            if cause := self.state.rewritten:
+                self._tracker.expect_break(f"taken out of the transcript: {cause}")
 
     @property
     def messages(self) -> Sequence[Message]:

@@ -5,20 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from reverie.agent.fork import Task
 from reverie.agent.sandbox import fenced
 from reverie.agent.tools import Workshop
-from reverie.events import Announce, DreamBegan, DreamEnded
+from reverie.agent.turns import calls_of
+from reverie.core.reply import Reply
+from reverie.core.spend import DREAM
+from reverie.events import Announce, DreamBegan, DreamEnded, Event, Replied
 from reverie.layers import NotDue
 from reverie.layers.dreaming.dream import Branch, Dreamer
 from reverie.layers.dreaming.gates import Due
 from reverie.layers.dreaming.prompts import MOST_TURNS, Surroundings, model_dreamer
-from reverie.layers.dreaming.review import Report
+from reverie.layers.dreaming.review import Report, Turn
+from reverie.layers.facts.calls import deed_of, shortened
 from reverie.session.background import Background
-from reverie.session.forks import Forks
+from reverie.session.forks import SideAgents
 
-NAME = "dream"
+NAME = DREAM
+
+# The lock may be taken over after an hour; a model that takes longer than this gives way to the rules.
+MOST_SECONDS = 45 * 60.0
+_LONGEST_TURN = 300
 
 
 @dataclass(slots=True)
@@ -51,16 +60,41 @@ class Dreaming:
             self.announce(DreamEnded("", "not begun", (), report.reason))
             return
         files = (file for change in report.with_standing("made") for file in change.files)
-        self.announce(DreamEnded(report.id, report.state, tuple(dict.fromkeys(files)), report.why))
+        self.announce(
+            DreamEnded(
+                report.id,
+                report.state,
+                tuple(dict.fromkeys(files)),
+                report.why,
+                len(report.open),
+                report.cost,
+                report.notes,
+            )
+        )
 
 
-def dreamer_of(forks: Forks, around: Surroundings) -> Dreamer:
-    """A fork of the conversation that works on a copy of memory, behind the fence."""
+def dreamer_of(
+    agents: SideAgents, around: Surroundings, model: str, *, after: Dreamer, instead: Dreamer
+) -> Dreamer:
+    """A side agent that works on a copy of memory, behind the fence; rules before and after it."""
 
     async def ask(directive: str, branch: Branch) -> str:
         workshop = Workshop(around.named, branch.folder) if around.named else None
         may = fenced(branch.folder)
         task = Task(NAME, directive, may, MOST_TURNS, workshop=workshop)
-        return (await forks.run(task)).reply.text
 
-    return model_dreamer(ask, around)
+        def hear(event: Event) -> None:
+            if isinstance(event, Replied):
+                branch.progress(_turn(event.reply))
+
+        async with asyncio.timeout(MOST_SECONDS):
+            return (await agents.run(task, hear)).reply.text
+
+    return model_dreamer(ask, around, model, after=after, instead=instead)
+
+
+def _turn(reply: Reply) -> Turn:
+    """What a person who watches sees of one reply."""
+    deeds = [deed_of(use) for use in calls_of(reply)]
+    files = (Path(deed.target).name for deed in deeds if deed.kind in ("edit", "write"))
+    return Turn(shortened(reply.text, _LONGEST_TURN), len(deeds), tuple(dict.fromkeys(files)))

@@ -2,7 +2,8 @@
 
 Appending is one write of whole lines, so a reader never sees half a record of a living process.
 After a crash the last line may be torn: it is dropped on load, with a note, and the next append
-starts on a line of its own. Nothing in the file is ever rewritten.
+starts on a line of its own. Nothing in the file is ever rewritten. With a scrubber, no secret is
+written: see `redaction`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from typing import Any
 
 from reverie.core.codec import dump
 from reverie.errors import StorageError, TranscriptError
-from reverie.session.records import Record, parse, render
+from reverie.ports import Scrubber
+from reverie.session.records import Record, parse
+from reverie.session.redaction import lines
 from reverie.settings.folders import make_private
 
 # An image in a message fits; a file without line ends does not have to.
@@ -39,8 +42,9 @@ class Loaded:
 class Journal:
     """A session's transcript, open for appending."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, scrubber: Scrubber | None = None) -> None:
         self.path = path
+        self._scrubber = scrubber
         try:
             make_private(path.parent)
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -52,8 +56,9 @@ class Journal:
 
     def append(self, *records: Record) -> None:
         """Add records, all or none of them."""
-        lines = b"".join(dump(render(record)) + b"\n" for record in records)
-        data = b"\n" + lines if self._torn else lines
+        rows = (row for record in records for row in lines(record, self._scrubber))
+        fresh = b"".join(dump(row) + b"\n" for row in rows)
+        data = b"\n" + fresh if self._torn else fresh
         size = os.fstat(self._file).st_size
         try:
             written = os.write(self._file, data)

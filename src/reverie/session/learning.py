@@ -14,19 +14,21 @@ from reverie.agent.fork import Task
 from reverie.agent.sandbox import fenced
 from reverie.agent.tools import Workshop
 from reverie.core.messages import Message
+from reverie.core.spend import EXTRACT
 from reverie.errors import ReverieError
 from reverie.events import Announce, MemoriesSaved, TroubleNoted
 from reverie.layers import NotDue, extraction
 from reverie.layers.extraction import Candidate, Conditions, Known, ToInbox
-from reverie.layers.extraction.prompts import directive
+from reverie.layers.extraction.prompts import directive, past_directive
 from reverie.layers.extraction.proposals import proposed
+from reverie.memory.learning_instructions import LearningInstructions
 from reverie.memory.topic import Topic
 from reverie.session.background import Background
 from reverie.session.conversation import Conversation
-from reverie.session.forks import Forks
+from reverie.session.forks import SideAgents
 from reverie.session.records import Extracted
 
-NAME = "extract"
+NAME = EXTRACT
 
 # All reads in one turn, all writes in the next, and room to mend mistakes.
 _MOST_TURNS = 5
@@ -47,7 +49,18 @@ class Shelf(Protocol):
     """The memory, as far as learning needs it."""
 
     @property
-    def directory(self) -> Path: ...
+    def directory(self) -> Path:
+        """Where the project's memories are, of which a fork gets a copy."""
+        ...
+
+    @property
+    def directories(self) -> Sequence[Path]:
+        """Everywhere the agent itself may have saved."""
+        ...
+
+    def instructions(self) -> LearningInstructions:
+        """What the person wants kept, and what never."""
+        ...
 
     def manifest(self) -> str:
         """Every memory in a line, for the fork."""
@@ -77,7 +90,7 @@ class Learning:
     background: Background
     announce: Announce
     on: Callable[[str], bool]
-    forks: Forks | None = None
+    forks: SideAgents | None = None
     every: int = 1
     _turns: int = 0
     _again: bool = False
@@ -115,7 +128,7 @@ class Learning:
         new = self._new()
         if not new:
             return
-        if extraction.agent_wrote(new, str(self.shelf.directory)):
+        if extraction.agent_wrote(new, *map(str, self.shelf.directories)):
             # The agent saved by itself; the two never write about the same turn.
             self.conversation.record(Extracted(new[-1].id))
             return
@@ -131,26 +144,16 @@ class Learning:
         if not found:
             return
         known = await asyncio.to_thread(self.shelf.near, found)
-        planned = extraction.plan(found, visible, known)
-        saved = (self.shelf.save(one, day_of(one, visible)) for one in planned.saves)
-        files = [file for file in saved if file is not None]
-        waiting = sum(
-            self.shelf.propose(item, day_of(item.candidate, visible)) for item in planned.inbox
-        )
-        if files or waiting:
-            self.announce(MemoriesSaved(tuple(dict.fromkeys(files)), waiting))
+        done = settle(self.shelf, found, visible, known)
+        if done.saved or done.waiting:
+            self.announce(MemoriesSaved(tuple(dict.fromkeys(done.saved)), len(done.waiting)))
 
     async def _proposals(self, new: Sequence[Message]) -> list[Candidate]:
         """What a fork would save; when it fails, the rules have found what they could."""
         if self.forks is None:
             return []
         try:
-            with self.shelf.bench() as bench:
-                told = directive(new, str(self.shelf.directory), self.shelf.manifest())
-                workshop = Workshop(self.shelf.directory, bench.folder)
-                may = fenced(bench.folder)
-                await self.forks.run(Task(NAME, told, may, _MOST_TURNS, workshop=workshop))
-                return [proposed(topic, new, before) for topic, before in bench.written()]
+            return await proposals(self.forks, self.shelf, new)
         except ReverieError as error:
             self.announce(TroubleNoted("extraction", f"{error}; only what the rules found is kept"))
             return []
@@ -158,6 +161,57 @@ class Learning:
     def _new(self) -> tuple[Message, ...]:
         state = self.conversation.state
         return extraction.new_messages(state.messages, state.extracted_up_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of candidates: files that were saved, texts that wait, and texts nobody wants kept."""
+
+    saved: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+def settle(
+    shelf: Shelf,
+    found: Sequence[Candidate],
+    messages: Sequence[Message],
+    known: Sequence[Known],
+    *,
+    dry_run: bool = False,
+) -> Settled:
+    """The one way from candidates to memory: the person's instructions, trust, support, then the keeper.
+
+    A dry run gives the texts that would be saved, and saves nothing.
+    """
+    wanted = shelf.instructions()
+    left = tuple(one.text for one in found if wanted.keeps_out(one.text))
+    planned = extraction.plan((one for one in found if one.text not in left), messages, known)
+    waiting = [item for item in planned.inbox if item.candidate is not None]
+    texts = [item.candidate.text for item in waiting if item.candidate is not None]
+    if dry_run:
+        return Settled(tuple(one.text for one in planned.saves), tuple(texts), left)
+    saved = [shelf.save(one, day_of(one, messages)) for one in planned.saves]
+    kept = [shelf.propose(item, day_of(item.candidate, messages)) for item in waiting]
+    return Settled(
+        tuple(file for file in saved if file is not None),
+        tuple(text for text, waits in zip(texts, kept, strict=True) if waits),
+        left,
+    )
+
+
+async def proposals(
+    agents: SideAgents, shelf: Shelf, new: Sequence[Message], *, past: bool = False
+) -> list[Candidate]:
+    """What a side agent would save of these messages; of a `past` conversation it is told all words."""
+    instructions = shelf.instructions().section
+    with shelf.bench() as bench:
+        make = past_directive if past else directive
+        told = make(new, str(shelf.directory), shelf.manifest(), instructions=instructions)
+        workshop = Workshop(shelf.directory, bench.folder)
+        may = fenced(bench.folder)
+        await agents.run(Task(NAME, told, may, _MOST_TURNS, workshop=workshop))
+        return [proposed(topic, new, before) for topic, before in bench.written()]
 
 
 def day_of(candidate: Candidate | None, messages: Sequence[Message]) -> date | None:

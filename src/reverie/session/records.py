@@ -199,6 +199,14 @@ class AgentLeft:
 
 
 @dataclass(frozen=True, slots=True)
+class Redacted:
+    """The text of this message here is not what was said; `cause` tells why. "": of no message."""
+
+    message: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """A record this version does not know, kept word for word."""
 
@@ -226,6 +234,7 @@ Record: TypeAlias = (
     | DateChanged
     | AgentHired
     | AgentLeft
+    | Redacted
     | Unknown
 )
 
@@ -388,6 +397,7 @@ _Flat = TypeVar(
     DateChanged,
     AgentHired,
     AgentLeft,
+    Redacted,
 )
 
 
@@ -465,6 +475,7 @@ _NAMES: Mapping[type, str] = {
     DateChanged: "date",
     AgentHired: "agent_hired",
     AgentLeft: "agent_left",
+    Redacted: "redacted",
 }
 
 _PARSERS: Mapping[str, Callable[[Json], Record]] = {
@@ -488,4 +499,5 @@ _PARSERS: Mapping[str, Callable[[Json], Record]] = {
     "date": _flat(DateChanged),
     "agent_hired": _flat(AgentHired),
     "agent_left": _flat(AgentLeft),
+    "redacted": _flat(Redacted),
 }

@@ -27,6 +27,7 @@ from reverie.session.records import (
     NotesTaken,
     Opened,
     Record,
+    Redacted,
     Replaced,
     Rewound,
     Said,
@@ -66,6 +67,8 @@ class SessionState:
     # Agents that were hired, and how those ended that did.
     hired: dict[str, AgentHired] = field(default_factory=dict)
     left: dict[str, AgentLeft] = field(default_factory=dict)
+    # Messages whose text was replaced in the transcript, and why; "" for what is no message.
+    redacted: dict[str, str] = field(default_factory=dict)
     unknown: list[Unknown] = field(default_factory=list)
     _measured: Measured | None = None
     # Tokens taken out of the measured part since it was measured.
@@ -104,6 +107,13 @@ class SessionState:
         for fold in self.folds:
             shown = _folded(shown, fold)
         return shown
+
+    @property
+    def rewritten(self) -> str | None:
+        """Why the messages here are not those that were sent; None when they are."""
+        there = {message.id for message in self.messages} | {""}
+        causes = [cause for message, cause in self.redacted.items() if message in there]
+        return "; ".join(dict.fromkeys(causes)) or None
 
     @property
     def measured(self) -> bool:
@@ -173,6 +183,8 @@ class SessionState:
                 self.hired[name] = record
             case AgentLeft(name):
                 self.left[name] = record
+            case Redacted(message, cause):
+                self.redacted[message] = cause
             case Unknown():
                 self.unknown.append(record)
             case _:

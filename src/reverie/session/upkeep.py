@@ -18,7 +18,7 @@ from reverie.layers.compaction import Compaction, Failed, Means, Mode, Situation
 from reverie.layers.facts import Todo
 from reverie.layers.microcompaction import Clear, EditCache, Moment, Policy, ToolResultLedger
 from reverie.layers.tool_results import Budget
-from reverie.ports import BlobStore
+from reverie.ports import BlobStore, Scrubber
 from reverie.session.conversation import Conversation
 from reverie.session.forks import Forks
 from reverie.session.note_taking import NoteTaking
@@ -50,6 +50,7 @@ class Upkeep:
     forks: Forks | None = None
     budget: Budget = field(default_factory=Budget)
     policy: Policy = field(default_factory=Policy)
+    scrubber: Scrubber | None = None
     _ledger: ToolResultLedger = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +66,7 @@ class Upkeep:
             found = tool_results.due(message, names, self.conversation.state.replaced)
             planned = found if isinstance(found, NotDue) else tool_results.plan(found, self.budget)
             if not isinstance(planned, NotDue):
-                done = tool_results.run(planned, self.blobs, self.announce)
+                done = tool_results.run(planned, self.blobs, self.announce, self.scrubber)
                 self.conversation.record(*(Replaced(r.tool_use_id, r.text) for r in done))
 
     def microcompact(self) -> None:

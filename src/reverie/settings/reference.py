@@ -20,8 +20,8 @@ A setting may be given in several places; the further down in this table, the st
 | default | the tables below |
 | managed | `/etc/reverie/settings.toml` |
 | user | `<home>/settings.toml`; `<home>` is `REVERIE_HOME`, or `~/.reverie` |
-| project | `.reverie/settings.toml`, committed with the repository; restricted, see below |
-| local | `.reverie/settings.local.toml`, not committed; restricted like a project file when git tracks it, or without git |
+| project | `.reverie/settings.toml` inside the project; restricted, see below |
+| local | `<home>/projects/<project>/settings.toml`: yours, for one project (`reverie trust` prints the path) |
 | organisation | an OpenFeature flag `reverie.<key>`: switches and `result_threshold` only |
 | environment | `REVERIE_*`; an empty variable counts as none |
 | command line | `--set key=value` |
@@ -29,8 +29,14 @@ A setting may be given in several places; the further down in this table, the st
 `reverie settings` prints every value with the place it came from. A key or variable that does not
 exist is an error. Switches under `features` are read live: no restart is needed.
 
-A project file may not set what has *no* under "project": a repository that you clone could use it
-against you. `*` is a name you choose; its case does not matter, and a dash counts as an underscore.
+A file inside a project's folder is never trusted by itself: it came with a clone or an archive. What
+has *no* under "project" it may not set at all. What has *asks* it may set once you agreed, with
+`reverie trust` or at the start of a chat; the values named there hold without a question. Your answer
+is kept in the home with the content of the file, and a file that changes is asked about again, with a
+diff. `.reverie/settings.local.toml`, where local settings used to be, counts as such a file, too:
+`reverie trust --move` shows it and moves it to the home.
+
+`*` is a name you choose; its case does not matter, and a dash counts as an underscore.
 
 An API key is never a setting. It stays in the environment (or the system's keyring), and
 `providers.<name>.api_key_env` holds the name of that variable.
@@ -62,10 +68,21 @@ def _row(row: schema.Setting) -> str:
         expected(row),
         f"`{_default(row.default)}`" if row.default is not None else "",
         f"`{row.variable}`",
-        "yes" if row.project_may_set else "no",
+        _project(row),
         row.about,
     )
     return "| " + " | ".join(cells) + " |"
+
+
+def _project(row: schema.Setting) -> str:
+    if not row.project_may_set:
+        return "no"
+    free = ", ".join(f"`{_default(value)}`" for value in row.unasked)
+    if row.kind == "bool" and set(row.unasked) == {True, False}:
+        return "yes"
+    if row.choices and set(row.unasked) == set(row.choices):
+        return "yes"
+    return f"asks; {free} without" if free else "asks"
 
 
 def _default(value: schema.Value) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from reverie.errors import SettingsError
 from reverie.settings import lookup, schema, sources
-from reverie.settings.sources import DEFAULT, Found, Layer, Origin, SettingsFile
+from reverie.settings.folders import project_folder
+from reverie.settings.sources import DEFAULT, Found, Layer, Origin, SettingsFile, Wanted
 from reverie.settings.suggestions import unknown_key
 
 if TYPE_CHECKING:
@@ -95,6 +96,23 @@ class Settings:
     @property
     def permission_mode(self) -> Literal["ask", "accept-edits", "plan", "bypass"]:
         return cast("Literal['ask', 'accept-edits', 'plan', 'bypass']", self["permissions.mode"])
+
+    @property
+    def wanted(self) -> tuple[Wanted, ...]:
+        """What the project's files ask for and do not get."""
+        return tuple(wanted for layer in self.layers for wanted in layer.wanted)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the person should hear about their settings files, one note a line."""
+        old = (layer.file for layer in self.layers if layer.file and layer.stamp is not None)
+        moved = tuple(
+            f"{file.path}: local settings live in {file.instead} now; this file counts as the "
+            "project's (`reverie trust --move` shows it and moves it)"
+            for file in old
+            if file.path.name == sources.OLD_LOCAL
+        )
+        return (*(note for layer in self.layers for note in layer.notes), *moved)
 
     def flag(self, key: str) -> bool:
         """A setting that is true or false."""
@@ -204,12 +222,36 @@ def _files(managed: Path, home: Path, root: Path | None) -> tuple[SettingsFile, 
     files = [SettingsFile("managed", managed, user), SettingsFile("user", user, user)]
     if root is None:
         return tuple(files)
+    local = local_file(home, root)
+    return (*files, *project_files(home, root), SettingsFile("local", local, user))
+
+
+def local_file(home: Path, root: Path) -> Path:
+    """The person's own settings for one project: in the home, where no clone or archive can put them."""
+    return project_folder(home, root.absolute()) / "settings.toml"
+
+
+def record_file(home: Path, root: Path) -> Path:
+    """What the person said about the files inside a project."""
+    return project_folder(home, root.absolute()) / sources.RECORD
+
+
+def project_files(home: Path, root: Path) -> tuple[SettingsFile, ...]:
+    """The settings files inside a project: the one it shares, and one from before local ones moved."""
     folder = root.absolute() / ".reverie"
+    record = record_file(home, root)
+    names = ["settings.toml", sources.OLD_LOCAL]
     # In the person's own home folder, the project file and the user file are one and the same.
-    if not _same(folder, home):
-        files.append(SettingsFile("project", folder / "settings.toml", user))
-    files.append(SettingsFile("local", folder / "settings.local.toml", user))
-    return tuple(files)
+    if _same(folder, home):
+        names.remove("settings.toml")
+    instead = local_file(home, root)
+    return tuple(SettingsFile("project", folder / name, instead, record) for name in names)
+
+
+def home_of(home: Path | None, environ: Mapping[str, str] | None = None) -> Path:
+    """Reverie's home, for those who need nothing else of the settings."""
+    environ = sources.environment() if environ is None else environ
+    return home.absolute() if home else _home(Layer(), environ, sources.person_home(environ))
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -24,7 +24,7 @@ class Setting(NamedTuple):
     kind: Kind
     default: Value
     about: str
-    # What a hostile repository could do with it; empty when a project file may set it.
+    # What a hostile repository could do with it.
     risk: str = ""
     env: str = ""
     low: float | None = None
@@ -34,10 +34,16 @@ class Setting(NamedTuple):
     files: bool = True
     # "Off" in any source holds, whatever a higher source says.
     off_wins: bool = False
+    # Whether a file inside a project's folder may set it at all, once the person agreed to that file.
+    # Such a file came with a clone or an archive, so the default is no.
+    project: Literal["never", "ask"] = "never"
+    # Values a project's file may set without asking: they cost nothing, send nothing, allow nothing.
+    unasked: tuple[Value, ...] = ()
 
     @property
     def project_may_set(self) -> bool:
-        return not self.risk
+        """Is there any way for a project's file to set it?"""
+        return self.project == "ask"
 
     @property
     def variable(self) -> str:
@@ -45,12 +51,18 @@ class Setting(NamedTuple):
         return self.env or PREFIX + self.key.upper().replace(".", "_")
 
 
-def _on(name: str, about: str) -> Setting:
-    return Setting(f"features.{name}", "bool", default=True, about=about)
+def _on(name: str, about: str, *, saves: bool = False) -> Setting:
+    """A switch that is on; `saves` marks those whose absence costs money, so that "off" is asked for too."""
+    return _switch(name, about, default=True, unasked=() if saves else (False,))
 
 
-def _off(name: str, about: str) -> Setting:
-    return Setting(f"features.{name}", "bool", default=False, about=about)
+def _off(name: str, about: str, *, saves: bool = False) -> Setting:
+    return _switch(name, about, default=False, unasked=() if saves else (False,))
+
+
+def _switch(name: str, about: str, *, default: bool, unasked: tuple[Value, ...]) -> Setting:
+    key = f"features.{name}"
+    return Setting(key, "bool", default, about, project="ask", unasked=unasked)
 
 
 def _provider(
@@ -79,6 +91,7 @@ def _provider(
             "choice",
             protocol,
             "For OpenAI-compatible providers: Chat Completions, or Responses where offered.",
+            risk="send your prompts elsewhere",
             choices=("chat", "responses"),
         ),
     )
@@ -123,12 +136,24 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         default=True,
         about="Memory as a whole: prompt section, recall, extraction, dreams. Off in any source is off.",
         off_wins=True,
+        project="ask",
+        unasked=(True, False),
+    ),
+    Setting(
+        "memory.person",
+        "bool",
+        default=True,
+        about="Keep what is said about you in `<home>/person`, known in every project. Off in any "
+        "source is off; then it stays in the project.",
+        off_wins=True,
     ),
     Setting(
         "memory.index_in_prompt",
         "bool",
         default=True,
         about="Put MEMORY.md in the prompt; off: recall alone.",
+        project="ask",
+        unasked=(False,),
     ),
     Setting(
         "memory.extra_guidelines",
@@ -184,6 +209,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Seconds the selector may take; after that the score decides.",
         low=0.1,
         high=120,
+        project="ask",
     ),
     Setting(
         "recall.late",
@@ -191,6 +217,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "inject",
         "Memories that are found after the model began: put in at the end of a tool round, or dropped.",
         choices=("inject", "drop"),
+        project="ask",
+        unasked=("inject", "drop"),
     ),
     # models
     Setting(
@@ -198,10 +226,30 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "str",
         "offline",
         "Who talks to you: `provider:model`, or `offline` for none.",
+        project="ask",
     ),
-    Setting("models.side", "str", "offline", "The small model that selects memories."),
-    Setting("models.summary", "str", "offline", "The cheapest model, for one-line summaries."),
-    Setting("models.fallback", "str", None, "Takes over when `models.main` stays overloaded."),
+    Setting(
+        "models.side",
+        "str",
+        "offline",
+        "The small model that selects memories, dreams and reads past sessions; for the last two "
+        "`models.main` stands in when it is `offline`.",
+        project="ask",
+    ),
+    Setting(
+        "models.summary",
+        "str",
+        "offline",
+        "The cheapest model, for one-line summaries.",
+        project="ask",
+    ),
+    Setting(
+        "models.fallback",
+        "str",
+        None,
+        "Takes over when `models.main` stays overloaded.",
+        project="ask",
+    ),
     *_provider("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
     *_provider("openai", "openai", None, "OPENAI_API_KEY", "responses"),
     *_provider("ollama", "openai", "http://localhost:11434/v1", None),
@@ -215,12 +263,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         env="REVERIE_CONTEXT_WINDOW",
         low=4_000,
         high=10_000_000,
+        project="ask",
     ),
     Setting(
         "window.beta_1m",
         "bool",
         default=False,
         about="Ask for the 1M-token window where it is a beta.",
+        project="ask",
+        unasked=(False,),
     ),
     Setting(
         "cache.ttl",
@@ -228,6 +279,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "auto",
         "How long a cached prompt prefix lives; `auto` pays for the hour where it is cheap.",
         choices=("5m", "1h", "auto"),
+        project="ask",
     ),
     # prices of models the shipped table does not know, or knows wrongly
     _price("input", "US dollars per million input tokens of one model."),
@@ -238,6 +290,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "spend.day", "money", None, "Cap per day, all purposes together.", risk="raise your bill"
     ),
     Setting("spend.session", "money", None, "Cap per session.", risk="raise your bill"),
+    Setting(
+        "spend.dream",
+        "money",
+        2.0,
+        "Cap for one dream, where the price of its model is known.",
+        risk="raise your bill",
+    ),
     Setting(
         "spend.purpose.*",
         "money",
@@ -261,6 +320,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Results longer than this go to a file; unset: what the tool declares, else 50,000.",
         low=0,
         high=10_000_000,
+        project="ask",
     ),
     Setting(
         "learning.every",
@@ -269,6 +329,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Look for memories after every so many turns.",
         low=1,
         high=10_000,
+        project="ask",
     ),
     Setting(
         "notes.refine",
@@ -276,6 +337,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "late",
         "When a model refines the session notes: shortly before a compaction, whenever they are due, or never.",
         choices=("late", "due", "never"),
+        project="ask",
+        unasked=("never",),
     ),
     Setting(
         "dream.hours",
@@ -284,6 +347,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "How many hours pass between two dreams, at least.",
         low=0,
         high=10_000,
+        project="ask",
     ),
     Setting(
         "dream.sessions",
@@ -292,12 +356,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "How many other sessions there must have been since the last dream.",
         low=0,
         high=10_000,
+        project="ask",
     ),
     Setting(
         "dream.review",
         "bool",
         default=False,
         about="Leave every dream as a proposal for you to approve, change by change.",
+        project="ask",
+        unasked=(True,),
     ),
     Setting(
         "dream.loss_share",
@@ -315,6 +382,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "useful",
         "What stays of a result that went to a file: what tells most, or its first lines.",
         choices=("useful", "head"),
+        project="ask",
+        unasked=("useful", "head"),
     ),
     Setting(
         "agent.max_requests",
@@ -323,6 +392,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "How often the model is asked for one message of yours, at most.",
         low=1,
         high=10_000,
+        project="ask",
     ),
     Setting(
         "agent.on_interrupt",
@@ -330,6 +400,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "go-on",
         "What background work does when you interrupt a turn.",
         choices=("go-on", "stop"),
+        project="ask",
+        unasked=("stop",),
     ),
     Setting(
         "agents.depth",
@@ -374,6 +446,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "How long the process that answers hooks waits for the next one before it ends.",
         low=1,
         high=1_440,
+        risk="keep a process running",
     ),
     Setting(
         "permissions.mode",
@@ -390,6 +463,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "warning",
         "The least serious thing that is logged.",
         choices=("debug", "info", "warning", "error", "critical"),
+        project="ask",
     ),
     Setting(
         "log.file", "path", None, "Log to this file; unset: no file.", risk="overwrite your files"
@@ -406,21 +480,25 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     _on("extract", "Save what was learnt at the end of a turn."),
     _on("dream", "Consolidate memory between sessions."),
     _on("session_notes", "Keep notes of the session as it goes."),
-    _on("notes_compaction", "Compact with the session notes, without a model call."),
-    _on("autocompact", "Compact when the window is nearly full."),
-    _off("microcompact_time", "Clear old tool results after an hour's pause."),
+    _on("notes_compaction", "Compact with the session notes, without a model call.", saves=True),
+    _on("autocompact", "Compact when the window is nearly full.", saves=True),
+    _off("microcompact_time", "Clear old tool results after an hour's pause.", saves=True),
     _on(
-        "microcompact_cached", "Clear old tool results by cache edits, where the provider has them."
+        "microcompact_cached",
+        "Clear old tool results by cache edits, where the provider has them.",
+        saves=True,
     ),
     _on(
         "microcompact_server",
         "Let the provider clear old tool results, where it can and batches cannot count the cost.",
+        saves=True,
     ),
     _on(
         "microcompact_batch",
         "Clear old tool results in large, rare batches that pay for themselves.",
+        saves=True,
     ),
-    _on("tool_result_storage", "Move long tool results to files."),
+    _on("tool_result_storage", "Move long tool results to files.", saves=True),
     _off("snip", "Drop rounds that were marked as finished."),
     _off(
         "collapse", "Fold finished rounds into summaries that open again; instead of autocompact."

@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from reverie.settings import flat_toml, lookup, schema
+from reverie.settings.folders import owned_by_us
 from reverie.settings.suggestions import unknown_key, unknown_variable
-from reverie.settings.values import check, check_text, shown
+from reverie.settings.values import check, check_text, quote, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,6 +22,12 @@ Source = Literal["default", "managed", "user", "project", "local", "environment"
 
 MANAGED: Final = Path("/etc/reverie/settings.toml")
 _LARGEST_FILE: Final = 256 * 1024
+
+# What the person said about a project's files, in the folder of the project under the home.
+RECORD: Final = "trusted-settings.json"
+# Local settings lay here, inside the project, before they moved to the home.
+OLD_LOCAL: Final = "settings.local.toml"
+MOVE_ADVICE: Final = ", or let `reverie trust --move` show you the file and move it there"
 
 # Modification time, size and inode of a file; None where there is none.
 Stamp = tuple[int, int, int] | None
@@ -57,40 +64,33 @@ class Found(NamedTuple):
 
 
 class SettingsFile(NamedTuple):
-    """A file that may hold settings; `instead` is where a project puts what it may not set."""
+    """A file that may hold settings.
+
+    One inside a project has a `record` in the home of what the person said about it. Whoever wrote
+    the file, it came with the folder; neither git nor the lack of it proves anything else.
+    `instead` is where a value belongs that such a file may not set.
+    """
 
     source: Source
     path: Path
     instead: Path
-
-    @property
-    def foreign(self) -> bool:
-        """May somebody else have written it? Then it may not set what could harm."""
-        return self.source == "project" or (self.source == "local" and _brought_along(self.path))
-
-    @property
-    def described(self) -> str:
-        if self.source == "project":
-            return "a project file"
-        return "a local file that came with the project, or lies outside of any git repository"
+    record: Path | None = None
 
 
-def _brought_along(path: Path) -> bool:
-    """Did the file come with the project? Only git can tell: what a clone brings, it tracks.
+class Wanted(NamedTuple):
+    """A value that a project's file asks for and the person has not agreed to."""
 
-    A folder without git may have been unpacked from anywhere, so it proves nothing. The index is
-    only searched for the name, which it may hold shortened: rather one refusal too many.
-    """
-    git = path.parent.parent / ".git"
-    try:
-        if git.is_file():
-            git = (git.parent / git.read_text("utf-8").removeprefix("gitdir:").strip()).resolve()
-        if not git.is_dir():
-            return True
-        index = git / "index"
-        return index.exists() and b"local.toml" in index.read_bytes()
-    except (OSError, ValueError):
-        return True
+    key: str
+    found: Found
+    # They were asked about exactly this, and said no.
+    declined: bool
+
+    def __str__(self) -> str:
+        why = "you said no to it" if self.declined else "you were not asked yet"
+        return (
+            f"{self.found.origin.place} wants {shown(self.key)} = {quote(self.found.value)}, "
+            f"which is not used: {why} (`reverie trust` shows it)"
+        )
 
 
 class Layer(NamedTuple):
@@ -100,6 +100,9 @@ class Layer(NamedTuple):
     problems: tuple[str, ...] = ()
     file: SettingsFile | None = None
     stamp: Stamp = None
+    # What a project's file asks for and does not get, and what else the person should hear.
+    wanted: tuple[Wanted, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def environment() -> Mapping[str, str]:
@@ -129,26 +132,41 @@ def read_file(file: SettingsFile, home: Path) -> Layer:
     if stamp is None:
         return Layer(file=file)
     try:
-        entries = flat_toml.parse(_text(file.path))
+        content = read_content(file)
+        entries = flat_toml.parse(_text(content))
     except flat_toml.BadToml as bad:
         place = Origin(file.source, str(file.path), bad.line).place
         problem = f"{place}: this is not TOML: {shown(bad.reason)}; correct it there"
         return Layer(problems=(problem,), file=file, stamp=stamp)
+    except _NotOurs as theirs:
+        note = f"{file.path}: {theirs}"
+        return Layer(file=file, stamp=stamp, notes=(note,))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return Layer(problems=(f"{file.path}: {reason}",), file=file, stamp=stamp)
-    values, problems = _checked(file, entries, home)
-    return Layer(values, problems, file, stamp)
+    return _judged(_checked(file, entries, home), file, stamp, content)
 
 
-def _text(path: Path) -> str:
+class _NotOurs(Exception):
+    """A file inside a project that another user of the machine owns."""
+
+
+def read_content(file: SettingsFile) -> bytes:
+    """The bytes of a settings file; ValueError or OSError says why there are none."""
     # A repository may hold a link to a device or a pipe, whose reading would never end.
-    if not stat.S_ISREG(path.stat().st_mode):
+    status = file.path.stat()
+    if not stat.S_ISREG(status.st_mode):
         raise ValueError("this is not a regular file; remove it")
-    with path.open("rb") as opened:
+    if file.record is not None and not owned_by_us(status):
+        raise _NotOurs(f"not read: it belongs to another user (uid {status.st_uid})")
+    with file.path.open("rb") as opened:
         content = opened.read(_LARGEST_FILE + 1)
     if len(content) > _LARGEST_FILE:
         raise ValueError(f"a settings file has at most {_LARGEST_FILE:,} bytes; shorten it")
+    return content
+
+
+def _text(content: bytes) -> str:
     try:
         # TOML ends lines with \n or \r\n; editors on Windows also put a mark at the start.
         return content.decode("utf-8-sig").replace("\r\n", "\n")
@@ -157,10 +175,17 @@ def _text(path: Path) -> str:
         raise ValueError(f"line {line} is not UTF-8; save the file as UTF-8") from None
 
 
-def _checked(
-    file: SettingsFile, entries: Iterable[flat_toml.Entry], home: Path
-) -> tuple[dict[str, Found], tuple[str, ...]]:
+class _Checked(NamedTuple):
+    """Valid values, those of them that need the person's word, and all that is wrong."""
+
+    values: dict[str, Found]
+    asked: dict[str, Found]
+    problems: tuple[str, ...]
+
+
+def _checked(file: SettingsFile, entries: Iterable[flat_toml.Entry], home: Path) -> _Checked:
     values: dict[str, Found] = {}
+    asked: dict[str, Found] = {}
     problems: list[str] = []
     for entry in entries:
         # A known table with nothing in it, such as `[features]` alone, says nothing.
@@ -169,12 +194,29 @@ def _checked(
         origin = Origin(file.source, str(file.path), entry.line)
         try:
             row, key = _allowed(file, entry.key)
-            if key in values:
+            if key in values or key in asked:
                 raise ValueError(f"{shown(key)} is set twice; keep one")
-            values[key] = Found(check(row, shown(key), entry.value, home), origin)
+            value = check(row, shown(key), entry.value, home)
+            free = file.record is None or value in row.unasked
+            (values if free else asked)[key] = Found(value, origin)
         except ValueError as error:
             problems.append(f"{origin.place}: {error}")
-    return values, tuple(problems)
+    return _Checked(values, asked, tuple(problems))
+
+
+def _judged(checked: _Checked, file: SettingsFile, stamp: Stamp, content: bytes) -> Layer:
+    """What holds of a file: all of it, or, in a project's file, only what was agreed to."""
+    values, asked, problems = checked
+    if not asked or file.record is None:
+        return Layer(values, problems, file, stamp)
+    # Few machines have a project that asks for something: only they need a reader of records.
+    from reverie.settings.trust import said_about  # noqa: PLC0415
+
+    said = said_about(file.record, file.path, content)
+    if said == "yes":
+        return Layer({**values, **asked}, problems, file, stamp)
+    wanted = tuple(Wanted(key, found, said == "no") for key, found in asked.items())
+    return Layer(values, problems, file, stamp, wanted)
 
 
 def _allowed(file: SettingsFile, written: str) -> tuple[Setting, str]:
@@ -186,10 +228,11 @@ def _allowed(file: SettingsFile, written: str) -> tuple[Setting, str]:
         raise ValueError(
             f"{key} cannot be set in a file, which is found through it; set {row.variable}"
         )
-    if file.foreign and not row.project_may_set:
+    if file.record is not None and not row.project_may_set:
+        could = f" (a repository could {row.risk})" if row.risk else ""
         raise ValueError(
-            f"{shown(key)} may not be set by {file.described} (a repository could {row.risk}); "
-            f"put it in {file.instead}"
+            f"{shown(key)} may not be set by a file inside a project{could}; put it in "
+            f"{file.instead}" + (MOVE_ADVICE if file.path.name == OLD_LOCAL else "")
         )
     return found
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from reverie.errors import InputError
 from reverie.memory.paths import Refused, check_directory
+from reverie.settings.folders import slug
 from reverie.stores.places import Identity, continued, read_identity, write_identity
-from reverie.stores.projects import Project, slug
+from reverie.stores.projects import Project
 from reverie.stores.relatives import identify, relatives
 
 _KEY = re.compile(r"[^A-Za-z0-9]")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from reverie.errors import ReverieError
+from reverie.errors import ReverieError, StorageError
+from reverie.settings.folders import owned_by_us
 from reverie.stores.directory import Directory
 
 LARGEST_FILE = 64 * 1024
@@ -82,8 +83,10 @@ def _visible(folder: Path) -> list[os.DirEntry[str]]:
 def _read(directory: Directory, name: str) -> Found:
     source = str(directory.root / name)
     try:
+        if not owned_by_us((directory.root / name).stat()):
+            raise StorageError("it belongs to another user of this machine")
         data = directory.read(name, LARGEST_FILE + 1)
-    except ReverieError as error:
+    except (ReverieError, OSError) as error:
         return UnreadFile(source, str(error))
     if data is None:
         return UnreadFile(source, "it is no longer there")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from reverie.core.request import wire_text
 from reverie.errors import StorageError
+from reverie.ports import Scrubber
 from reverie.settings.folders import make_private
 
 _LONGEST_STEM = 100
@@ -19,13 +20,16 @@ _ENDING = re.compile(r"\.[a-z]{1,8}\Z")
 
 
 class FolderBlobs:
-    """Texts under names that strangers chose. What is kept is never overwritten."""
+    """Texts under names that strangers chose. What is kept is never overwritten, and holds no secret."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, scrubber: Scrubber | None = None) -> None:
         self.folder = folder
+        self._scrubber = scrubber
 
     def put(self, name: str, text: str) -> str:
         """The same text under the same name is kept once; another text gets a name of its own."""
+        if self._scrubber is not None:
+            text = self._scrubber.scrub(text).text
         data = wire_text(text).encode()
         path = self.folder / safe_name(name)
         try:

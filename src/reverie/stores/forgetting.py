@@ -44,17 +44,17 @@ def forget_everywhere(
     author: Author,
     uses: UseCounts,
     *,
-    beside: Path | None = None,
+    beside: Iterable[Path] = (),
 ) -> list[Cleaned]:
     """Remove a memory so that nothing can recall it; the receipt lists every place.
 
-    `beside` is the project's folder, when memory and its state lie elsewhere.
+    `beside` are the folders of the projects in which it was recalled.
     """
     versions = _versions(file, store)
     traces = _traces(file, versions)
     titles = {version.name for version in versions} | {file}
     receipt = [_from_directory(file, store, author), _from_history(file, store, titles)]
-    folders = tuple(dict.fromkeys((place.state, beside or place.state)))
+    folders = tuple(dict.fromkeys((place.state, *beside)))
     receipt.append(_from_shadows(folders))
     receipt.append(_from_notes(folders, traces))
     receipt.append(_from_inbox(folders, traces, versions))

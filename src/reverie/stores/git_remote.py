@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
 
 from reverie.errors import InputError, ReverieError, StorageError
+from reverie.git import Answer, Git, NoGit, TooSlow
 
-# What a git that started us (a hook, an alias) left behind would send ours to its repository.
-_OF_ANOTHER_GIT = frozenset(
-    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"}
-    | {"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_NAMESPACE", "GIT_PREFIX"}
-)
-# Our messages are found by their English words; a question nobody can answer must fail.
-_OURS = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "LANGUAGE": "C"}
 # Trees are read name by name and never checked out, so a hostile one need not stop the fetch.
-_SETTINGS = (
-    *("-c", "gc.auto=0", "-c", "maintenance.auto=false"),
-    *("-c", "fetch.fsckObjects=false", "-c", "transfer.fsckObjects=false"),
-)
+_SETTINGS = {
+    "core.fsmonitor": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "fetch.fsckObjects": "false",
+    "transfer.fsckObjects": "false",
+}
 _HELPER = re.compile(r"[A-Za-z0-9+.-]+::")
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 _IDENTITY = re.compile(r"(?P<name>.+) <(?P<email>[^<>]+)> \d+ [+-]\d+\n?")
@@ -44,15 +37,6 @@ _NO_ACCESS = re.compile(
     r"|terminal prompts disabled|access denied|error: 40[13]|host key verification|dubious ownership",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What git said."""
-
-    code: int
-    out: str
-    said: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,37 +95,16 @@ class Remote:
         return f"refs/heads/{self.branch}"
 
     def _git(self, git_dir: Path, *arguments: str) -> Answer:
-        command = ["git", "--git-dir", str(git_dir), *_SETTINGS, *arguments]
-        own = {k: v for k, v in self.environment.items() if k not in _OF_ANOTHER_GIT}
+        git = Git(self.environment, self.seconds)
         try:
-            # A session of its own: no terminal to ask on, and one signal ends its helpers too.
-            process = subprocess.Popen(
-                command,
-                env={**own, **_OURS},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
+            return git.run("--git-dir", str(git_dir), *arguments, settings=_SETTINGS)
+        except NoGit as error:
             raise InputError("git is not installed; team memory travels through it") from error
-        out, said = self._heard(process)
-        return Answer(
-            process.returncode, out.decode(errors="replace"), said.decode(errors="replace")
-        )
-
-    def _heard(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-        try:
-            return process.communicate(timeout=self.seconds)
-        except subprocess.TimeoutExpired as error:
-            _end(process)
+        except TooSlow as error:
             raise StorageError(
                 f"{self.name} did not answer within {self.seconds:g} s; nothing was lost: "
                 "sync again when it can be reached"
             ) from error
-        except BaseException:
-            _end(process)
-            raise
 
     def _failure(self, verb: str, answer: Answer) -> ReverieError:
         said = _CREDENTIALS.sub("…@", " ".join(answer.said.split()))[-300:]
@@ -164,9 +127,3 @@ class Remote:
 def _plain(argument: str) -> bool:
     """Text that no program takes for an option."""
     return argument.isprintable() and not argument.startswith("-")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()

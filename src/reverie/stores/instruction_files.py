@@ -1,7 +1,7 @@
 """Finding and reading instruction files, from the machine's down to the working directory's.
 
 Nothing a repository holds can pull in a file from outside of it, by `@path` or by link, unless the
-person approved it.
+person approved it. What another user of the machine owns is left out, wherever it lies.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from reverie.memory.instructions import (
     read_text,
     rule,
 )
+from reverie.settings.folders import owned_by_us
 
 MOST_INCLUDED = 50
 MOST_RULES = 100
@@ -55,11 +56,12 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A file to read, and the folders it may come from and include from."""
+    """A file to read, the folders it may come from, and those it may include from."""
 
     path: Path
     kind: Kind
     inside: tuple[Path, ...]
+    including: tuple[Path, ...]
     is_rule: bool = False
     depth: int = 0
     included_by: str | None = None
@@ -69,47 +71,80 @@ def nothing_approved(path: Path) -> bool:
     return False
 
 
+def ignored(refusal: str) -> None:
+    return None
+
+
 def read_instruction_files(
-    places: Places, approve: Approve = nothing_approved
+    places: Places, approve: Approve = nothing_approved, refused: Callable[[str], None] = ignored
 ) -> tuple[InstructionFile, ...]:
     """Every instruction file, once, in the order in which they are to be read: later ones win.
 
-    What a file includes comes before it.
+    What a file includes comes before it. `refused` hears of every file that tried to reach too far.
     """
-    reader = _Reader(places.person, approve)
+    reader = _Reader(places.person, project_bounds(places), approve, refused)
     for source in _sources(places):
         reader.read(source)
     return tuple(reader.found)
 
 
-def _sources(places: Places) -> Iterator[_Source]:
-    config = (places.managed, places.claude, places.home, places.project)
-    for name in (*PROJECT_FILES[:2], OWN_PROJECT_FILES[0]):
-        yield _Source(places.managed / name, "managed", config)
-    yield from _rules(places.managed / "rules", "managed", config)
-    yield _Source(places.claude / "CLAUDE.md", "user", config)
-    yield from _rules(places.claude / "rules", "user", config)
-    yield _Source(places.home / "REVERIE.md", "user", config)
-    yield from _rules(places.home / "rules", "user", config)
+def project_bounds(places: Places) -> tuple[Path, ...]:
+    """The folders a project's files may include from: its root, and the worktree one is in.
+
+    A project around the person's whole home folder bounds nothing: it holds their keys as well.
+    """
     working = places.working.resolve()
-    folders = (*reversed(working.parents), working)
-    for folder in folders:
-        yield from _project_sources(folder, (folder, places.project))
-    for folder in folders:
+    top = next((top for top in (working, *working.parents) if (top / ".git").exists()), None)
+    roots = [Path(os.path.realpath(places.project))]
+    if top is not None and (top / ".git").is_file() and top not in roots:
+        roots.append(top)
+    return tuple(root for root in roots if not _holds_home(root, places))
+
+
+def _holds_home(folder: Path, places: Places) -> bool:
+    return Path(os.path.realpath(places.person)).is_relative_to(folder)
+
+
+def _sources(places: Places) -> Iterator[_Source]:
+    folders = (places.managed, places.claude, places.home, places.project)
+    yield from _own_sources(places, folders)
+    working = places.working.resolve()
+    around = (*reversed(working.parents), working)
+    bounds = project_bounds(places)
+    for folder in around:
+        # Without a root, what lies beside a file is the most it may include.
+        beside = () if bounds or _holds_home(folder, places) else (folder,)
+        yield from _project_sources(folder, (folder, *bounds), (*bounds, *beside))
+    for folder in around:
         for name in LOCAL_FILES:
-            yield _Source(folder / name, "local", (folder, places.project))
+            yield _Source(folder / name, "local", (folder, *bounds), bounds)
 
 
-def _project_sources(folder: Path, inside: tuple[Path, ...]) -> Iterator[_Source]:
+def _own_sources(places: Places, config: tuple[Path, ...]) -> Iterator[_Source]:
+    """The machine's and the person's own."""
+    for name in (*PROJECT_FILES[:2], OWN_PROJECT_FILES[0]):
+        yield _Source(places.managed / name, "managed", config, config)
+    yield from _rules(places.managed / "rules", "managed", config, config)
+    yield _Source(places.claude / "CLAUDE.md", "user", config, config)
+    yield from _rules(places.claude / "rules", "user", config, config)
+    yield _Source(places.home / "REVERIE.md", "user", config, config)
+    yield from _rules(places.home / "rules", "user", config, config)
+
+
+def _project_sources(
+    folder: Path, inside: tuple[Path, ...], including: tuple[Path, ...]
+) -> Iterator[_Source]:
     for name in PROJECT_FILES:
-        yield _Source(folder / name, "project", inside)
-    yield from _rules(folder / ".claude/rules", "project", inside)
+        yield _Source(folder / name, "project", inside, including)
+    yield from _rules(folder / ".claude/rules", "project", inside, including)
     for name in OWN_PROJECT_FILES:
-        yield _Source(folder / name, "project", inside)
-    yield from _rules(folder / ".reverie/rules", "project", inside)
+        yield _Source(folder / name, "project", inside, including)
+    yield from _rules(folder / ".reverie/rules", "project", inside, including)
 
 
-def _rules(folder: Path, kind: Kind, inside: tuple[Path, ...]) -> Iterator[_Source]:
+def _rules(
+    folder: Path, kind: Kind, inside: tuple[Path, ...], including: tuple[Path, ...]
+) -> Iterator[_Source]:
     names: list[Path] = []
     for root, folders, files in os.walk(folder):
         folders.sort()
@@ -117,26 +152,45 @@ def _rules(folder: Path, kind: Kind, inside: tuple[Path, ...]) -> Iterator[_Sour
         if len(names) > MOST_RULES:
             break
     for path in sorted(names)[:MOST_RULES]:
-        yield _Source(path, kind, inside, is_rule=True)
+        yield _Source(path, kind, inside, including, is_rule=True)
+
+
+class _Refused(Exception):
+    """A file lies where it may not be read from, or another user owns it or its folder."""
+
+
+def _require_ours(path: Path, status: os.stat_result) -> None:
+    if not owned_by_us(status):
+        raise _Refused(f"{path} belongs to another user (uid {status.st_uid})")
 
 
 class _Reader:
     """One reading of all files: each once, however it is reached."""
 
-    def __init__(self, person: Path, approve: Approve) -> None:
+    def __init__(
+        self,
+        person: Path,
+        bounds: tuple[Path, ...],
+        approve: Approve,
+        refused: Callable[[str], None],
+    ) -> None:
         self.found: list[InstructionFile] = []
         self._person = person
+        self._bounds = bounds
         self._approve = approve
+        self._refused = refused
         self._seen: set[tuple[int, int]] = set()
         self._included = 0
 
     def read(self, source: _Source) -> str | None:
         """Read a file and what it includes; a reason when it was left out."""
         real = Path(os.path.realpath(source.path))
-        if not self._may_read(real, source.inside):
-            return self._left_out(source, f"{real} is outside the project and was not approved")
         try:
+            if not self._may_read(real, source.inside):
+                raise _Refused(f"{real} is outside the project and was not approved")
             data = self._bytes(real)
+        except _Refused as refused:
+            return self._refuse(source, str(refused))
         except FileNotFoundError:
             return "there is no such file"
         except OSError as error:
@@ -180,9 +234,14 @@ class _Reader:
             return f"files include each other more than {DEEPEST_INCLUDE} deep"
         if self._included >= MOST_INCLUDED:
             return f"{MOST_INCLUDED} files are included already"
+        # A file of the project that the person includes speaks for the project, not for them.
+        real = Path(os.path.realpath(target))
+        within = any(real.is_relative_to(root) for root in self._bounds)
         inner = replace(
             source,
             path=target,
+            inside=source.including,
+            including=self._bounds if within else source.including,
             is_rule=False,
             depth=source.depth + 1,
             included_by=str(source.path),
@@ -205,6 +264,9 @@ class _Reader:
             status = os.fstat(opened)
             if not stat.S_ISREG(status.st_mode):
                 raise OSError(0, "it is not a plain file")
+            _require_ours(real, status)
+            # The owner of a folder decides what a name in it stands for.
+            _require_ours(real.parent, real.parent.stat())
             if (status.st_dev, status.st_ino) in self._seen:
                 return None
             self._seen.add((status.st_dev, status.st_ino))
@@ -212,6 +274,12 @@ class _Reader:
                 return file.read(_MOST_BYTES)
         finally:
             os.close(opened)
+
+    def _refuse(self, source: _Source, reason: str) -> str:
+        if os.path.lexists(source.path):
+            by = f" (included by {source.included_by})" if source.included_by else ""
+            self._refused(f"{source.path}{by} is left out: {reason}")
+        return self._left_out(source, reason)
 
     def _left_out(self, source: _Source, reason: str) -> str:
         """Included files are reported by who includes them; others by themselves."""

@@ -7,8 +7,6 @@ folder goes only when nothing was changed in it, a branch only while it stands w
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,22 +14,21 @@ from pathlib import Path
 
 from reverie.core.agent_mail import name_problem
 from reverie.errors import InputError, ReverieError, StorageError
+from reverie.git import PLAIN_DIFF, Git, NoGit, TooSlow, unknown_settings, without_another
 
 PREFIX = "reverie/"
 SECONDS = 120.0
 
-# What a git that started us (a hook, an alias) left behind would send ours to its repository.
-_OF_ANOTHER_GIT = frozenset(
-    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"}
-    | {"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_NAMESPACE", "GIT_PREFIX"}
-)
-_OURS = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "LANGUAGE": "C"}
-_SETTINGS = (
-    *("-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0", "-c", "maintenance.auto=false"),
+_SETTINGS = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "core.pager": "cat",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
     # Git's own look before it removes a folder must see new files, whatever the person prefers.
-    *("-c", "status.showUntrackedFiles=all", "-c", "advice.detachedHead=false"),
-)
-_GRACE = 5.0
+    "status.showUntrackedFiles": "all",
+    "advice.detachedHead": "false",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +85,9 @@ class Worktrees:
     """Makes and removes them. `environment` is the process's own, read by settings."""
 
     def __init__(self, environment: Mapping[str, str], seconds: float = SECONDS) -> None:
-        own = {key: value for key, value in environment.items() if key not in _OF_ANOTHER_GIT}
-        self._environment = {**own, **_OURS}
+        self._environment = without_another(environment)
         self._seconds = seconds
+        self._program = Git(environment, seconds, GIT_OPTIONAL_LOCKS="0")
 
     def add(self, repository: Path, name: str, folder: Path) -> Worktree | NoWorktree:
         """A new branch `reverie/<name>` at the repository's HEAD, checked out in a new folder."""
@@ -110,11 +107,20 @@ class Worktrees:
             return Changes(self._commits(worktree.repository, tips, worktree.base))
         folder = worktree.folder
         self._require_own(folder)
+        self._require_known(folder)
         # Commits made on no branch are found in the folder's own log of where it has been.
         been = self._git(folder, "reflog", "show", "--format=%H", "HEAD", "--").split()
         tips = (*self._tip(folder, "HEAD"), *self._tip(folder, _ref(worktree)), *been)
         differing = self._git(
-            folder, "diff", "--name-only", "-z", "--no-renames", worktree.base, "HEAD", "--"
+            folder,
+            "diff",
+            *PLAIN_DIFF,
+            "--name-only",
+            "-z",
+            "--no-renames",
+            worktree.base,
+            "HEAD",
+            "--",
         )
         files = {*_parts(differing), *self._dirty(folder, "all")}
         return Changes(self._commits(folder, tips, worktree.base), tuple(sorted(files)))
@@ -140,6 +146,7 @@ class Worktrees:
     def _begun(self, repository: Path, name: str, folder: Path) -> Worktree:
         """Everything but the checkout; the branch is made here, by one of any number who try."""
         top = Path(self._git(repository, "rev-parse", "--show-toplevel").removesuffix("\n"))
+        self._require_known(top)
         base = self._tip(top, "HEAD^{commit}")
         if not base:
             raise InputError(f"{top} has no commit yet: make one, then isolate an agent from it")
@@ -207,46 +214,30 @@ class Worktrees:
         # Each begins with two letters of state and a space.
         return tuple(entry[3:] for entry in _parts(self._git(folder, "status", *options)))
 
+    def _require_known(self, repository: Path) -> None:
+        """Every checkout and comparison would run the filters a repository names."""
+        named = unknown_settings(repository, self._environment)
+        if named:
+            raise InputError(
+                f"the configuration of {repository} may start programs ({', '.join(named[:3])}): "
+                "look at `git config --local --list`, and move what you want to ~/.gitconfig"
+            )
+
     def _git(self, folder: Path, *arguments: str, given: str = "") -> str:
         try:
-            # A session of its own: no terminal to ask on, and one signal ends its helpers too.
-            process = subprocess.Popen(
-                ["git", "-C", str(folder), *_SETTINGS, *arguments],
-                env=self._environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
+            answer = self._program.run(
+                "-C", str(folder), *arguments, settings=_SETTINGS, given=given
             )
-        except FileNotFoundError as error:
+        except NoGit as error:
             raise InputError("git is not installed; isolated agents need it") from error
-        out, said = self._heard(process, given)
-        if process.returncode:
-            words = " ".join(said.decode("utf-8", "replace").split())[-300:]
+        except TooSlow as error:
+            raise StorageError(f"git did not finish within {self._seconds:g} s") from error
+        if answer.code:
+            words = " ".join(answer.said.split())[-300:]
             raise StorageError(
                 f"git {arguments[0]} in {folder} failed: {words or 'no reason given'}"
             )
-        return os.fsdecode(out)
-
-    def _heard(self, process: subprocess.Popen[bytes], given: str) -> tuple[bytes, bytes]:
-        try:
-            return process.communicate(given.encode(), timeout=self._seconds)
-        except subprocess.TimeoutExpired as error:
-            _end(process)
-            raise StorageError(f"git did not finish within {self._seconds:g} s") from error
-        except BaseException:
-            _end(process)
-            raise
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Asked first, so that git can tidy up what it had begun."""
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, sign)
-        with suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=_GRACE)
-            return
+        return answer.out
 
 
 def _ref(worktree: Worktree) -> str:

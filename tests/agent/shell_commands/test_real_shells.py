@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.agent.shell_commands.test_reads_only import HOSTILE, READING
 from tests.place import git
 
-from reverie.agent.shell_commands import reading_environment, reads_only
+from reverie.agent.shell_commands import reads_only
+from reverie.git import reading_environment
 
 # Not even by mistake: these would reach beyond the scratch folder, or only take time.
 BEYOND = (

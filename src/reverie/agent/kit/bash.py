@@ -11,10 +11,11 @@ from pathlib import Path
 
 from reverie.agent.kit.places import printable
 from reverie.agent.processes import end_group, found_program, inlet, program
-from reverie.agent.shell_commands import reading_environment, reads_only
+from reverie.agent.shell_commands import reads_only, starts_nothing
 from reverie.agent.tools import Access, Arguments, Tool, ToolOutput, Workplace
 from reverie.core.messages import Text
 from reverie.core.request import ToolSpec
+from reverie.git import reading_environment
 
 DEFAULT_SECONDS = 120
 MOST_SECONDS = 600
@@ -48,7 +49,13 @@ def bash_tool() -> Tool:
 
 
 def _access(arguments: Arguments, workplace: Workplace) -> Access:
-    return "read" if reads_only(arguments["command"]) else "run"
+    command: str = arguments["command"]
+    folder = _start_folder(workplace)
+    if not reads_only(command) or not starts_nothing(command, folder, workplace.environment):
+        return "run"
+    # Commands that read run side by side: one that moves must not take the others along.
+    workplace.judged[command] = folder
+    return "read"
 
 
 def _headline(arguments: Arguments) -> str:
@@ -106,9 +113,10 @@ async def _run(arguments: Arguments, workplace: Workplace) -> ToolOutput:
     command: str = arguments["command"]
     seconds = arguments.get("timeout_seconds", DEFAULT_SECONDS)
     environment = workplace.environment
+    folder = workplace.judged.pop(command, None) or _start_folder(workplace)
     if reads_only(command):
         environment = reading_environment(environment)
-    ended = await _execute(command, _start_folder(workplace), environment, seconds)
+    ended = await _execute(command, folder, environment, seconds)
     notes = [_how_it_ended(ended, seconds), _move(ended.folder, workplace)]
     if ended.left_running and ended.code is not None:
         notes.append("what it left running in the background was ended")

@@ -1,48 +1,18 @@
-"""Which git commands only read. The repository's own configuration is trusted; arguments are not."""
+"""Which git commands only read, by their arguments. What the repository configures is judged in `reverie.git`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import takewhile
 
 from reverie.agent.shell_commands.options import Options, Rule, Words, anything, names, no_words
 from reverie.agent.shell_commands.syntax import Word
 
-# Given to git whenever a command runs unasked: no index is refreshed, no hook, watcher or signature
-# program is started, nothing is fetched, and a bare repository that lies in a folder (as anybody's
-# files can) is not taken for the one to work in.
-_READING = {
-    "core.fsmonitor": "false",
-    "diff.autoRefreshIndex": "false",
-    "log.showSignature": "false",
-    "safe.bareRepository": "explicit",
-}
-
-
-def reading_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a command that must not change anything."""
-    count = environment.get("GIT_CONFIG_COUNT", "")
-    first = int(count) if count.isdecimal() else 0
-    settings = {
-        f"GIT_CONFIG_{part}_{first + n}": value
-        for n, setting in enumerate(_READING.items())
-        for part, value in zip(("KEY", "VALUE"), setting, strict=True)
-    }
-    return {
-        **environment,
-        **settings,
-        "GIT_CONFIG_COUNT": str(first + len(_READING)),
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_TERMINAL_PROMPT": "0",
-    }
-
 
 def git_reads(words: Words) -> bool:
     """Global options, then a command that has a rule."""
     command = _after_global_options(words)
-    if not command or not command[0].fixed or any(map(_runs_gpg, command)):
+    if not command or not command[0].fixed or any(map(_starts_another, command)):
         return False
     rule = _COMMANDS.get(command[0].text)
     return rule is not None and rule(command[1:])
@@ -60,8 +30,10 @@ def _after_global_options(words: Words) -> Words:
 _GLOBAL = names("-P --no-pager --no-optional-locks --literal-pathspecs")
 
 
-def _runs_gpg(word: Word) -> bool:
-    return "%G" in word.text or "%(signature" in word.text
+def _starts_another(word: Word) -> bool:
+    """Signatures are checked by gpg, and a submodule's patch is made by a git inside of it."""
+    signature = "%G" in word.text or "%(signature" in word.text
+    return signature or word.text.startswith("--submodule=d")
 
 
 def _first(**rules: Rule) -> Rule:

@@ -122,7 +122,7 @@ class Attendant:
             return Nothing(str(error))
 
     async def _attend(self, occasion: Occasion) -> Outcome:  # noqa: PLR0911 - one return a moment
-        folder = SessionFolder(self.app.project, occasion)
+        folder = SessionFolder(self.app.project, occasion, self.app.scrubber)
         await self._kept(folder)
         match occasion.moment:
             case SessionStarted("compact"):
@@ -250,7 +250,9 @@ class Attendant:
         limit = long_results.LIMIT if told is None else None if told == NEVER else int(told)
         kind = cast("Kind", self.app.settings["tools.preview"])
         budget = Budget(preview=kind, thresholds={tool.name: limit})
-        response = long_results.replaced(tool, budget, folder.results, self._announce)
+        response = long_results.replaced(
+            tool, budget, folder.results, self._announce, folder.scrubber
+        )
         if response is None:
             return Nothing("its output is not too long")
         return ReplacedOutput(tool.name, response)
@@ -379,8 +381,11 @@ class Attendant:
             self._announce(TroubleNoted("hooks", f"{what}: {error}"))
 
     def _seen_stamps(self) -> tuple[Stamp, ...]:
-        files = [layer.file.path for layer in self.app.settings.layers if layer.file]
-        return tuple(stamp_of(path) for path in (*files, self.app.project.folder / IDENTITY))
+        files = [layer.file for layer in self.app.settings.layers if layer.file]
+        # A project's file also changes when the person agrees to it.
+        paths = {path for file in files for path in (file.path, file.record) if path is not None}
+        known = self.app.project.folder / IDENTITY
+        return tuple(stamp_of(path) for path in (*sorted(paths), known))
 
 
 def _digest(text: str) -> str:

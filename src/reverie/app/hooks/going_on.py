@@ -12,6 +12,7 @@ from reverie.layers.compaction.obligations import Obligations
 from reverie.layers.facts import read_facts
 from reverie.layers.session_notes.summary import as_summary
 from reverie.layers.session_notes.update import Notebook, run
+from reverie.session.redaction import clean_message
 
 if TYPE_CHECKING:
     from reverie.app.hooks.session_folder import SessionFolder
@@ -44,7 +45,10 @@ class Stock:
 def read(folder: SessionFolder) -> Facts:
     """What the transcript tells; a summary says again what its messages said."""
     return read_facts(
-        message for message in spoken(folder.transcript) if message.origin != "reverie"
+        # Before anything is cut: half a secret is one that no scanner knows.
+        clean_message(message, folder.scrubber)
+        for message in spoken(folder.transcript)
+        if message.origin != "reverie"
     )
 
 

@@ -19,6 +19,7 @@ from reverie.stores.text_file import TextFile
 
 if TYPE_CHECKING:
     from reverie.app.hooks.moments import Occasion
+    from reverie.ports import Scrubber
     from reverie.stores.projects import Project
 
 FOLDER = "hooks"
@@ -43,10 +44,11 @@ class Shown:
 class SessionFolder:
     """One client's session, in a folder of the project's own."""
 
-    def __init__(self, project: Project, occasion: Occasion) -> None:
+    def __init__(self, project: Project, occasion: Occasion, scrubber: Scrubber) -> None:
         self.path = project.folder / FOLDER / safe_name(f"{occasion.client}-{occasion.session}")
         self._session = occasion.session
         self._told = occasion.transcript
+        self.scrubber = scrubber
 
     @property
     def name(self) -> str:
@@ -65,11 +67,11 @@ class SessionFolder:
 
     @property
     def notes(self) -> TextFile:
-        return TextFile(self.path / "notes.md")
+        return TextFile(self.path / "notes.md", self.scrubber)
 
     @property
     def results(self) -> FolderBlobs:
-        return FolderBlobs(self.path / "tool-results")
+        return FolderBlobs(self.path / "tool-results", self.scrubber)
 
     def shown(self) -> Shown:
         return _shown(read_json(self.path / "shown.json"))
@@ -97,7 +99,7 @@ class SessionFolder:
             return
         path = self.transcript
         opening = () if path.exists() else (Opened(self._session, message.at),)
-        with Journal(path) as journal:
+        with Journal(path, self.scrubber) as journal:
             journal.append(*opening, Said(message))
 
 

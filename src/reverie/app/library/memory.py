@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from dataclasses import replace as changed
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -13,10 +14,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reverie.app.library.opening import Overrides, Place
+from reverie.app.memory import changes, last_change, with_revision
 from reverie.app.recall import chosen_meaning, index_episodes, open_ranker, recall_as_of
-from reverie.errors import InputError
+from reverie.errors import NotRemembered
 from reverie.keeper.undo import undo
-from reverie.keeper.wishes import Outcome, Wish
+from reverie.keeper.wishes import Declined, Outcome, Wish
 from reverie.memory.revisions import Author
 from reverie.recall.fuse import GOOD_MATCH
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from reverie.app.memory import OpenMemory
     from reverie.memory.manifest import ManifestEntry
     from reverie.memory.revisions import Revision
+    from reverie.memory.scopes import MemoryScope, OwnScope
     from reverie.memory.taxonomy import MemoryType
     from reverie.memory.topic import Topic
     from reverie.ports import Clock
@@ -70,7 +73,9 @@ class Memory:
         """Use `Memory.open()`."""
         self._app = place.open()
         # Where the program goes afterwards does not matter.
-        self.place = replace(place, project=self._app.place)
+        self.place = changed(place, project=self._app.place)
+        if self.project != self._app.place:
+            log.info("%s is in the project %s, whose memory is used", self._app.place, self.project)
         self._memory = self._app.memory()
         self._stack = ExitStack()
         self._ranker: IndexRanker | None = None
@@ -83,20 +88,32 @@ class Memory:
         home: str | PathLike[str] | None = None,
         settings: Overrides | None = None,
         clock: Clock | None = None,
+        user: str | None = None,
     ) -> Memory:
         """The memory of the project that `project` (default: here) lies in.
 
         `home` is Reverie's own folder (default: `~/.reverie`). `settings` hold for this object
-        alone: `{"recall.embedder": "none"}`. `clock` replaces the machine's time.
+        alone: `{"recall.embedder": "none"}`. `clock` replaces the machine's time. `user` is whom a
+        service works for: each has a memory of their own in the project, apart from all others.
         """
-        return cls(Place.of(project, home, settings, clock))
+        return cls(Place.of(project, home, settings, clock, user))
 
     @property
     def directory(self) -> Path:
-        """Where the files are."""
+        """Where the project's files are (or this user's)."""
         return self._memory.place.directory
 
-    def remember(
+    @property
+    def project(self) -> Path:
+        """The project whose memory this is: of a folder in a repository, the repository's root."""
+        return self._app.project.root
+
+    @property
+    def user(self) -> str | None:
+        """Whose memory this is, where a program serves several people."""
+        return self._app.user
+
+    def remember(  # noqa: PLR0913 - what can be said of a fact
         self,
         text: str,
         *,
@@ -104,15 +121,33 @@ class Memory:
         name: str | None = None,
         description: str | None = None,
         supersedes: str | None = None,
+        replace: bool = False,
         even_if_known: bool = False,
+        strict: bool = False,
+        scope: OwnScope | None = None,
     ) -> Outcome:
         """Save a fact; dates become absolute, secrets are taken out, what is missing is inferred.
 
-        Gives `Remembered`, or `Declined` with the reason: it is known, or it is not memory.
-        `supersedes` names the file this replaces; both are kept.
+        Gives `Remembered`, with the memories near to it in `related`, or `Declined` with the reason:
+        a memory says the same, or it is not memory. With `strict` that is an error (`NotRemembered`).
+        `supersedes` names the file this replaces, `replace` looks for the one of which it is a newer
+        value; both are kept. `scope` is "project", or "person" for what is known in every project
+        (its file is then `person/…`); inferred when left out.
         """
-        wish = Wish(text, type, name, description, supersedes, even_if_known=even_if_known)
-        return self._memory.keeper.remember(wish, _PERSON)
+        wish = Wish(
+            text,
+            type,
+            name,
+            description,
+            supersedes,
+            even_if_known=even_if_known,
+            replace=replace,
+            scope=scope,
+        )
+        outcome = self._app.remember(wish, _PERSON)[1]
+        if strict and isinstance(outcome, Declined):
+            raise NotRemembered(outcome.reason, outcome.existing)
+        return outcome
 
     def recall(self, question: str, *, limit: int = 5, as_of: datetime | None = None) -> list[Hit]:
         """The memories that fit a question, best first; also as memory was at another time."""
@@ -125,37 +160,47 @@ class Memory:
     def search(self, words: str, *, limit: int = 10, only: Scope = "both") -> list[Hit]:
         """Memories and past conversations, best first: words, "phrases", -without, type:feedback."""
         if only != "memories":
-            index_episodes(self._index.index, {path.stem: path for path in self._app.journals()})
+            journals = {path.stem: path for path in self._app.journals()}
+            index_episodes(self._index.index, journals, self._app.scrubber)
         return self._hits(self._index.search(words, limit=limit, scope=only))
 
     def read(self, file: str) -> Topic:
         """One memory; raises InputError, with names that are close, when there is none."""
-        return self._memory.keeper.require(file).topic
+        memory, name = self._app.memory_of(file)
+        topic = memory.keeper.require(name).topic
+        return changed(topic, file=memory.label(topic.file))
 
     def __iter__(self) -> Iterator[ManifestEntry]:
-        """Every memory, newest first: file, type, name, description."""
-        return iter(self._memory.store.entries())
+        """Every memory that is recalled here, newest first: file, type, name, description."""
+        return iter(self._memory.topics.entries())
 
     def forget(self, file: str, *, everywhere: bool = False) -> None:
         """Remove a memory. History keeps it, unless it is to go from `everywhere`, for good."""
+        memory, name = self._app.memory_of(file)
         if everywhere:
-            self._memory.forget_everywhere(self.read(file).file, _PERSON)
+            memory.forget_everywhere(memory.keeper.require(name).topic.file, _PERSON)
         else:
-            self._memory.keeper.forget(file, _PERSON)
+            memory.keeper.forget(name, _PERSON)
 
     def history(self, file: str | None = None, *, limit: int | None = None) -> list[Revision]:
         """Every change, newest first: who, when, what; of one file, also when it is gone."""
-        if self.directory.is_dir():
-            self._memory.store.notice_hand_edits()
-        return list(islice(self._memory.history.log(file), limit))
+        if file is None:
+            return list(islice(changes(self._memory.private), limit))
+        memory, name = self._app.memory_of(file)
+        return list(islice(memory.changes(name), limit))
 
     def undo(self, revision: str | None = None) -> Revision:
         """Take a change back, the last one by default; that is a change itself."""
-        last = self.history(limit=1)
-        if not last:
-            raise InputError("there is nothing to undo: this memory has no history yet")
-        wanted = last[0] if revision is None else self._memory.history.revision(revision)
-        return undo(self._memory.store, self._memory.history, [wanted], _PERSON)
+        self.history(limit=1)
+        private = self._memory.private
+        memory, wanted = (
+            last_change(private) if revision is None else with_revision(private, revision)
+        )
+        return undo(memory.store, memory.history, [wanted], _PERSON)
+
+    def move(self, file: str, scope: MemoryScope) -> str:
+        """Give a memory to another scope: "project", "person" or "team"; gives its new name."""
+        return self._app.move(file, scope, _PERSON)
 
     def close(self) -> None:
         """Let go of the search index; the next search opens it again."""
@@ -190,7 +235,7 @@ class Memory:
         sure = found.score >= GOOD_MATCH
         if found.collection == "episodes":
             return Hit("", found.score, found.snippet, found.why, sure, found.session)
-        stored = self._memory.store.read(found.key) if whole else None
+        stored = self._memory.topics.read(found.key) if whole else None
         text = found.snippet if stored is None else stored.topic.body.strip()
         return Hit(found.key, found.score, text, found.why, sure)
 

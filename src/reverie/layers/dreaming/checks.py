@@ -28,6 +28,8 @@ from reverie.layers.dreaming.facts import (
     unheard_of,
     unkept,
 )
+from reverie.layers.extraction.support import Supported, support
+from reverie.layers.extraction.voices import Utterance
 from reverie.memory.topic import Topic
 from reverie.ports import Scrubber
 
@@ -70,6 +72,14 @@ class Judged:
     objections: tuple[Objection, ...] = ()
 
 
+Said: TypeAlias = Callable[[str], Sequence[Utterance]]
+
+
+def nothing_keeps_out(text: str) -> str | None:
+    """For people who wrote nothing down about what never to keep."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """What all checks look at."""
@@ -78,6 +88,10 @@ class Bench:
     after: Files
     today: date
     scrubber: Scrubber
+    # What the person said at a source, nothing when it cannot be looked up; None: sources are believed.
+    said: Said | None = None
+    # The phrase of the person's own that keeps a text out of memory.
+    kept_out: Callable[[str], str | None] = nothing_keeps_out
 
     def lives(self, data: bytes, file: str) -> bool:
         return is_live(parsed(data, file), self.today)
@@ -293,8 +307,9 @@ def _doubtful(change: Change, bench: Bench) -> str | None:
 
 
 def _grounded(change: Change, bench: Bench) -> bool:
-    """Whether it rests on something outside the memories themselves."""
-    return any(source not in bench.before for source in change.sources)
+    """Whether it rests on something outside the memories themselves, which can be looked up."""
+    outside = (source for source in change.sources if source not in bench.before)
+    return any(bench.said is None or bench.said(source) for source in outside)
 
 
 def _replaces(newer: Topic, older: Topic) -> bool:
@@ -318,19 +333,36 @@ def differs_in_value(one: str, other: str) -> bool:
 
 
 def _invented(change: Change, bench: Bench) -> str | None:
-    """What these memories did not say before needs a source outside of them."""
-    if _grounded(change, bench):
-        return None
+    """What these memories did not say before needs a source outside of them that says it."""
     own = [(step.file, step.before) for step in change.steps if step.before is not None]
-    said = "\n".join(claim(data, file) for file, data in (*own, *change.relies_on))
+    known = "\n".join(claim(data, file) for file, data in (*own, *change.relies_on))
     for step in change.steps:
-        if step.after is None:
+        fresh = () if step.after is None else unheard_of(claim(step.after, step.file), known)
+        if not fresh:
             continue
-        if step.before is None:
-            return f"{step.file} is new and names no source"
-        if fresh := unheard_of(claim(step.after, step.file), said):
-            return f"{step.file} would say “{fresh[:120]}”, and names no source for it"
+        if not _grounded(change, bench):
+            return _sourceless(step, fresh[0])
+        if phrase := bench.kept_out(" ".join(fresh)):
+            return f"{step.file} would speak of “{phrase}”, and learning.md says never"
+        if (reason := _unsaid(fresh, known, change, bench)) is not None:
+            return f"{step.file} would say what nobody said at its sources: {reason}"
     return None
+
+
+def _sourceless(step: FileStep, statement: str) -> str:
+    if step.before is None:
+        return f"{step.file} is new and names no source"
+    return f"{step.file} would say “{statement[:120]}”, and names no source for it"
+
+
+def _unsaid(fresh: Sequence[str], known: str, change: Change, bench: Bench) -> str | None:
+    """Why neither the sources nor these memories say a statement; None when they do, or are believed."""
+    if bench.said is None:
+        return None
+    words = [one for source in change.sources for one in bench.said(source)]
+    words.append(Utterance("memory", "user", known))
+    found = support("\n".join(fresh), words)
+    return None if isinstance(found, Supported) else found.reason
 
 
 _QUESTIONS: tuple[Check, ...] = (_reworded, _doubtful, _invented)

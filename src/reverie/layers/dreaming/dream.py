@@ -18,7 +18,16 @@ from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, unheard
 from reverie.layers import NotDue
 from reverie.layers.dreaming.changes import Change, Files, Reasons, applied, typed
-from reverie.layers.dreaming.checks import Bench, Budget, Judged, Objection, consistent, judge
+from reverie.layers.dreaming.checks import (
+    Bench,
+    Budget,
+    Judged,
+    Objection,
+    Said,
+    consistent,
+    judge,
+    nothing_keeps_out,
+)
 from reverie.layers.dreaming.gates import Due, Gates
 from reverie.layers.dreaming.merge import Merge, Reindexed, merged
 from reverie.layers.dreaming.probes import Prober, probed
@@ -82,14 +91,19 @@ class Branch:
     today: date
     write: Callable[[str, bytes | None], None]
     progress: Callable[[Turn], None]
+    # The folder as it is now, and a way back to how it was.
+    read: Callable[[], Files] = dict
+    reset: Callable[[], object] = dict
 
 
 @dataclass(frozen=True, slots=True)
 class Dreamt:
-    """Why a dreamer did what it did, by file, and what it only noticed."""
+    """Why a dreamer did what it did, by file, what it only noticed, and what a person is told."""
 
     reasons: Reasons = field(default_factory=dict)
     flags: tuple[Flag, ...] = ()
+    notes: tuple[str, ...] = ()
+    model: str = ""
 
 
 Dreamer: TypeAlias = Callable[[Branch], Awaitable[Dreamt]]
@@ -124,6 +138,10 @@ class Desk:
     stop: Callable[[], bool] = _never
     pause: Callable[[], Awaitable[None]] = _half_a_second
     announce: Announce = unheard
+    # What the person said at a source; None: sources are believed.
+    said: Said | None = None
+    # The phrase of the person's own that keeps a text out of memory.
+    kept_out: Callable[[str], str | None] = nothing_keeps_out
     # None: all memories are asked for, unless there are very many.
     probe_everything: bool | None = None
 
@@ -154,7 +172,7 @@ class Plan:
 def plan(before: Files, after: Files, reasons: Reasons, desk: Desk) -> Plan:
     """Type, check, probe; nothing is written."""
     changes = typed(before, after, reasons)
-    bench = Bench(before, after, desk.today, desk.scrubber)
+    bench = Bench(before, after, desk.today, desk.scrubber, desk.said, desk.kept_out)
     judged = judge(changes, bench, desk.budget)
     judged = probed(judged, before, desk.today, desk.prober, everything=desk.probe_everything)
     judged = consistent(judged, bench)
@@ -215,7 +233,15 @@ class _Running:
         self._tell()
         before = await asyncio.to_thread(desk.workshop.snapshot)
         folder = await asyncio.to_thread(desk.workshop.open, before)
-        branch = Branch(folder, before, desk.today, desk.workshop.write, self._progress)
+        branch = Branch(
+            folder,
+            before,
+            desk.today,
+            desk.workshop.write,
+            self._progress,
+            read=lambda: desk.workshop.read().files,
+            reset=lambda: desk.workshop.open(before),
+        )
         dreamt = await self._unless_stopped(branch)
         if dreamt is None:
             return self.ended("killed", "it was stopped by hand")
@@ -224,7 +250,8 @@ class _Running:
         if desk.stop():
             return self.ended("killed", "it was stopped by hand")
         report = await asyncio.to_thread(self._brought_home, made)
-        return self._closed(replace(report, ignored=left.refused, flags=dreamt.flags))
+        report = replace(report, ignored=left.refused, flags=dreamt.flags)
+        return self._closed(replace(report, notes=dreamt.notes, model=dreamt.model))
 
     def _progress(self, turn: Turn) -> None:
         self._status = self._status.with_turn(turn)

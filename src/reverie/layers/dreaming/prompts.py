@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from reverie.errors import ReverieError
 from reverie.layers.dreaming.changes import Reason
 from reverie.layers.dreaming.dream import Branch, Dreamer, Dreamt
+from reverie.layers.dreaming.log import LogEntry, joined
+from reverie.layers.dreaming.tidy import Flag
+from reverie.layers.quoting import harmless
+from reverie.memory import topic as topics
 from reverie.memory.index import MOST_BYTES, MOST_LINES, POINTER_AIM
+from reverie.memory.manifest import INDEX_FILE, is_index
 
 MOST_TURNS = 40
 
@@ -35,39 +41,80 @@ read, search and list anywhere; edit and write only in that folder. Commands may
 
 These changes are thrown away again, so do not try them: deleting or archiving a memory that still
 holds, changing a number, a name or who said something, touching a pinned memory, merging memories
-whose values differ. What you doubt, leave as it is.
-
-End with one line for every file you changed, and nothing else:
-file.md | why | what it rests on (files, or session#message), separated by commas
+whose values differ. A new statement is compared with what the person said at the source you name for
+it; without one, or in other words, it waits for them. What you doubt, leave as it is.
 """
 
-_LOGS = "Begin with the daily logs in {folder}: what is worth keeping becomes a memory. "
+_ACCOUNT = """\
+End with one line for every file you changed, and nothing else:
+file.md | why | what it rests on (files, log entries, or session#message), separated by commas
+"""
+
+_FIRST_THE_LOG = "Begin with the log entries below: what is worth keeping becomes a memory. "
+_LOG = """\
+The daily log since the last dream, each entry with its place. Keep what a later conversation should
+know, in the entry's own words, as a file with `name`, `description`, `type` (user, feedback, project
+or reference) and `source: [{example}]`; where a memory covers it already, change that one. Dates count
+from the day of the entry. What you pass over is not shown again.
+
+{entries}
+"""
+_FLAGS = """\
+Rules noticed these; settle what the sources settle, leave the rest:
+
+{flags}
+"""
 _LINE = re.compile(r"^[-*\s]*`?(?P<file>[\w./-]+\.md)`?\s*\|\s*(?P<why>[^|\n]*)(?:\|(?P<on>.*))?$")
+_MOST_FLAGS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where a dream may look beside its copy; `named` is the folder whose name the copy goes by."""
+    """What a dream may look at beside its copy; `named` is the folder whose name the copy goes by.
+
+    `log` are the entries to distil, `instructions` the person's own words on what to keep.
+    """
 
     transcripts: Path
-    logs: Path | None = None
     named: Path | None = None
+    log: tuple[LogEntry, ...] = ()
+    instructions: str = ""
 
 
-# One fork of a conversation: given the directive, it works in the branch and says how it ended.
+# One agent: given the directive, it works in the branch and says how it ended.
 Ask: TypeAlias = Callable[[str, Branch], Awaitable[str]]
 
 
-def directive(folder: Path, around: Surroundings) -> str:
-    logs = "" if around.logs is None else _LOGS.format(folder=around.logs)
-    return _DIRECTIVE.format(
-        folder=folder,
-        logs=logs,
-        transcripts=around.transcripts,
-        aim=POINTER_AIM,
-        lines=MOST_LINES,
-        bytes=MOST_BYTES,
+def directive(folder: Path, around: Surroundings, flags: Sequence[Flag] = ()) -> str:
+    parts = (
+        _DIRECTIVE.format(
+            folder=folder,
+            logs=_FIRST_THE_LOG if around.log else "",
+            transcripts=around.transcripts,
+            aim=POINTER_AIM,
+            lines=MOST_LINES,
+            bytes=MOST_BYTES,
+        ),
+        _log(around.log),
+        _noticed(flags),
+        around.instructions,
+        _ACCOUNT,
     )
+    return "\n".join(f"{part.strip()}\n" for part in parts if part)
+
+
+def _log(entries: Sequence[LogEntry]) -> str:
+    if not entries:
+        return ""
+    lines = "\n".join(f"- {entry.source} {harmless(entry.text)}" for entry in entries)
+    return _LOG.format(example=entries[0].source, entries=lines)
+
+
+def _noticed(flags: Sequence[Flag]) -> str:
+    if not flags:
+        return ""
+    lines = (f"- {flag.kind}, {', '.join(flag.files)}: {flag.about}" for flag in flags)
+    return _FLAGS.format(flags=harmless("\n".join(list(lines)[:_MOST_FLAGS])))
 
 
 def parse_account(reply: str) -> dict[str, Reason]:
@@ -81,11 +128,65 @@ def parse_account(reply: str) -> dict[str, Reason]:
     return found
 
 
-def model_dreamer(ask: Ask, around: Surroundings) -> Dreamer:
-    """A dreamer that is a fork of the conversation, under the permission function of memory forks."""
+def model_dreamer(
+    ask: Ask, around: Surroundings, model: str, *, after: Dreamer, instead: Dreamer
+) -> Dreamer:
+    """A dreamer that asks a model; `after` does by rules what it left undone.
+
+    Where the model fails, the branch is put back and the rules dream `instead`: a night without a
+    model is still a night.
+    """
 
     async def dream(branch: Branch) -> Dreamt:
-        reply = await ask(directive(around.named or branch.folder, around), branch)
-        return Dreamt(parse_account(reply))
+        unseen = replace(branch, write=_nowhere, progress=_nowhere)
+        flags = (await after(unseen)).flags
+        try:
+            reply = await ask(directive(around.named or branch.folder, around, flags), branch)
+        except (ReverieError, TimeoutError) as error:
+            branch.reset()
+            done = await instead(branch)
+            why = str(error) or "it took too long"
+            told = f"{model} could not dream, so the rules did alone: {why}"
+            return replace(done, notes=(told, *done.notes))
+        account = _stamped(branch, parse_account(reply))
+        done = await after(_as_it_is(branch))
+        return replace(done, reasons=joined(account, done.reasons), model=model)
 
     return dream
+
+
+def _stamped(branch: Branch, account: dict[str, Reason]) -> dict[str, Reason]:
+    """New memories say where they come from and since when, whether the model wrote that down or not."""
+    told = dict(account)
+    for name, data in branch.read().items():
+        topic = topics.parse(data, name)
+        if name in branch.files or is_index(name) or topic.problem is not None:
+            continue
+        said = account.get(name, Reason())
+        told[name] = Reason(said.why, said.sources or topic.source)
+        stamped = topic.with_(
+            created=topic.created or branch.today.isoformat(),
+            source=told[name].sources,
+            origin="assistant",
+            # To pin is a person's to do.
+            pinned=None,
+        )
+        branch.write(name, topics.render(stamped))
+    return told
+
+
+def _as_it_is(branch: Branch) -> Branch:
+    """The branch as the model left it. An index it did not touch is mended later, with all changes known."""
+    files = branch.read()
+    if files.get(INDEX_FILE) != branch.files.get(INDEX_FILE):
+        return replace(branch, files=files)
+
+    def write(name: str, data: bytes | None) -> None:
+        if name != INDEX_FILE:
+            branch.write(name, data)
+
+    return replace(branch, files=files, write=write)
+
+
+def _nowhere(*ignored: object) -> None:
+    """For a look at what the rules would say."""

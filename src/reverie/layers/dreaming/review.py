@@ -44,6 +44,11 @@ class Report:
     flags: tuple[Flag, ...] = ()
     revision: str = ""
     dry: bool = False
+    # What else a person should know: a model that failed, a text that was cut.
+    notes: tuple[str, ...] = ()
+    # Who dreamt (empty: the rules alone), and what it cost in dollars; None: the price is not known.
+    model: str = ""
+    cost: float | None = 0.0
 
     def with_standing(self, standing: Standing) -> tuple[Change, ...]:
         return tuple(entry.change for entry in self.entries if entry.standing == standing)
@@ -81,10 +86,15 @@ def without_secrets(report: Report, scrubber: Scrubber) -> Report:
 def _scrubbed(change: Change, scrubber: Scrubber) -> Change:
     steps = []
     for step in change.steps:
-        found = scrubber.scrub(_text(step.after) or "")
-        after = _bytes(found.text) if found.kinds else step.after
-        steps.append(replace(step, after=after))
+        before, after = (_without(data, scrubber) for data in (step.before, step.after))
+        steps.append(replace(step, before=before, after=after))
     return replace(change, steps=tuple(steps))
+
+
+def _without(data: bytes | None, scrubber: Scrubber) -> bytes | None:
+    """A hand edit may have put a secret into the file as it was, too."""
+    found = scrubber.scrub(_text(data) or "")
+    return _bytes(found.text) if found.kinds else data
 
 
 def chosen(report: Report, ids: Iterable[str]) -> tuple[Change, ...]:
@@ -128,6 +138,9 @@ def report_json(report: Report) -> dict[str, Any]:
         "why": report.why,
         "revision": report.revision,
         "dry": report.dry,
+        "model": report.model,
+        "cost": report.cost,
+        "notes": list(report.notes),
         "changes": [_entry_json(entry) for entry in report.entries],
         "ignored": [list(one) for one in report.ignored],
         "flags": [
@@ -168,6 +181,9 @@ def parse_report(data: Mapping[str, Any]) -> Report:
             flags=tuple(Flag(f["kind"], tuple(f["files"]), f["about"]) for f in data["flags"]),
             revision=str(data["revision"]),
             dry=bool(data["dry"]),
+            notes=tuple(map(str, data.get("notes", ()))),
+            model=str(data.get("model", "")),
+            cost=None if (cost := data.get("cost", 0.0)) is None else float(cost),
         )
     except (KeyError, TypeError, ValueError, StopIteration) as error:
         raise InputError(f"the report of this dream cannot be read: {error!r}") from error

@@ -23,6 +23,9 @@ from reverie.memory.scalars import parse_list, parse_text
 LONGEST_DESCRIPTION = 2_000
 MOST_TURNS = 10_000
 
+# Before the name of a project's type whose own name is taken.
+BROUGHT = "project-"
+
 # Every tool an agent file can name, as the kit, recall and the crew call them.
 TOOLS = (
     *("Read", "Grep", "Glob", "Edit", "Write", "Bash", "WebFetch", "Todo"),
@@ -105,20 +108,46 @@ class _Rights:
     notes: tuple[str, ...]
 
 
-def catalogue(found: Iterable[AgentType | Unusable]) -> Catalogue:
-    """The built-in types and then these, from the farthest place to the nearest: the last wins."""
-    types: dict[str, AgentType] = {}
+def catalogue(
+    own: Iterable[AgentType | Unusable], brought: Iterable[AgentType | Unusable] = ()
+) -> Catalogue:
+    """The built-in types and the person's own, where the last wins; then what the project brought.
+
+    A project's type hides none of theirs: one with the same name is offered under another.
+    """
     hidden: list[AgentType] = []
     unusable: list[Unusable] = []
-    for one in (*BUILT_IN, *found):
+    types = _by_name((*BUILT_IN, *own), hidden, unusable)
+    added = (_beside(one, types) if isinstance(one, AgentType) else one for one in brought)
+    types |= _by_name(added, hidden, unusable)
+    by_name = tuple(types[name] for name in sorted(types))
+    return Catalogue(by_name, tuple(hidden), tuple(unusable))
+
+
+def _by_name(
+    found: Iterable[AgentType | Unusable], hidden: list[AgentType], unusable: list[Unusable]
+) -> dict[str, AgentType]:
+    types: dict[str, AgentType] = {}
+    for one in found:
         match one:
             case Unusable():
                 unusable.append(one)
             case AgentType():
                 hidden += [types[one.name]] if one.name in types else []
                 types[one.name] = one
-    by_name = tuple(types[name] for name in sorted(types))
-    return Catalogue(by_name, tuple(hidden), tuple(unusable))
+    return types
+
+
+def _beside(brought: AgentType, own: Mapping[str, AgentType]) -> AgentType | Unusable:
+    """A project's type under a name that is not taken."""
+    if brought.name not in own:
+        return brought
+    name = f"{BROUGHT}{brought.name}"
+    taken = f"the name {brought.name!r} is taken by {own[brought.name].source}"
+    if name in own or name_problem(name):
+        return Unusable(brought.source, f"{taken}: choose another")
+    note = f"it is called {name!r} here: {taken}, which a file of the project does not hide"
+    return replace(brought, name=name, notes=(*brought.notes, note))
 
 
 def parse(text: str, source: str) -> AgentType | Unusable:

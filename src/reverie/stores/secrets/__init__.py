@@ -1,6 +1,7 @@
 """Secrets in text: found by a maintained scanner and a small table of ours, replaced by a marker.
 
-Every write to memory, session notes, inbox, exports and ledger passes through here.
+Every file we write passes through here: memory, inbox, notes, transcripts, stored results, the index
+of past conversations, exports and logs.
 """
 
 from __future__ import annotations

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 
 from reverie.stores.secrets.plausibility import (
     is_key,
+    is_opaque,
     is_password,
+    is_phrase,
     is_real,
+    is_seed,
     is_spoken_password,
+    is_user_and_password,
 )
 from reverie.stores.secrets.secret import Secret
 
@@ -34,10 +38,6 @@ _KEYS = (
 # `SECRET_KEY_BASE`, `token2`, `API_KEY_PROD`; but not `token_count`, `secret_name`, `password_hash`.
 _SUFFIX = r"(?:[_-]?(?:key|token|base|value|prod|production|staging|dev|live|test|\d{1,2}))?"
 _EQUALS = r"[\\\"'`\])*]{0,6}[ \t]{0,8}(?:=>|:=|==|[=:：＝])[ \t]{0,8}\**[ \t]?\\{0,3}[\"'`「]?"
-_IS = (
-    r"(?: [\w-]{1,20}){0,3}?[\"'`*]{0,3}[ \t]{0,2}"
-    r"(?:\b(?:is|was|ist|lautet|est|es)\b|[是为為は])[ \t]{0,2}:?[\"'`*「]{0,3}"
-)
 # Where a value ends when nothing says so; a backslash ends it, so that no escape is cut in two.
 _STOP = r"\s\"'`<>,;\\「」，。；、\ufffc"
 _QUOTED = re.compile(r"[^\s\\\ufffc]{0,256}?(?=[\"'`」])")
@@ -65,9 +65,7 @@ RULES: Sequence[Rule] = (
         r"[^\w\n\ufffc]{1,8}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
     ),
     Rule("password", _PASSWORDS, rf"{_SUFFIX}{_EQUALS}([^{_STOP}]{{6,256}})", is_password),
-    Rule("password", _PASSWORDS, rf"{_IS}([^{_STOP}]{{8,256}})", is_spoken_password),
-    Rule("api key", _KEYS, rf"{_SUFFIX}{_EQUALS}([^{_STOP}]{{16,1024}})", is_key),
-    Rule("api key", _KEYS, rf"{_IS}([^{_STOP}]{{16,1024}})", is_key),
+    Rule("api key", _KEYS, rf"{_SUFFIX}{_EQUALS}([^{_STOP}@]{{16,1024}})", is_key),
     Rule("authorization", ("bearer ",), r"[ \t]{0,4}([\w.~+/-]{16,2048}={0,2})", is_key),
     Rule(
         "authorization",
@@ -80,6 +78,75 @@ RULES: Sequence[Rule] = (
         rf"[ \t]{{0,4}}[\"']?[^\s:\"'\\\ufffc]{{1,64}}:([^{_STOP}]{{4,256}})(?=[\"']?[ \t].{{0,200}}//)",
     ),
     Rule(
+        "password",
+        (
+            "login",
+            "logins",
+            "credentials",
+            "creds",
+            "zugangsdaten",
+            "anmeldung",
+            "identifiants",
+            "credenciales",
+            "wifi",
+            "wlan",
+        ),
+        rf"[\"'`*]{{0,3}}[ \t]{{0,3}}[:=][ \t]{{0,3}}[^\s/|:,]{{1,64}}[ \t]{{0,2}}[/|:,][ \t]{{0,2}}([^{_STOP}]{{4,256}})",
+        is_spoken_password,
+    ),
+    Rule(
+        "password in a command",
+        (
+            " --password ",
+            " --passwd ",
+            "sshpass -p ",
+            "redis-cli -a ",
+            " --token ",
+            " --api-key ",
+            " --secret ",
+            " --client-secret ",
+        ),
+        rf"[ \t]{{0,3}}[\"']?([^{_STOP}]{{6,1024}})",
+        is_spoken_password,
+    ),
+    Rule(
+        "password",
+        ("<password>", "<passwd>", "<secret>", "<token>", "<apikey>", "<api_key>"),
+        r"\s{0,4}([^\s<>\ufffc]{4,1024})(?=\s{0,4}</)",
+        is_spoken_password,
+    ),
+    Rule(
+        "password in a command",
+        ("mysql ", "mysqldump ", "mariadb "),
+        r"[^\n\ufffc|]{0,80}? -p([^\s\"'\ufffc]{6,64})",
+        is_spoken_password,
+    ),
+    Rule(
+        "password",
+        _PASSWORDS,
+        r"[^\n\"'`\ufffc.]{0,40}?\b(?:is|ist|lautet|est|es|:|=)[ \t]{0,3}[\"`']([^\n\"'`\ufffc]{6,100})(?=[\"`'])",
+        is_phrase,
+    ),
+    Rule(
+        "authenticator seed",
+        ("otp", "2fa", "authenticator", "seed", "mfa"),
+        r"[^\n\ufffc]{0,40}?\b([A-Z2-7]{16,128})\b",
+        is_seed,
+    ),
+    Rule(
+        "seed phrase",
+        ("seed phrase", "mnemonic", "recovery phrase", "seed words"),
+        r"[^\n\ufffc:]{0,30}?(?:is|:|=)[ \t\"]{0,4}((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})",
+        is_real,
+    ),
+    Rule("key", ("_key",), rf"{_EQUALS}([^{_STOP}]{{16,1024}})", is_opaque),
+    Rule(
+        "authorization",
+        ("basic ",),
+        r"[ \t]{0,4}([A-Za-z0-9+/]{12,1024}={0,2})",
+        is_user_and_password,
+    ),
+    Rule(
         "signed url",
         ("?sig=", "&sig=", "x-amz-signature=", "x-goog-signature=", "&signature="),
         r"([\w%+/-]{32,1024}={0,2})",
@@ -87,9 +154,8 @@ RULES: Sequence[Rule] = (
 )
 
 
-def find_named(text: str) -> Iterator[Secret]:
+def find_named(text: str, lower: str) -> Iterator[Secret]:
     """Every value that its name, its URL or its header calls a secret."""
-    lower = _lowered(text)
     for rule in RULES:
         for name in rule.names:
             if name in lower:
@@ -110,12 +176,9 @@ def _find_rule(rule: Rule, name: str, text: str, lower: str) -> Iterator[Secret]
         at = lower.find(name, at)
 
 
-def _lowered(text: str) -> str:
-    """Lower case, one character for one character: `İ` would become two and shift the rest."""
-    lower = text.lower()
-    if len(lower) == len(text):
-        return lower
-    return "".join(low if len(low := char.lower()) == 1 else char for char in text)
+def lowered(text: str) -> str:
+    """Lower case, one character for one character: `İ` alone would become two and shift the rest."""
+    return text.replace("İ", "I").lower()
 
 
 def _value(text: str, found: re.Match[str]) -> tuple[int, int]:

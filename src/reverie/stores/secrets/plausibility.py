@@ -5,6 +5,10 @@ Precision comes first: a memory that loses an ordinary word is a broken promise,
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import itertools
 import re
 
 _DUMMIES = re.compile(
@@ -12,26 +16,82 @@ _DUMMIES = re.compile(
     r"|postgres|mysql|mongo(?:db)?|redis|minio|rabbitmq|localhost|example|sample|dummy|fake"
     r"|change(?:me|it)|none|null|nil|true|false|(?:dis|en)abled|required|optional|unset|empty"
     r"|redacted|removed|hidden|masked|foo|bar|baz|foobar|test(?:er|ing)?"
-    r"|(?:abc|foo|pass|secret|test)\d{3,4}|1password|lastpass|bitwarden|keepass(?:xc)?"
-    r"|oauth2|base64|sha\d{1,3}|argon2(?:id)?|pbkdf2",
+    r"|(?:abc|foo|pass|secret|test|admin|user|demo|guest|example|password|changeme)[-_]?\d{1,4}|1password|lastpass|bitwarden|keepass(?:xc)?"
+    r"|oauth2?|base64|sha\d{1,3}|argon2(?:id)?|pbkdf2|utf-?\d{1,2}|2fa|u2f|fido2|x\.?509|k8s|s3",
     re.IGNORECASE,
 )
 _TEMPLATE = re.compile(
-    r"[$%{<\[(*]"  # ${VAR}, %(name)s, {{ x }}, <your key>, [redacted], (a call), ****
-    r"|(?:your|my|the|some|insert|enter|replace|put|add)[-_. ]?[a-z]"  # your-key-here
+    r"[$%](?=[\w{(])"  # $VAR, ${VAR}, %(name)s
+    r"|[{*]"  # {{ x }}, ****
+    r"|(?:[<\[(]+)?(?:your|my|the|some|insert|enter|replace|put|add|paste)[-_. ]?[a-z]"
     r"|(?:base|sha|utf|md|oauth|argon|pbkdf|bcrypt|scrypt|aes|rsa)-?\d{0,3}[-_/]",
     re.IGNORECASE,
 )
-_CONSTANT = re.compile(r"[A-Z]+(?:_[A-Z0-9]+)+")
+# In the middle of a token, too: `sk-ant-your-key-here`, `ghp_xxxxxxxx`, `AKIA…EXAMPLE`.
+_STAND_IN = re.compile(
+    r"(?i:x{6}|\*{3}|0{10}|\.\.\.|…|example|placeholder|dummy|redacted|changeme"
+    r"|replace[-_]?(?:me|with|this)|(?:^|[-_./])(?:your|goes|here|insert)(?:[-_./]|$)"
+    r"|secret removed)"
+)
+_CONSTANT = re.compile(r"_*[A-Z]+(?:_[A-Z0-9*]+)+")
 _CODE = re.compile(
     r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+"  # settings.api_key
     r"|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)*[(\[].*"  # os.environ[, read(1)[0]
 )
 _PATH = re.compile(r"(?:\.{0,2}|~|[A-Za-z]:)[/\\][\w.@~-]+(?:[/\\][\w.@~-]*)*|\w+://.*")
-_WORDS = re.compile(r"(?:[A-Za-z]+\d{0,3}|\d{1,4})(?:[-_.:/](?:[A-Za-z]+\d{0,3}|\d{1,4}))+")
+_WORDS = re.compile(r"(?:[A-Za-z]+\d{0,3}|\d{1,8})(?:[-_.:/+](?:[A-Za-z]+\d{0,3}|\d{1,8}))+")
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 _DIGIT_OR_SIGN = re.compile(r"[\d!@#$%^&*+=?~]")
+_FOUR_WORDS = re.compile(r"[a-z]+(?:-[a-z]+){3,}|[a-z]+(?:_[a-z]+){3,}")
+_BASE32 = re.compile(r"[A-Z2-7]{16,128}")
+_STATES = frozenset(
+    ["missing", "invalid", "wrong", "expired", "unknown", "incorrect", "correct", "string", "text", "number", "boolean", "weak", "strong", "short", "long", "blank", "valid", "default", "public", "private", "encrypted", "hashed", "plain", "stored", "falsch", "ungültig", "leer", "richtig", "vide"]
+)  # fmt: skip
+_LOWER_RUN = re.compile(r"[a-z]{3,}")
+_SIGN = re.compile(r"[!@#$%^&*?~]")
 _FEWEST_DISTINCT = 4
+# Shorter ones name commits and spans.
+_SHORTEST_HASH = 20
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_HEX = re.compile(r"(?:0x)?(?:[0-9a-f]{7,}|[0-9A-F]{7,})")
+# Named digests, public keys and addresses, object ids, addresses of machines, versions and dates.
+_PUBLIC = re.compile(
+    r"(?:.*@)?(?i:sha\d{1,3}|md5|h1|blake\w{1,3})[-:].*"
+    r"|AAAA[BCE][23A-Za-z].*"
+    r"|0x[0-9a-fA-F]{4,}|Qm[1-9A-HJ-NP-Za-km-z]{44}|bc1[a-z0-9]{25,}"
+    r"|[a-z]{1,10}-[0-9a-f]{8,17}"
+    r"|[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){3,7}"
+    r"|v?\d+(?:\.\d+){1,3}(?:[-+.][A-Za-z0-9.+-]*)?|\d{4}-\d\d-\d\d.*|arn:.*"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?:\d+[-–])?\d+-?[a-z]{1,12}|\d+(?:st|nd|rd|th)|[A-Z]{1,5}-?\d{1,6}"
+    r"|.*(?:A-Z|a-z|0-9).*|[a-z0-9]+(?:_[a-z0-9]+){2,}"
+    r"|[\w./-]+\.(?:py|js|ts|md|json|ya?ml|toml|txt|sh|go|rs|java|html?|css|png|jpe?g|svg|pdf|gz|zip|lock|conf|ini|pub|pem|log)"
+)
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\w+://.*|.*[/\\].*|.*[(\[].*")
+# What services call things by; a key has such a beginning, too, but another word in it.
+_ID = re.compile(
+    r"(?:msg|toolu|req|resp|run|thread|asst|file|chatcmpl|call|evt|cus|pi|ch|in|sub|price|prod|acct|txn|"
+    r"card|src|seti|si|ord|usr|user|org|proj|team|doc|obj|job|trace|span|sess|session|batch|step|rs|fc|ws)[_-].*"
+)
+# `confirm_password2` is a name for a secret, and none.
+_NAMES_A_SECRET = re.compile(r"(?i:password|passwort|token|secret|apikey|api_key|credential)")
+# By their digest, so that no scanner of repositories takes this file for a leak: the keys that
+# manuals print (a storage emulator's, a payment provider's, an authenticator's, a token's).
+_PRINTED_IN_MANUALS = frozenset(
+    {
+        "5cfa2d4b3681d3dc",
+        "1ca2e83211af8796",
+        "e73fa925d0eda76e",
+        "a58035a7f1059fab",
+        "e1e3bc73454e1470",
+        "feabd0f19e250951",
+        "57c248f933b62a1f",
+        "0f65f9479f38311b",
+        "a76bffc7d1491ff8",
+        "f98d352bcd8232ef",
+    }
+)
 
 
 def is_placeholder(value: str) -> bool:
@@ -40,8 +100,11 @@ def is_placeholder(value: str) -> bool:
         _DUMMIES.fullmatch(value) is not None
         or _TEMPLATE.match(value) is not None
         or _CONSTANT.fullmatch(value) is not None
+        or _STAND_IN.search(value) is not None
         or "EXAMPLE" in value
         or len(set(value)) < _FEWEST_DISTINCT
+        or _counts_up(value)
+        or _digest(value) in _PRINTED_IN_MANUALS
     )
 
 
@@ -61,12 +124,6 @@ def is_password(value: str) -> bool:
     )
 
 
-def is_spoken_password(value: str) -> bool:
-    """The same after «the password is …», where an ordinary word is far more likely."""
-    varied = _DIGIT.search(value) and value.lower() != value != value.upper()
-    return bool(varied and value.isascii() and is_password(value) and not _WORDS.fullmatch(value))
-
-
 def is_key(value: str) -> bool:
     """What a machine would make as a key: letters and digits without a word in sight."""
     return (
@@ -77,3 +134,125 @@ def is_key(value: str) -> bool:
         and not _PATH.fullmatch(value)
         and not _WORDS.fullmatch(value)
     )
+
+
+def is_user_and_password(value: str) -> bool:
+    """What follows `Basic`: a name, a colon and a password, in base64."""
+    try:
+        text = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except (ValueError, binascii.Error):
+        return False
+    return b":" in text[1:-1] and text.isascii() and is_real(value)
+
+
+# --- values in sentences ---
+
+
+def is_public(value: str) -> bool:
+    """A digest, an id, a version, an address, a file: what sentences are full of."""
+    return is_hash(value) or any(
+        form.fullmatch(value) for form in (_PUBLIC, _ID, _CODE, _PATH, _CONSTANT)
+    )
+
+
+def is_hash(value: str) -> bool:
+    """Hexadecimal, or a UUID: an id as often as a key."""
+    return bool(_HEX.fullmatch(value) or _UUID.fullmatch(value))
+
+
+def is_opaque(value: str, least: int = 10) -> bool:
+    """Letters and digits that alternate as no word and no name does."""
+    if len(value) < least or not value.isascii():
+        return False
+    if not _LETTER.search(value) or not _DIGIT.search(value):
+        return False
+    if is_public(value) or _WORDS.fullmatch(value) or is_placeholder(value):
+        return False
+    return _switches(value) >= max(3, len(value) * 0.2)
+
+
+def is_of_both_cases(value: str) -> bool:
+    return value.lower() != value != value.upper()
+
+
+def is_seed(value: str) -> bool:
+    """What an authenticator is set up with: base32, in capitals."""
+    return value.isupper() and _BASE32.fullmatch(value) is not None and is_real(value)
+
+
+def is_phrase(value: str) -> bool:
+    """Several words in quotes, or one that is none of those a field may say."""
+    return (
+        (len(value.split()) >= 3 or value.isalpha())
+        and is_real(value)
+        and value.lower() not in _STATES
+    )
+
+
+def is_mixed(value: str) -> bool:
+    """Opaque, long, and of upper case, lower case and digits: a key even where no word says so."""
+    if not is_of_both_cases(value) or not is_opaque(value, 20):
+        return False
+    in_words = sum(map(len, _LOWER_RUN.findall(value)))
+    return _switches(value) >= len(value) * 0.3 and in_words < len(value) * 0.5
+
+
+def is_spoken_key(value: str) -> bool:
+    """After «the token is …»: what a machine makes, and a phrase with a digit and a capital."""
+    if is_hash(value):
+        return len(value) >= _SHORTEST_HASH and not is_placeholder(value)
+    if _NAMES_A_SECRET.search(value) and not _SIGN.search(value):
+        return False
+    made = len(value) >= 12 and is_key(value) and not is_public(value)
+    return made or is_opaque(value, 8) or (_is_chosen(value) and is_spoken_password(value))
+
+
+def is_spoken_password(value: str) -> bool:
+    """After «the password is …»: what people choose, where an ordinary word is still likelier."""
+    if len(value) < 6 or not value.isascii() or is_placeholder(value):
+        return False
+    if is_hash(value) and len(value) >= _SHORTEST_HASH:
+        return True
+    if not _LETTER.search(value):
+        return False
+    if _ADDRESS.fullmatch(value) or (is_public(value) and not _is_chosen(value)):
+        return False
+    if _NAMES_A_SECRET.search(value) and not _SIGN.search(value):
+        return False
+    return bool(_DIGIT.search(value) or _SIGN.search(value[1:]) or _FOUR_WORDS.fullmatch(value))
+
+
+def is_pin(value: str) -> bool:
+    return value.isdigit() and 4 <= len(value) <= 12 and not _counts_up(value * 3)
+
+
+def _is_chosen(value: str) -> bool:
+    """`hunter2-blue-Falcon`, `Tiger4711!`: no name of a thing has a sign, or all three classes."""
+    varied = is_of_both_cases(value)
+    return bool(
+        _SIGN.search(value) or (varied and _DIGIT.search(value) and re.search(r"[-_.]", value))
+    )
+
+
+def _switches(value: str) -> int:
+    """How often the class of a character changes, separators left out."""
+    kinds = [
+        1 if char.isdigit() else 2 if char.isupper() else 3 for char in value if char.isalnum()
+    ]
+    changes = sum(a != b for a, b in itertools.pairwise(kinds))
+    # `Word` is one word, not a change.
+    capitals = len(re.findall(r"(?<![A-Za-z])[A-Z](?=[a-z]{3})", value))
+    return changes - capitals
+
+
+def _counts_up(value: str) -> bool:
+    """`1234567890abcdef`, `abcdefgh…`: most characters follow the one before."""
+    if len(value) < 8:
+        return False
+    steps = sum(ord(b) - ord(a) in (0, 1) for a, b in itertools.pairwise(value))
+    return steps >= len(value) * 0.6
+
+
+def _digest(value: str) -> str:
+    data = value.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=8, person=b"reverie-manuals").hexdigest()

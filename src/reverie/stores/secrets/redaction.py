@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from reverie.stores.secrets.formats import find_formats
 from reverie.stores.secrets.library import find_known
-from reverie.stores.secrets.named import find_named
+from reverie.stores.secrets.named import find_named, lowered
 from reverie.stores.secrets.secret import Secret, fingerprint
+from reverie.stores.secrets.sentences import find_in_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -77,7 +78,8 @@ def _search(view: _View, text: str, allowed: Collection[str]) -> list[Secret]:
 
 
 def _find_ours(text: str) -> list[Secret]:
-    return [*find_formats(text), *find_named(text)]
+    lower = lowered(text)
+    return [*find_formats(text), *find_named(text, lower), *find_in_sentences(text, lower)]
 
 
 def _marker(kind: str) -> str:

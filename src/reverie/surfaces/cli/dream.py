@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.surfaces.cli.figures import printable, when
+from reverie.memory.scopes import MemoryScope
+from reverie.surfaces.cli.figures import dollars, printable, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import opened, team_option
+from reverie.surfaces.cli.memories import opened, scope_option
 from reverie.surfaces.cli.patches import print_patch
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Asked:
     """What the options ask for."""
 
     force: bool
+    no_model: bool
     dry_run: bool
     review: bool
     last: bool
@@ -43,7 +45,12 @@ class Asked:
 @reverie_command(name="dream")
 @click.argument("changes", nargs=-1, metavar="[CHANGE]...")
 @click.option("--force", is_flag=True, help="Dream even if it is not time yet.")
-@click.option("--dry-run", is_flag=True, help="Show what a dream would do; change nothing.")
+@click.option("--no-model", is_flag=True, help="Dream by rules alone, which costs nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show which model would dream, its cap, and what the rules would do; change and spend nothing.",
+)
 @click.option("--review", is_flag=True, help="Leave the dream as a proposal for you to approve.")
 @click.option("--last", is_flag=True, help="What the last dream did, with reasons.")
 @click.option("--watch", is_flag=True, help="Follow the dream that is running.")
@@ -51,12 +58,14 @@ class Asked:
 @click.option("--approve", metavar="ID", help="Make these CHANGEs of a proposal (default: all).")
 @click.option("--reject", metavar="ID", help="Drop these CHANGEs of a proposal (default: all).")
 @click.option("--install-timer", is_flag=True, help="Dream every night (systemd or cron).")
-@team_option
-def command(frame: Frame, team: bool, **options: Any) -> None:
+@scope_option
+def command(frame: Frame, scope: MemoryScope | None, **options: Any) -> None:
     """Put memory in order: duplicates, dates, the index; nothing is lost by it.
 
-    Without options: dream if a day and five sessions have passed since the last one. All that a
-    dream does is one change: `reverie undo --dream ID` takes it back.
+    Without options: dream if a day and five sessions have passed since the last one. The side model
+    (`models.side`, else `models.main`) dreams under the caps of `spend.dream` and
+    `spend.purpose.dream`; without a model, or where it fails, the rules do. All that a dream
+    does is one change: `reverie undo --dream ID` takes it back.
 
     \b
     reverie dream --dry-run --force
@@ -67,7 +76,7 @@ def command(frame: Frame, team: bool, **options: Any) -> None:
     if asked.changes and not (asked.approve or asked.reject):
         raise click.UsageError("CHANGEs go with --approve ID or --reject ID")
     app = frame.app()
-    memory = opened(app, team=team)
+    memory = opened(app, scope)
     _chosen(asked)(frame, app, memory, asked)
 
 
@@ -95,23 +104,32 @@ def _chosen(asked: Asked) -> Action:
 
 
 def _dream(frame: Frame, app: App, memory: OpenMemory, asked: Asked) -> None:
-    from reverie.app.dream import dream, gates_for
+    from reverie.app.dream import DreamOptions, dream, gates_for
+    from reverie.app.side_models import means_for
+    from reverie.core.spend import DREAM
     from reverie.layers import NotDue
 
     due = None if asked.force else gates_for(app, memory).due()
     if isinstance(due, NotDue):
-        _not_now(frame, due)
+        _not_now(frame, due, "; `reverie dream --force` dreams all the same")
         return
-    made = asyncio.run(dream(app, memory, review=asked.review, dry=asked.dry_run))
+    use_model = not asked.no_model
+    means = means_for(app, DREAM, use_model=use_model)
+    # On stderr: the report is the result.
+    if not (frame.quiet or frame.as_json):
+        verb = "A dream would go" if asked.dry_run else "Dreaming"
+        click.echo(printable(f"{verb} {means.told}."), err=True)
+    options = DreamOptions(use_model=use_model, review=asked.review, dry=asked.dry_run)
+    made = asyncio.run(dream(app, memory, options))
     if isinstance(made, NotDue):
         _not_now(frame, made)
     else:
-        _show(frame, made)
+        _show(frame, made, {"with": {"model": means.model, "most": means.most, "why": means.why}})
 
 
-def _not_now(frame: Frame, no: NotDue) -> None:
+def _not_now(frame: Frame, no: NotDue, hint: str = "") -> None:
     def told(console: Console) -> None:
-        console.print(printable(f"No dream now: {no.reason}."), soft_wrap=True)
+        console.print(printable(f"No dream now: {no.reason}{hint}."), soft_wrap=True)
 
     frame.show({"state": "not due", "why": no.reason}, told)
 
@@ -144,10 +162,10 @@ def _kill(frame: Frame, app: App, memory: OpenMemory, asked: Asked) -> None:
 # --- a report on the screen ---
 
 
-def _show(frame: Frame, report: Report) -> None:
+def _show(frame: Frame, report: Report, more: dict[str, Any] | None = None) -> None:
     from reverie.layers.dreaming.review import report_json
 
-    frame.show(report_json(report), lambda console: _print(console, report))
+    frame.show({**report_json(report), **(more or {})}, lambda console: _print(console, report))
 
 
 def _print(console: Console, report: Report) -> None:
@@ -155,6 +173,8 @@ def _print(console: Console, report: Report) -> None:
     why = f": {report.why}" if report.why else ""
     head = f"Dream {report.id}, {when(report.began)}: {report.state}{why}{trial}"
     console.print(printable(head), soft_wrap=True)
+    for note in report.notes:
+        console.print(printable(f"  note: {note}"), soft_wrap=True)
     if not report.entries:
         console.print("  there was nothing to do")
     for entry in report.entries:
@@ -166,10 +186,29 @@ def _print(console: Console, report: Report) -> None:
             printable(f"look at {', '.join(flag.files)} ({flag.kind}): {flag.about}"),
             soft_wrap=True,
         )
+    console.print(printable(_summary(report)), soft_wrap=True)
     if report.revision:
         console.print(f"take it back with: reverie undo --dream {report.id}")
     if report.open and not report.dry:
         console.print(f"decide with: reverie dream --approve {report.id} [CHANGE]...")
+
+
+def _summary(report: Report) -> str:
+    """What came of it and what it cost, in one line."""
+    made = len(report.with_standing("made")) + len(report.with_standing("approved"))
+    refused, waiting = (len(report.with_standing(fate)) for fate in ("refused", "waiting"))
+    counts = [
+        f"{made} change{'' if made == 1 else 's'} made",
+        f"{len(report.open)} for you to decide",
+    ]
+    counts += [f"{refused} refused"] if refused else []
+    counts += [f"{waiting} left for the next dream"] if waiting else []
+    if not report.model and not report.cost:
+        paid = "by rules, without a model"
+    else:
+        cost = "at a price that is not known" if report.cost is None else dollars(report.cost)
+        paid = f"{report.model or 'a model that failed'}, {cost}"
+    return f"{', '.join(counts)}; {paid}"
 
 
 def _print_entry(console: Console, entry: Entry) -> None:
@@ -231,7 +270,7 @@ def _print_status(console: Console, status: Status | None) -> None:
 def _install_timer(frame: Frame, app: App, memory: OpenMemory, asked: Asked) -> None:
     from reverie.app.dream_timer import install, timer
 
-    wanted = timer(app.project.root, app.settings.person_home)
+    wanted = timer(app.project.root, app.settings.person_home, app.settings.home)
     if not asked.dry_run:
         install(wanted)
     data = {"kind": wanted.kind, "files": dict(wanted.files), "installed": not asked.dry_run}

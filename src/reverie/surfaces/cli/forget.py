@@ -11,7 +11,14 @@ import click
 from reverie.errors import InputError
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import PERSON, label, opened_for, team_option, undo_hint
+from reverie.surfaces.cli.memories import (
+    PERSON,
+    label,
+    opened_for,
+    private,
+    team_option,
+    undo_hint,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -97,14 +104,14 @@ def _named(app: App, what: str, *, everywhere: bool, team: bool) -> Target | Non
 
 
 def _matching(app: App, words: tuple[str, ...], *, team: bool) -> list[Target]:
-    memory = app.memory(team=team)
     wanted = [word.casefold() for piece in words for word in piece.split()]
     found = []
-    for entry in memory.store.entries():
-        text = (memory.store.current(entry.file) or b"").decode("utf-8", "replace")
-        held = f"{entry.file}\n{text}".casefold()
-        if all(word in held for word in wanted):
-            found.append(Target(memory, entry.file, entry.name))
+    for memory in private(app, "team" if team else None):
+        for entry in memory.store.entries():
+            text = (memory.store.current(entry.file) or b"").decode("utf-8", "replace")
+            held = f"{entry.file}\n{text}".casefold()
+            if all(word in held for word in wanted):
+                found.append(Target(memory, entry.file, entry.name))
     return found
 
 
@@ -125,7 +132,7 @@ def _confirm(targets: list[Target], *, everywhere: bool, yes: bool, exact: bool)
 
 
 def _for_good(target: Target) -> list[dict[str, str]]:
-    if target.label != target.file:
+    if target.memory.team:
         raise InputError(
             f"{target.label} is shared: forget it without --everywhere, and `reverie team sync` "
             "removes it for all; its history lies in the team's repository, for its owners to rewrite"
@@ -144,8 +151,7 @@ def _forget(targets: list[Target]) -> tuple[list[dict[str, Any]], Any]:
         for target, revision in made:
             console.print(printable(f"Forgot {target.label}: {target.title}"), soft_wrap=True)
             if revision is not None:
-                shared = target.label != target.file
-                console.print(f"  {undo_hint(revision, team=shared)}")
+                console.print(f"  {undo_hint(revision, team=target.memory.team)}")
         console.print("  history still holds it; for good: add --everywhere")
 
     return data, human

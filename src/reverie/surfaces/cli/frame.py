@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reverie.surfaces.cli.figures import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -58,6 +60,11 @@ class Frame:
             return
         if not self.quiet:
             human(console())
+
+    def warn(self, *notices: str) -> None:
+        """Tell what the person should hear, on stderr, where it is no part of the result."""
+        for notice in () if self.quiet else notices:
+            click.echo(f"reverie: {printable(notice)}", err=True)
 
 
 def console() -> Console:

@@ -212,7 +212,10 @@ def _approve(desk: Desk, asked: Asked) -> None:
     suspicious = [item for item in items if item.proposal.caution]
     if suspicious and not asked.yes:
         _ask(suspicious, f"approve {_counted(items)}, {len(suspicious)} of them suspicious")
-    supersedes = opened_for(desk.app, asked.supersedes)[1] if asked.supersedes else None
+    supersedes = None
+    if asked.supersedes:
+        old, name = opened_for(desk.app, asked.supersedes)
+        supersedes = old.label(name)
     made = [
         (
             item,

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
+from reverie.memory.scopes import MemoryScope
 from reverie.memory.taxonomy import TYPES
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
     iso,
-    label,
     mention_former,
     opened,
+    scope_option,
     shown_path,
-    team_option,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ _NONE: dict[Which | None, str] = {
 }
 
 
+_OTHERS: dict[MemoryScope, str] = {
+    "person": "about you (in every project)",
+    "team": "the team's",
+}
+
+
 @reverie_command(name="list")
 @click.option("--type", "type_", type=click.Choice(TYPES), help="Only memories of this type.")
 @click.option("--all", "which", flag_value="all", help="Also what was superseded or archived.")
@@ -44,9 +51,13 @@ _NONE: dict[Which | None, str] = {
     flag_value="problems",
     help="Only files that cannot be read as they should.",
 )
-@team_option
-def command(frame: Frame, type_: str | None, which: Which | None, team: bool) -> None:
+@scope_option
+def command(
+    frame: Frame, type_: str | None, which: Which | None, scope: MemoryScope | None
+) -> None:
     """The memories of this project, newest first.
+
+    Those about you (person/…) and of the team (team/…) come with them.
 
     \b
     reverie list --type feedback
@@ -54,11 +65,14 @@ def command(frame: Frame, type_: str | None, which: Which | None, team: bool) ->
     reverie list --problems
     """
     app = frame.app()
-    rows = [row for memory in _memories(app, team=team) for row in _rows(app, memory)]
+    memories = app.memory().parts if scope is None else (opened(app, scope),)
+    rows = _rows(app, memories)
     rows = [row for row in rows if _wanted(row, which) and type_ in (None, row["type"])]
     if not rows:
         mention_former(app)
-    frame.show(rows, lambda console: _print(console, app, rows, which))
+    where = app.memory_place.directory if scope is None else memories[0].place.directory
+    told = shown_path(app, where) + (_about(rows) if scope is None else "")
+    frame.show(rows, lambda console: _print(console, rows, which, told))
 
 
 def _wanted(row: dict[str, Any], which: Which | None) -> bool:
@@ -73,30 +87,26 @@ def _wanted(row: dict[str, Any], which: Which | None) -> bool:
             return not (row["superseded"] or row["archived"] or row["skipped"])
 
 
-def _memories(app: App, *, team: bool) -> list[OpenMemory]:
-    """Both, when team memory is on; with --team only that one."""
-    if team:
-        return [opened(app, team=True)]
-    shared = [app.memory(team=True)] if app.settings.flag("features.team") else []
-    return [app.memory(), *shared]
-
-
-def _rows(app: App, memory: OpenMemory) -> list[dict[str, Any]]:
+def _rows(app: App, memories: Sequence[OpenMemory]) -> list[dict[str, Any]]:
+    """All of them, newest first; what is no memory comes last."""
     now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
-    rows = [_row(label(memory, entry.file), entry, now) for entry in memory.store.entries()]
-    for skipped in memory.store.skipped:
-        empty = dict.fromkeys(("name", "type", "description", "changed", "age"))
+    found = [(entry, memory) for memory in memories for entry in memory.store.entries()]
+    found.sort(key=lambda pair: pair[0].mtime, reverse=True)
+    rows = [_row(memory, entry, now) for entry, memory in found]
+    for memory, skipped in ((one, skipped) for one in memories for skipped in one.store.skipped):
+        unknown = ("name", "type", "description", "changed", "age")
+        empty = dict.fromkeys((*unknown, "valid_from", "valid_until", "term"))
         flags = dict.fromkeys(("pinned", "superseded", "archived"), False)
-        why = {"skipped": True, "problem": skipped.reason}
-        rows.append({"file": label(memory, skipped.file), **empty, **flags, **why})
+        why = {"skipped": True, "problem": skipped.reason, "scope": memory.scope}
+        rows.append({"file": memory.label(skipped.file), **empty, **flags, **why})
     return rows
 
 
-def _row(file: str, entry: ManifestEntry, now: datetime) -> dict[str, Any]:
-    from reverie.memory.age import words
+def _row(memory: OpenMemory, entry: ManifestEntry, now: datetime) -> dict[str, Any]:
+    from reverie.memory.age import term, words
 
     return {
-        "file": file,
+        "file": memory.label(entry.file),
         "name": entry.name,
         "type": entry.type,
         "description": entry.description,
@@ -105,12 +115,16 @@ def _row(file: str, entry: ManifestEntry, now: datetime) -> dict[str, Any]:
         "pinned": entry.pinned,
         "superseded": entry.superseded,
         "archived": entry.archived,
+        "valid_from": entry.valid_from,
+        "valid_until": entry.valid_until,
+        "term": term(entry.valid_from, entry.valid_until, now) or None,
         "skipped": False,
         "problem": entry.problem,
+        "scope": memory.scope,
     }
 
 
-def _print(console: Console, app: App, rows: list[dict[str, Any]], which: Which | None) -> None:
+def _print(console: Console, rows: list[dict[str, Any]], which: Which | None, where: str) -> None:
     from rich.table import Table
 
     if not rows:
@@ -128,11 +142,17 @@ def _print(console: Console, app: App, rows: list[dict[str, Any]], which: Which 
         )
     console.print(table)
     count = "1 memory" if len(rows) == 1 else f"{len(rows)} memories"
-    console.print(
-        f"{count} in {shown_path(app, app.memory_place.directory)}", style="dim", soft_wrap=True
-    )
+    console.print(f"{count} in {where}", style="dim", soft_wrap=True)
+
+
+def _about(rows: list[dict[str, Any]]) -> str:
+    """How many of them lie elsewhere."""
+    scopes = [row["scope"] for row in rows]
+    found = [f", {scopes.count(one)} of them {_OTHERS[one]}" for one in _OTHERS if one in scopes]
+    return "".join(found)
 
 
 def _marks(row: dict[str, Any]) -> str:
     marks = [word for word in ("pinned", "superseded", "archived") if row[word]]
+    marks += [row["term"]] if row["term"] and not row["superseded"] else []
     return f"({', '.join(marks)}) " if marks else ""

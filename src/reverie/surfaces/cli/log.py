@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from reverie.errors import InputError
+from reverie.memory.scopes import MemoryScope
 from reverie.surfaces.cli.figures import printable, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
-    opened,
     opened_for,
+    private,
     revision_json,
-    team_option,
-    up_to_date,
+    scope_option,
     who,
 )
 
@@ -30,23 +30,27 @@ if TYPE_CHECKING:
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
 )
-@team_option
-def command(frame: Frame, file: str | None, limit: int, team: bool) -> None:
+@scope_option
+def command(frame: Frame, file: str | None, limit: int, scope: MemoryScope | None) -> None:
     """Every change to memory, newest first.
 
-    With FILE, the changes to that memory, also when it is gone.
+    Changes to what is about you (person/…) are among them; the team's are shown with --team. With
+    FILE, the changes to that memory, also when it is gone.
 
     \b
     reverie log
     reverie log project_audit.md -n 5
     """
+    from reverie.app.memory import changes
+
     app = frame.app()
-    memory, name = (
-        (opened(app, team=team), None) if file is None else opened_for(app, file, team=team)
-    )
-    found = list(islice(up_to_date(memory).history.log(name), limit))
-    if name is not None and not found:
-        raise InputError(f"no change to {name!r} in history; `reverie log` shows all changes")
+    if file is None:
+        found = list(islice(changes(private(app, scope)), limit))
+    else:
+        memory, name = opened_for(app, file, team=scope == "team")
+        found = list(islice(memory.changes(name), limit))
+        if not found:
+            raise InputError(f"no change to {name!r} in history; `reverie log` shows all changes")
     frame.show([revision_json(one) for one in found], lambda console: _print(console, found))
 
 

@@ -7,7 +7,9 @@ import logging
 import sys
 from pathlib import Path
 
+from reverie.app import without_secrets
 from reverie.errors import SettingsError
+from reverie.logs import WithoutSecrets
 from reverie.settings import Settings
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -49,5 +51,5 @@ def _file_handler(path: Path) -> logging.Handler:
         handler = logging.FileHandler(path, encoding="utf-8")
     except OSError as error:
         raise SettingsError(f"log.file: cannot write {path} ({error.strerror})") from error
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(WithoutSecrets(JsonLines(), without_secrets))
     return handler

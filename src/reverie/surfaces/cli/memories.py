@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +13,8 @@ import click
 
 from reverie.errors import InputError
 from reverie.memory.revisions import Author, Revision
+from reverie.memory.scopes import SCOPES, MemoryScope
+from reverie.surfaces.cli.figures import printable
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -29,16 +33,50 @@ def team_option(handler: Decorated) -> Decorated:
     )
 
 
-def opened(app: App, *, team: bool = False) -> OpenMemory:
-    """The private memory, or the shared one if it is on."""
-    require_team(app, team=team)
-    return app.memory(team=team)
+def scope_option(handler: Decorated) -> Decorated:
+    """`--scope`: the memory of the project, about you, or of the team; `--team` is short for that."""
+
+    @wraps(handler)
+    def scoped(*args: Any, team: bool, scope: MemoryScope | None, **given: Any) -> Any:
+        if team and scope not in (None, "team"):
+            raise click.UsageError("give --scope or --team: one of them")
+        return handler(*args, scope="team" if team else scope, **given)
+
+    about = "Only the memory of this project, about you, or of the team."
+    choice = click.option("--scope", type=click.Choice(SCOPES), help=about)
+    wrapped: Any = choice(team_option(scoped))
+    result: Decorated = wrapped
+    return result
+
+
+def opened(app: App, scope: MemoryScope | None = None, *, team: bool = False) -> OpenMemory:
+    """The project's memory, that about the person, or the shared one if it is on."""
+    wanted = "team" if team else scope or "project"
+    require_team(app, team=wanted == "team")
+    return app.memory(wanted)
+
+
+def private(app: App, scope: MemoryScope | None = None) -> tuple[OpenMemory, ...]:
+    """The memories that are this person's alone, or the one that is asked for."""
+    return app.memory().private if scope is None else (opened(app, scope),)
 
 
 def opened_for(app: App, file: str, *, team: bool = False) -> tuple[OpenMemory, str]:
     """The memory a file belongs to, and its name there; `.md` may be left out."""
     memory, name = app.memory_of(file, team=team)
-    return memory, name if name.endswith(".md") else f"{name}.md"
+    name = name if name.endswith(".md") else f"{name}.md"
+    with suppress(InputError):
+        _mention_others(memory, name)
+    return memory, name
+
+
+def _mention_others(memory: OpenMemory, name: str) -> None:
+    """A name that only another memory knows is not taken for it, but it is not kept back either."""
+    if memory.store.read(name) is not None or next(memory.history.log(name), None) is not None:
+        return
+    for other in memory.others:
+        if other.store.read(name) is not None:
+            click.echo(f"note: there is a {printable(other.label(name))}", err=True)
 
 
 def require_team(app: App, *, team: bool) -> None:
@@ -53,8 +91,8 @@ def shown_path(app: App, path: Path) -> str:
 
 
 def label(memory: OpenMemory, file: str) -> str:
-    """A file's name as any command takes it: shared ones start with `team/`."""
-    return f"team/{file}" if memory.team else file
+    """A file's name as any command takes it: others than the project's say whose they are."""
+    return memory.label(file)
 
 
 def up_to_date(memory: OpenMemory) -> OpenMemory:

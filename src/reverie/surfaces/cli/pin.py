@@ -36,7 +36,7 @@ def command(frame: Frame, file: str, off: bool, team: bool) -> None:
         "changed": revision is not None,
         "revision": revision.id if revision else None,
     }
-    shared = shown != name
+    shared = memory.team
     frame.show(data, lambda c: _print(c, shown, revision, off=off, shared=shared))
 
 

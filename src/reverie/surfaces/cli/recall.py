@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reverie.memory.scopes import split
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.moments import moment
 
@@ -48,11 +49,13 @@ def _as_json(found: Results) -> dict[str, Any]:
         "hits": [
             {
                 "file": hit.key,
+                "scope": split(hit.key)[0],
                 "score": hit.score,
                 "shown": hit.score >= GOOD_MATCH,
                 "signals": dict(hit.signals),
                 "snippet": hit.snippet,
                 "why": hit.why,
+                "label": hit.label,
             }
             for hit in found.hits
         ],
@@ -76,7 +79,9 @@ def listed(found: Results, *, explain: bool = False) -> RenderableType:
     lines = [] if found.hits else [Text("Nothing in memory fits.")]
     for hit in found.hits:
         weak = "" if hit.score >= GOOD_MATCH else "  (too weak to be shown to a model by itself)"
-        lines.append(Text(f"{hit.score:5.2f}  ", "dim") + Text(hit.key, "bold") + Text(weak, "dim"))
+        label = f"  ({hit.label})" if hit.label else ""
+        line = Text(f"{hit.score:5.2f}  ", "dim") + Text(hit.key, "bold")
+        lines.append(line + Text(f"{label}{weak}", "dim"))
         lines.append(Text(f"       {hit.snippet}"))
         if explain:
             signals = ", ".join(f"{name} {value:+.2f}" for name, value in hit.signals.items())

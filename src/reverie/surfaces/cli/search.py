@@ -54,6 +54,7 @@ def _as_json(hit: Hit) -> dict[str, Any]:
         "at": hit.at,
         "snippet": hit.snippet,
         "why": hit.why,
+        "label": hit.label,
     }
 
 
@@ -66,7 +67,8 @@ def listed(found: Results) -> RenderableType:
     for hit in found.hits:
         place = hit.key if hit.collection == "memories" else f"session {hit.session} · {hit.role}"
         line = Text(f"{hit.score:5.2f}  ", "dim") + Text(place, "bold")
-        lines.append(line + Text(f"  {when(hit.at or 0)}", "dim"))
+        label = f"  ({hit.label})" if hit.label else ""
+        lines.append(line + Text(f"  {when(hit.at or 0)}{label}", "dim"))
         lines.append(Text(f"       {hit.snippet}"))
     lines += [Text(note, "yellow") for note in found.notes]
     return Group(*lines)

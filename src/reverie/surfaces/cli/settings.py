@@ -30,6 +30,7 @@ def command(frame: Frame, key: str | None, changed: bool) -> None:
     if changed:
         items = tuple(item for item in items if item.origin.source != "default")
     frame.show([_as_json(item) for item in items], lambda console: _table(console, items, key))
+    frame.warn(*map(str, settings.wanted), *settings.notes)
 
 
 def _as_json(item: Item) -> dict[str, object]:

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import reverie
-from reverie.app import SystemClock
+from reverie.app import SystemClock, without_secrets
+from reverie.logs import WithoutSecrets
 from reverie.settings import load_settings
 from reverie.settings.sources import Stamp, stamp_of
 from reverie.surfaces.daemon.afterwards import Afterwards
@@ -290,7 +291,8 @@ def _project(head: Head) -> str:
 
 def _start_logging(path: Path) -> None:
     handler = RotatingFileHandler(path, maxBytes=LONGEST_LOG, backupCount=1, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname).1s %(name)s: %(message)s"))
+    lines = logging.Formatter("%(asctime)s %(levelname).1s %(name)s: %(message)s")
+    handler.setFormatter(WithoutSecrets(lines, without_secrets))
     ours = logging.getLogger("reverie")
     ours.addHandler(handler)
     ours.setLevel(logging.INFO)

@@ -110,6 +110,8 @@ class Service:
         known = self._attendants.get(app.project.root)
         if known is not None and known.fresh:
             return known
+        for notice in app.notices:
+            log.warning("%s", notice)
         if known is not None:
             self._let_go(known)
         return Attendant(app, _heard, self._afterwards.add, self._afterwards.begin_dream)

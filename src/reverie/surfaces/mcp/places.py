@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote_to_bytes
 from reverie.errors import InputError
 from reverie.memory.manifest import is_index
 from reverie.memory.paths import Refused, check_name
+from reverie.memory.scopes import split
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 SCHEME = "memory://"
 INDEX = f"{SCHEME}index"
 TEMPLATE = f"{SCHEME}{{+file}}"
-
-_TEAM = "team/"
 
 
 def address(file: str) -> str:
@@ -46,7 +45,7 @@ def located(app: App, file: str) -> tuple[OpenMemory, str]:
         raise InputError(f"{verdict.reason}; give a file name as list_memories shows it")
     if is_index(file):
         raise InputError(f"{file} is the index, no memory; list_memories or {INDEX} shows it")
-    if file.startswith(_TEAM) and not app.settings.flag("features.team"):
+    if split(file)[0] == "team" and "team" not in app.scopes:
         raise InputError(f"{file} would be team memory, which is off (features.team)")
     return app.memory_of(file)
 
@@ -64,14 +63,8 @@ def required(memory: OpenMemory, name: str) -> Topic:
 
 
 def labelled(memory: OpenMemory, file: str) -> str:
-    """A file's name as every tool takes it: shared ones start with `team/`."""
-    return f"{_TEAM}{file}" if memory.team else file
-
-
-def shelves(app: App) -> list[OpenMemory]:
-    """The person's memory, and the team's where that is on."""
-    shared = [app.memory(team=True)] if app.settings.flag("features.team") else []
-    return [app.memory(), *shared]
+    """A file's name as every tool takes it: others than the project's say whose they are."""
+    return memory.label(file)
 
 
 def _quoted(uri: str) -> str:

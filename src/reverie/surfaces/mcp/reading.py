@@ -12,6 +12,7 @@ from reverie.app.notes import PastSession, SessionNotes, named_session, notes_of
 from reverie.errors import InputError, ReverieError
 from reverie.memory import age
 from reverie.memory import topic as topics
+from reverie.memory.scopes import split
 from reverie.memory.topic import Topic
 from reverie.recall import attach
 from reverie.recall.attach import Recalled
@@ -19,7 +20,7 @@ from reverie.recall.documents import Hit
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.pipeline import recalled
 from reverie.surfaces.mcp.answers import NOT_INSTRUCTIONS, Answer, bulleted
-from reverie.surfaces.mcp.places import address, labelled, located, required, shelves
+from reverie.surfaces.mcp.places import address, labelled, located, required
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -51,7 +52,7 @@ def recall(app: App, arguments: Arguments, caller: Caller) -> Answer:
     now = now_of(app)
     read = _reader(memory, as_of)
     shown = [
-        (hit, _offered(hit, recalled(topic, memory.place.directory, app.project.root, now)))
+        (hit, _offered(hit, recalled(topic, memory.path_of(hit.key), app.project.root, now)))
         for hit in found.hits
         if (topic := read(hit.key)) is not None
     ]
@@ -85,9 +86,14 @@ def _as_data(hit: Hit, memory: Recalled, now: datetime) -> dict[str, Any]:
         "file": memory.file,
         "saved": age.words(memory.saved, now),
         "match": "good" if _good(hit) else "weak",
+        **_of(memory),
         **_warned(memory, now),
         "text": attach.cut(memory.text, memory.path),
     }
+
+
+def _of(memory: Recalled) -> dict[str, str]:
+    return {"origin": memory.whose} if memory.whose else {}
 
 
 def _warnings(memory: Recalled, now: datetime) -> list[str]:
@@ -105,14 +111,16 @@ def _reader(memory: OpenMemory, as_of: datetime | None) -> Callable[[str], Topic
     if as_of is None:
 
         def current(file: str) -> Topic | None:
-            stored = memory.store.read(file)
+            stored = memory.topics.read(file)
             return None if stored is None else stored.topic
 
         return current
-    revision = memory.history.as_of(as_of)
+    then = {part.scope: part.history.as_of(as_of) for part in memory.parts}
 
     def former(file: str) -> Topic | None:
-        data = None if revision is None else memory.history.read(file, revision.id)
+        part, name = memory.part(file) or (memory, file)
+        revision = then[part.scope]
+        data = None if revision is None else part.history.read(name, revision.id)
         return None if data is None else topics.parse(data, file)
 
     return former
@@ -121,7 +129,7 @@ def _reader(memory: OpenMemory, as_of: datetime | None) -> Callable[[str], Topic
 def _count(memory: OpenMemory, files: list[str], caller: Caller) -> None:
     """Counting is for statistics: when it fails, the answer stands."""
     try:
-        memory.uses.record(files, "recalled", caller.session)
+        memory.record_uses(files, "recalled", caller.session)
     except ReverieError as error:
         log.warning("recall was not counted: %s", error)
 
@@ -153,6 +161,7 @@ def read_memory(app: App, arguments: Arguments, caller: Caller) -> Answer:
         "name": topic.name,
         "type": topic.type,
         "saved": age.words(shown.saved, now),
+        **_of(shown),
         **_warned(shown, now),
         "text": topic.body.strip(),
     }
@@ -163,13 +172,14 @@ def whole_memory(app: App, file: str) -> tuple[Topic, Recalled]:
     """A memory by its exact name, with what is to be said about it."""
     memory, name = located(app, file)
     topic = required(memory, name)
-    found = recalled(topic, memory.place.directory, app.project.root, now_of(app))
-    return topic, replace(found, file=labelled(memory, topic.file))
+    named = replace(topic, file=labelled(memory, topic.file))
+    path = memory.place.directory / topic.file
+    return topic, recalled(named, path, app.project.root, now_of(app))
 
 
 def rendered(memory: Recalled, now: datetime) -> str:
     """All of a memory as a reader sees it: its age first, then what it says."""
-    lines = [f"# {memory.file} (saved {age.words(memory.saved, now)})", f"> {NOT_INSTRUCTIONS}"]
+    lines = [f"# {memory.file} ({attach.standing(memory, now)})", f"> {NOT_INSTRUCTIONS}"]
     lines += [f"> {warning}" for warning in _warnings(memory, now)]
     return "\n".join([*lines, "", memory.text.strip()])
 
@@ -177,29 +187,29 @@ def rendered(memory: Recalled, now: datetime) -> str:
 def list_memories(app: App, arguments: Arguments, caller: Caller) -> Answer:
     wanted, limit = arguments.get("type"), arguments["limit"]
     now = now_of(app)
-    found = [
-        (labelled(memory, entry.file), entry)
-        for memory in shelves(app)
-        for entry in memory.store.entries()
-        if entry.listed and wanted in (None, entry.type)
-    ]
+    listed = (entry for entry in app.memory().topics.entries() if entry.listed)
+    found = [entry for entry in listed if wanted in (None, entry.type)]
     rows = [
         {
-            "file": file,
+            "file": entry.file,
+            "scope": split(entry.file)[0],
             "type": entry.type,
             "description": entry.description or entry.name,
             "changed": age.words(entry.mtime, now),
             "pinned": entry.pinned,
+            "standing": age.term(entry.valid_from, entry.valid_until, now) or None,
         }
-        for file, entry in found[:limit]
+        for entry in found[:limit]
     ]
     more = len(found) - len(rows)
-    lines = [
-        f"{row['file']} ({row['type']}, {row['changed']}): {row['description']}" for row in rows
-    ]
+    lines = [f"{row['file']} ({', '.join(_known(row))}): {row['description']}" for row in rows]
     lines += [f"… and {more} more; give a larger limit, or a type"] if more else []
     heading = "Memories, newest first:" if rows else "Nothing is remembered yet."
     return Answer({"memories": rows, "more": more}, bulleted(heading, lines))
+
+
+def _known(row: dict[str, Any]) -> list[str]:
+    return [str(row["type"]), row["changed"], *([row["standing"]] if row["standing"] else [])]
 
 
 # --- past conversations ---

@@ -10,12 +10,14 @@ import click
 
 from reverie.settings.folders import make_private
 from reverie.surfaces.cli.frame import Frame, reverie_command
+from reverie.surfaces.cli.trust import ask_what_waits
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History
 
     from reverie.app import App
     from reverie.app.wish import Wish
+    from reverie.ports import Scrubber
     from reverie.surfaces.cli.chat.full_terminal import FullTerminal
     from reverie.surfaces.cli.chat.plain_terminal import PlainTerminal
 
@@ -53,9 +55,12 @@ def command(frame: Frame, prompt: tuple[str, ...], **given: Any) -> None:
     reverie chat --resume
     git diff | reverie chat -p "Is this safe to merge?"
     """
-    app = frame.app()
     show = given["show"] or ("json" if frame.as_json else None)
     one_shot = given["once"] or show is not None or not _at_a_terminal()
+    if not one_shot:
+        ask_what_waits(frame)
+    app = frame.app()
+    frame.warn(*app.notices, *app.refused_instructions())
     wish = _wish(app, given, may_pick=not one_shot)
     if one_shot:
         _once(app, wish, _with_input(" ".join(prompt)), show or "text", quiet=frame.quiet)
@@ -158,18 +163,22 @@ def _terminal(app: App) -> FullTerminal | PlainTerminal:
 
     return FullTerminal(
         ChatCompleter(app.place),
-        _history(app.project.folder / "chat-history"),
+        _history(app.project.folder / "chat-history", app.scrubber),
         colour=not variables.get("NO_COLOR"),
     )
 
 
-def _history(path: Path) -> History:
-    """What was typed in this project before; where it cannot be kept, it is not."""
+def _history(path: Path, scrubber: Scrubber) -> History:
+    """What was typed in this project before, less secrets; where it cannot be kept, it is not."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    class CleanHistory(FileHistory):
+        def store_string(self, string: str) -> None:
+            super().store_string(scrubber.scrub(string).text)
 
     try:
         make_private(path.parent)
         path.touch(mode=0o600)
     except OSError:
         return InMemoryHistory()
-    return FileHistory(path)
+    return CleanHistory(path)

@@ -34,7 +34,7 @@ from reverie.events import (
     TroubleNoted,
     TurnEnded,
 )
-from reverie.surfaces.cli.figures import printable, tokens
+from reverie.surfaces.cli.figures import dollars, printable, tokens
 
 # Colours that can be read on any background.
 THEME = Theme(
@@ -118,10 +118,14 @@ def _dreaming(event: DreamBegan) -> Text:
 def _dreamt(event: DreamEnded) -> Text:
     if event.state != "completed":
         return aside(f"dream {event.state}" + (f": {event.why}" if event.why else ""), "yellow")
-    if not event.files:
-        return aside("dreamt: nothing had to change")
-    files = ", ".join(event.files)
-    return aside(f"dreamt: {files} (undo with: reverie undo --dream {event.id})")
+    told = ["dreamt: nothing had to change"]
+    if event.files:
+        told = [f"dreamt: {', '.join(event.files)} (undo with: reverie undo --dream {event.id})"]
+    if event.waiting:
+        told.append(f"for you to decide: {event.waiting} (reverie dream --last)")
+    if event.cost:
+        told.append(dollars(event.cost))
+    return aside("; ".join((*told, *event.notes)))
 
 
 def _notes(event: NotesUpdated) -> Text:

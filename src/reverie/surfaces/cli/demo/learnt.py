@@ -36,7 +36,7 @@ def _converse(app: App, session: str, at: float, asked: str, answered: str) -> N
     path.parent.mkdir(parents=True, exist_ok=True)
     question = new_message("user", Text(asked), at=at)
     answer = new_message("assistant", Text(answered), after=question, at=at)
-    with Journal(path) as journal:
+    with Journal(path, app.scrubber) as journal:
         journal.append(Opened(session, at, str(app.project.root)), Said(question), Said(answer))
     os.utime(path, (at, at))
 
