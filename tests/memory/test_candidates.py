@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from reverie.memory import candidates
 from reverie.memory.candidates import Candidates, content_words, covered
-from reverie.memory.similar import nearest
+from reverie.text.likeness import nearest
 
 SENTENCES = st.lists(
     st.sampled_from(
@@ -53,7 +53,7 @@ def test_among_few_the_nearest_is_always_a_candidate(text: str, others: list[str
     pairs = [(f"{n}.md", other) for n, other in enumerate(others)]
     whole = nearest(text, pairs)
     among = nearest(text, Candidates(pairs).find(text))
-    assert (whole and (whole.likeness, whole.score)) == (among and (among.likeness, among.score))
+    assert (whole and whole.verdict) == (among and among.verdict)
 
 
 def test_words_are_stemmed_alike_in_every_text() -> None:

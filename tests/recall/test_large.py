@@ -78,7 +78,7 @@ def test_a_catalog_made_anew_forgets_what_went_away_meanwhile(
 
 
 async def test_a_prompt_is_given_what_fits(ranker: IndexRanker, clock: FixedClock) -> None:
-    recall = Recall(ranker.store, ranker, clock, root(ranker), root(ranker))
+    recall = Recall(ranker.store, ranker, clock, root(ranker).joinpath, root(ranker))
     asked = new_message("user", Text("tell me where the damson grows, please"), at=clock.now())
     found = await recall.recollect(asked)
     assert found.files == ("damson.md",)

@@ -35,13 +35,12 @@ from reverie.memory import (
     paths,
     revisions,
     scalars,
-    similar,
     topic,
 )
 from reverie.recall import passages, queries, usage
 from reverie.session import transcripts
 from reverie.stores.secrets import formats, named, redaction
-from reverie.text import dates, languages, timewords, words
+from reverie.text import dates, languages, likeness, timewords, words
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 # Long enough to be told from noise, short enough that a quadratic routine still ends.
@@ -167,7 +166,7 @@ ROUTINES: Mapping[str, Routine] = {
     "instructions.read_text": lambda text: instructions.read_text(encoded(text), "a.md"),
     "instructions.rule": instructions.rule,
     "revisions.parse_message": revisions.parse_message,
-    "similar.compare": lambda text: similar.compare(text, f"{text} more"),
+    "likeness.compare": lambda text: likeness.compare(text, f"{text} more"),
     "candidates": lambda text: candidates.Candidates([("a.md", text)]).find(text),
     # keeper
     "draft.draft": draft,

@@ -146,6 +146,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         about="Keep what is said about you in `<home>/person`, known in every project. Off in any "
         "source is off; then it stays in the project.",
         off_wins=True,
+        project="ask",
+        unasked=(True, False),
     ),
     Setting(
         "memory.index_in_prompt",

@@ -22,7 +22,7 @@ Kind: TypeAlias = Literal["word", "number", "day", "name", "code", "speaker", "q
 Relation: TypeAlias = Literal["copula", "single", "multiple", "owner", "other"]
 
 # A memory's claim is short; of a longer text only the beginning is compared.
-LONGEST = 4_000
+LONGEST = 2_000
 # The languages that have a file of forms, and how many words tell a text's language.
 _READ = ("english", "german", "french", "spanish")
 _SAMPLE = 60
