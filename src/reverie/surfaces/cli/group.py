@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from importlib import import_module
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 import click
 
@@ -101,13 +101,20 @@ class LazyGroup(click.Group):
             ctx.exit(0)
 
 
+def show_error(error: click.ClickException) -> None:
+    """Click's message quotes what was typed: through the same filter as everything else."""
+    said = io.StringIO()
+    error.show(said)
+    click.echo(printable(said.getvalue()), nl=False, err=True)
+
+
 class Failed(click.ClickException):
     """An error of ours: one message on stderr, exit code 1."""
 
     exit_code = 1
 
-    def show(self, file: object = None) -> None:
-        click.echo(f"reverie: {printable(self.message)}", err=True)
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(f"reverie: {printable(self.message)}", file=file, err=True)
 
 
 def _no_such(name: str) -> str:
@@ -149,7 +156,7 @@ def main() -> None:
     try:
         sys.exit(cli.main(prog_name="reverie", standalone_mode=False))
     except click.ClickException as error:
-        error.show()
+        show_error(error)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("reverie: interrupted", err=True)

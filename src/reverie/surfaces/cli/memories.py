@@ -11,6 +11,7 @@ import click
 
 from reverie.errors import InputError
 from reverie.memory.revisions import Author, Revision
+from reverie.surfaces.cli.figures import printable
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -100,8 +101,8 @@ def mention_former(app: App) -> None:
         return
     for folder, identity in app.adoption.former():
         if (folder / "memory").is_dir() or identity.adopted:
-            click.echo(
+            said = (
                 f"note: this repository has a memory from when it was {identity.root}; "
-                f"continue it with: reverie adopt --from {folder.name}",
-                err=True,
+                f"continue it with: reverie adopt --from {folder.name}"
             )
+            click.echo(printable(said), err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +19,7 @@ from reverie.surfaces.cli.chat.remembering import remember
 from reverie.surfaces.cli.chat.shapes import Json, event_json, opened_json, result_json
 from reverie.surfaces.cli.chat.slash import Called, read_line
 from reverie.surfaces.cli.chat.tally import Tally
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import printable, printable_json
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -98,7 +97,7 @@ class Hearing:
     def finishing(self, running: tuple[str, ...]) -> None:
         """Somebody who looks on is told why it is not over."""
         if running and not self.quiet and sys.stderr.isatty():
-            click.echo(f"note: finishing {', '.join(running)}…", err=True)
+            click.echo(printable(f"note: finishing {', '.join(running)}…"), err=True)
 
     def closed(self, session: Session, error: str = "") -> None:
         if self.show != "text" and not self.quiet:
@@ -107,7 +106,7 @@ class Hearing:
 
     def _line(self, data: Json) -> None:
         if not self.quiet:
-            click.echo(json.dumps(data, ensure_ascii=False))
+            click.echo(printable_json(data))
 
 
 async def _answered(session: Session, prompt: str) -> None:
