@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -24,7 +26,15 @@ if TYPE_CHECKING:
     from reverie.memory.revisions import Revision
 
 _MARKDOWN = (".md",)
-_EXPORTS = (".json", ".jsonl", ".af")
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Judged(NamedTuple):
+    """Where something stood, what becomes of it, and which of its keys were not taken over."""
+
+    source: str
+    what: Prepared | Declined
+    dropped: tuple[str, ...]
 
 
 @reverie_command(name="import")
@@ -56,7 +66,7 @@ def command(
     if not found:
         raise InputError(f"there is nothing to import in {', '.join(map(str, paths))}")
     outcomes = _judged(memory.keeper, found, type_, even_if_known=even_if_known)
-    fresh = [what for _, what in outcomes if isinstance(what, Prepared)]
+    fresh = [what for _, what, _ in outcomes if isinstance(what, Prepared)]
     names = ", ".join(path.name for path in paths)
     summary = f"import {len(fresh)} memories from {names}"
     revision = None if dry_run else memory.keeper.save_all(fresh, PERSON, summary)
@@ -65,15 +75,46 @@ def command(
 
 
 def _read(path: Path) -> list[Found]:
-    from reverie.keeper.imports import read_file, read_pile
+    from reverie.keeper.imports import EXPORTS, LARGEST_PILE, Found, read_file, read_pile
 
     try:
         if not path.is_dir():
-            return read_file(path.name, path.read_bytes())
-        files = _inside(path, _MARKDOWN) or _inside(path, _EXPORTS)
-        return read_pile({str(name): (path / name).read_bytes() for name in files})
+            data = _content(path, LARGEST_PILE)
+            return [Found(path.name, data)] if isinstance(data, Declined) else read_file(path.name, data)  # fmt: skip
+        files: dict[str, bytes] = {}
+        refused: list[Found] = []
+        room = LARGEST_PILE
+        for name in map(str, _inside(path, _MARKDOWN) or _inside(path, EXPORTS)):
+            data = _content(path / name, room)
+            if isinstance(data, Declined):
+                refused.append(Found(name, data))
+            else:
+                files[name] = data
+                room -= len(data)
+        return [*read_pile(files), *refused]
     except OSError as error:
         raise InputError(f"cannot read {error.filename or path} ({error.strerror})") from error
+
+
+def _content(path: Path, room: int) -> bytes | Declined:
+    """The bytes of a plain file that fits; links, pipes and devices are never read."""
+    try:
+        opened = os.open(path, _READ)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return Declined("it is a link", "import the file it leads to")
+        if error.errno == errno.ENXIO:
+            return Declined("it is not a plain file")
+        raise
+    with os.fdopen(opened, "rb") as file:
+        seen = os.fstat(file.fileno())
+        if not stat.S_ISREG(seen.st_mode):
+            return Declined("it is not a plain file")
+        # A file may grow while it is read, and some say that they are empty.
+        data = file.read(room + 1) if seen.st_size <= room else b""
+        if seen.st_size > room or len(data) > room:
+            return Declined(f"it is too large: {room:,} bytes may still be imported", "split it")
+        return data
 
 
 def _inside(folder: Path, endings: tuple[str, ...]) -> list[Path]:
@@ -92,7 +133,7 @@ def _counts(name: str, endings: tuple[str, ...]) -> bool:
 
 def _judged(
     keeper: Keeper, found: list[Found], type_: MemoryType | None, *, even_if_known: bool
-) -> list[tuple[str, Prepared | Declined]]:
+) -> list[Judged]:
     wishes = [one.wish for one in found if isinstance(one.wish, Wish)]
     judged = iter(
         keeper.prepare_all(
@@ -100,17 +141,24 @@ def _judged(
         )
     )
     return [
-        (one.source, one.wish if isinstance(one.wish, Declined) else next(judged)) for one in found
+        Judged(
+            one.source, one.wish if isinstance(one.wish, Declined) else next(judged), one.dropped
+        )
+        for one in found
     ]
 
 
-def _as_json(
-    outcomes: list[tuple[str, Prepared | Declined]], revision: Revision | None, *, dry_run: bool
-) -> dict[str, Any]:
+def _as_json(outcomes: list[Judged], revision: Revision | None, *, dry_run: bool) -> dict[str, Any]:
     return {
-        "imported": [_saved_json(s, what) for s, what in outcomes if isinstance(what, Prepared)],
+        "imported": [
+            {**_saved_json(source, what), "dropped": list(dropped)}
+            for source, what, dropped in outcomes
+            if isinstance(what, Prepared)
+        ],
         "declined": [
-            {"source": s, **asdict(what)} for s, what in outcomes if isinstance(what, Declined)
+            {"source": source, **asdict(what)}
+            for source, what, _ in outcomes
+            if isinstance(what, Declined)
         ],
         "dry_run": dry_run,
         "revision": revision.id if revision else None,
@@ -138,7 +186,8 @@ def _print(
     lines = [f"{verb} {len(imported)} of {of} memories."]
     for row in imported:
         removed = f" (removed: {', '.join(row['secrets'])})" if row["secrets"] else ""
-        lines.append(f"  + {row['file']}  {row['name']}{removed}")
+        left = f" (not taken over: {', '.join(row['dropped'])})" if row["dropped"] else ""
+        lines.append(f"  + {row['file']}  {row['name']}{removed}{left}")
     lines += [f"  - {row['source']}: {row['reason']}" for row in declined]
     if revision is not None:
         lines.append(f"  {undo_hint(revision, team=team)}")
