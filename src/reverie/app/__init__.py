@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reverie.memory.proposals import Item
     from reverie.memory.revisions import Author
     from reverie.models.metered import MeteredModel
+    from reverie.models.patient import Sleep
     from reverie.ports import Clock, Model
     from reverie.recall.documents import Results, Scope
     from reverie.session.cache_report import CacheRow
@@ -87,6 +88,7 @@ class App:
         clock: Clock | None = None,
         place: Path | None = None,
         overrides: Sequence[str] = (),
+        sleep: Sleep | None = None,
     ) -> None:
         self.settings = settings
         # What was set for this run alone; a process of ours is told.
@@ -95,6 +97,7 @@ class App:
         # The folder of the project in which one works.
         self.place = place or project.root
         self.clock: Clock = clock or SystemClock()
+        self.sleep = sleep
         self.switches = Switches(settings)
 
     @classmethod
@@ -105,6 +108,7 @@ class App:
         home: Path | None = None,
         overrides: Sequence[str] = (),
         clock: Clock | None = None,
+        sleep: Sleep | None = None,
     ) -> App:
         """Read the settings for the folder `start` (default: where we are)."""
         start = start or Path.cwd()
@@ -113,7 +117,7 @@ class App:
         root = find_project(start, Path()).root
         settings = load_settings(root, home, overrides=overrides)
         project = find_project(start, settings.home)
-        return cls(settings, project, clock, start.resolve(), overrides)
+        return cls(settings, project, clock, start.resolve(), overrides, sleep)
 
     @property
     def ledger(self) -> Ledger:
@@ -270,7 +274,7 @@ class App:
         return MeteredModel(bare, self.ledger, caps, self.clock, session, purpose, announce)
 
     def bare_model(self, name: str) -> Model:
-        return models.make_model(self.settings, name)
+        return models.patient_model(self.settings, name, self.sleep)
 
     def provider_of(self, name: str) -> Provider | None:
         """Who serves a model; nobody serves the offline one."""

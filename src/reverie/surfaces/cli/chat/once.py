@@ -11,7 +11,7 @@ import click
 
 from reverie.agent.turns import calls_of
 from reverie.app.models import OFFLINE
-from reverie.errors import InputError, ReverieError
+from reverie.errors import InputError, RequestRefused, ReverieError
 from reverie.events import CapReached, Event, Replied, TroubleNoted, TurnEnded
 from reverie.session.crew.serving import answer, see_through
 from reverie.surfaces.cli.chat.readiness import OFFLINE_NOTE
@@ -47,6 +47,7 @@ async def once(app: App, wish: Wish, prompt: str, show: Format, *, quiet: bool) 
                 hearing.answered()
                 hearing.finishing(session.background.unfinished)
                 await session.aclose(DRAIN_SECONDS)
+                hearing.require_answer(session.conversation.model.name)
             except ReverieError as error:
                 hearing.closed(session, str(error))
                 raise
@@ -64,6 +65,7 @@ class Hearing:
     answer: str = ""
     tally: Tally = field(default_factory=Tally)
     _over: bool = False
+    _refused: bool = False
 
     @property
     def _so_far(self) -> str:
@@ -83,6 +85,8 @@ class Hearing:
         if isinstance(event, Replied):
             # A reply that was cut off and its continuation are one answer; a call begins anew.
             self.answer = "" if calls_of(event.reply) else self._so_far + event.reply.text
+        if isinstance(event, TurnEnded):
+            self._refused = event.why == "refusal"
         self._over = isinstance(event, TurnEnded) or (self._over and not isinstance(event, Replied))
         if self.show == "stream-json":
             self._line(event_json(event))
@@ -91,8 +95,14 @@ class Hearing:
 
     def answered(self) -> None:
         """Text is given out at once; nobody who reads it waits for work in the background."""
-        if self.show == "text" and not self.quiet:
+        if self.show == "text" and not self.quiet and (self.answer or not self._refused):
             click.echo(printable(self.answer))
+
+    def require_answer(self, model: str) -> None:
+        """A script must not take a refusal for an answer."""
+        if self._refused:
+            said = "refused to go on" if self.answer else "refused to answer"
+            raise RequestRefused(f"{model} {said}; put it another way, or choose another --model")
 
     def finishing(self, running: tuple[str, ...]) -> None:
         """Somebody who looks on is told why it is not over."""
