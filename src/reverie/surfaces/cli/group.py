@@ -99,6 +99,15 @@ class LazyGroup(click.Group):
             # The reader went away (`reverie … | head`): nothing is wrong, nothing is left to say.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
+        except OSError as error:
+            # The disk, or who may write to it: a line for the person, not a traceback.
+            raise Failed(_disk_trouble(error)) from error
+
+
+def _disk_trouble(error: OSError) -> str:
+    at = f"{error.filename}: " if error.filename else ""
+    said = error.strerror or str(error) or type(error).__name__
+    return f"{at}{said}; `reverie doctor` checks the home and the disk"
 
 
 def show_error(error: click.ClickException) -> None:
