@@ -216,7 +216,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "float",
         180.0,
         "Seconds a provider may say nothing before a call is given up.",
-        low=1,
+        low=0.1,
         high=3600,
     ),
     *_provider("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
