@@ -14,7 +14,8 @@
     │   ├── Overloaded                 try later (429, 529)
     │   ├── RequestRefused             the provider rejects the request as it is (400)
     │   ├── AccessDenied               key or permission (401, 403)
-    │   ├── Unreachable                no connection, or a time-out
+    │   ├── Unreachable                no connection
+    │   │   └── TimedOut                   the provider said nothing for too long
     │   └── ReplyBroken                a cut stream, or an answer that makes no sense
     ├── StorageError               the disk, or who may write to it
     └── InvariantBroken            us: a bug in Reverie, please report it
@@ -95,7 +96,7 @@ class PromptTooLong(ModelError):
 
 
 class Overloaded(ModelError):
-    """The provider asks to try again later, after its SDK has already retried."""
+    """The provider asks to try again later; `retry_after` in so many seconds, where it says so."""
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -112,6 +113,10 @@ class AccessDenied(ModelError):
 
 class Unreachable(ModelError):
     """No connection to the provider, or no answer in time."""
+
+
+class TimedOut(Unreachable):
+    """The provider said nothing for longer than `models.idle_timeout`."""
 
 
 class ReplyBroken(ModelError):

@@ -31,6 +31,10 @@ Reading the next part.
 </summary>"""
 
 
+async def at_once(seconds: float) -> None:
+    """No time passes while a provider is waited for."""
+
+
 class Desk:
     """A person at a desk: a project, a provider, and sessions that may be left and resumed."""
 
@@ -50,6 +54,7 @@ class Desk:
                 *overrides,
             ),
             clock=self.place.clock,
+            sleep=at_once,
         )
 
     async def set_window(self, tokens: int) -> None:

@@ -53,7 +53,12 @@ async def test_resumed_after_every_turn(
     )
     await run(desk, overrides, resumed=False)
     first = len(provider.requests)
+    # The key of the reminders is made for a home; the bytes can only be the same with the same key.
+    secret = (place.home / "reminders.key").read_bytes()
     shutil.rmtree(place.home)
+    place.home.mkdir()
+    (place.home / "reminders.key").write_bytes(secret)
+    (place.home / "reminders.key").chmod(0o600)
     place.clock.at = NOON
     await run(desk, overrides, resumed=True)
     assert bodies(provider, 0)[:first] == bodies(provider, first)

@@ -223,3 +223,39 @@ async def test_a_cancelled_call_is_settled(desk: Desk) -> None:
 
 async def test_a_free_model_may_always_be_called(desk: Desk) -> None:
     assert (await complete(desk.meter(ScriptedModel(["hi"]), Caps(day=0)), REQUEST)).text == "hi"
+
+
+class TestACapThatIsNearlyReached:
+    LONG = Request(
+        Head("m", options=Options(max_tokens=32_000)), (new_message("user", Text("word " * 400)),)
+    )
+
+    async def test_the_reply_is_made_to_fit(self, desk: Desk) -> None:
+        sent: list[int] = []
+
+        class Asked(Streaming):
+            async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+                sent.append(request.options.max_tokens)
+                async for item in super().stream(request):
+                    yield item
+
+        # 32,000 tokens of output could cost $1.60.
+        model = desk.meter(Asked(REPLY), Caps(day=0.25))
+        assert await complete(model, self.LONG) == REPLY
+        [most] = sent
+        prompt = int(estimated_size(self.LONG) * CEILING_MARGIN)
+        assert 1_024 <= most < 32_000
+        assert 0.2499 < PRICES.ceiling(prompt, most) <= 0.25
+
+    async def test_too_little_is_told_with_what_is_needed(self, desk: Desk) -> None:
+        inner = Streaming(REPLY)
+        said = r"day cap of \$0\.03.*the least this call needs is \$0\.0\d+, and \$0\.0300 is left"
+        with pytest.raises(SpendCapReached, match=said):
+            await complete(desk.meter(inner, Caps(day=0.03)), self.LONG)
+        assert inner.calls == 0
+
+    async def test_a_budget_for_thinking_is_kept(self, desk: Desk) -> None:
+        options = Options(max_tokens=32_000, thinking="budget:20000")
+        thinking = Request(Head("m", options=options), self.LONG.messages)
+        with pytest.raises(SpendCapReached):
+            await complete(desk.meter(Streaming(REPLY), Caps(day=0.25)), thinking)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +93,23 @@ class TestReservations:
         assert "day cap" in decision.warning
         assert ledger.spent("main", "s1").day == 2
 
+    def test_a_reservation_of_a_running_process_holds_however_long_its_reply_streams(
+        self, home: Home
+    ) -> None:
+        ledger = home.ledger()
+        slow = allowed(ledger.reserve("recall", "s1", 1, Caps(day=1)))
+        home.clock.advance(LAPSES_AFTER * 2)
+        assert isinstance(home.ledger("p2").reserve("recall", "s2", 1, Caps(day=1)), Refused)
+        ledger.settle(slow, entry(0.9, purpose="recall", at=home.clock.now()))
+        assert ledger.spent("recall", "s1").day == 0.9
+
     def test_a_reservation_of_a_dead_process_lapses(self, home: Home) -> None:
         ledger = home.ledger()
         late = allowed(ledger.reserve("recall", "s1", 1, Caps(day=1)))
+        dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)  # fmt: skip
+        [line] = lines(ledger)
+        ledger.path.write_text(json.dumps({**line, "pid": int(dead.stdout)}) + "\n")
+        ledger = home.ledger()
         home.clock.advance(LAPSES_AFTER - 1)
         assert isinstance(ledger.reserve("recall", "s1", 1, Caps(day=1)), Refused)
         home.clock.advance(1)

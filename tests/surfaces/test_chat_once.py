@@ -23,8 +23,8 @@ from reverie.surfaces.cli.chat import shapes
 from reverie.surfaces.cli.chat.readiness import OFFLINE_NOTE
 
 MODEL = "anthropic:claude-sonnet-5-5"
-# Nothing is learnt after a turn: the conversation is the provider's only caller.
-ALONE = ("--set", "features.extract=false")
+# Nothing is learnt after a turn: the conversation is the provider's only caller. Nothing is waited for.
+ALONE = ("--set", "features.extract=false", "--set", "models.retries=0")
 
 
 def asked(
@@ -267,3 +267,16 @@ def test_no_kind_of_event_is_without_a_shape_and_a_place_in_the_manual() -> None
     listed = re.findall(r"^\| (`[a-z_`, ]+) \|", table, re.MULTILINE)
     told = {name for row in listed for name in re.findall(r"`([a-z_]+)`", row)}
     assert told == {"type", *names, "session", "result"}
+
+
+@pytest.mark.parametrize("said", ["", "I will not help with that."])
+def test_a_refusal_is_told_and_is_no_success(place: Place, provider: Provider, said: str) -> None:
+    refusal = Reply((Text(said),) if said else (), stop_reason="refusal")
+    provider.script(refusal, refusal)
+    done = asked(place, provider, "-p", "Do evil.")
+    assert (done.returncode, done.stdout) == (1, f"{said}\n" if said else "")
+    assert "claude-sonnet-5-5 refused to" in done.stderr
+    told = asked(place, provider, "-p", "Do evil.", "--output-format", "json")
+    result = json.loads(told.stdout)
+    assert told.returncode == 1
+    assert (result["result"], "refused to" in result["error"]) == (said, True)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from reverie.memory.proposals import Item
     from reverie.memory.revisions import Author
     from reverie.models.metered import MeteredModel
+    from reverie.models.patient import Sleep
     from reverie.ports import Clock, Model
     from reverie.recall.documents import Results, Scope
     from reverie.session.cache_report import CacheRow
@@ -85,7 +86,7 @@ PLANS = (
 class App:
     """Everything one invocation needs, made when it is first asked for."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what differs between invocations, all but two optional
         self,
         settings: Settings,
         project: Project,
@@ -93,6 +94,7 @@ class App:
         place: Path | None = None,
         overrides: Sequence[str] = (),
         user: str | None = None,
+        sleep: Sleep | None = None,
     ) -> None:
         """`user` names somebody a program serves: all that is kept of them lies in a folder of theirs."""
         self.settings = settings
@@ -105,6 +107,7 @@ class App:
         # The folder of the project in which one works.
         self.place = place or project.root
         self.clock: Clock = clock or SystemClock()
+        self.sleep = sleep
         self.switches = Switches(settings)
 
     @classmethod
@@ -116,6 +119,7 @@ class App:
         overrides: Sequence[str] = (),
         clock: Clock | None = None,
         user: str | None = None,
+        sleep: Sleep | None = None,
     ) -> App:
         """Read the settings for the folder `start` (default: where we are)."""
         start = start or Path.cwd()
@@ -124,7 +128,7 @@ class App:
         root = find_project(start, Path()).root
         settings = load_settings(root, home, overrides=overrides)
         project = find_project(start, settings.home)
-        return cls(settings, project, clock, start.resolve(), overrides, user)
+        return cls(settings, project, clock, start.resolve(), overrides, user, sleep)
 
     def _of_user(self, user: str) -> Project:
         return Project(self.owner.root, user_folder(self._owner_place().state, user))
@@ -414,7 +418,7 @@ class App:
         return MeteredModel(bare, self.ledger, caps, self.clock, session, purpose, announce, most)
 
     def bare_model(self, name: str) -> Model:
-        return models.make_model(self.settings, name)
+        return models.patient_model(self.settings, name, self.sleep)
 
     def provider_of(self, name: str) -> Provider | None:
         """Who serves a model; nobody serves the offline one."""

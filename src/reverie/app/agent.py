@@ -23,7 +23,7 @@ from reverie.app.learning import MemoryShelf
 from reverie.app.models import OFFLINE
 from reverie.app.recall import chosen_meaning, open_ranker, recall_for
 from reverie.app.speaker import Speaker
-from reverie.app.system import system_of
+from reverie.app.system import reminder_key, system_of
 from reverie.app.tools import Tools, budget_of
 from reverie.app.wish import Wish
 from reverie.core.messages import Message
@@ -302,9 +302,11 @@ class _Composer:
     def _head(self, core: _Core) -> Head:
         """System prompt, tools and options as they stand now; frozen by whoever asks."""
         model, toolbox = core.speaker.now, core.toolbox
-        led = self.wish.led
-        system = led.system if led else system_of(self.app, self.wish, core.memory)
-        return Head(model.name, system, toolbox.specs, self._options(core))
+        led, frozen = self.wish.led, core.conversation.state.head
+        # Whoever leads the conversation has a system prompt of their own, which names no key.
+        key = frozen.reminder_key if frozen else "" if led else reminder_key(self.app)
+        system = led.system if led else system_of(self.app, self.wish, core.memory, key)
+        return Head(model.name, system, toolbox.specs, self._options(core), key)
 
     def _renew_head(self, core: _Core) -> None:
         """Whoever leads the conversation may come back with another head, or another model, for it."""

@@ -17,13 +17,28 @@ from reverie.settings import Provider, Settings, secret
 from reverie.stores.windows import read_window, write_window
 
 if TYPE_CHECKING:
+    from reverie.models.patient import Sleep
     from reverie.ports import Model
 
 OFFLINE = "offline"
 
+_RETRIES_BEFORE_FALLBACK = 2
+
+
+def patient_model(settings: Settings, name: str, sleep: Sleep | None = None) -> Model:
+    """The model of that name, which tries again when its provider asks for that."""
+    from reverie.models.patient import PatientModel
+
+    model = make_model(settings, name)
+    retries = int(str(settings["models.retries"]))
+    if settings["models.fallback"] and name == settings.model("main"):
+        # Another model waits to take over.
+        retries = min(retries, _RETRIES_BEFORE_FALLBACK)
+    return PatientModel(model, retries, sleep) if sleep else PatientModel(model, retries)
+
 
 def make_model(settings: Settings, name: str) -> Model:
-    """The model of that name, without a meter."""
+    """The model of that name, without a meter and without patience."""
     if name == OFFLINE:
         from reverie.models.offline import OfflineModel
 
@@ -33,6 +48,7 @@ def make_model(settings: Settings, name: str) -> Model:
     row = catalog.find(split_suffix(model)[0])
     capabilities = row.capabilities if row else Capabilities()
     prices = price_of(settings, model, row)
+    idle_timeout = float(str(settings["models.idle_timeout"]))
     if provider.kind == "anthropic":
         from reverie.models.anthropic import AnthropicModel
 
@@ -42,6 +58,8 @@ def make_model(settings: Settings, name: str) -> Model:
             capabilities=capabilities,
             prices=prices,
             base_url=provider.base_url,
+            retries=0,
+            idle_timeout=idle_timeout,
         )
     from reverie.models.openai import OpenAIModel
 
@@ -52,6 +70,8 @@ def make_model(settings: Settings, name: str) -> Model:
         prices=prices,
         base_url=provider.base_url,
         protocol=provider.protocol,
+        retries=0,
+        idle_timeout=idle_timeout,
     )
 
 

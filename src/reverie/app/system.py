@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from reverie.core.messages import Text
@@ -11,6 +13,7 @@ from reverie.memory.prompt import Shelf, memory_prompt
 from reverie.session.system_prompt import CONDUCT, Surroundings, system_prompt
 from reverie.settings.neighbours import claude_config
 from reverie.settings.sources import MANAGED
+from reverie.stores import private_files
 from reverie.stores.instruction_files import Places, read_instruction_files
 
 if TYPE_CHECKING:
@@ -19,7 +22,21 @@ if TYPE_CHECKING:
     from reverie.app.wish import Wish
 
 
-def system_of(app: App, wish: Wish, memory: OpenMemory | None) -> tuple[Text, ...]:
+def reminder_key(app: App) -> str:
+    """The key of our reminders in sessions that begin now.
+
+    It is no secret of one session: sessions of a project that follow each other share their cached
+    prefix. What was written before today, or without seeing the prompt, cannot hold it.
+    """
+    day = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
+    secret = private_files.secret(app.settings.home, "reminders.key")
+    told = f"{app.project.root}\n{day}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(told, key=secret, digest_size=4).hexdigest()
+
+
+def system_of(
+    app: App, wish: Wish, memory: OpenMemory | None, reminder_key: str
+) -> tuple[Text, ...]:
     """Read from disk once; whoever asks freezes it."""
     in_git, hired = (app.project.root / ".git").exists(), wish.hired
     own = "" if hired is None else hired.remembers
@@ -29,6 +46,7 @@ def system_of(app: App, wish: Wish, memory: OpenMemory | None) -> tuple[Text, ..
         instructions=_instructions(app),
         memory=own if memory is None else _memory_section(app, memory),
         extra=wish.system,
+        reminder_key=reminder_key,
     )
 
 

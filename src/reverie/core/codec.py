@@ -61,8 +61,9 @@ def block_to_json(block: Block) -> Json:  # noqa: PLR0911 - one return a block k
         case Document(media_type, data, title):
             base = {"type": "document", "media_type": media_type, "data": data}
             return base | _present({"title": title or None})
-        case Attachment(label, text):
-            return {"type": "attachment", "label": label, "text": text}
+        case Attachment(label, text, key):
+            base = {"type": "attachment", "label": label, "text": text}
+            return base | _present({"key": key or None})
         case Opaque(provider, payload):
             return {"type": "opaque", "provider": provider, "payload": payload}
         case _:
@@ -135,7 +136,9 @@ _READERS: Mapping[str, Callable[[Json], Block]] = {
     "document": lambda d: Document(
         _text(d, "media_type"), _text(d, "data"), _optional_text(d, "title") or ""
     ),
-    "attachment": lambda d: Attachment(_text(d, "label"), _text(d, "text")),
+    "attachment": lambda d: Attachment(
+        _text(d, "label"), _text(d, "text"), _optional_text(d, "key") or ""
+    ),
     "opaque": lambda d: Opaque(_text(d, "provider"), _text(d, "payload")),
 }
 

@@ -83,11 +83,15 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Text Reverie puts beside a user message (`label`: recall, date, notes …); frozen once sent."""
+    """Text Reverie puts beside a user message (`label`: recall, date, notes …); frozen once sent.
+
+    `key` is the head's; it is set while a request is put together, and kept nowhere else.
+    """
 
     kind: ClassVar[Literal["attachment"]] = "attachment"
     label: str
     text: str
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

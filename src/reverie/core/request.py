@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from reverie.core.capabilities import Ttl
 from reverie.core.codec import block_to_json, dump
+from reverie.core.foreign_text import attribute, quoted
 from reverie.core.messages import Attachment, Block, Message, Text
 from reverie.core.tokens import block_tokens, json_tokens, message_tokens, text_tokens
 
@@ -100,6 +101,8 @@ class Head:
     system: tuple[Text, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     options: Options = Options()
+    # Stands in every reminder and is named in the system prompt: text of others cannot know it.
+    reminder_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,13 +210,23 @@ def canonical_bytes(request: Request) -> bytes:
     return b"\n".join(lines)
 
 
+def with_key(message: Message, key: str) -> Message:
+    """The message as it is sent: every reminder in it carries the key."""
+    if not key or not any(isinstance(block, Attachment) for block in message.blocks):
+        return message
+    blocks = (replace(b, key=key) if isinstance(b, Attachment) else b for b in message.blocks)
+    return replace(message, blocks=tuple(blocks))
+
+
 def attachment_text(attachment: Attachment) -> str:
     """How an attachment reads on every provider: marked off from what the person wrote.
 
-    Text from a memory or a tool cannot close the mark and speak as the person.
+    Text from a memory or a tool cannot close the mark and speak as the person, and what it
+    pretends to be lacks the key of the session, which the system prompt names.
     """
-    inside = attachment.text.replace("</reminder", "<\\/reminder")
-    return f'<reminder about="{attachment.label}">\n{inside}\n</reminder>'
+    inside = quoted(attachment.text, marks=("reminder", "system"))
+    key = f' key="{attachment.key}"' if attachment.key else ""
+    return f'<reminder about="{attribute(attachment.label)}"{key}>\n{inside}\n</reminder>'
 
 
 def wire_text(text: str) -> str:

@@ -65,7 +65,10 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
+    """The call may not be made; a smaller one may, if `left` dollars suffice for it."""
+
     reason: str
+    left: float = 0.0
 
 
 Decision: TypeAlias = Allowed | Refused
@@ -90,5 +93,6 @@ def decide(purpose: Purpose, ceiling: float, spent: Spent, caps: Caps) -> Decisi
                 f"{purpose} call may cost up to ${ceiling:.4f}; raise {setting} to allow it"
             )
             may_pass = purpose == MAIN and not caps.main_stops
-            return Allowed(reason) if may_pass else Refused(reason)
+            left = min(limit - spent_ for _, spent_, limit, _ in checks if limit is not None)
+            return Allowed(reason) if may_pass else Refused(reason, left)
     return Allowed()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from reverie.core.foreign_text import printable_json
 from reverie.memory import topic
 from reverie.memory.manifest import is_index
 from reverie.ports import Scrubber
@@ -64,8 +64,4 @@ def as_json(export: Exported, at: float) -> str:
         memories.append({**about, "description": memory.description, "text": text})
     stamp = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
     data = {"reverie_export": EXPORT_VERSION, "exported": stamp, "memories": memories}
-    # Bytes that are not UTF-8 can only be written as escapes.
-    ascii_only = any(
-        "\udc80" <= char <= "\udcff" for memory in memories for char in memory["text"] or ""
-    )
-    return json.dumps(data, ensure_ascii=ascii_only, indent=2) + "\n"
+    return printable_json(data, indent=2) + "\n"

@@ -6,6 +6,8 @@ Pure: bytes go in. What cannot be a memory is named with its reason, never dropp
 from __future__ import annotations
 
 import json
+import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -23,12 +25,21 @@ from reverie.memory import topic as topics
 from reverie.memory.manifest import is_index
 from reverie.memory.scopes import split
 from reverie.memory.taxonomy import MemoryType, parse_type
+from reverie.memory.topic import Topic
 
 # A pile larger than this is not somebody's memory, or is made to fill a disk.
 LARGEST_PILE = 64 * 1024 * 1024
 
+EXPORTS = (".json", ".jsonl", ".af")
+
 _TEXT_KEYS = ("memory", "content", "text", "value", "data")
 _DAY_KEYS = ("created_at", "createdAt", "updated_at", "date")
+# How much of a text may be bytes that are no text; more, and it is a picture, a program or noise.
+_MOST_NOISE = 0.02
+_NOISE = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+# Marks of trust that only this memory can give: what is pinned, who said it, how sure we are.
+_TRUST = ("pinned", "source", "confidence")
+_DOUBT = 0.5
 _PERSONA = "it is the agent's own persona, not a memory"
 
 
@@ -38,6 +49,8 @@ class Found:
 
     source: str
     wish: Wish | Declined
+    # Keys of the file that were not taken over.
+    dropped: tuple[str, ...] = ()
 
 
 def read_pile(files: Mapping[str, bytes]) -> list[Found]:
@@ -46,7 +59,7 @@ def read_pile(files: Mapping[str, bytes]) -> list[Found]:
     for name in sorted(files):
         if name.endswith(".md"):
             found += [] if is_index(name) else [_loose(name, files[name])]
-        elif name.endswith((".json", ".jsonl", ".af")):
+        elif name.endswith(EXPORTS):
             found += read_file(name, files[name])
     return found
 
@@ -61,6 +74,8 @@ def read_file(name: str, data: bytes) -> list[Found]:
         return list(_from_lines(name, data))
     if name.endswith((".json", ".af")) or data.lstrip()[:1] in (b"{", b"["):
         return list(_from_json(name, _loaded(name, data)))
+    if (refused := _not_text(data)) is not None:
+        return [Found(name, refused)]
     memory = topics.parse(data, PurePosixPath(name).name)
     if memory.problem == frontmatter.ABSENT:
         return list(_split(name, memory.body))
@@ -74,17 +89,27 @@ def _unpacked(name: str, data: bytes) -> dict[str, bytes]:
             if sum(item.file_size for item in inside) > LARGEST_PILE:
                 raise InputError(f"{name} unpacks to more than {LARGEST_PILE:,} bytes")
             return {item.filename: archive.read(item) for item in inside}
-    except (BadZipFile, RuntimeError, NotImplementedError, OSError, EOFError) as error:
+    except (BadZipFile, RuntimeError, NotImplementedError, OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name} cannot be unpacked: {error}") from error
 
 
 # --- markdown ---
 
 
+def _not_text(data: bytes) -> Declined | None:
+    text = data.decode("utf-8", "replace")
+    if "\0" not in text and len(_NOISE.findall(text)) <= _MOST_NOISE * len(text):
+        return None
+    return Declined("it is not text in UTF-8", "convert it, or export it as text")
+
+
 def _loose(name: str, data: bytes) -> Found:
-    """A file that is one memory; what it says of itself is kept."""
+    """A file that is one memory; what it says of itself is kept, but for marks of trust."""
+    if (refused := _not_text(data)) is not None:
+        return Found(name, refused)
     memory = topics.parse(data, PurePosixPath(name).name)
     if memory.problem is None:
+        memory, dropped = _untrusted(memory)
         text = memory.body.strip() or memory.description
         named = memory.document.entry("name") is not None
         wish = Wish(
@@ -97,11 +122,22 @@ def _loose(name: str, data: bytes) -> Found:
             # Our own exports keep what is about the person in a folder of that name.
             scope="person" if split(name)[0] == "person" else None,
         )
-        return Found(name, wish)
+        return Found(name, wish, dropped)
     if memory.problem != frontmatter.ABSENT:
         return Found(name, Declined(memory.problem, "correct the file, then import it again"))
     title, text = _titled(memory.body)
     return Found(name, Wish(text, name=title, origin="import"))
+
+
+def _untrusted(memory: Topic) -> tuple[Topic, tuple[str, ...]]:
+    """The memory without what would make it more trusted here; a doubt about it stays."""
+    dropped = tuple(
+        key
+        for key in _TRUST
+        if memory.document.entry(key) is not None
+        and not (key == "confidence" and (memory.confidence or 1) < _DOUBT)
+    )
+    return memory.with_(**dict.fromkeys(dropped)), dropped
 
 
 def _titled(text: str) -> tuple[str | None, str]:

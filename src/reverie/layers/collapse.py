@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from reverie.agent.tools import Access, Arguments, Tool, Workplace
+from reverie.core.foreign_text import quoted
 from reverie.core.messages import Attachment, Message, Text, new_message
 from reverie.core.request import ToolSpec
 from reverie.core.tokens import block_tokens, message_tokens
@@ -23,7 +24,6 @@ from reverie.layers import NotDue, user_messages
 from reverie.layers.clipping import clipped
 from reverie.layers.facts import Facts, read_facts
 from reverie.layers.facts.calls import shortened
-from reverie.layers.quoting import harmless
 
 # A fork on the conversation's exact prefix: a task in, the text of the reply out.
 Summarizer: TypeAlias = Callable[[str], Awaitable[str]]
@@ -143,7 +143,7 @@ def collapsed(span: Span, told: str, *, at: float) -> Collapsed:
     count = len(rounds(span.messages))
     head = f"{_MARK}{count} finished rounds; to see them again, expand {handle(first.id)!r}]"
     room = min(_SUMMARY_TOKENS, _tokens(span.messages) // 4)
-    text = f"{head}\n{clipped(harmless(told), room)}"
+    text = f"{head}\n{clipped(quoted(told), room)}"
     said = user_messages.carried(span.messages)
     words = (user_messages.render(said),) if said else ()
     summary = new_message("user", Text(text), *words, after=span.before, at=at, origin="reverie")

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reverie.agent.tools import Access, Arguments, Tool, Workplace
+from reverie.core.foreign_text import quoted
 from reverie.core.messages import Attachment, Message, Text, new_message
 from reverie.core.request import ToolSpec
 from reverie.core.transcript import rounds, safe_cuts
 from reverie.layers import user_messages
 from reverie.layers.facts.calls import shortened
-from reverie.layers.quoting import harmless
 
 NAME = "snip"
 
@@ -127,7 +127,7 @@ def _snipped(
     objection = _objection(messages, start, end)
     if objection:
         return NotSnipped(objection)
-    line = Text(f"{_MARK}{harmless(shortened(note, _LONGEST_NOTE))}]")
+    line = Text(f"{_MARK}{quoted(shortened(note, _LONGEST_NOTE))}]")
     said = user_messages.carried(span)
     words = (user_messages.render(said),) if said else ()
     before = messages[start - 1] if start else None

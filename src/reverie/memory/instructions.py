@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal, TypeAlias
 
+from reverie.core.foreign_text import attribute, quoted
 from reverie.memory import frontmatter
-from reverie.memory.scalars import one_line, parse_list
+from reverie.memory.scalars import parse_list
 
 Kind: TypeAlias = Literal["managed", "user", "project", "local"]
 
@@ -108,9 +109,8 @@ def render(files: Iterable[InstructionFile]) -> str:
 
 def _rendered(file: InstructionFile) -> str:
     # A file cannot close its own mark and speak as another.
-    inside = file.text.strip().replace("</instructions", "<\\/instructions")
-    path = one_line(file.path).replace('"', "'")
-    about = f'from="{path}" written="{_WRITTEN_BY[file.kind]}"'
+    inside = quoted(file.text.strip())
+    about = f'from="{attribute(file.path)}" written="{_WRITTEN_BY[file.kind]}"'
     return f"<instructions {about}>\n{inside}\n</instructions>"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from reverie.core.foreign_text import quoted
 from reverie.memory.index import capped
 from reverie.memory.scalars import readable
 from reverie.memory.taxonomy import KINDS
@@ -124,7 +125,7 @@ def _indexes(shelf: Shelf, person: Shelf | None, team: Shelf | None) -> str:
 
 
 def _section(title: str, index: str) -> str:
-    return f"## {title}\n\n{readable(index).strip() or 'It is empty so far.'}"
+    return f"## {title}\n\n{quoted(readable(index)).strip() or 'It is empty so far.'}"
 
 
 _WHERE = """\

@@ -25,7 +25,7 @@ from reverie.core.window import split_suffix
 from reverie.errors import ReplyBroken
 from reverie.models import anthropic_wire as wire
 from reverie.models.failures import sdk_failures, sdk_missing
-from reverie.models.streaming import streamed
+from reverie.models.streaming import CONNECT_SECONDS, IDLE_SECONDS, streamed
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -45,7 +45,7 @@ _STOPS: dict[str, StopReason] = {
 class AnthropicModel:
     """One model of Anthropic's, or of a server that speaks its protocol."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a fact about the provider
         self,
         name: str,
         *,
@@ -54,6 +54,7 @@ class AnthropicModel:
         prices: Prices | None,
         base_url: str | None = None,
         retries: int = 2,
+        idle_timeout: float = IDLE_SECONDS,
     ) -> None:
         self.name = name
         self.capabilities = capabilities
@@ -61,6 +62,7 @@ class AnthropicModel:
         self._key = api_key
         self._base_url = base_url
         self._retries = retries
+        self._idle_timeout = idle_timeout
         self._client: AsyncAnthropic | None = None
         self._messages: GrowingMap[Message, wire.Wire | None] = GrowingMap(
             lambda message, _: wire.message_to_wire(message)
@@ -109,9 +111,14 @@ class AnthropicModel:
     def _sdk(self) -> AsyncAnthropic:
         if self._client is None:
             with sdk_missing("anthropic"):
-                from anthropic import AsyncAnthropic
+                from anthropic import AsyncAnthropic, Timeout
             self._client = AsyncAnthropic(
-                api_key=self._key, base_url=self._base_url, max_retries=self._retries
+                api_key=self._key,
+                base_url=self._base_url,
+                max_retries=self._retries,
+                timeout=Timeout(
+                    self._idle_timeout, connect=min(self._idle_timeout, CONNECT_SECONDS)
+                ),
             )
         return self._client
 

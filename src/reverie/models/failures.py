@@ -17,6 +17,7 @@ from reverie.errors import (
     ReplyBroken,
     RequestRefused,
     ReverieError,
+    TimedOut,
     UnknownModelError,
     Unreachable,
 )
@@ -76,7 +77,10 @@ def translate(error: Exception, call: Call) -> ReverieError:
     if "api_key" in str(error) or "CredentialsError" in names:
         return AccessDenied(_no_key(call.model))
     if not call.began and "APITimeoutError" in names:
-        return Unreachable(f"{call.model} did not answer in time; check the connection, try again")
+        return TimedOut(
+            f"{call.model} did not answer in time; check the connection, try again, or give it "
+            "longer with models.idle_timeout"
+        )
     if not call.began and "APIConnectionError" in names:
         said = f"cannot reach the provider of {call.model} ({_said(error)})"
         return Unreachable(f"{said}; check the connection and providers.<name>.base_url")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reverie.core.capabilities import Capabilities
 from reverie.core.reply import Reply, StreamItem, TextDelta, ThinkingDelta
-from reverie.core.request import Request, estimated_size
+from reverie.core.request import Options, Request, estimated_size
 from reverie.core.spend import MAIN, Allowed, Caps, Entry, Purpose, Refused
 from reverie.core.tokens import text_tokens
 from reverie.core.usage import Prices, Usage
@@ -17,6 +17,8 @@ from reverie.ports import Clock, Model, SpendLedger
 
 # Our estimate of four bytes a token runs low on code and JSON; a ceiling must not.
 CEILING_MARGIN = 1.5
+# A reply shorter than this is not worth its prompt.
+LEAST_OUTPUT = 1_024
 
 
 @dataclass(slots=True)
@@ -48,7 +50,7 @@ class MeteredModel:
         return self.model.prices
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
-        ticket = self.ask(request)
+        request, ticket = self._fitted(request)
         heard: int | None = None
         reply: Reply | None = None
         try:
@@ -67,7 +69,33 @@ class MeteredModel:
 
     def ask(self, request: Request) -> str:
         """May this be sent? Gives the ticket of the reservation; raises SpendCapReached."""
+        return self._ticket(self._decide(request))
+
+    def _fitted(self, request: Request) -> tuple[Request, str]:
+        """The request, with a shorter reply where only that fits under the cap, and its ticket."""
         decision = self._decide(request)
+        if isinstance(decision, Refused) and self.prices is not None:
+            least = _least_output(request.options)
+            affordable = self._affordable(request, self.prices, decision.left)
+            if affordable < least:
+                needed = self._ceiling(request, self.prices, least)
+                advice = f"the least this call needs is ${needed:.4f}, and ${max(decision.left, 0):.4f} is left"
+                decision = replace(decision, reason=f"{decision.reason} ({advice})")
+            elif affordable < request.options.max_tokens:
+                request = _with_most(request, affordable)
+                decision = self._decide(request)
+        return request, self._ticket(decision)
+
+    def _affordable(self, request: Request, prices: Prices, left: float) -> int:
+        """How many tokens of output the money that is left would buy."""
+        prompt = self._ceiling(request, prices, 0)
+        each = (self._ceiling(request, prices, 1_000) - prompt) / 1_000
+        return int((left - prompt) / each) if each > 0 else 0
+
+    def _ceiling(self, request: Request, prices: Prices, output: int) -> float:
+        return prices.ceiling(int(estimated_size(request) * CEILING_MARGIN), output)
+
+    def _ticket(self, decision: Allowed | Refused) -> str:
         if isinstance(decision, Refused):
             self._say(decision.reason, stopped=True)
             raise SpendCapReached(decision.reason)
@@ -78,12 +106,12 @@ class MeteredModel:
     def _decide(self, request: Request) -> Allowed | Refused:
         if self.prices is None:
             return self._unpriced()
-        size = int(estimated_size(request) * CEILING_MARGIN)
-        ceiling = self.prices.ceiling(size, request.options.max_tokens)
+        ceiling = self._ceiling(request, self.prices, request.options.max_tokens)
         if self.most is not None and self._spent + ceiling > self.most:
             return Refused(
                 f"one {self.purpose} may cost ${self.most:.2f}: ${self._spent:.4f} is spent and this "
-                f"call may cost up to ${ceiling:.4f}; raise spend.{self.purpose} to allow it"
+                f"call may cost up to ${ceiling:.4f}; raise spend.{self.purpose} to allow it",
+                self.most - self._spent,
             )
         return self.ledger.reserve(self.purpose, self.session, ceiling, self.caps)
 
@@ -120,3 +148,16 @@ class MeteredModel:
         if not self._said:
             self._said = True
             self.announce(CapReached(self.purpose, reason, stopped))
+
+
+def _least_output(options: Options) -> int:
+    """The shortest reply worth asking for; a budget for thinking comes on top."""
+    least = min(options.max_tokens, LEAST_OUTPUT)
+    budget = (options.thinking or "").partition("budget:")[2]
+    return least + int(budget) if budget.isdecimal() else least
+
+
+def _with_most(request: Request, tokens: int) -> Request:
+    # The limit is part of no cache key: the prefix stays as it is.
+    head = request.head
+    return replace(request, head=replace(head, options=replace(head.options, max_tokens=tokens)))

@@ -16,7 +16,7 @@ from reverie.core.window import split_suffix
 from reverie.models import openai_chat as chat
 from reverie.models import openai_responses as responses
 from reverie.models.failures import sdk_failures, sdk_missing
-from reverie.models.streaming import Accumulator, streamed
+from reverie.models.streaming import CONNECT_SECONDS, IDLE_SECONDS, Accumulator, streamed
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -36,6 +36,7 @@ class OpenAIModel:
         prices: Prices | None,
         base_url: str | None = None,
         retries: int = 2,
+        idle_timeout: float = IDLE_SECONDS,
         protocol: Protocol = "chat",
     ) -> None:
         self.name = name
@@ -44,6 +45,7 @@ class OpenAIModel:
         self._key = api_key
         self._base_url = base_url
         self._retries = retries
+        self._idle_timeout = idle_timeout
         self._protocol = protocol
         self._client: AsyncOpenAI | None = None
         to_wire = chat.message_to_wire if protocol == "chat" else responses.message_to_wire
@@ -122,10 +124,15 @@ class OpenAIModel:
     def _sdk(self) -> AsyncOpenAI:
         if self._client is None:
             with sdk_missing("openai"):
-                from openai import AsyncOpenAI
+                from openai import AsyncOpenAI, Timeout
             key = self._key or ("none" if self._base_url else None)
             self._client = AsyncOpenAI(
-                api_key=key, base_url=self._base_url, max_retries=self._retries
+                api_key=key,
+                base_url=self._base_url,
+                max_retries=self._retries,
+                timeout=Timeout(
+                    self._idle_timeout, connect=min(self._idle_timeout, CONNECT_SECONDS)
+                ),
             )
         return self._client
 

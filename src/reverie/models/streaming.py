@@ -17,6 +17,11 @@ class Accumulator(Protocol):
     def reply(self) -> Reply: ...
 
 
+# How long a provider may say nothing, and how long a connection may take.
+IDLE_SECONDS = 180.0
+CONNECT_SECONDS = 10.0
+
+
 async def streamed(events: Any, accumulator: Accumulator, call: Call) -> AsyncIterator[StreamItem]:
     """Deltas as they come, then the reply; the connection is given back whatever happens."""
     try:

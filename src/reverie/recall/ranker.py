@@ -10,11 +10,16 @@ from reverie.memory.candidates import covered
 from reverie.memory.manifest import Changes, ManifestEntry
 from reverie.ports import Clock, TopicReader
 from reverie.recall import queries
-from reverie.recall.documents import MemoryDoc, Refreshed, Results, Scope, Signature
+from reverie.recall.documents import Hit, MemoryDoc, Refreshed, Results, Scope, Signature
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.index import RecallIndex
+from reverie.recall.passages import snippet
 from reverie.recall.pipeline import SHORTLIST, Ranked
 from reverie.recall.queries import Query
+from reverie.text.words import plain_words, terms
+
+# How much of a file is looked at where there is no index.
+_MOST_READ = 65_536
 
 # Changes that a prompt waits for to be indexed, and those that a command or the daemon takes at once.
 PROMPT_BATCH = 64
@@ -136,5 +141,26 @@ class IndexRanker:
             collection=scope,
             use_counts=self.uses(),
         )
+        if done.problem and not found.hits:
+            return self._by_words(question, limit, f"the index cannot be written: {done.problem}")
         trouble = (f"the index was not updated: {done.problem}",) if done.problem else ()
         return replace(found, notes=(*self.notes, *trouble, *found.notes))
+
+    def _by_words(self, question: str | Query, limit: int, trouble: str) -> Results:
+        """Without an index (a full or read-only disk), from the files: the share of words in common."""
+        query = queries.parse(question) if isinstance(question, str) else question
+        wanted = set(terms(query.text))
+        hits: list[Hit] = []
+        for entry in self.store.entries():
+            stored = self.store.read(entry.file) if entry.listed else None
+            if stored is None:
+                continue
+            text = "\n".join((stored.topic.name, stored.topic.description, stored.topic.body))
+            share = len(wanted.intersection(terms(text[:_MOST_READ]))) / max(len(wanted), 1)
+            if share:
+                shown = snippet(text[:_MOST_READ], set(plain_words(query.text)))
+                score = round(share * GOOD_MATCH, 4)
+                hits.append(Hit(entry.file, "memories", score, {}, shown, "shares words"))
+        best = sorted(hits, key=lambda hit: -hit.score)[:limit]
+        note = f"{trouble}; answered from the files, by words alone"
+        return Results(tuple(best), notes=(*self.notes, note))

@@ -22,7 +22,7 @@ from reverie.core.prompt_cache.breakpoints import (
     placed,
 )
 from reverie.core.prompt_cache.chain import Chain, Link, extend, head_chain, root_digest
-from reverie.core.request import Head, Request, message_segments
+from reverie.core.request import Head, Request, message_segments, with_key
 from reverie.core.thinking import valid_under
 
 
@@ -111,7 +111,8 @@ class Assembler:
     def _add(self, message: Message, head: Head) -> None:
         last = self._links[-1] if self._links else None
         prefix = last.digest if last else root_digest(head)
-        sent = valid_under(message, prefix, bound=self._capabilities.thinking_bound)
+        valid = valid_under(message, prefix, bound=self._capabilities.thinking_bound)
+        sent = with_key(valid, head.reminder_key)
         segments = message_segments(sent, len(self._sent))
         self._links += extend(last, prefix, segments)
         self._sent.append(sent)

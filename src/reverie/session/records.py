@@ -301,6 +301,7 @@ def _head_to_json(head: Head) -> Json:
         "system": [block.text for block in head.system],
         "tools": [asdict(tool) for tool in head.tools],
         "options": options,
+        **({"reminder_key": head.reminder_key} if head.reminder_key else {}),
     }
 
 
@@ -313,6 +314,7 @@ def _head_from_json(data: Json) -> Head:
             for t in data["tools"]
         ),
         options=_options_from_json(data["options"]),
+        reminder_key=_text(data.get("reminder_key", "")),
     )
 
 

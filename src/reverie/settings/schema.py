@@ -252,6 +252,23 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Takes over when `models.main` stays overloaded.",
         project="ask",
     ),
+    Setting(
+        "models.retries",
+        "int",
+        6,
+        "How often a call is repeated that an overloaded provider refused; the waits grow from half a "
+        "second to 16, or are as long as it asks for, up to a minute.",
+        low=0,
+        high=20,
+    ),
+    Setting(
+        "models.idle_timeout",
+        "float",
+        180.0,
+        "Seconds a provider may say nothing before a call is given up.",
+        low=0.1,
+        high=3600,
+    ),
     *_provider("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
     *_provider("openai", "openai", None, "OPENAI_API_KEY", "responses"),
     *_provider("ollama", "openai", "http://localhost:11434/v1", None),

@@ -24,12 +24,14 @@ from reverie.core.usage import Usage
 from reverie.errors import StorageError
 from reverie.ports import Clock
 from reverie.settings.folders import make_private
+from reverie.stores.holders import Holder, gone, started, this_host
 from reverie.stores.locks import exclusive
 
 LEDGER = "ledger.jsonl"
 LOCK = ".spend-lock"
 
-# Longer than any SDK waits for a reply; after it a reservation belongs to a process that died.
+# After this a reservation lapses, unless the process that made it is seen to be alive: a long reply
+# may stream for longer, and its money must not be promised twice.
 LAPSES_AFTER = 900.0
 
 
@@ -71,6 +73,9 @@ class Ledger:
                     "purpose": purpose,
                     "session": session,
                     "cost": ceiling,
+                    "pid": os.getpid(),
+                    "host": this_host(),
+                    "started": started(os.getpid()) or "",
                 }
             )
             return replace(decision, ticket=ticket)
@@ -141,7 +146,13 @@ def _write_line(file: int, line: bytes) -> None:
 
 
 def _holds(reservation: dict[str, Any], now: float) -> bool:
-    return now - parse_time(reservation["at"]) < LAPSES_AFTER
+    since = parse_time(reservation["at"])
+    if now - since < LAPSES_AFTER:
+        return True
+    pid, host = reservation.get("pid"), reservation.get("host")
+    if not isinstance(pid, int) or host != this_host():
+        return False
+    return not gone(Holder(pid, host, str(reservation.get("started", "")), since, ""), now)
 
 
 def _day(at: float) -> date:

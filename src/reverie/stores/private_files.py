@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
 # A pipe in a file's place must not make us wait for somebody to write into it.
 _READ = os.O_RDONLY | os.O_NONBLOCK | _NO_LINK
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
+_SECRET_BYTES = 32
 
 # What opening something else than a file of ours says. Any other error is trouble of our own (no
 # descriptor left, a failing disk) and says nothing about the file.
@@ -97,3 +99,17 @@ def content(name: str, folder: int, most: int) -> bytes | Malformed:
             return plain.read(most)
     finally:
         os.close(file)
+
+
+def secret(folder: Path, name: str) -> bytes:
+    """A secret that stays the same while the folder does; where none can be kept, one for this time."""
+    fresh = secrets.token_bytes(_SECRET_BYTES)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with opened(folder) as file:
+            with suppress(FileExistsError):
+                write(name, fresh, file)
+            kept = content(name, file, _SECRET_BYTES)
+    except OSError:
+        return fresh
+    return kept if isinstance(kept, bytes) and len(kept) == _SECRET_BYTES else fresh

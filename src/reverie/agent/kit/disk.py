@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -53,13 +54,43 @@ def save(path: Path, data: bytes, before: OnDisk | None) -> FileRead:
         temporary = path.parent / f"{_TEMPORARY}{os.urandom(6).hex()}"
         try:
             _write_new(temporary, data, before)
-            _check_unchanged(path, before)
-            temporary.replace(path)
+            with _sole(path.parent):
+                _check_unchanged(path, before)
+                _put(temporary, path, fresh=before is None)
         except BaseException:
             with suppress(OSError):
                 temporary.unlink()
             raise
         return FileRead.of(data, path.stat().st_mtime_ns)
+
+
+@contextmanager
+def _sole(folder: Path) -> Iterator[None]:
+    """One writer of ours at a time in a folder, between its last look and its change."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        # Where there are no locks, the last look must do.
+        with suppress(OSError):
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
+
+
+def _put(temporary: Path, path: Path, *, fresh: bool) -> None:
+    """Into its place; a new file never over one that somebody created meanwhile."""
+    if fresh:
+        try:
+            os.link(temporary, path)
+        except FileExistsError as error:
+            raise InputError(f"{path} was created meanwhile; read it, then repeat") from error
+        except OSError:
+            # No hard links here.
+            temporary.replace(path)
+        else:
+            temporary.unlink()
+        return
+    temporary.replace(path)
 
 
 def _write_new(path: Path, data: bytes, before: OnDisk | None) -> None:

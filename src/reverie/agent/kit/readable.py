@@ -11,6 +11,7 @@ _PARAGRAPHS = re.compile(
     "address|article|aside|blockquote|body|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|"
     "form|h[1-6]|header|main|nav|ol|p|pre|section|summary|table|ul"
 )
+_DEEPEST = 64
 _LINES = frozenset(("br", "hr", "li", "tr"))
 
 
@@ -37,7 +38,9 @@ class _Page(HTMLParser):
         if tag == "title":
             self._in_title = True
         elif tag in _UNSEEN:
-            self._unseen.append(tag)
+            # No page nests so deep; a pile would be looked through at every end of a tag.
+            if len(self._unseen) < _DEEPEST:
+                self._unseen.append(tag)
         elif not self._unseen:
             self._open(tag, {name: value or "" for name, value in attrs})
 

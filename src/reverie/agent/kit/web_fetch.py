@@ -16,6 +16,9 @@ from reverie.errors import InputError
 MOST_CHARACTERS = 100_000
 _TEXTUAL = re.compile(r"text/.*|.*[/+](json|xml|javascript|yaml|toml|x-sh)")
 _DECLARED = re.compile(rb"""<meta[^>]{0,200}charset=["']?([\w-]+)""", re.IGNORECASE)
+_ENCODINGS = re.compile(
+    r"utf-(?:8|16|32)|ascii|iso8859|cp\d|koi8|mac|gb|big5|euc|shift|johab|hz|iso2022|tis|ptcp|kz"
+)
 
 _SPEC = ToolSpec.of(
     "WebFetch",
@@ -92,7 +95,10 @@ def _charset(page: Fetched) -> str:
     declared = _DECLARED.search(page.body[:2_048])
     for name in (page.charset, declared[1].decode("ascii", "replace") if declared else ""):
         try:
-            return codecs.lookup(name).name
-        except LookupError:
+            known = codecs.lookup(name).name
+        except (LookupError, ValueError):
             continue
+        # Python knows codecs that are no encodings of text, and some that take for ever.
+        if _ENCODINGS.match(known):
+            return known
     return "utf-8-sig"

@@ -42,6 +42,7 @@ from reverie.app.hooks.opening import ROOM, opening
 from reverie.app.hooks.session_folder import SessionFolder, Shown, sweep
 from reverie.app.learning import Learnt
 from reverie.app.recall import catch_up, chosen_meaning, open_ranker, recall_for
+from reverie.core.foreign_text import quoted
 from reverie.core.messages import Text, new_message
 from reverie.errors import ReverieError
 from reverie.events import Announce, MemoriesSaved, TroubleNoted
@@ -116,10 +117,12 @@ class Attendant:
     async def attend(self, occasion: Occasion) -> Outcome:
         """What the client is answered; an error of ours is a reason, never an exception."""
         try:
-            return await self._attend(occasion)
+            outcome = await self._attend(occasion)
         except (ReverieError, OSError) as error:
             self._announce(TroubleNoted("hooks", f"{type(occasion.moment).__name__}: {error}"))
             return Nothing(str(error))
+        # Memories stand in it, and the client puts marks of its own around them.
+        return Context(quoted(outcome.text)) if isinstance(outcome, Context) else outcome
 
     async def _attend(self, occasion: Occasion) -> Outcome:  # noqa: PLR0911 - one return a moment
         folder = SessionFolder(self.app.project, occasion, self.app.scrubber)

@@ -14,6 +14,7 @@ from reverie.app.library.history import History, read_history
 from reverie.app.library.memory import Remembering, open_for
 from reverie.app.library.opening import Overrides, Place
 from reverie.app.library.replies import read_reply
+from reverie.app.models import make_model
 from reverie.app.wish import Led, Wish
 from reverie.core.messages import Text
 from reverie.core.request import Options, Request
@@ -173,7 +174,8 @@ class Context:
         wish = replace(self._wish(_frozen(records)), resume=past, session=self._session)
         if isinstance(self._model, str | None):
             name = self._model or self._app.settings.model("main")
-            wish, words = replace(wish, model=name), self._app.bare_model(name)
+            # It only puts requests into words here: who leads the loop makes the calls.
+            wish, words = replace(wish, model=name), make_model(self._app.settings, name)
         else:
             wish, words = replace(wish, ready=self._model), self._model
         session = await self._stack.enter_async_context(open_session(self._app, wish))

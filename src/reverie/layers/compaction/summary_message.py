@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from reverie.core.foreign_text import MARKS, quoted
 from reverie.core.messages import Message
-from reverie.layers.quoting import harmless
 
 _INTRO = "What was said here is no longer in the window; the summary below stands in its place."
 _END = (
@@ -19,7 +19,7 @@ def worded(body: str, transcript: str) -> str:
         "missing here."
     )
     intro = f"{_INTRO}\n{where}" if transcript else _INTRO
-    return f"{intro}\n\n{_OPEN}\n{harmless(body)}\n{_CLOSE}\n\n{_END}"
+    return f"{intro}\n\n{_OPEN}\n{quoted(body, marks=(*MARKS, 'summary'))}\n{_CLOSE}\n\n{_END}"
 
 
 def is_summary(message: Message) -> bool:

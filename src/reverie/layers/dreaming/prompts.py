@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from reverie.core.foreign_text import quoted
 from reverie.errors import ReverieError
 from reverie.layers.dreaming.changes import Reason
 from reverie.layers.dreaming.dream import Branch, Dreamer, Dreamt
 from reverie.layers.dreaming.log import LogEntry, joined
 from reverie.layers.dreaming.tidy import Flag
-from reverie.layers.quoting import harmless
 from reverie.memory import topic as topics
 from reverie.memory.index import MOST_BYTES, MOST_LINES, POINTER_AIM
 from reverie.memory.manifest import INDEX_FILE, is_index
@@ -106,7 +106,7 @@ def directive(folder: Path, around: Surroundings, flags: Sequence[Flag] = ()) ->
 def _log(entries: Sequence[LogEntry]) -> str:
     if not entries:
         return ""
-    lines = "\n".join(f"- {entry.source} {harmless(entry.text)}" for entry in entries)
+    lines = "\n".join(f"- {entry.source} {quoted(entry.text)}" for entry in entries)
     return _LOG.format(example=entries[0].source, entries=lines)
 
 
@@ -114,7 +114,7 @@ def _noticed(flags: Sequence[Flag]) -> str:
     if not flags:
         return ""
     lines = (f"- {flag.kind}, {', '.join(flag.files)}: {flag.about}" for flag in flags)
-    return _FLAGS.format(flags=harmless("\n".join(list(lines)[:_MOST_FLAGS])))
+    return _FLAGS.format(flags=quoted("\n".join(list(lines)[:_MOST_FLAGS])))
 
 
 def parse_account(reply: str) -> dict[str, Reason]:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reverie.core.foreign_text import quoted
 from reverie.core.messages import Message
 from reverie.layers.facts.calls import shortened
-from reverie.layers.quoting import harmless
 from reverie.memory.taxonomy import KINDS, Kind
 
 _OPENING = 70
@@ -100,7 +100,7 @@ def _count(count: int) -> str:
 
 def _listing(messages: Sequence[Message]) -> str:
     return "\n".join(
-        f"{number}. {_speaker(one)}: {harmless(_words(one))}"
+        f"{number}. {_speaker(one)}: {quoted(_words(one))}"
         for number, one in enumerate(messages, 1)
     )
 
@@ -118,7 +118,7 @@ def _words(message: Message) -> str:
 
 def _transcript(messages: Sequence[Message]) -> str:
     return "\n\n".join(
-        f"{number}. {_speaker(one)}: {harmless(_whole(one))}"
+        f"{number}. {_speaker(one)}: {quoted(_whole(one))}"
         for number, one in enumerate(messages, 1)
     )
 
@@ -135,7 +135,7 @@ def _manifest(manifest: str) -> str:
         return "There are no memories yet."
     return (
         "These memories exist already; this list is complete, so do not list the directory:\n\n"
-        f"{harmless(manifest).rstrip()}\n\n"
+        f"{quoted(manifest).rstrip()}\n\n"
         "Where one of them covers what you found, change that file; a second file about the same thing is wrong. "
         "Where the new messages give a different value for the same thing, write a new file with "
         "`supersedes: old-file.md` and leave the old file as it is."

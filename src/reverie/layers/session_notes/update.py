@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
+from reverie.core.foreign_text import MARKS, quoted
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, unheard
 from reverie.layers import NotDue
@@ -71,7 +72,7 @@ def plan(notes: Notes, path: str, prompt: str = UPDATE) -> str:
         prompt,
         {
             "notes_path": path,
-            "notes": render(notes).rstrip(),
+            "notes": quoted(render(notes).rstrip(), marks=(*MARKS, "notes")),
             "warnings": "\n".join(f"- {warning}" for warning in warnings(notes)),
             "section_tokens": f"{SECTION_TOKENS:,}",
             "total_tokens": f"{TOTAL_TOKENS:,}",

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
+from reverie.core.foreign_text import quoted
 from reverie.core.messages import Message, Text, ToolResult, ToolUse
 from reverie.layers.facts.calls import deed_of, shortened
-from reverie.layers.quoting import harmless
 
 FEWEST_WORDS = 2
 MOST_WORDS = 7
@@ -70,7 +70,7 @@ def directive(previous: str | None) -> str:
     """What a model is told that shall write the line; it must differ from the previous one."""
     if previous is None:
         return _DIRECTIVE
-    shown = harmless(shortened(previous, LONGEST_LINE))
+    shown = quoted(shortened(previous, LONGEST_LINE))
     return f"{_DIRECTIVE}\n\nThe last line was “{shown}”. Say something else: what has come since."
 
 
@@ -207,4 +207,4 @@ def _steps_backwards(messages: Sequence[Message]) -> Iterator[str]:
 
 
 def _step(what: str, text: str) -> str:
-    return f"{what}: {harmless(shortened(text, _LONGEST_STEP))}"
+    return f"{what}: {quoted(shortened(text, _LONGEST_STEP))}"

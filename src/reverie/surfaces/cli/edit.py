@@ -52,9 +52,9 @@ def command(frame: Frame, file: str, fresh: bool, team: bool) -> None:
     problem, data = _edited(memory, draft, name)
     while problem is not None:
         click.echo(f"reverie: {printable(problem)}", err=True)
-        click.echo(f"  your text is kept in {shown_path(app, draft.path)}", err=True)
+        click.echo(printable(f"  your text is kept in {shown_path(app, draft.path)}"), err=True)
         if not (_at_terminal() and click.confirm("Open it again?", default=True, err=True)):
-            click.echo(f"  go on with: reverie edit {label(memory, name)}", err=True)
+            click.echo(printable(f"  go on with: reverie edit {label(memory, name)}"), err=True)
             frame.show({**data, "problem": problem, "draft": str(draft.path)}, lambda console: None)
             click.get_current_context().exit(1)
         problem, data = _edited(memory, draft, name)
@@ -63,7 +63,8 @@ def command(frame: Frame, file: str, fresh: bool, team: bool) -> None:
 
 def _begin(memory: OpenMemory, draft: DraftFile, name: str, shown: str, *, fresh: bool) -> None:
     if draft.waiting and not fresh:
-        click.echo(f"note: going on with {shown}, which was not saved last time", err=True)
+        said = f"note: going on with {shown}, which was not saved last time"
+        click.echo(printable(said), err=True)
         click.echo("  to begin anew from the memory: --fresh", err=True)
         return
     stored = memory.keeper.require(name)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 
+from reverie.core.foreign_text import printable, printable_json
+
+__all__ = ["dollars", "printable", "printable_json", "share", "sparkline", "tokens", "when"]
+
 _BARS = "▁▂▃▄▅▆▇█"
-
-# Control characters but for tab and newline, and halves of characters.
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-
-
-def printable(text: str) -> str:
-    """Text somebody else wrote, unable to steer the terminal: control characters are spelt out."""
-    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def tokens(count: int) -> str:

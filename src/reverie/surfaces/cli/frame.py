@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reverie.core.foreign_text import printable_json
 from reverie.surfaces.cli.figures import printable
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Frame:
     def show(self, data: Any, human: Callable[[Console], None]) -> None:
         """Print the result: for programs with --json, for people otherwise."""
         if self.as_json:
-            click.echo(json.dumps(data, ensure_ascii=False, indent=2, default=str))
+            click.echo(printable_json(data, indent=2))
             return
         if not self.quiet:
             human(console())
@@ -68,12 +68,7 @@ class Frame:
 
 
 def console() -> Console:
-    from rich.console import Console
-
-    class Screen(Console):
-        def on_broken_pipe(self) -> None:
-            # Rich would exit with 1; the group knows better.
-            raise BrokenPipeError
+    from reverie.surfaces.cli.screen import Screen
 
     # Not a terminal: no colour, and no folding of long lines that a pipe would choke on.
     # Without markup: "[/b]" in a transcript is text.

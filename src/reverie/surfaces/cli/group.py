@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from importlib import import_module
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 import click
 
@@ -103,6 +103,22 @@ class LazyGroup(click.Group):
             # The reader went away (`reverie … | head`): nothing is wrong, nothing is left to say.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
+        except OSError as error:
+            # The disk, or who may write to it: a line for the person, not a traceback.
+            raise Failed(_disk_trouble(error)) from error
+
+
+def _disk_trouble(error: OSError) -> str:
+    at = f"{error.filename}: " if error.filename else ""
+    said = error.strerror or str(error) or type(error).__name__
+    return f"{at}{said}; `reverie doctor` checks the home and the disk"
+
+
+def show_error(error: click.ClickException) -> None:
+    """Click's message quotes what was typed: through the same filter as everything else."""
+    said = io.StringIO()
+    error.show(said)
+    click.echo(printable(said.getvalue()), nl=False, err=True)
 
 
 class Failed(click.ClickException):
@@ -110,8 +126,8 @@ class Failed(click.ClickException):
 
     exit_code = 1
 
-    def show(self, file: object = None) -> None:
-        click.echo(f"reverie: {printable(self.message)}", err=True)
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(f"reverie: {printable(self.message)}", file=file, err=True)
 
 
 def _no_such(name: str) -> str:
@@ -153,7 +169,7 @@ def main() -> None:
     try:
         sys.exit(cli.main(prog_name="reverie", standalone_mode=False))
     except click.ClickException as error:
-        error.show()
+        show_error(error)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("reverie: interrupted", err=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import click
 
@@ -26,11 +28,20 @@ if TYPE_CHECKING:
     from reverie.keeper.keeper import Keeper
     from reverie.memory.revisions import Revision
 
-# Where something goes, where it stood, and what becomes of it.
-Row: TypeAlias = "tuple[OpenMemory, str, Prepared | Declined]"
-
 _MARKDOWN = (".md",)
-_EXPORTS = (".json", ".jsonl", ".af")
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Judged(NamedTuple):
+    """Where something stood, what becomes of it, and which of its keys were not taken over."""
+
+    source: str
+    what: Prepared | Declined
+    dropped: tuple[str, ...]
+
+
+# Where something goes, and what becomes of it.
+Row: TypeAlias = "tuple[OpenMemory, Judged]"
 
 
 @reverie_command(name="import")
@@ -67,8 +78,8 @@ def command(
     made: list[tuple[OpenMemory, Revision]] = []
     for memory, pile in _piles(app, found, scope):
         judged = _judged(memory.keeper, pile, type_, even_if_known=even_if_known)
-        outcomes += [(memory, source, what) for source, what in judged]
-        fresh = [what for _, what in judged if isinstance(what, Prepared)]
+        outcomes += [(memory, one) for one in judged]
+        fresh = [one.what for one in judged if isinstance(one.what, Prepared)]
         summary = f"import {len(fresh)} memories from {names}"
         revision = None if dry_run else memory.keeper.save_all(fresh, PERSON, summary)
         made += [(memory, revision)] if revision is not None else []
@@ -90,15 +101,46 @@ def _piles(
 
 
 def _read(path: Path) -> list[Found]:
-    from reverie.keeper.imports import read_file, read_pile
+    from reverie.keeper.imports import EXPORTS, LARGEST_PILE, Found, read_file, read_pile
 
     try:
         if not path.is_dir():
-            return read_file(path.name, path.read_bytes())
-        files = _inside(path, _MARKDOWN) or _inside(path, _EXPORTS)
-        return read_pile({str(name): (path / name).read_bytes() for name in files})
+            data = _content(path, LARGEST_PILE)
+            return [Found(path.name, data)] if isinstance(data, Declined) else read_file(path.name, data)  # fmt: skip
+        files: dict[str, bytes] = {}
+        refused: list[Found] = []
+        room = LARGEST_PILE
+        for name in map(str, _inside(path, _MARKDOWN) or _inside(path, EXPORTS)):
+            data = _content(path / name, room)
+            if isinstance(data, Declined):
+                refused.append(Found(name, data))
+            else:
+                files[name] = data
+                room -= len(data)
+        return [*read_pile(files), *refused]
     except OSError as error:
         raise InputError(f"cannot read {error.filename or path} ({error.strerror})") from error
+
+
+def _content(path: Path, room: int) -> bytes | Declined:
+    """The bytes of a plain file that fits; links, pipes and devices are never read."""
+    try:
+        opened = os.open(path, _READ)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return Declined("it is a link", "import the file it leads to")
+        if error.errno == errno.ENXIO:
+            return Declined("it is not a plain file")
+        raise
+    with os.fdopen(opened, "rb") as file:
+        seen = os.fstat(file.fileno())
+        if not stat.S_ISREG(seen.st_mode):
+            return Declined("it is not a plain file")
+        # A file may grow while it is read, and some say that they are empty.
+        data = file.read(room + 1) if seen.st_size <= room else b""
+        if seen.st_size > room or len(data) > room:
+            return Declined(f"it is too large: {room:,} bytes may still be imported", "split it")
+        return data
 
 
 def _inside(folder: Path, endings: tuple[str, ...]) -> list[Path]:
@@ -117,7 +159,7 @@ def _counts(name: str, endings: tuple[str, ...]) -> bool:
 
 def _judged(
     keeper: Keeper, found: list[Found], type_: MemoryType | None, *, even_if_known: bool
-) -> list[tuple[str, Prepared | Declined]]:
+) -> list[Judged]:
     wishes = [one.wish for one in found if isinstance(one.wish, Wish)]
     judged = iter(
         keeper.prepare_all(
@@ -125,15 +167,24 @@ def _judged(
         )
     )
     return [
-        (one.source, one.wish if isinstance(one.wish, Declined) else next(judged)) for one in found
+        Judged(
+            one.source, one.wish if isinstance(one.wish, Declined) else next(judged), one.dropped
+        )
+        for one in found
     ]
 
 
 def _as_json(outcomes: list[Row], revisions: list[Revision], *, dry_run: bool) -> dict[str, Any]:
     return {
-        "imported": [_saved_json(m, s, w) for m, s, w in outcomes if isinstance(w, Prepared)],
+        "imported": [
+            {**_saved_json(memory, one.source, one.what), "dropped": list(one.dropped)}
+            for memory, one in outcomes
+            if isinstance(one.what, Prepared)
+        ],
         "declined": [
-            {"source": s, **asdict(what)} for _, s, what in outcomes if isinstance(what, Declined)
+            {"source": one.source, **asdict(one.what)}
+            for _, one in outcomes
+            if isinstance(one.what, Declined)
         ],
         "dry_run": dry_run,
         "revision": revisions[0].id if revisions else None,
@@ -160,7 +211,8 @@ def _print(console: Console, data: dict[str, Any], made: list[tuple[OpenMemory, 
     lines = [f"{verb} {len(imported)} of {of} memories."]
     for row in imported:
         removed = f" (removed: {', '.join(row['secrets'])})" if row["secrets"] else ""
-        lines.append(f"  + {row['file']}  {row['name']}{removed}")
+        left = f" (not taken over: {', '.join(row['dropped'])})" if row["dropped"] else ""
+        lines.append(f"  + {row['file']}  {row['name']}{removed}{left}")
     lines += [f"  - {row['source']}: {row['reason']}" for row in declined]
     lines += [f"  {undo_hint(revision, team=memory.team)}" for memory, revision in made]
     for line in lines:

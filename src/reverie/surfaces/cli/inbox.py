@@ -23,7 +23,6 @@ from reverie.surfaces.cli.proposals import (
     line_of,
     outcome_json,
     outcome_lines,
-    plain,
 )
 
 if TYPE_CHECKING:
@@ -242,7 +241,7 @@ def _reject(desk: Desk, asked: Asked) -> None:
 
     def human(console: Console) -> None:
         for item in items:
-            console.print(plain(f"Rejected {line_of(item)}"), soft_wrap=True)
+            console.print(printable(f"Rejected {line_of(item)}"), soft_wrap=True)
         if not items:
             console.print("Nothing like that waits.")
 
@@ -256,7 +255,7 @@ def _ask(items: Sequence[Item], deed: str) -> None:
         raise InputError(f"this would {deed} ({names}); say so with --yes")
     for item in items:
         warning = f"\n    ! {item.proposal.caution}" if item.proposal.caution else ""
-        click.echo(plain(f"  {line_of(item)}{warning}"), err=True)
+        click.echo(printable(f"  {line_of(item)}{warning}"), err=True)
     if not click.confirm(f"{deed.capitalize()}?", err=True):
         raise click.Abort
 
@@ -272,7 +271,7 @@ def _tell(frame: Frame, made: Sequence[tuple[Item, Decision]]) -> None:
         for item, decision in made:
             if not isinstance(decision, Declined):
                 for line in outcome_lines(item, decision):
-                    console.print(plain(line), soft_wrap=True)
+                    console.print(printable(line), soft_wrap=True)
         if not made:
             console.print("Nothing like that waits.")
 
@@ -280,6 +279,6 @@ def _tell(frame: Frame, made: Sequence[tuple[Item, Decision]]) -> None:
     declined = [(item, one) for item, one in made if isinstance(one, Declined)]
     for item, one in declined:
         said = "; ".join(filter(None, (one.reason.rstrip("."), one.advice)))
-        click.echo(f"reverie: {plain(item.id[:SHORT])} waits on: {plain(said)}", err=True)
+        click.echo(f"reverie: {printable(item.id[:SHORT])} waits on: {printable(said)}", err=True)
     if declined:
         click.get_current_context().exit(1)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from pathlib import Path
 
 from reverie.app import without_secrets
+from reverie.core.foreign_text import printable, printable_json
 from reverie.errors import SettingsError
 from reverie.logs import WithoutSecrets
 from reverie.settings import Settings
@@ -28,7 +28,14 @@ class JsonLines(logging.Formatter):
         extra = {key: value for key, value in vars(record).items() if key not in _STANDARD}
         if record.exc_info:
             extra["error"] = self.formatException(record.exc_info)
-        return json.dumps(line | extra, ensure_ascii=False, default=str)
+        return printable_json(line | extra)
+
+
+class Lines(logging.Formatter):
+    """One record for the eye; what it quotes cannot steer the terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 def start_logging(settings: Settings, verbose: int) -> None:
@@ -41,7 +48,7 @@ def start_logging(settings: Settings, verbose: int) -> None:
         log.addHandler(_file_handler(file))
     if verbose:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter("%(levelname).1s %(name)s: %(message)s"))
+        handler.setFormatter(Lines("%(levelname).1s %(name)s: %(message)s"))
         log.addHandler(handler)
 
 

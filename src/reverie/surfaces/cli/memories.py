@@ -138,8 +138,8 @@ def mention_former(app: App) -> None:
         return
     for folder, identity in app.adoption.former():
         if (folder / "memory").is_dir() or identity.adopted:
-            click.echo(
+            said = (
                 f"note: this repository has a memory from when it was {identity.root}; "
-                f"continue it with: reverie adopt --from {folder.name}",
-                err=True,
+                f"continue it with: reverie adopt --from {folder.name}"
             )
+            click.echo(printable(said), err=True)

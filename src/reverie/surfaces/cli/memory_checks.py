@@ -41,9 +41,13 @@ def _one(app: App, memory: OpenMemory) -> Iterator[Finding]:
     for check in (_count, _files, _index, _retired, _history, _leftovers):
         try:
             yield from list(check(app, memory))
-        except ReverieError as error:
-            yield Finding("wrong", f"memory: {error}")
+        except Exception as error:  # noqa: BLE001 - whatever damage does to a check is a finding
+            yield Finding("wrong", f"memory: {_said(error)}")
             return
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, ReverieError) else f"{type(error).__name__}: {error}"
 
 
 def _count(app: App, memory: OpenMemory) -> Iterator[Finding]:
@@ -120,9 +124,9 @@ def _history(app: App, memory: OpenMemory) -> Iterator[Finding]:
         newest = next(memory.history.log(), None)
         if newest is not None:
             memory.history.files(newest.id)
-    except (ReverieError, KeyError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001 - a damaged repository fails in many ways
         advice = f"keep a copy of {memory.place.history}, then remove it: files are the truth"
-        yield Finding("wrong", f"history cannot be read: {error}", advice)
+        yield Finding("wrong", f"history cannot be read: {_said(error)}", advice)
         return
     if unfinished:
         advice = "the next change completes it by itself"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -33,9 +32,9 @@ def cells(item: Item, app: App) -> tuple[str, ...]:
         item.id[:SHORT],
         proposal.type,
         "!" if proposal.caution else "",
-        plain(_told(item)[:_FIRST_WORDS]) + again,
+        printable(_told(item)[:_FIRST_WORDS]) + again,
         _age(item, app),
-        plain(", ".join(session[:SHORT] for session in proposal.sessions[:2])) or "–",
+        printable(", ".join(session[:SHORT] for session in proposal.sessions[:2])) or "–",
     )
 
 
@@ -79,20 +78,11 @@ def described(item: Item, app: App) -> list[str]:
     lines = [f"{label}: {_flat(value)}" for label, value in facts.items() if value]
     # Indented, so that no line of it passes for one of ours.
     text = [f"  {line}" for line in proposal.text.splitlines()]
-    return [plain(line) for line in (head, *lines, "", *text, "")]
+    return [printable(line) for line in (head, *lines, "", *text, "")]
 
 
 def _flat(text: str) -> str:
     return " ".join(text.split())
-
-
-def plain(text: str) -> str:
-    """Unable to steer the terminal or the eye: what cannot be seen is spelt out."""
-    shown = (
-        char.encode("unicode_escape").decode() if unicodedata.category(char) == "Cf" else char
-        for char in printable(text)
-    )
-    return "".join(shown)
 
 
 def line_of(item: Item) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reverie.errors import InputError
 from reverie.memory import age
 from reverie.memory.scopes import OWN_SCOPES, split
 from reverie.memory.taxonomy import TYPES
@@ -91,7 +92,16 @@ def command(
 
 
 def _standard_input() -> str:
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    from reverie.memory.topic import LARGEST_FILE
+
+    # No more is read than can be kept: what comes may never end.
+    data = sys.stdin.buffer.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise InputError(
+            f"standard input has more than {LARGEST_FILE:,} bytes, the most a memory holds; "
+            "keep the point, or use `reverie import`"
+        )
+    return data.decode("utf-8", "replace")
 
 
 def _decline(frame: Frame, declined: Declined) -> None:

@@ -91,9 +91,8 @@ def _first(what: str, finders: dict[str, Callable[[], Show]]) -> Show:
     shown, *others = found
     for name in others:
         hint = f"to see that: reverie show --kind {name} {what}"
-        click.echo(
-            f"note: {printable(what)} is shown as a {shown}; it is also a {name}, {hint}", err=True
-        )
+        said = f"note: {what} is shown as a {shown}; it is also a {name}, {hint}"
+        click.echo(printable(said), err=True)
     return found[shown]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import os
 import secrets
@@ -11,14 +12,16 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from reverie.errors import InputError
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from mcp.server import Server
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
@@ -37,6 +40,12 @@ _SHORTEST_TOKEN = 16
 _LARGEST_TOKEN_FILE = 4096
 # How long connections that stay open may hold up the end.
 _FAREWELL_SECONDS = 1
+# How long a connection may take to show the token, and a request to bring its body.
+_HEAD_SECONDS = 10.0
+_BODY_SECONDS = 30.0
+# How many connections that have not shown the token may wait at once.
+_MOST_STRANGERS = 64
+_MOST_AT_A_TIME = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +124,7 @@ def serve(
 ) -> None:
     """Until SIGINT or SIGTERM; `ready` is called when clients can come."""
     port = opened.getsockname()[1]
-    app = Guarded(_endpoint(server, port), token.value)
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=_FAREWELL_SECONDS
-    )
-    running = uvicorn.Server(config)
+    running = uvicorn.Server(configured(_endpoint(server, port), token.value, Door()))
 
     def leave(number: int, frame: FrameType | None) -> None:
         running.should_exit = True
@@ -130,6 +135,73 @@ def serve(
     opened.listen()
     ready()
     anyio.run(running.serve, [opened])
+
+
+def configured(app: ASGIApp, token: str, door: Door) -> uvicorn.Config:
+    """Uvicorn's settings for an app behind a token, and a door that strangers cannot block."""
+    return uvicorn.Config(
+        Guarded(app, token, door),
+        http=cast("type[asyncio.Protocol]", partial(_Connection, door)),
+        # A connection that is upgraded would leave the door's sight.
+        ws="none",
+        # Accepted at a time, before the door can send one away: descriptors must suffice for them.
+        backlog=_MOST_AT_A_TIME,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=_FAREWELL_SECONDS,
+    )
+
+
+class Door:
+    """Connections that have not shown the token: each for a while, and only so many at once.
+
+    The one that waited longest makes way for a new one, so whoever holds the token gets through
+    however many others hold connections open.
+    """
+
+    def __init__(
+        self, most: int = _MOST_STRANGERS, head: float = _HEAD_SECONDS, body: float = _BODY_SECONDS
+    ) -> None:
+        self.body = body
+        self._most = most
+        self._head = head
+        self._strangers: dict[_Connection, asyncio.TimerHandle] = {}
+
+    def came(self, connection: _Connection) -> None:
+        if len(self._strangers) >= self._most:
+            self._send_away(next(iter(self._strangers)))
+        timer = connection.loop.call_later(self._head, self._send_away, connection)
+        self._strangers[connection] = timer
+
+    def left(self, connection: _Connection) -> None:
+        timer = self._strangers.pop(connection, None)
+        if timer is not None:
+            timer.cancel()
+
+    def admitted(self, client: tuple[str, int] | None) -> None:
+        """The request from this address showed the token."""
+        for connection in [one for one in self._strangers if one.client == client]:
+            self.left(connection)
+
+    def _send_away(self, connection: _Connection) -> None:
+        self.left(connection)
+        connection.transport.abort()
+
+
+class _Connection(H11Protocol):
+    """A connection that the door knows of."""
+
+    def __init__(self, door: Door, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._door = door
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._door.came(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._door.left(self)
+        super().connection_lost(exc)
 
 
 def _endpoint(server: Server[Any], port: int) -> ASGIApp:
@@ -151,8 +223,9 @@ def _endpoint(server: Server[Any], port: int) -> ASGIApp:
 class Guarded:
     """An app behind a bearer token."""
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    def __init__(self, app: ASGIApp, token: str, door: Door) -> None:
         self._app = app
+        self._door = door
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -161,11 +234,31 @@ class Guarded:
                 "send the token that `reverie mcp --http` was started with, as: "
                 "Authorization: Bearer TOKEN\n",
                 status_code=401,
-                headers={"WWW-Authenticate": "Bearer"},
+                headers={"WWW-Authenticate": "Bearer", "Connection": "close"},
             )
             await refusal(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        self._door.admitted(scope["client"])
+        await self._app(scope, self._in_time(receive), send)
+
+    def _in_time(self, receive: Receive) -> Receive:
+        """A body that does not come counts as a client that went away."""
+        whole = False
+
+        async def receive_in_time() -> Message:
+            nonlocal whole
+            if whole:
+                return await receive()
+            with anyio.move_on_after(self._door.body):
+                message = await receive()
+                whole = not message.get("more_body", False)
+                return message
+            return {"type": "http.disconnect"}
+
+        return receive_in_time
 
     def _knows_token(self, scope: Scope) -> bool:
         given = Headers(scope=scope).getlist("authorization")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 
 from reverie.surfaces.cli.chat.slash import COMMANDS
+from reverie.surfaces.cli.figures import printable
 
 if TYPE_CHECKING:
     from prompt_toolkit.document import Document
@@ -56,6 +57,8 @@ def _files(root: Path, typed: str) -> Iterator[Completion]:
     names = _names(root, lead)
     fitting = (name for name in names if name.lower().startswith(start.lower()))
     visible = (name for name in fitting if start.startswith(".") or not name.startswith("."))
+    # The line that is being edited is drawn as it is: no name that could steer the terminal.
+    visible = (name for name in visible if printable(name) == name)
     for name, _ in zip(visible, range(_MOST_FILES), strict=False):
         yield Completion(f"{lead}{name}", start_position=-len(typed), display=name)
 

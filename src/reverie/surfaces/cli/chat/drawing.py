@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.layout import Dimension, FormattedTextControl, Window
 from prompt_toolkit.styles import Style
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from reverie.surfaces.cli.chat import render
 from reverie.surfaces.cli.chat.terminal import Question
 from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.screen import Screen
 
 TICK = 0.1
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -51,8 +52,8 @@ class Canvas:
         return max(1, self.height - _REST)
 
     @property
-    def console(self) -> Console:
-        return Console(
+    def console(self) -> Screen:
+        return Screen(
             file=io.StringIO(),
             width=self.width,
             force_terminal=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +11,7 @@ import click
 
 from reverie.agent.turns import calls_of
 from reverie.app.models import OFFLINE
-from reverie.errors import InputError, ReverieError
+from reverie.errors import InputError, RequestRefused, ReverieError
 from reverie.events import CapReached, Event, Replied, TroubleNoted, TurnEnded
 from reverie.session.crew.serving import answer, see_through
 from reverie.surfaces.cli.chat.readiness import OFFLINE_NOTE
@@ -20,7 +19,7 @@ from reverie.surfaces.cli.chat.remembering import remember
 from reverie.surfaces.cli.chat.shapes import Json, event_json, opened_json, result_json
 from reverie.surfaces.cli.chat.slash import Called, read_line
 from reverie.surfaces.cli.chat.tally import Tally
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import printable, printable_json
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -48,6 +47,7 @@ async def once(app: App, wish: Wish, prompt: str, show: Format, *, quiet: bool) 
                 hearing.answered()
                 hearing.finishing(session.background.unfinished)
                 await session.aclose(DRAIN_SECONDS)
+                hearing.require_answer(session.conversation.model.name)
             except ReverieError as error:
                 hearing.closed(session, str(error))
                 raise
@@ -65,6 +65,7 @@ class Hearing:
     answer: str = ""
     tally: Tally = field(default_factory=Tally)
     _over: bool = False
+    _refused: bool = False
 
     @property
     def _so_far(self) -> str:
@@ -84,6 +85,8 @@ class Hearing:
         if isinstance(event, Replied):
             # A reply that was cut off and its continuation are one answer; a call begins anew.
             self.answer = "" if calls_of(event.reply) else self._so_far + event.reply.text
+        if isinstance(event, TurnEnded):
+            self._refused = event.why == "refusal"
         self._over = isinstance(event, TurnEnded) or (self._over and not isinstance(event, Replied))
         if self.show == "stream-json":
             self._line(event_json(event))
@@ -92,13 +95,19 @@ class Hearing:
 
     def answered(self) -> None:
         """Text is given out at once; nobody who reads it waits for work in the background."""
-        if self.show == "text" and not self.quiet:
+        if self.show == "text" and not self.quiet and (self.answer or not self._refused):
             click.echo(printable(self.answer))
+
+    def require_answer(self, model: str) -> None:
+        """A script must not take a refusal for an answer."""
+        if self._refused:
+            said = "refused to go on" if self.answer else "refused to answer"
+            raise RequestRefused(f"{model} {said}; put it another way, or choose another --model")
 
     def finishing(self, running: tuple[str, ...]) -> None:
         """Somebody who looks on is told why it is not over."""
         if running and not self.quiet and sys.stderr.isatty():
-            click.echo(f"note: finishing {', '.join(running)}…", err=True)
+            click.echo(printable(f"note: finishing {', '.join(running)}…"), err=True)
 
     def closed(self, session: Session, error: str = "") -> None:
         if self.show != "text" and not self.quiet:
@@ -107,7 +116,7 @@ class Hearing:
 
     def _line(self, data: Json) -> None:
         if not self.quiet:
-            click.echo(json.dumps(data, ensure_ascii=False))
+            click.echo(printable_json(data))
 
 
 async def _answered(session: Session, prompt: str) -> None:

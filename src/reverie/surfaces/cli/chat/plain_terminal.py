@@ -15,6 +15,7 @@ from rich.console import Console, Group, RenderableType
 from reverie.agent.permissions import Answer
 from reverie.surfaces.cli.chat.status import Status
 from reverie.surfaces.cli.chat.terminal import Question
+from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import console
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class PlainTerminal:
             self._print("\nCtrl-C again leaves\n> ")
 
     def _print(self, text: str) -> None:
-        sys.stdout.write(text)
+        sys.stdout.write(printable(text))
         sys.stdout.flush()
 
 

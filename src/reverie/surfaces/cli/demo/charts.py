@@ -121,7 +121,7 @@ def _marked(mark: Mark, panel: Panel) -> str:
     told = escape(f"turn {mark.turn}, layer {mark.name}: {mark.what}")
     return (
         f'<g><title>{told}</title><circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
-        f'<text class="label run0" x="{x:.1f}" y="{y - 9:.1f}" text-anchor="middle">{mark.name}</text></g>'
+        f'<text class="label run0" x="{x:.1f}" y="{y - 9:.1f}" text-anchor="middle">{escape(mark.name)}</text></g>'
     )
 
 

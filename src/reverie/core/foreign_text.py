@@ -1,0 +1,96 @@
+"""Text somebody else wrote: on a terminal, where it must not steer, and in a prompt, where it must not pass for ours."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import unicodedata
+from typing import Any
+
+# What a reader cannot see although it changes what they see: control characters but for tab and
+# newline, halves of characters, marks and overrides of direction, blanks without width, fillers,
+# tags and annotations.
+_UNSEEN = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\xad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180e"
+    r"\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
+)
+# Joiners belong between the letters of some scripts and between the pictures of one emoji; a
+# variant of a character belongs behind it, once. Elsewhere both only hide something.
+_JOINED = r"\u0600-\u0dff\u1000-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc"
+_PICTURES = r"\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
+_IDEOGRAPHS = r"\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_VARIANTS = r"\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_STEERING = re.compile(
+    rf"[{_UNSEEN}]"
+    rf"|(?<![{_JOINED}{_PICTURES}])[\u200c\u200d]"
+    rf"|(?<=[{_PICTURES}])(?:\u200c|\u200d(?![{_PICTURES}]))"
+    rf"|(?<![^\s{_VARIANTS}])[{_VARIANTS}]"
+    rf"|(?<![{_IDEOGRAPHS}])[\U000e0100-\U000e01ef]"
+)
+
+
+def printable(text: str) -> str:
+    """Foreign text, unable to steer a terminal or deceive the eye: what cannot be seen is spelt out."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def printable_json(data: Any, *, indent: int | None = None) -> str:
+    """JSON with the same characters escaped: the same data for a program, plain text for a terminal."""
+    text = json.dumps(data, ensure_ascii=False, indent=indent, default=str)
+    return _STEERING.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+# --- inside messages of ours ---
+
+# The marks we, or the clients we answer, put around text; what stands inside must not end or begin one.
+MARKS = ("reminder", "system", "instructions", "letter", "hook_context")
+
+# What reads as "<": itself, its look-alikes, and its spellings in HTML, JSON and addresses.
+_OPENING = re.compile(
+    r"[<\uff1c\ufe64\u2039\u3008\u27e8\u2329\u02c2\u1438\u276e]"
+    r"|&(?:amp;){0,3}(?:lt|\#0{0,5}60|\#x0{0,5}3c);?|\\u003c|\\x3c|%3c",
+    re.IGNORECASE,
+)
+# How far a name may stand behind it; it ends before the next mark.
+_NEAR = 48
+_ENDS = re.compile("[<>&]")
+_APART = re.compile(r"^[\W_]+|[^\w-]")
+# Letters of other alphabets that read as ours; what has a compatible form is folded without a table.
+_ALIKE = str.maketrans(
+    "аαсϲԁеєҽһіıιӏⅼмոпоοрѕтτυսуүгⲅк01$@3",
+    "aaccdeeehiiillmnnoopsttuuyyrrkoisae",
+)
+
+
+def quoted(text: str, *, marks: tuple[str, ...] = MARKS) -> str:
+    """Foreign text for a message of ours: no spelling of one of our marks stands in it.
+
+    A backslash takes the mark its meaning and leaves it readable. Case, spaces, blanks without
+    width, letters that only look alike and escaped spellings make no difference.
+    """
+    pieces: list[str] = []
+    at = 0
+    for found in _OPENING.finditer(text):
+        if _names(text[found.end() : found.end() + _NEAR], marks):
+            pieces += (text[at : found.end()], "\\")
+            at = found.end()
+    return "".join((*pieces, text[at:])) if pieces else text
+
+
+def attribute(text: str) -> str:
+    """Foreign text as the value of an attribute: one line, and nothing that ends it."""
+    return html.escape(" ".join(text.split()))
+
+
+def _names(following: str, marks: tuple[str, ...]) -> bool:
+    # With a backslash it is quoted already.
+    if following.startswith("\\"):
+        return False
+    inside = _ENDS.split(following, 1)[0]
+    if not inside.isascii():
+        inside = unicodedata.normalize("NFKD", inside)
+    return _APART.sub("", inside.casefold().translate(_ALIKE)).startswith(marks)
