@@ -51,7 +51,7 @@ class TestRemembering:
     def test_what_is_not_there(self, memory: Memory) -> None:
         file = kept(memory)
         with pytest.raises(InputError, match=f"did you mean {file}"):
-            memory.read(file[:-6])
+            memory.read(f"{file[:-6]}.md")
 
 
 class TestFinding:

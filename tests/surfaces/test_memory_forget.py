@@ -94,7 +94,7 @@ def test_everywhere_leaves_no_trace_and_prints_a_receipt(place: Place):
     assert notes.read_text() == "a line\n"
     assert [row["file"] for row in data("list")] == [kept]
     assert place.app().memory().uses.counts("used") == {kept: 1}
-    assert "no change to" in failed("log", gone)
+    assert "no change to it in history" in failed("log", gone)
 
 
 def forgotten(file: str) -> dict[str, str]:

@@ -122,7 +122,7 @@ def test_what_replaces_another_keeps_both(place: Place, ending: str):
 
 def test_a_file_to_replace_that_is_not_there(place: Place):
     remembered(AUDIT)
-    assert "no memory 'nope.md'" in failed("remember", "x y z", "--supersedes", "nope")
+    assert "no memory 'nope'" in failed("remember", "x y z", "--supersedes", "nope")
 
 
 def test_a_secret_is_removed_everywhere_in_it(place: Place):
@@ -185,8 +185,8 @@ def test_the_list(place: Place):
         remembered(text)
     done("pin", data("list")[0]["file"])
     rows = done("list").splitlines()
-    assert rows[0].split() == ["type", "memory", "changed", "what", "it", "says"]
-    assert rows[1].split()[0] == "user"
+    assert rows[0].split() == ["id", "type", "memory", "changed", "what", "it", "says"]
+    assert rows[1].split()[:2] == [data("list")[0]["id"], "user"]
     assert f"(pinned) {PERSON}" in rows[1]
     assert rows[-1].startswith("3 memories in ~/.reverie/projects/")
     assert [row["type"] for row in data("list", "--type", "feedback")] == ["feedback"]
@@ -231,7 +231,7 @@ def test_a_memory_cannot_steer_the_terminal(place: Place):
 def test_a_memory_is_shown_as_it_is(place: Place):
     file = remembered(AUDIT)["file"]
     head, _, text = done("show", file.removesuffix(".md")).partition("\n")
-    assert head == f"{file} · project · changed today"
+    assert head == f"{data('list')[0]['id']} · {file} · project · changed today"
     assert text == (directory(place) / file).read_text()
     assert done("show", directory(place) / file) == done("show", file)
 

@@ -39,6 +39,10 @@ class OpenMemory:
     beside: Path
     team: bool = False
 
+    def label(self, file: str) -> str:
+        """A file's name as every command and tool takes it: shared ones start with `team/`."""
+        return f"team/{file}" if self.team else file
+
     def forget_everywhere(self, file: str, author: Author) -> list[Cleaned]:
         """Remove a memory from files, history and every shadow; the receipt lists each place."""
         from reverie.stores.forgetting import forget_everywhere

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 _DAY = timedelta(days=1)
 
@@ -36,3 +36,14 @@ def caveat(then: datetime, now: datetime) -> str | None:
         "What it says about code, and any file:line in it, may be out of date; "
         "check before you state it as fact."
     )
+
+
+def has_ended(until: str | None, now: datetime) -> bool:
+    """Whether the moment up to which a memory holds is over; a time without a zone is read as UTC."""
+    if not until:
+        return False
+    try:
+        end = datetime.fromisoformat(until)
+        return (end if end.tzinfo else end.replace(tzinfo=UTC)) < now
+    except (ValueError, OverflowError):
+        return False

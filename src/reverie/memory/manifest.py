@@ -35,6 +35,9 @@ class ManifestEntry:
     superseded: bool = False
     archived: bool = False
     problem: str | None = None
+    # What replaced it, and until when it held, as its frontmatter says.
+    superseded_by: str = ""
+    valid_until: str = ""
 
     @property
     def listed(self) -> bool:
@@ -74,10 +77,12 @@ def entry(file: str, data: bytes, mtime: datetime, *, whole: bool = True) -> Man
         pinned=parse_text(values.get("pinned", "")).lower() in {"true", "yes", "on"},
         superseded=bool(parse_text(values.get("superseded_by", ""))),
         archived=read_moment(values.get("archived", "")) is not None,
+        superseded_by=parse_text(values.get("superseded_by", "")),
+        valid_until=read_moment(values.get("valid_until", "")) or "",
     )
 
 
-_READ = frozenset({"name", "description", "pinned", "superseded_by", "archived"})
+_READ = frozenset({"name", "description", "pinned", "superseded_by", "archived", "valid_until"})
 
 
 def newest_first(entries: Iterable[ManifestEntry]) -> tuple[ManifestEntry, ...]:

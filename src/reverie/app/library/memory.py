@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from reverie.app.library.opening import Overrides, Place
 from reverie.app.recall import chosen_meaning, index_episodes, open_ranker, recall_as_of
 from reverie.errors import InputError
+from reverie.keeper import handles
 from reverie.keeper.undo import undo
 from reverie.keeper.wishes import Outcome, Wish
 from reverie.memory.revisions import Author
@@ -109,9 +110,10 @@ class Memory:
         """Save a fact; dates become absolute, secrets are taken out, what is missing is inferred.
 
         Gives `Remembered`, or `Declined` with the reason: it is known, or it is not memory.
-        `supersedes` names the file this replaces; both are kept.
+        `supersedes` names the memory this replaces; both are kept.
         """
-        wish = Wish(text, type, name, description, supersedes, even_if_known=even_if_known)
+        old = None if supersedes is None else self._file(supersedes)
+        wish = Wish(text, type, name, description, old, even_if_known=even_if_known)
         return self._memory.keeper.remember(wish, _PERSON)
 
     def recall(self, question: str, *, limit: int = 5, as_of: datetime | None = None) -> list[Hit]:
@@ -129,8 +131,11 @@ class Memory:
         return self._hits(self._index.search(words, limit=limit, scope=only))
 
     def read(self, file: str) -> Topic:
-        """One memory; raises InputError, with names that are close, when there is none."""
-        return self._memory.keeper.require(file).topic
+        """One memory, by its file name, its short id, or words of its title.
+
+        Raises InputError when there is none, with names that are close, or when several fit.
+        """
+        return self._memory.keeper.require(self._file(file)).topic
 
     def __iter__(self) -> Iterator[ManifestEntry]:
         """Every memory, newest first: file, type, name, description."""
@@ -141,13 +146,14 @@ class Memory:
         if everywhere:
             self._memory.forget_everywhere(self.read(file).file, _PERSON)
         else:
-            self._memory.keeper.forget(file, _PERSON)
+            self._memory.keeper.forget(self._file(file), _PERSON)
 
     def history(self, file: str | None = None, *, limit: int | None = None) -> list[Revision]:
         """Every change, newest first: who, when, what; of one file, also when it is gone."""
         if self.directory.is_dir():
             self._memory.store.notice_hand_edits()
-        return list(islice(self._memory.history.log(file), limit))
+        name = None if file is None else self._file(file, gone=True)
+        return list(islice(self._memory.history.log(name), limit))
 
     def undo(self, revision: str | None = None) -> Revision:
         """Take a change back, the last one by default; that is a change itself."""
@@ -172,6 +178,23 @@ class Memory:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _file(self, wanted: str, *, gone: bool = False) -> str:
+        """The file that is meant; a name that fits nothing stands for itself when it may be gone."""
+        found = handles.resolve(wanted, self._memory.store.entries())
+        match found:
+            case handles.Found(file):
+                return file
+            case handles.Missing() if gone or self._readable(wanted):
+                return wanted if wanted.endswith(".md") else f"{wanted}.md"
+            case handles.Missing() | handles.Ambiguous():
+                raise InputError(handles.explained(wanted, found))
+
+    def _readable(self, name: str) -> bool:
+        """A file that is no memory of its own, such as a daily log."""
+        with suppress(InputError):
+            return self._memory.store.read(name) is not None
+        return False
 
     @property
     def _index(self) -> IndexRanker:

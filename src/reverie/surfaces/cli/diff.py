@@ -7,41 +7,60 @@ from typing import TYPE_CHECKING
 import click
 
 from reverie.errors import InputError
+from reverie.memory.manifest import INDEX_FILE
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import opened, opened_for, team_option, up_to_date
+from reverie.surfaces.cli.memories import opened, team_option, up_to_date
 from reverie.surfaces.cli.patches import print_patch
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reverie.app import App
     from reverie.app.memory import OpenMemory
 
 
 @reverie_command(name="diff")
-@click.argument("what", nargs=-1, metavar="[REV] [REV2] [FILE]")
+@click.argument("what", nargs=-1, metavar="[REV] [REV2] [MEMORY]")
 @team_option
 def command(frame: Frame, what: tuple[str, ...], team: bool) -> None:
     """What changed in memory.
 
     Nothing given: the last change. REV: all since that revision. REV REV2: from the one to the
-    other. FILE (it ends with .md): only that memory; alone, its last change.
+    other. MEMORY (a file name, short id or title): only that one; alone, its last change.
 
     \b
     reverie diff
     reverie diff HEAD~3 project_audit.md
     """
     app = frame.app()
-    file = what[-1] if what and what[-1].endswith(".md") else None
-    revisions = what if file is None else what[:-1]
+    found = _last_as_memory(app, what, team=team)
+    revisions = what if found is None else what[:-1]
     if len(revisions) > 2 or any(one.endswith(".md") for one in revisions):
-        raise click.UsageError("give at most two revisions and one file, the file last")
-    memory, name = (
-        (opened(app, team=team), None) if file is None else opened_for(app, file, team=team)
-    )
+        raise click.UsageError("give at most two revisions and one memory, the memory last")
+    memory, name = found or (opened(app, team=team), None)
     old, new = _range(up_to_date(memory), revisions, name)
     patch = memory.history.diff(old, new, name)
     data = {"old": old, "new": new, "file": name, "diff": patch}
     frame.show(data, lambda console: _print(console, patch))
+
+
+def _last_as_memory(
+    app: App, what: tuple[str, ...], *, team: bool
+) -> tuple[OpenMemory, str] | None:
+    """The last argument as a memory; None when it is a revision, or there is none."""
+    from reverie.app.handles import EXACT, Located, locate, required_or_gone
+
+    if not what:
+        return None
+    last = what[-1]
+    if last == INDEX_FILE:
+        return opened(app, team=team), last
+    if last.endswith(".md"):
+        return required_or_gone(app, last, team=team)
+    found = locate(app, last, team=team)
+    if isinstance(found, Located) and found.how in EXACT:
+        return found.memory, found.file
+    return None
 
 
 def _range(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reverie.errors import InputError, StorageError
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import opened, shown_path, team_option
 
@@ -100,7 +100,7 @@ def _write(app: App, export: Exported, target: Path, chosen: str) -> None:
 
 
 def _print(console: Console, app: App, data: dict[str, Any]) -> None:
-    count = "1 memory" if data["memories"] == 1 else f"{data['memories']} memories"
+    count = counted(data["memories"], "memory", "memories")
     where = shown_path(app, Path(data["path"]))
     console.print(printable(f"Exported {count} to {where}"), soft_wrap=True)
     for name, kinds in data["secrets"].items():

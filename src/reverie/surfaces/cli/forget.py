@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reverie.errors import InputError
+from reverie.keeper.handles import Ambiguous, explained, is_id
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import PERSON, label, opened_for, team_option, undo_hint
@@ -34,7 +36,7 @@ class Target:
 
 
 @reverie_command(name="forget")
-@click.argument("what", nargs=-1, required=True, metavar="FILE|QUERY…")
+@click.argument("what", nargs=-1, required=True, metavar="MEMORY|WORDS…")
 @click.option(
     "--everywhere", is_flag=True, help="Also from history, indexes, notes and inbox: for good."
 )
@@ -43,8 +45,8 @@ class Target:
 def command(frame: Frame, what: tuple[str, ...], everywhere: bool, yes: bool, team: bool) -> None:
     """Remove a memory, or every trace of it.
 
-    Give files from `reverie list`, or words: every memory that holds all of them is meant. On a
-    terminal it asks first; elsewhere words, and --everywhere, need --yes.
+    Give files or short ids from `reverie list`, a title, or words: every memory that holds all of
+    them is meant. On a terminal it asks first; elsewhere words, and --everywhere, need --yes.
 
     \b
     reverie forget project_audit.md
@@ -66,7 +68,10 @@ def command(frame: Frame, what: tuple[str, ...], everywhere: bool, yes: bool, te
 def _targets(
     app: App, what: tuple[str, ...], *, everywhere: bool, team: bool
 ) -> tuple[list[Target], bool]:
-    """The memories that are meant, and whether they were named by their files."""
+    """The memories that are meant, and whether they were named one by one."""
+    titled = _named(app, " ".join(what), everywhere=everywhere, team=team)
+    if titled is not None:
+        return [titled], True
     found = [_named(app, one, everywhere=everywhere, team=team) for one in what]
     named = [target for target in found if target is not None]
     if len(named) == len(what):
@@ -74,8 +79,7 @@ def _targets(
     missing = [one for one, target in zip(what, found, strict=True) if target is None]
     if named or any(one.endswith(".md") for one in missing):
         # A list of files with one that is not there: a typing mistake, not a search.
-        memory, name = opened_for(app, missing[0], team=team)
-        memory.keeper.require(name)
+        opened_for(app, missing[0], team=team)
     matching = _matching(app, what, team=team)
     if not matching:
         raise InputError(f"no memory holds {' '.join(what)!r}; `reverie list` shows them all")
@@ -83,16 +87,21 @@ def _targets(
 
 
 def _named(app: App, what: str, *, everywhere: bool, team: bool) -> Target | None:
-    memory, name = opened_for(app, what, team=team)
-    try:
-        stored = memory.store.read(name)
-    except InputError:
+    from reverie.app.handles import EXACT, Located, locate, required_or_gone
+
+    found = locate(app, what, team=team)
+    if isinstance(found, Located) and found.how in EXACT:
+        stored = found.memory.keeper.require(found.file)
+        return Target(found.memory, found.file, stored.topic.name)
+    if isinstance(found, Ambiguous) and is_id(what):
+        raise InputError(explained(what, found))
+    if not everywhere:
         return None
-    if stored is not None:
-        return Target(memory, name, stored.topic.name)
     # One that was removed before can still be taken out of history.
-    if everywhere and next(memory.history.log(name), None) is not None:
-        return Target(memory, name, name)
+    with suppress(InputError):
+        memory, name = required_or_gone(app, what, team=team)
+        if memory.store.read(name) is None:
+            return Target(memory, name, name)
     return None
 
 

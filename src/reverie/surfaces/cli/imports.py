@@ -12,7 +12,7 @@ import click
 from reverie.errors import InputError
 from reverie.keeper.wishes import Declined, Prepared, Wish
 from reverie.memory.taxonomy import TYPES, MemoryType
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import PERSON, opened, team_option, undo_hint
 
@@ -58,7 +58,7 @@ def command(
     outcomes = _judged(memory.keeper, found, type_, even_if_known=even_if_known)
     fresh = [what for _, what in outcomes if isinstance(what, Prepared)]
     names = ", ".join(path.name for path in paths)
-    summary = f"import {len(fresh)} memories from {names}"
+    summary = f"import {counted(len(fresh), 'memory', 'memories')} from {names}"
     revision = None if dry_run else memory.keeper.save_all(fresh, PERSON, summary)
     data = _as_json(outcomes, revision, dry_run=dry_run)
     frame.show(data, lambda console: _print(console, data, revision, team=team))
@@ -135,7 +135,7 @@ def _print(
     imported, declined = data["imported"], data["declined"]
     verb = "Would import" if data["dry_run"] else "Imported"
     of = len(imported) + len(declined)
-    lines = [f"{verb} {len(imported)} of {of} memories."]
+    lines = [f"{verb} {len(imported)} of {counted(of, 'memory', 'memories')}."]
     for row in imported:
         removed = f" (removed: {', '.join(row['secrets'])})" if row["secrets"] else ""
         lines.append(f"  + {row['file']}  {row['name']}{removed}")

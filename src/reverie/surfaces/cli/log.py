@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.errors import InputError
 from reverie.surfaces.cli.figures import printable, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
+    handle,
     opened,
-    opened_for,
     revision_json,
     team_option,
     up_to_date,
@@ -22,32 +21,39 @@ from reverie.surfaces.cli.memories import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reverie.app import App
+    from reverie.app.memory import OpenMemory
     from reverie.memory.revisions import Revision
 
 
 @reverie_command(name="log")
-@click.argument("file", required=False)
+@click.argument("what", nargs=-1, metavar="[MEMORY]")
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
 )
 @team_option
-def command(frame: Frame, file: str | None, limit: int, team: bool) -> None:
+def command(frame: Frame, what: tuple[str, ...], limit: int, team: bool) -> None:
     """Every change to memory, newest first.
 
-    With FILE, the changes to that memory, also when it is gone.
+    With MEMORY (a file name, a short id, words of the title) the changes to that one, also when it
+    is gone.
 
     \b
     reverie log
     reverie log project_audit.md -n 5
     """
     app = frame.app()
-    memory, name = (
-        (opened(app, team=team), None) if file is None else opened_for(app, file, team=team)
-    )
+    memory, name = _wanted(app, what, team=team)
     found = list(islice(up_to_date(memory).history.log(name), limit))
-    if name is not None and not found:
-        raise InputError(f"no change to {name!r} in history; `reverie log` shows all changes")
     frame.show([revision_json(one) for one in found], lambda console: _print(console, found))
+
+
+def _wanted(app: App, what: tuple[str, ...], *, team: bool) -> tuple[OpenMemory, str | None]:
+    from reverie.app.handles import required_or_gone
+
+    return (
+        required_or_gone(app, handle(what), team=team) if what else (opened(app, team=team), None)
+    )
 
 
 def _print(console: Console, revisions: list[Revision]) -> None:

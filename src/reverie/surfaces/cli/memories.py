@@ -36,9 +36,25 @@ def opened(app: App, *, team: bool = False) -> OpenMemory:
 
 
 def opened_for(app: App, file: str, *, team: bool = False) -> tuple[OpenMemory, str]:
-    """The memory a file belongs to, and its name there; `.md` may be left out."""
-    memory, name = app.memory_of(file, team=team)
-    return memory, name if name.endswith(".md") else f"{name}.md"
+    """The memory that is meant and its file: by file name, short id, or words of the title."""
+    from reverie.app.handles import required
+
+    return required(app, file, team=team)
+
+
+def replaced_by_it(app: App, wanted: str, memory: OpenMemory) -> str:
+    """The memory that a new one replaces: it must lie where the new one is saved."""
+    found, file = opened_for(app, wanted, team=memory.team)
+    if found.team != memory.team:
+        raise InputError(
+            f"{found.label(file)} is shared: replace it with --team, or save yours beside it"
+        )
+    return file
+
+
+def handle(words: tuple[str, ...]) -> str:
+    """What a person typed to name a memory: its words need no quotes."""
+    return " ".join(words)
 
 
 def require_team(app: App, *, team: bool) -> None:
@@ -54,7 +70,7 @@ def shown_path(app: App, path: Path) -> str:
 
 def label(memory: OpenMemory, file: str) -> str:
     """A file's name as any command takes it: shared ones start with `team/`."""
-    return f"team/{file}" if memory.team else file
+    return memory.label(file)
 
 
 def up_to_date(memory: OpenMemory) -> OpenMemory:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from reverie.errors import ReverieError
 from reverie.memory.index import capped
+from reverie.surfaces.cli.figures import counted
 from reverie.surfaces.cli.findings import Finding
 from reverie.surfaces.cli.memories import label, shown_path
 
@@ -47,7 +48,9 @@ def _one(app: App, memory: OpenMemory) -> Iterator[Finding]:
 
 def _count(app: App, memory: OpenMemory) -> Iterator[Finding]:
     where = shown_path(app, memory.place.directory)
-    yield Finding("ok", f"memory {where}: {len(memory.store.entries())} memories")
+    yield Finding(
+        "ok", f"memory {where}: {counted(len(memory.store.entries()), 'memory', 'memories')}"
+    )
 
 
 def _files(app: App, memory: OpenMemory) -> Iterator[Finding]:
@@ -88,7 +91,11 @@ def _index(app: App, memory: OpenMemory) -> Iterator[Finding]:
         yield Finding("note", f"{name} does not list {_names(sorted(unlisted))}", advice)
     if (limit := capped(index).limit) is not None:
         hidden = capped(index).hidden
-        yield Finding("wrong", f"{name} is over {limit}: {hidden} pointers are hidden", advice)
+        yield Finding(
+            "wrong",
+            f"{name} is over {limit}: {counted(hidden, 'pointer is', 'pointers are')} hidden",
+            advice,
+        )
 
 
 def _history(app: App, memory: OpenMemory) -> Iterator[Finding]:

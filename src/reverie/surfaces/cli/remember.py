@@ -15,7 +15,7 @@ from reverie.surfaces.cli.memories import (
     label,
     mention_former,
     opened,
-    opened_for,
+    replaced_by_it,
     shown_path,
     team_option,
     undo_hint,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--type", type=click.Choice(TYPES), help="What kind it is; otherwise inferred.")
 @click.option("--name", help="A title; otherwise the first sentence.")
 @click.option("--description", help="The one line by which it is found again.")
-@click.option("--supersedes", metavar="FILE", help="Replace this memory; both are kept.")
+@click.option("--supersedes", metavar="MEMORY", help="Replace this memory; both are kept.")
 @click.option(
     "--even-if-known", is_flag=True, help="Save although a memory says the same or otherwise."
 )
@@ -60,7 +60,7 @@ def command(
     memory = opened(app, team=team)
     mention_former(app)
     if given["supersedes"]:
-        given["supersedes"] = opened_for(app, given["supersedes"], team=team)[1]
+        given["supersedes"] = replaced_by_it(app, given["supersedes"], memory)
     wish = Wish(_standard_input() if text == ("-",) else " ".join(text), **given)
     if allow_secret:
         memory.scrubber.allow("\n".join((wish.text, wish.name or "", wish.description or "")))

@@ -8,8 +8,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING, Any
 
+from reverie.app.handles import labelled
 from reverie.app.notes import PastSession, SessionNotes, named_session, notes_of, past_sessions
 from reverie.errors import InputError, ReverieError
+from reverie.keeper.handles import short_ids
 from reverie.memory import age
 from reverie.memory import topic as topics
 from reverie.memory.topic import Topic
@@ -19,7 +21,7 @@ from reverie.recall.documents import Hit
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.pipeline import recalled
 from reverie.surfaces.mcp.answers import NOT_INSTRUCTIONS, Answer, bulleted
-from reverie.surfaces.mcp.places import address, labelled, located, required, shelves
+from reverie.surfaces.mcp.places import address, located
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -160,11 +162,11 @@ def read_memory(app: App, arguments: Arguments, caller: Caller) -> Answer:
 
 
 def whole_memory(app: App, file: str) -> tuple[Topic, Recalled]:
-    """A memory by its exact name, with what is to be said about it."""
+    """A memory by its name, id or title, with what is to be said about it."""
     memory, name = located(app, file)
-    topic = required(memory, name)
+    topic = memory.keeper.require(name).topic
     found = recalled(topic, memory.place.directory, app.project.root, now_of(app))
-    return topic, replace(found, file=labelled(memory, topic.file))
+    return topic, replace(found, file=memory.label(topic.file))
 
 
 def rendered(memory: Recalled, now: datetime) -> str:
@@ -177,14 +179,14 @@ def rendered(memory: Recalled, now: datetime) -> str:
 def list_memories(app: App, arguments: Arguments, caller: Caller) -> Answer:
     wanted, limit = arguments.get("type"), arguments["limit"]
     now = now_of(app)
+    everything = labelled(app)
+    ids = short_ids(entry.file for entry in everything)
     found = [
-        (labelled(memory, entry.file), entry)
-        for memory in shelves(app)
-        for entry in memory.store.entries()
-        if entry.listed and wanted in (None, entry.type)
+        (entry.file, entry) for entry in everything if entry.listed and wanted in (None, entry.type)
     ]
     rows = [
         {
+            "id": ids[file],
             "file": file,
             "type": entry.type,
             "description": entry.description or entry.name,
@@ -195,7 +197,8 @@ def list_memories(app: App, arguments: Arguments, caller: Caller) -> Answer:
     ]
     more = len(found) - len(rows)
     lines = [
-        f"{row['file']} ({row['type']}, {row['changed']}): {row['description']}" for row in rows
+        f"{row['id']} {row['file']} ({row['type']}, {row['changed']}): {row['description']}"
+        for row in rows
     ]
     lines += [f"… and {more} more; give a larger limit, or a type"] if more else []
     heading = "Memories, newest first:" if rows else "Nothing is remembered yet."

@@ -83,7 +83,9 @@ class Tool:
         return found
 
 
-_FILE = text("The exact file name, such as project_release_freeze.md; list_memories shows them.")
+_FILE = text(
+    "The file name, such as project_release_freeze.md, or the short id, as list_memories shows them."
+)
 
 _RECALLED = told(
     {"warnings": STRINGS},
@@ -92,7 +94,9 @@ _RECALLED = told(
     match={"enum": ["good", "weak"]},
     text=STRING,
 )
-_ENTRY = told(file=STRING, type=MAYBE_STRING, description=STRING, changed=STRING, pinned=BOOLEAN)
+_ENTRY = told(
+    id=STRING, file=STRING, type=MAYBE_STRING, description=STRING, changed=STRING, pinned=BOOLEAN
+)
 _FOUND = told(session=STRING, when=STRING, who=STRING, text=STRING)
 _SESSION = told(session=STRING, last_active=STRING)
 
@@ -135,7 +139,7 @@ TOOLS: tuple[Tool, ...] = (
                 "name": text("A short title; worked out when left out."),
                 "description": text("The one line it is found by; worked out when left out."),
                 "supersedes": text(
-                    "The file name of a memory that this one replaces; both are kept."
+                    "The file name or id of a memory that this one replaces; both are kept."
                 ),
                 "even_if_known": {
                     "type": "boolean",
@@ -162,7 +166,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "read_memory",
         "Read a memory",
-        "One memory in full, by its file name.",
+        "One memory in full, by its file name, short id, or words of its title.",
         closed({"file": _FILE}, "file"),
         told(
             {"warnings": STRINGS},

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reverie.app.handles import EXACT
 from reverie.errors import InputError
 from reverie.keeper.wishes import Declined, Remembered, Wish
 from reverie.surfaces.mcp.answers import Answer, bulleted
-from reverie.surfaces.mcp.places import located, required
+from reverie.surfaces.mcp.places import located
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -19,10 +20,9 @@ def remember(app: App, arguments: Arguments, caller: Caller) -> Answer:
     """Save a memory; that it was not saved, and why, is an answer too."""
     supersedes = arguments.get("supersedes")
     if supersedes is not None:
-        memory, supersedes = located(app, supersedes)
+        memory, supersedes = located(app, supersedes, EXACT)
         if memory.team:
             raise InputError(f"{arguments['supersedes']} is shared: {_BY_A_PERSON}")
-        required(memory, supersedes)
     wish = Wish(
         arguments["text"],
         arguments.get("type"),
@@ -68,12 +68,12 @@ def _declined(outcome: Declined) -> Answer:
 
 
 def forget(app: App, arguments: Arguments, caller: Caller) -> Answer:
-    """Remove exactly the file that was named; history keeps it."""
+    """Remove exactly the memory that was named, never one found by words; history keeps it."""
     file = arguments["file"]
-    memory, name = located(app, file)
+    memory, name = located(app, file, EXACT)
     if memory.team:
         raise InputError(f"{file} is shared: {_BY_A_PERSON}")
-    title = required(memory, name).name
+    title = memory.keeper.require(name).topic.name
     revision = memory.keeper.forget(name, caller.author)
     undo = f"reverie undo {revision.short}" if revision else ""
     data = {"forgotten": name, "name": title, "undo": undo}

@@ -24,7 +24,7 @@ from reverie.surfaces.cli.chat.remembering import remember
 from reverie.surfaces.cli.chat.sitting import Sitting
 from reverie.surfaces.cli.chat.slash import COMMANDS
 from reverie.surfaces.cli.chat.tally import cost_of
-from reverie.surfaces.cli.figures import dollars, printable, share, tokens
+from reverie.surfaces.cli.figures import counted, dollars, printable, share, tokens
 from reverie.surfaces.cli.memories import shown_path
 
 if TYPE_CHECKING:
@@ -86,10 +86,11 @@ async def _memory(sitting: Sitting, rest: str) -> Next:
     index = memory.store.index()
     count = len(index.pointers)
     where = shown_path(sitting.app, memory.place.directory)
-    noun = "memory" if count == 1 else "memories"
     text = capped(index).text.strip()
     body: RenderableType = render.prose(text, markdown=sitting.terminal.markdown) if text else ""
-    sitting.show(Text(f"{count:,} {noun} in {printable(where)}", "bold"), body)
+    sitting.show(
+        Text(f"{counted(count, 'memory', 'memories')} in {printable(where)}", "bold"), body
+    )
     return None
 
 
