@@ -39,6 +39,7 @@ def test_the_log(place: Place):
         "messages": ["m1", "m2"],
         "model": "claude",
         "dream": "",
+        "undoes": [],
         "summary": "",
         "files": [],
     }

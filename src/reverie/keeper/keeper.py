@@ -7,13 +7,14 @@ already known, or holds a secret that must not be shared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 
 from reverie.errors import InputError, WriteConflict
 from reverie.keeper import judging
 from reverie.keeper.draft import Draft, draft
-from reverie.keeper.pointers import pointed, refreshed, unpointed
+from reverie.keeper.pointers import moved, pointed, refreshed, unpointed
 from reverie.keeper.wishes import Declined, Outcome, Prepared, Remembered, Wish
 from reverie.memory import exclusions, topic
 from reverie.memory.frontmatter import ABSENT
@@ -159,7 +160,17 @@ class Keeper:
         stored = self.require(file)
         verb = "pin" if pinned else "unpin"
         changed = stored.topic.with_(pinned=True if pinned else None)
-        return self.change(stored, changed, author, f"{verb} {stored.topic.name}")
+        put = Put(changed.file, topic.render(self._clean(changed)), stored.version)
+        entries = [
+            replace(entry, pinned=pinned) if entry.file == stored.topic.file else entry
+            for entry in self.store.entries()
+        ]
+        return self.store.apply(
+            (put,),
+            author,
+            f"{verb} {stored.topic.name}",
+            lambda index: moved(refreshed(index, stored.topic, changed), changed.file, entries),
+        )
 
     def forget(self, file: str, author: Author) -> Revision | None:
         """Remove a memory and its pointer; history still has it."""

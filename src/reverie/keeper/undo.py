@@ -2,20 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from reverie.errors import InputError
 from reverie.memory.revisions import FOUND, Author, Revision
-from reverie.memory.undoing import Step, plan
+from reverie.memory.undoing import Step, plan, standing
 from reverie.ports import History, TopicStore
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The revisions that were taken back, newest first, and the revision that did it."""
+
+    revisions: tuple[Revision, ...]
+    made: Revision
 
 
 def undo(
     store: TopicStore, history: History, revisions: Sequence[Revision], author: Author
-) -> Revision:
+) -> Undone:
     """Take the revisions back (newest first), all or none; what came later stays."""
     for revision in revisions:
         _require_ours(history, revision)
+    made = _take_back(store, history, revisions, author)
+    if made is None:
+        raise InputError("there is nothing to undo: memory is already as it was before")
+    return Undone(tuple(revisions), made)
+
+
+def undo_last(store: TopicStore, history: History, author: Author) -> Undone:
+    """Take the last change back that still stands: each undo goes one further."""
+    log = tuple(history.log())
+    if not log:
+        raise InputError("there is nothing to undo: this memory has no history yet")
+    candidates = [one for one in standing(log).undo if not _is_beginning(history, one)]
+    return _first(store, history, candidates, author) or _nothing("undo", "no change is left")
+
+
+def redo_last(store: TopicStore, history: History, author: Author) -> Undone:
+    """Bring back what was undone last; what changed meanwhile stays."""
+    candidates = standing(history.log()).redo
+    return _first(store, history, candidates, author) or _nothing("redo", "nothing was undone")
+
+
+def _first(
+    store: TopicStore, history: History, candidates: Iterable[Revision], author: Author
+) -> Undone | None:
+    """The first that changes anything; one that was taken back by hand is passed over."""
+    for revision in candidates:
+        made = _take_back(store, history, [revision], author)
+        if made is not None:
+            return Undone((revision,), made)
+    return None
+
+
+def _nothing(verb: str, why: str) -> Undone:
+    raise InputError(f"there is nothing to {verb}: {why}; `reverie log` shows every change")
+
+
+def _take_back(
+    store: TopicStore, history: History, revisions: Sequence[Revision], author: Author
+) -> Revision | None:
     steps = [_step(history, revision) for revision in revisions]
 
     def planned() -> Mapping[str, bytes | None]:
@@ -27,10 +75,8 @@ def undo(
             )
         return undone.files
 
-    made = store.restore(planned, author, _summary(revisions))
-    if made is None:
-        raise InputError("there is nothing to undo: memory is already as it was before")
-    return made
+    by = replace(author, undoes=tuple(revision.id for revision in revisions))
+    return store.restore(planned, by, _summary(revisions))
 
 
 def of_session(history: History, session: str) -> list[Revision]:
@@ -51,11 +97,15 @@ def of_dream(history: History, dream: str) -> list[Revision]:
 
 def _require_ours(history: History, revision: Revision) -> None:
     """Files that were there before us came with the first revision: taking it back would delete them."""
-    if revision.summary.startswith(FOUND) and history.parent(revision) is None:
+    if _is_beginning(history, revision):
         raise InputError(
             f"cannot undo {revision.short}: it is where this history begins, and its files were "
             "there before; remove one with `reverie forget FILE`"
         )
+
+
+def _is_beginning(history: History, revision: Revision) -> bool:
+    return revision.summary.startswith(FOUND) and history.parent(revision) is None
 
 
 def _step(history: History, revision: Revision) -> Step:
@@ -66,6 +116,11 @@ def _step(history: History, revision: Revision) -> Step:
 
 
 def _summary(revisions: Sequence[Revision]) -> str:
-    if len(revisions) == 1:
-        return f"undo {revisions[0].short}: {revisions[0].summary}"
-    return f"undo {len(revisions)} revisions, {revisions[-1].short} to {revisions[0].short}"
+    """What is taken back; of an undo or a redo, the change that both are about."""
+    if len(revisions) > 1:
+        return f"undo {len(revisions)} revisions, {revisions[-1].short} to {revisions[0].short}"
+    [only] = revisions
+    if not only.author.undoes:
+        return f"undo {only.short}: {only.summary}"
+    verb, _, about = only.summary.partition(" ")
+    return f"{'undo' if verb == 'redo' else 'redo'} {about}"

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reverie.app.library.opening import Overrides, Place
 from reverie.app.recall import chosen_meaning, index_episodes, open_ranker, recall_as_of
+from reverie.app.undo import redo_last, undo, undo_last
 from reverie.errors import InputError
 from reverie.keeper import handles
-from reverie.keeper.undo import undo
 from reverie.keeper.wishes import Outcome, Wish
 from reverie.memory.revisions import Author
 from reverie.recall.fuse import GOOD_MATCH
@@ -150,18 +150,25 @@ class Memory:
 
     def history(self, file: str | None = None, *, limit: int | None = None) -> list[Revision]:
         """Every change, newest first: who, when, what; of one file, also when it is gone."""
-        if self.directory.is_dir():
-            self._memory.store.notice_hand_edits()
+        self._notice_hand_edits()
         name = None if file is None else self._file(file, gone=True)
         return list(islice(self._memory.history.log(name), limit))
 
     def undo(self, revision: str | None = None) -> Revision:
-        """Take a change back, the last one by default; that is a change itself."""
-        last = self.history(limit=1)
-        if not last:
-            raise InputError("there is nothing to undo: this memory has no history yet")
-        wanted = last[0] if revision is None else self._memory.history.revision(revision)
-        return undo(self._memory.store, self._memory.history, [wanted], _PERSON)
+        """Take a change back, by default the last one that still stands; that is a change itself.
+
+        Each further `undo()` goes one change back, and `redo()` brings back what was undone last.
+        """
+        self._notice_hand_edits()
+        if revision is None:
+            return undo_last(self._app, self._memory, _PERSON).made
+        wanted = self._memory.history.revision(revision)
+        return undo(self._app, self._memory, [wanted], _PERSON).made
+
+    def redo(self) -> Revision:
+        """Bring back what was undone last; what changed meanwhile stays."""
+        self._notice_hand_edits()
+        return redo_last(self._app, self._memory, _PERSON).made
 
     def close(self) -> None:
         """Let go of the search index; the next search opens it again."""
@@ -178,6 +185,10 @@ class Memory:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _notice_hand_edits(self) -> None:
+        if self.directory.is_dir():
+            self._memory.store.notice_hand_edits()
 
     def _file(self, wanted: str, *, gone: bool = False) -> str:
         """The file that is meant; a name that fits nothing stands for itself when it may be gone."""

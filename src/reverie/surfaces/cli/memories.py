@@ -94,6 +94,7 @@ def revision_json(revision: Revision) -> dict[str, Any]:
         "messages": list(author.messages),
         "model": author.model,
         "dream": author.dream,
+        "undoes": list(author.undoes),
         "summary": revision.summary,
         "files": list(revision.files),
     }

@@ -51,5 +51,5 @@ def _print(
         return
     console.print(printable(f"{verb.capitalize()} {file}"), soft_wrap=True)
     if not off:
-        console.print("  it moves to the top with: reverie index --rebuild")
+        console.print("  it stands first in the index now")
     console.print(f"  {undo_hint(revision, team=shared)}")

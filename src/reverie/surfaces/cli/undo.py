@@ -1,4 +1,4 @@
-"""`reverie undo`: take changes to memory back."""
+"""`reverie undo` and `reverie redo`: take changes to memory back, and bring them back."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.errors import InputError
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import PERSON, opened, revision_json, team_option, up_to_date
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reverie.app import App
     from reverie.app.memory import OpenMemory
-    from reverie.memory.revisions import Revision
+    from reverie.app.undo import TakenBack
 
 
 @reverie_command(name="undo")
@@ -28,7 +28,8 @@ def command(
 ) -> None:
     """Take a change to memory back: the last one, or REV.
 
-    What came later stays. The undo is a change itself, and can be undone.
+    Again, it takes back the change before that one, and so on; `reverie redo` brings back what was
+    undone last. What came later stays. A proposal whose approval is undone waits in the inbox again.
 
     \b
     reverie undo
@@ -37,35 +38,63 @@ def command(
     """
     if sum(given is not None for given in (rev, session, dream)) > 1:
         raise click.UsageError("give a revision, --session or --dream: one of them")
-    from reverie.keeper.undo import undo
-
-    memory = up_to_date(opened(frame.app(), team=team))
-    undone = _wanted(memory, rev, session, dream)
-    made = undo(memory.store, memory.history, undone, PERSON)
-    data = {"undone": [revision_json(one) for one in undone], **revision_json(made)}
-    frame.show(data, lambda console: _print(console, undone, made, team=team))
+    app = frame.app()
+    memory = up_to_date(opened(app, team=team))
+    _tell(frame, _undone(app, memory, rev, session, dream), "Undid", team=team)
 
 
-def _wanted(
-    memory: OpenMemory, rev: str | None, session: str | None, dream: str | None
-) -> list[Revision]:
+@reverie_command(name="redo")
+@team_option
+def redo(frame: Frame, team: bool) -> None:
+    """Bring back what was undone last.
+
+    Again, it brings back what was undone before that. What changed meanwhile stays.
+
+    \b
+    reverie redo
+    """
+    from reverie.app.undo import redo_last
+
+    app = frame.app()
+    memory = up_to_date(opened(app, team=team))
+    _tell(frame, redo_last(app, memory, PERSON), "Redid", team=team)
+
+
+def _undone(
+    app: App, memory: OpenMemory, rev: str | None, session: str | None, dream: str | None
+) -> TakenBack:
+    from reverie.app.undo import undo, undo_last
     from reverie.keeper.undo import of_dream, of_session
 
+    history = memory.history
     if session is not None:
-        return of_session(memory.history, session)
+        return undo(app, memory, of_session(history, session), PERSON)
     if dream is not None:
-        return of_dream(memory.history, dream)
+        return undo(app, memory, of_dream(history, dream), PERSON)
     if rev is not None:
-        return [memory.history.revision(rev)]
-    last = next(memory.history.log(), None)
-    if last is None:
-        raise InputError("there is nothing to undo: this memory has no history yet")
-    return [last]
+        return undo(app, memory, [history.revision(rev)], PERSON)
+    return undo_last(app, memory, PERSON)
 
 
-def _print(console: Console, undone: list[Revision], made: Revision, *, team: bool) -> None:
-    for one in undone:
-        console.print(printable(f"Undid {one.short}: {one.summary}"), soft_wrap=True)
-    back = f"reverie undo {made.short}" + (" --team" if team else "")
-    console.print(f"  changed {printable(', '.join(made.files))}", soft_wrap=True)
-    console.print(f"  do it again with: {back}")
+def _tell(frame: Frame, done: TakenBack, verb: str, *, team: bool) -> None:
+    data = {
+        "undone": [revision_json(one) for one in done.revisions],
+        "waiting": list(done.waiting),
+        **revision_json(done.made),
+    }
+    frame.show(data, lambda console: _print(console, done, verb, team=team))
+
+
+def _print(console: Console, done: TakenBack, verb: str, *, team: bool) -> None:
+    for one in done.revisions:
+        # An undo or a redo is told as the change that both are about.
+        about = (
+            one.summary.partition(" ")[2] if one.author.undoes else f"{one.short}: {one.summary}"
+        )
+        console.print(printable(f"{verb} {about}"), soft_wrap=True)
+    console.print(f"  changed {printable(', '.join(done.made.files))}", soft_wrap=True)
+    if done.waiting:
+        waits = counted(len(done.waiting), "proposal waits", "proposals wait")
+        console.print(f"  {waits} in the inbox again")
+    back = "redo" if verb == "Undid" else "undo"
+    console.print(f"  the way back: reverie {back}" + (" --team" if team else ""))
