@@ -10,14 +10,14 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 # Control characters but for tab and newline, marks that turn the direction of writing, and halves
 # of characters.
-_UNPRINTABLE = re.compile(
+UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 
 def printable(text: str) -> str:
     """Text somebody else wrote, unable to steer the terminal: control characters are spelt out."""
-    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def counted(count: int, one: str, many: str = "") -> str:

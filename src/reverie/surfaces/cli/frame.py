@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reverie.surfaces.cli.figures import UNPRINTABLE
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -54,10 +56,15 @@ class Frame:
     def show(self, data: Any, human: Callable[[Console], None]) -> None:
         """Print the result: for programs with --json, for people otherwise."""
         if self.as_json:
-            click.echo(json.dumps(data, ensure_ascii=False, indent=2, default=str))
+            click.echo(plain_json(json.dumps(data, ensure_ascii=False, indent=2, default=str)))
             return
         if not self.quiet:
             human(console())
+
+
+def plain_json(text: str) -> str:
+    """JSON that cannot steer a terminal: what could is written as an escape, which reads the same."""
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def console() -> Console:
