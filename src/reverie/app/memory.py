@@ -15,10 +15,8 @@ from reverie.stores.scrubber import SecretScrubber
 from reverie.stores.uses import UseCounts
 
 if TYPE_CHECKING:
-    from reverie.memory.revisions import Author
     from reverie.ports import Clock
     from reverie.stores.adoption import Adoption
-    from reverie.stores.forgetting import Cleaned
     from reverie.stores.projects import Project
 
 # Folders in a memory directory that are no topic files of its own store.
@@ -42,14 +40,6 @@ class OpenMemory:
     def label(self, file: str) -> str:
         """A file's name as every command and tool takes it: shared ones start with `team/`."""
         return f"team/{file}" if self.team else file
-
-    def forget_everywhere(self, file: str, author: Author) -> list[Cleaned]:
-        """Remove a memory from files, history and every shadow; the receipt lists each place."""
-        from reverie.stores.forgetting import forget_everywhere
-
-        return forget_everywhere(
-            file, self.store, self.place, author, self.uses, beside=self.beside
-        )
 
 
 def open_memory(

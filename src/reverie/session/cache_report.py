@@ -15,6 +15,7 @@ from reverie.session.records import (
     Compacted,
     Folded,
     Record,
+    Redacted,
     Rewound,
     Said,
     ToolResultsCleared,
@@ -121,4 +122,5 @@ _BREAKS: dict[type, str] = {
     Folded: "folded rounds",
     Unfolded: "unfolded rounds",
     Rewound: "the history was changed",
+    Redacted: "words of a forgotten memory were taken out",
 }

@@ -62,6 +62,8 @@ class Conversation:
         self._recorder = Recorder(journal, self.announce)
         self._assembler = Assembler(self.model.capabilities, self.policy)
         self._tracker = Tracker(self.model.capabilities.cache)
+        if self.state.redacted is not None:
+            self._tracker.expect_break(self.state.redacted)
         if self.state.head is not None:
             self._assembler.resume(self.state.head, self.state.shown)
 

@@ -199,6 +199,18 @@ class AgentLeft:
 
 
 @dataclass(frozen=True, slots=True)
+class Redacted:
+    """Words were taken out of the records above, on a person's wish, and from these messages.
+
+    What was sent before is not what these records say now: the next request breaks the cache.
+    """
+
+    why: str
+    messages: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """A record this version does not know, kept word for word."""
 
@@ -226,6 +238,7 @@ Record: TypeAlias = (
     | DateChanged
     | AgentHired
     | AgentLeft
+    | Redacted
     | Unknown
 )
 
@@ -388,6 +401,7 @@ _Flat = TypeVar(
     DateChanged,
     AgentHired,
     AgentLeft,
+    Redacted,
 )
 
 
@@ -446,6 +460,7 @@ _PLAIN: Mapping[str, Callable[[Any], Any]] = {
     "files": _texts,
     "bytes": _count,
     "todos": _pairs,
+    "messages": _texts,
 }
 
 _NAMES: Mapping[type, str] = {
@@ -465,6 +480,7 @@ _NAMES: Mapping[type, str] = {
     DateChanged: "date",
     AgentHired: "agent_hired",
     AgentLeft: "agent_left",
+    Redacted: "redacted",
 }
 
 _PARSERS: Mapping[str, Callable[[Json], Record]] = {
@@ -488,4 +504,5 @@ _PARSERS: Mapping[str, Callable[[Json], Record]] = {
     "date": _flat(DateChanged),
     "agent_hired": _flat(AgentHired),
     "agent_left": _flat(AgentLeft),
+    "redacted": _flat(Redacted),
 }

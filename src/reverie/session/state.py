@@ -27,6 +27,7 @@ from reverie.session.records import (
     NotesTaken,
     Opened,
     Record,
+    Redacted,
     Replaced,
     Rewound,
     Said,
@@ -67,6 +68,8 @@ class SessionState:
     hired: dict[str, AgentHired] = field(default_factory=dict)
     left: dict[str, AgentLeft] = field(default_factory=dict)
     unknown: list[Unknown] = field(default_factory=list)
+    # Why words were taken out of what was sent last; None once it was sent anew.
+    redacted: str | None = None
     _measured: Measured | None = None
     # Tokens taken out of the measured part since it was measured.
     _freed: int = 0
@@ -173,6 +176,9 @@ class SessionState:
                 self.hired[name] = record
             case AgentLeft(name):
                 self.left[name] = record
+            case Redacted(why):
+                self.redacted = why
+                self._measured = None
             case Unknown():
                 self.unknown.append(record)
             case _:
@@ -186,6 +192,8 @@ class SessionState:
 
     def _used(self, used: Used) -> None:
         self.usages.append(used)
+        if used.purpose == "main":
+            self.redacted = None
         # Who reports nothing (no model, some local servers) has measured nothing.
         if used.purpose == "main" and used.usage.context:
             self._measured = measured(used.response, used.usage)

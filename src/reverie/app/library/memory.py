@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from reverie.app.forgetting import Forgetting
 from reverie.app.library.opening import Overrides, Place
 from reverie.app.recall import chosen_meaning, index_episodes, open_ranker, recall_as_of
 from reverie.app.undo import redo_last, undo, undo_last
@@ -142,9 +143,12 @@ class Memory:
         return iter(self._memory.store.entries())
 
     def forget(self, file: str, *, everywhere: bool = False) -> None:
-        """Remove a memory. History keeps it, unless it is to go from `everywhere`, for good."""
+        """Remove a memory. History and transcripts keep it, unless it is to go from `everywhere`.
+
+        Then every trace of it goes, for good; what belongs to other software is left alone.
+        """
         if everywhere:
-            self._memory.forget_everywhere(self.read(file).file, _PERSON)
+            Forgetting(self._app, self._memory, self.read(file).file).run(_PERSON)
         else:
             self._memory.keeper.forget(self._file(file), _PERSON)
 

@@ -36,10 +36,12 @@ def command(frame: Frame, path: Path | None, format_: str | None, team: bool) ->
     reverie export ~/backup/memory
     reverie export --format json | jq .memories[].name
     """
+    from reverie.app.forgetting import note_export
     from reverie.keeper.exports import as_json
 
     app = frame.app()
-    export = _exported(opened(app, team=team))
+    memory = opened(app, team=team)
+    export = _exported(memory)
     if not export.memories:
         raise InputError("there is nothing to export: no memory is saved yet")
     chosen = format_ or _format_of(path)
@@ -48,6 +50,7 @@ def command(frame: Frame, path: Path | None, format_: str | None, team: bool) ->
         return
     target = path or Path(_default_name(app, chosen))
     _write(app, export, target, chosen)
+    note_export(memory, target)
     data = {
         "path": str(target.absolute()),
         "format": chosen,

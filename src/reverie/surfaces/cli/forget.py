@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,12 +16,20 @@ from reverie.errors import InputError
 from reverie.keeper.handles import Ambiguous, explained, is_id
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import PERSON, label, opened_for, team_option, undo_hint
+from reverie.surfaces.cli.memories import (
+    PERSON,
+    label,
+    opened_for,
+    shown_path,
+    team_option,
+    undo_hint,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from reverie.app import App
+    from reverie.app.forgetting import Elsewhere, Forgetting, Receipt
     from reverie.app.memory import OpenMemory
 
 
@@ -38,11 +49,27 @@ class Target:
 @reverie_command(name="forget")
 @click.argument("what", nargs=-1, required=True, metavar="MEMORY|WORDS…")
 @click.option(
-    "--everywhere", is_flag=True, help="Also from history, indexes, notes and inbox: for good."
+    "--everywhere",
+    is_flag=True,
+    help="Also from history, transcripts, notes and all else of ours: for good.",
+)
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    help="With --everywhere: take it out of this file or folder of other software too.",
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @team_option
-def command(frame: Frame, what: tuple[str, ...], everywhere: bool, yes: bool, team: bool) -> None:
+def command(
+    frame: Frame,
+    what: tuple[str, ...],
+    everywhere: bool,
+    also: tuple[Path, ...],
+    yes: bool,
+    team: bool,
+) -> None:
     """Remove a memory, or every trace of it.
 
     Give files or short ids from `reverie list`, a title, or words: every memory that holds all of
@@ -54,12 +81,12 @@ def command(frame: Frame, what: tuple[str, ...], everywhere: bool, yes: bool, te
     """
     app = frame.app()
     targets, exact = _targets(app, what, everywhere=everywhere, team=team)
-    _confirm(targets, everywhere=everywhere, yes=yes, exact=exact)
+    _confirm(app, targets, everywhere=everywhere, yes=yes, exact=exact)
     if everywhere:
-        receipts = [(t.label, _for_good(t)) for t in targets]
+        receipts = [(t.label, _for_good(app, t, also, yes=yes)) for t in targets]
         frame.show(
-            [{"file": file, "everywhere": True, "receipt": rows} for file, rows in receipts],
-            lambda console: _print_receipts(console, receipts),
+            [_receipt_json(file, receipt) for file, receipt in receipts],
+            lambda console: _print_receipts(console, app, receipts),
         )
     else:
         frame.show(*_forget(targets))
@@ -117,13 +144,14 @@ def _matching(app: App, words: tuple[str, ...], *, team: bool) -> list[Target]:
     return found
 
 
-def _confirm(targets: list[Target], *, everywhere: bool, yes: bool, exact: bool) -> None:
+def _confirm(app: App, targets: list[Target], *, everywhere: bool, yes: bool, exact: bool) -> None:
     if yes:
         return
     names = ", ".join(target.label for target in targets)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         if everywhere or not exact:
-            raise InputError(f"this would forget {names}; say so with --yes")
+            others = _held_elsewhere(app, targets) if everywhere else ""
+            raise InputError(f"this would forget {names}; say so with --yes{others}")
         return
     for target in targets:
         click.echo(printable(f"  {target.label}  {target.title}"), err=True)
@@ -133,13 +161,45 @@ def _confirm(targets: list[Target], *, everywhere: bool, yes: bool, exact: bool)
         raise click.Abort
 
 
-def _for_good(target: Target) -> list[dict[str, str]]:
+def _for_good(app: App, target: Target, also: tuple[Path, ...], *, yes: bool) -> Receipt:
+    from reverie.app.forgetting import Forgetting
+
     if target.label != target.file:
         raise InputError(
             f"{target.label} is shared: forget it without --everywhere, and `reverie team sync` "
             "removes it for all; its history lies in the team's repository, for its owners to rewrite"
         )
-    return [asdict(place) for place in target.memory.forget_everywhere(target.file, PERSON)]
+    forgetting = Forgetting(app, target.memory, target.file)
+    chosen = also if yes else (*also, *_asked_about(app, forgetting, also))
+    return forgetting.run(PERSON, chosen)
+
+
+def _held_elsewhere(app: App, targets: list[Target]) -> str:
+    """Named before it is too late: once the memory is gone, its words are not known any more."""
+    from reverie.app.forgetting import Forgetting
+
+    found = [
+        f"\n  --also {shlex.quote(str(one.path))} ({one.whose})"
+        for target in targets
+        for one in Forgetting(app, target.memory, target.file).elsewhere()
+    ]
+    return f"; these hold it too, and stay as they are without:{''.join(found)}" if found else ""
+
+
+def _asked_about(app: App, forgetting: Forgetting, also: tuple[Path, ...]) -> list[Path]:
+    """What else the person wants cleaned; nothing of others is changed unasked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return []
+    known = {path.absolute() for path in also}
+    found = [one for one in forgetting.elsewhere() if one.path not in known]
+    return [
+        one.path
+        for one in found
+        if click.confirm(
+            printable(f"{shown_path(app, one.path)} ({one.whose}) holds it too. Clean it?"),
+            err=True,
+        )
+    ]
 
 
 def _forget(targets: list[Target]) -> tuple[list[dict[str, Any]], Any]:
@@ -155,17 +215,43 @@ def _forget(targets: list[Target]) -> tuple[list[dict[str, Any]], Any]:
             if revision is not None:
                 shared = target.label != target.file
                 console.print(f"  {undo_hint(revision, team=shared)}")
-        console.print("  history still holds it; for good: add --everywhere")
+        console.print("  history and transcripts still hold it; for good: add --everywhere")
 
     return data, human
 
 
-def _print_receipts(console: Console, receipts: list[tuple[str, list[dict[str, str]]]]) -> None:
+def _receipt_json(file: str, receipt: Receipt) -> dict[str, Any]:
+    return {
+        "file": file,
+        "everywhere": True,
+        "receipt": [asdict(place) for place in receipt.places],
+        "elsewhere": [
+            {"path": str(one.path), "whose": one.whose, "redacted": one.redacted}
+            for one in receipt.elsewhere
+        ],
+    }
+
+
+def _print_receipts(console: Console, app: App, receipts: list[tuple[str, Receipt]]) -> None:
     from rich.table import Table
 
-    for file, rows in receipts:
+    for file, receipt in receipts:
         console.print(printable(f"Forgot {file} everywhere:"), soft_wrap=True)
         table = Table(box=None, pad_edge=False, show_header=False)
-        for row in rows:
-            table.add_row(f"  {printable(row['place'])}", printable(row["done"]))
+        for place in receipt.places:
+            left = f"; {place.remains}" if place.remains else ""
+            table.add_row(f"  {printable(place.place)}", printable(f"{place.done}{left}"))
         console.print(table)
+        _print_elsewhere(console, app, receipt.elsewhere)
+
+
+def _print_elsewhere(console: Console, app: App, found: Sequence[Elsewhere]) -> None:
+    for one in found:
+        where = printable(f"{shown_path(app, one.path)} ({one.whose})")
+        if one.redacted:
+            console.print(f"  cleaned too: {where}", soft_wrap=True)
+        else:
+            console.print(f"  not changed, still holds it: {where}", soft_wrap=True)
+    console.print(
+        "  backups, and copies elsewhere, were not looked at", style="dim", soft_wrap=True
+    )
