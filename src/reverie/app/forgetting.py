@@ -107,7 +107,8 @@ class Forgetting:
             known = {one.path for one in redacted}
             left = [one for one in self.elsewhere() if one.path not in known]
             self._leave_out({one.path for one in left})
-            places = [*self._beside(), *self._transcripts(), *self._itself(author)]
+            others = [*self._beside(), *self._transcripts()]
+            places = [*self._itself(author), *others]
         return Receipt(self.file, tuple(places), (*redacted, *left))
 
     # --- what to look for ---
