@@ -171,7 +171,7 @@ class MemoryForgetter:
 
     def _still_said(self, problems: list[str]) -> str:
         said = [entry.file for entry in self.store.entries() if self._says_it(entry.file)]
-        told = [f"{', '.join(said)} say the same; forget them too if you want"] if said else []
+        told = [f"the same words stand in {', '.join(said)}: forget that too"] if said else []
         return "; ".join([*told, *problems])
 
     def _logs(self) -> list[str]:
