@@ -95,7 +95,7 @@ def resolve(wanted: str, entries: Sequence[ManifestEntry]) -> Resolved:
     for how, fitting in _WAYS.items():
         if files := fitting(text, entries):
             return _one(files, how, entries)
-    return Missing(_close(text, entries))
+    return Missing(close_to(text, entries))
 
 
 def explained(wanted: str, resolved: Ambiguous | Missing, listed_by: str = "`reverie list`") -> str:
@@ -184,7 +184,8 @@ def _begins(word: str, words: Sequence[str]) -> bool:
     return any(other.startswith(word) for other in words)
 
 
-def _close(text: str, entries: Sequence[ManifestEntry]) -> tuple[str, ...]:
+def close_to(text: str, entries: Sequence[ManifestEntry]) -> tuple[str, ...]:
+    """Files whose names or titles are like a text."""
     files = [entry.file for entry in entries]
     stem = text.removesuffix(".md")
     holding = [file for file in files if stem in file]

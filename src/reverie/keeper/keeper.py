@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from difflib import get_close_matches
 
 from reverie.errors import InputError, WriteConflict
 from reverie.keeper import judging
 from reverie.keeper.draft import Draft, draft
+from reverie.keeper.handles import Missing, close_to, explained
 from reverie.keeper.pointers import moved, pointed, refreshed, unpointed
 from reverie.keeper.wishes import Declined, Outcome, Prepared, Remembered, Wish
 from reverie.memory import exclusions, topic
@@ -194,7 +194,8 @@ class Keeper:
         name = file if file.endswith(".md") else f"{file}.md"
         stored = self.store.read(name)
         if stored is None:
-            raise InputError(_missing(file, self.store.entries()))
+            close = close_to(file, self.store.entries())
+            raise InputError(explained(file, Missing(close)))
         return stored
 
     def _stamped(self, given: Topic) -> Topic:
@@ -333,12 +334,3 @@ class Keeper:
 
     def _today(self) -> date:
         return datetime.fromtimestamp(self._clock.now()).astimezone().date()
-
-
-def _missing(file: str, entries: Sequence[ManifestEntry]) -> str:
-    names = [entry.file for entry in entries]
-    stem = file.removesuffix(".md")
-    holding = [name for name in names if stem in name]
-    close = holding[:3] or get_close_matches(file, names, n=3, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(close)}?" if close else "; `reverie list` shows them all"
-    return f"no memory {file!r}{hint}"
