@@ -238,6 +238,8 @@ def _print_receipts(console: Console, app: App, receipts: list[tuple[str, Receip
     for file, receipt in receipts:
         console.print(printable(f"Forgot {file} everywhere:"), soft_wrap=True)
         table = Table(box=None, pad_edge=False, show_header=False)
+        table.add_column(overflow="fold")
+        table.add_column(overflow="fold")
         for place in receipt.places:
             left = f"; {place.remains}" if place.remains else ""
             table.add_row(f"  {printable(place.place)}", printable(f"{place.done}{left}"))

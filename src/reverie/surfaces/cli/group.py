@@ -21,7 +21,6 @@ class Entry(NamedTuple):
     group: str
     module: str
     line: str
-    attribute: str = "command"
 
 
 COMMANDS: dict[str, Entry] = {
@@ -42,7 +41,7 @@ COMMANDS: dict[str, Entry] = {
     "diff": Entry("history", "diff", "What changed in memory."),
     "blame": Entry("history", "blame", "Which change taught us each line of a memory."),
     "undo": Entry("history", "undo", "Take a change to memory back: the last one, or REV."),
-    "redo": Entry("history", "undo", "Bring back what was undone last.", "redo"),
+    "redo": Entry("history", "redo", "Bring back what was undone last."),
     "dream": Entry("learning", "dream", "Put memory in order: duplicates, dates, the index; nothing is lost by it."),
     "extract": Entry("learning", "extract", "Look through past conversations for what should be remembered."),
     "inbox": Entry("learning", "inbox", "Proposed memories that wait for you: look, approve, reject."),
@@ -76,7 +75,7 @@ class LazyGroup(click.Group):
         if entry is None:
             return None
         module = import_module(f"reverie.surfaces.cli.{entry.module}")
-        command: click.Command = getattr(module, entry.attribute)
+        command: click.Command = module.command
         return command
 
     def resolve_command(

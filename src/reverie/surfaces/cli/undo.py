@@ -1,4 +1,4 @@
-"""`reverie undo` and `reverie redo`: take changes to memory back, and bring them back."""
+"""`reverie undo`: take changes to memory back."""
 
 from __future__ import annotations
 
@@ -40,24 +40,7 @@ def command(
         raise click.UsageError("give a revision, --session or --dream: one of them")
     app = frame.app()
     memory = up_to_date(opened(app, team=team))
-    _tell(frame, _undone(app, memory, rev, session, dream), "Undid", team=team)
-
-
-@reverie_command(name="redo")
-@team_option
-def redo(frame: Frame, team: bool) -> None:
-    """Bring back what was undone last.
-
-    Again, it brings back what was undone before that. What changed meanwhile stays.
-
-    \b
-    reverie redo
-    """
-    from reverie.app.undo import redo_last
-
-    app = frame.app()
-    memory = up_to_date(opened(app, team=team))
-    _tell(frame, redo_last(app, memory, PERSON), "Redid", team=team)
+    tell(frame, _undone(app, memory, rev, session, dream), "Undid", team=team)
 
 
 def _undone(
@@ -76,7 +59,8 @@ def _undone(
     return undo_last(app, memory, PERSON)
 
 
-def _tell(frame: Frame, done: TakenBack, verb: str, *, team: bool) -> None:
+def tell(frame: Frame, done: TakenBack, verb: str, *, team: bool) -> None:
+    """Say what was undone or redone, and the way back."""
     data = {
         "undone": [revision_json(one) for one in done.revisions],
         "waiting": list(done.waiting),
