@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from reverie.core.reply import Reply, TextDelta
     from reverie.core.request import Options, Request, ToolSpec
     from reverie.core.usage import Usage
-    from reverie.errors import InputError, ReverieError
+    from reverie.errors import InputError, NotRemembered, ReverieError
     from reverie.events import Event, LayerFired, MemoriesSurfaced, TroubleNoted, TurnEnded
-    from reverie.keeper.wishes import Declined, Remembered
+    from reverie.keeper.wishes import Declined, Related, Remembered
 
 __version__ = "0.1.0"
 
@@ -39,8 +39,10 @@ _HOMES = {
     "MemoriesSurfaced": "reverie.events",
     "Memory": "reverie.app.library.memory",
     "Message": "reverie.core.messages",
+    "NotRemembered": "reverie.errors",
     "Options": "reverie.core.request",
     "Prepared": "reverie.app.library.context",
+    "Related": "reverie.keeper.wishes",
     "Remembered": "reverie.keeper.wishes",
     "Reply": "reverie.core.reply",
     "Request": "reverie.core.request",
@@ -66,8 +68,10 @@ __all__ = [
     "MemoriesSurfaced",
     "Memory",
     "Message",
+    "NotRemembered",
     "Options",
     "Prepared",
+    "Related",
     "Remembered",
     "Reply",
     "Request",

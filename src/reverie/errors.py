@@ -4,7 +4,8 @@
     ├── InputError                 you: something you gave us is wrong
     │   ├── SettingsError              a settings file, variable or option
     │   ├── TranscriptError            a transcript that cannot be read
-    │   └── UnknownModelError          a model name nobody serves
+    │   ├── UnknownModelError          a model name nobody serves
+    │   └── NotRemembered              a memory that was not saved, where the caller insisted
     ├── SpendCapReached            you: raise the cap, or wait
     ├── WindowFull                 you: compact the conversation, or begin a new one
     ├── WriteConflict              you: a file changed meanwhile; look at both, then write again
@@ -43,6 +44,14 @@ class TranscriptError(InputError):
 
 class UnknownModelError(InputError):
     """A model name that no configured provider serves."""
+
+
+class NotRemembered(InputError):
+    """A memory was not saved; `existing` is the file that already says it."""
+
+    def __init__(self, reason: str, existing: str | None = None) -> None:
+        super().__init__(reason)
+        self.existing = existing
 
 
 class SpendCapReached(ReverieError):

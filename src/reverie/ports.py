@@ -102,8 +102,8 @@ class Stored(Protocol):
     def version(self) -> str: ...
 
 
-class TopicStore(Protocol):
-    """Where memories are kept. Reading takes no lock; every write is one transaction."""
+class TopicReader(Protocol):
+    """Memories to look through. Reading takes no lock."""
 
     def entries(self) -> tuple[ManifestEntry, ...]:
         """Every memory, newest first."""
@@ -114,6 +114,10 @@ class TopicStore(Protocol):
         ...
 
     def read(self, file: str) -> Stored | None: ...
+
+
+class TopicStore(TopicReader, Protocol):
+    """Where memories are kept; every write is one transaction."""
 
     def index(self) -> Index: ...
 

@@ -53,6 +53,34 @@ NOTE = "# Deploys\n\nThey freeze on 2026-12-20.\n"
 DATED = "---\nname: Deploys\ncreated: 2026-01-01\n---\nThey freeze in December.\n"
 
 
+class TestMemoryAboutThePerson:
+    PATH = "/memories/person/answers.md"
+
+    def test_a_folder_that_every_project_has(
+        self, tool: ReverieMemoryTool, memory: Memory, place: Place
+    ) -> None:
+        call(tool, "create", path=self.PATH, file_text="I prefer short answers.\n")
+        assert memory.read("person/answers.md").body == "I prefer short answers.\n"
+        assert "/memories/person/answers.md" in call(tool, "view", path="/memories")
+        assert "/memories/person/answers.md" in call(tool, "view", path="/memories/person")
+        other = place.base / "other"
+        other.mkdir()
+        elsewhere = ReverieMemoryTool(Memory.open(other, clock=place.clock))
+        call(elsewhere, "str_replace", path=self.PATH, old_str="short", new_str="brief")
+        assert viewed(tool, self.PATH) == "I prefer brief answers."
+        moved = {"old_path": self.PATH, "new_path": "/memories/answers.md"}
+        assert "must start with /memories/person" in refused(tool, "rename", **moved)
+        call(tool, "delete", path=self.PATH)
+        assert "does not exist" in refused(elsewhere, "view", path=self.PATH)
+
+    def test_which_a_user_of_a_program_has_not(self, place: Place) -> None:
+        alice = ReverieMemoryTool(Memory.open(place.root, user="alice", clock=place.clock))
+        assert "cannot be reached" in refused(alice, "view", path=self.PATH)
+        assert "cannot be reached" in refused(
+            alice, "create", path=self.PATH, file_text="I like tea"
+        )
+
+
 class TestCreate:
     def test_what_was_written_is_read_back(self, tool: ReverieMemoryTool, memory: Memory) -> None:
         said = call(tool, "create", path="/memories/deploys.md", file_text=NOTE)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reverie.errors import InputError, WriteConflict
+from reverie.keeper.judging import retired_by_siblings
 from reverie.keeper.keeper import Declined, Keeper, Outcome, Remembered, Wish
 from reverie.memory import topic as topics
 from reverie.memory.index import MOST_LINES
@@ -153,14 +154,79 @@ def test_a_near_duplicate_is_named(keeper: Keeper) -> None:
     assert len(keeper.store.entries()) == 2
 
 
-def test_another_value_of_the_same_thing_supersedes(keeper: Keeper) -> None:
+def test_another_value_of_the_same_thing_is_saved_and_named(keeper: Keeper) -> None:
     first = remembered(keeper.remember(Wish("The API limit is 100 requests a minute"), ME)).topic
-    wish = Wish("The API limit is 250 requests a minute")
-    answer = declined(keeper.remember(wish, ME))
-    assert answer.existing == first.file
-    assert "says otherwise" in answer.reason
-    assert f"--supersedes {first.file}" in answer.advice
-    remembered(keeper.remember(replace(wish, supersedes=first.file), ME))
+    second = remembered(keeper.remember(Wish("The API limit is 250 requests a minute"), ME))
+    (near,) = second.related
+    assert (near.file, near.likeness, near.certain) == (first.file, "update", True)
+    assert second.superseded is None
+    assert pointers(keeper) == [first.file, second.topic.file]
+    # Said once more, it replaces the old value without a second file.
+    wish = Wish("The API limit is 250 requests a minute", supersedes=first.file)
+    again = remembered(keeper.remember(wish, ME))
+    assert again.topic.file == second.topic.file
+    assert keeper.require(first.file).topic.superseded_by == second.topic.file
+    assert pointers(keeper) == [second.topic.file]
+
+
+def test_replacing_what_it_is_another_value_of(keeper: Keeper) -> None:
+    old = remembered(keeper.remember(Wish("The API listens on port 8080"), ME)).topic
+    remembered(keeper.remember(Wish("The search service listens on port 7002"), ME))
+    new = remembered(keeper.remember(Wish("The API listens on port 9090", replace=True), ME))
+    assert new.superseded == old.file
+    answer = declined(keeper.remember(Wish("Lunch is at noon", replace=True), ME))
+    assert answer.reason == "no memory holds another value of this"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("We deploy on Fridays", "We no longer deploy on Fridays"),
+        ("CI runs on Jenkins", "From now on CI runs on GitHub Actions"),
+        ("We use Jenkins for CI", "We use GitHub Actions for CI instead of Jenkins"),
+        ("Das Standup ist um 9:30 Uhr", "Ab sofort ist das Standup um 10 Uhr"),
+        ("La réunion est le lundi", "La réunion est désormais le mardi"),
+        ("Usamos Jenkins", "Ya no usamos Jenkins"),
+    ],
+)
+def test_the_words_themselves_retire_what_they_speak_of(keeper: Keeper, old: str, new: str) -> None:
+    first = remembered(keeper.remember(Wish(old), ME)).topic
+    remembered(keeper.remember(Wish("The search service listens on port 7002"), ME))
+    second = remembered(keeper.remember(Wish(new), ME))
+    assert second.superseded == first.file
+    assert keeper.require(first.file).topic.superseded_by == second.topic.file
+
+
+def test_siblings_all_stand(keeper: Keeper) -> None:
+    texts = [f"Harbour {n} closes at {n + 4}:00" for n in range(1, 41)]
+    texts += ["API v1 is sunset on 2026-12-31", "API v2 is sunset on 2027-06-30"]
+    texts += ["The billing service listens on port 7001", "The search service listens on port 7002"]
+    texts += [
+        "Deploys freeze next Thursday because of the audit",
+        "Tests freeze time with time-machine",
+    ]
+    for text in texts:
+        assert remembered(keeper.remember(Wish(text), ME)).superseded is None
+    assert len(pointers(keeper)) == len(texts)
+
+
+def test_a_part_of_what_is_known_is_known(keeper: Keeper) -> None:
+    both = remembered(keeper.remember(Wish("My name is Ada and I like tea"), ME)).topic
+    assert declined(keeper.remember(Wish("I like tea"), ME)).existing == both.file
+
+
+def test_what_was_retired_can_be_brought_back(keeper: Keeper) -> None:
+    old = remembered(keeper.remember(Wish("API v1 is sunset on 2026-12-31"), ME)).topic
+    wish = Wish("API v2 is sunset on 2027-06-30", supersedes=old.file)
+    new = remembered(keeper.remember(wish, ME)).topic
+    assert retired_by_siblings(keeper.store) == [(old.file, new.file)]
+    keeper.restore(old.file, ME)
+    assert keeper.require(old.file).topic.superseded_by is None
+    assert keeper.require(new.file).topic.supersedes == ()
+    assert sorted(pointers(keeper)) == sorted([old.file, new.file])
+    assert retired_by_siblings(keeper.store) == []
+    with pytest.raises(InputError, match="was not replaced by anything"):
+        keeper.restore(old.file, ME)
 
 
 # --- superseding ---
@@ -306,3 +372,50 @@ def test_team_memory_refuses_secrets_and_people(keeper: Keeper) -> None:
     with pytest.raises(InputError, match="secret"):
         shared.change(stored, stored.topic.with_(body=f"now {TOKEN}\n"), ME, "more")
     assert shared.require(file).version == stored.version
+
+
+# --- when it holds ---
+
+
+@pytest.mark.parametrize(
+    ("wish", "first", "last"),
+    [
+        (Wish("No deploys until 1 July"), None, "2025-07-01"),
+        (Wish("From Monday on we use pnpm"), "2025-06-16", None),
+        (Wish("No releases from 20 December to 6 January"), "2025-12-20", "2026-01-06"),
+        (Wish("We deploy every Friday"), None, None),
+        # What a caller knows wins over the words.
+        (Wish("No deploys until 1 July", valid_until="2025-08-01"), None, "2025-08-01"),
+        # The day it was said counts, not the day it is saved; without one nothing is guessed.
+        (Wish("No deploys until Friday", said=date(2025, 1, 1)), None, "2025-01-03"),
+        (Wish("No deploys until Friday", origin="import"), None, None),
+        (
+            Wish("No deploys until Friday", origin="import", said=date(2025, 6, 10)),
+            None,
+            "2025-06-13",
+        ),
+    ],
+)
+def test_its_words_say_when_it_holds(
+    keeper: Keeper, wish: Wish, first: str | None, last: str | None
+) -> None:
+    saved = remembered(keeper.remember(wish, ME)).topic
+    assert (saved.valid_from, saved.valid_until) == (first, last)
+
+
+def test_a_memory_from_elsewhere_keeps_its_own_limits(keeper: Keeper) -> None:
+    text = "No deploys until 1 July."
+    given = topics.new("Freeze", text, "project", text, file="a.md", valid_until="2025-06-30")
+    bare = topics.new("Other", "No merges until 1 July.", "project", "", file="b.md")
+    day = date(2025, 6, 1)
+    kept = Wish(text, origin="import", original=given, said=day)
+    told = Wish("No merges until 1 July.", origin="import", original=bare, said=day)
+    assert remembered(keeper.remember(kept, ME)).topic.valid_until == "2025-06-30"
+    assert remembered(keeper.remember(told, ME)).topic.valid_until == "2025-07-01"
+
+
+def test_what_is_replaced_from_a_day_on_holds_until_the_day_before(keeper: Keeper) -> None:
+    old = remembered(keeper.remember(Wish("Alice owns the release"), ME)).topic
+    wish = Wish("From 1 July on Bob owns the release", supersedes=old.file)
+    assert remembered(keeper.remember(wish, ME)).topic.valid_from == "2025-07-01"
+    assert keeper.require(old.file).topic.valid_until == "2025-06-30"

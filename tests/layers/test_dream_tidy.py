@@ -1,5 +1,7 @@
 """The dream without a model does what is certain, and only that."""
 
+from datetime import date
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from reverie.layers.dreaming.tidy import tidied
 from reverie.memory import index as indexes
 from reverie.memory.index import Index
 from reverie.memory.manifest import INDEX_FILE
+from reverie.text.validity import validity
 
 PORT = "The port of the harbour service is 8080."
 
@@ -157,3 +160,31 @@ def test_whatever_it_does_passes_every_check(said: list[tuple[str, bool, bool]])
     assert judged(before, made.files, made.reasons, share=1.0).objections == ()
     # A second dream finds nothing to do.
     assert typed(made.files, tidied(made.files, TODAY).files) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "over"),
+    [
+        ("No deploys until 14 November.", True),
+        ("No deploys until 15 November.", False),
+        ("No deploys from 20 December to 6 January.", False),
+        ("Deploys are open from 20 December on.", False),
+    ],
+)
+def test_what_its_words_ended_is_archived_and_what_is_to_come_is_not(text: str, over: bool) -> None:
+    found = validity(text, date(2026, 11, 1))
+    limits = {
+        "valid_from": found.valid_from and found.valid_from.isoformat(),
+        "valid_until": found.valid_until and found.valid_until.isoformat(),
+    }
+    before = with_index({"a.md": memory(text, created="2026-11-01T09:00:00Z", **limits)})
+    made = tidied(before, TODAY).files["a.md"]
+    assert archived(parsed(made, "a.md")) == ("2026-11-15" if over else None)
+
+
+def test_the_same_from_another_day_on_is_another_fact() -> None:
+    files = {"a.md": memory(PORT), "b.md": memory(PORT, valid_from="2027-01-01")}
+    assert {*tidied(with_index(files), TODAY).files} == {"a.md", "b.md", INDEX_FILE}
+    # Once both hold, they say the same.
+    files = {"a.md": memory(PORT), "b.md": memory(PORT, valid_from="2026-01-01")}
+    assert len(tidied(with_index(files), TODAY).files) == 2

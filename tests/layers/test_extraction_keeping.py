@@ -74,9 +74,13 @@ def test_said_again_it_is_known(keeper: Keeper) -> None:
     assert "feedback_never_push_to_the_release_branch.md already says so" in again.refused[0][1]
 
 
-def test_another_value_supersedes_and_both_are_kept(keeper: Keeper) -> None:
+def test_another_value_supersedes_where_the_words_say_so(keeper: Keeper) -> None:
     learnt(keeper, "Please remember that the staging port is 8080.")
-    (outcome,) = learnt(keeper, "Please remember that the staging port is 8443.")
+    (beside,) = learnt(keeper, "Please remember that the staging port is 8443.")
+    assert isinstance(beside, Remembered)
+    assert beside.topic.supersedes == ()
+    keeper.forget(beside.topic.file, Author("user"))
+    (outcome,) = learnt(keeper, "Please remember: from now on the staging port is 8443.")
     assert isinstance(outcome, Remembered)
     (old,) = outcome.topic.supersedes
     assert keeper.require(old).topic.superseded_by == outcome.topic.file

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from reverie.memory import age
 from reverie.memory.age import caveat, words
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -55,3 +56,38 @@ def test_the_caveat_says_when_and_what_to_do():
     assert text.startswith("Saved 3 days ago:")
     assert "file:line" in text
     assert "check before" in text
+
+
+# --- when it holds ---
+
+NOON = datetime(2026, 11, 1, 12).astimezone()
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        (None, None, ""),
+        ("2026-11-01", "2026-11-01", ""),
+        (None, "2026-10-31", "expired 2026-10-31"),
+        ("2026-11-02", None, "from 2026-11-02"),
+        ("2020-01-01", "2020-02-01T10:00:00Z", "expired 2020-02-01"),
+        ("2027-01-01T00:00:00Z", None, "from 2027-01-01"),
+        ("0001-01-01", "9999-12-31", ""),
+        ("soon", "later", ""),
+    ],
+)
+def test_a_day_counts_to_its_end(first, last, said):
+    assert age.term(first, last, NOON) == said
+
+
+def test_limits_in_words():
+    assert age.holds("2026-12-20", "2027-01-06") == "holds from 2026-12-20 until 2027-01-06"
+    assert age.holds(None, "2026-11-01") == "holds until 2026-11-01"
+    # The moment of a replacement is no limit that was asked for.
+    assert age.holds("2026-11-01T12:00:00+00:00", None) == ""
+
+
+def test_the_day_before():
+    assert age.day_before("2026-11-01") == "2026-10-31"
+    assert age.day_before("2026-11-01T12:00:00Z") == "2026-11-01T12:00:00Z"
+    assert (age.day_before(None), age.day_before("0001-01-01")) == (None, "0001-01-01")

@@ -12,11 +12,13 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 INDEX = index.parse("- [Role](user_role.md) — runs the pharmacy desk\n".encode())
 MINE = Shelf("/home/mira/.reverie/projects/x/memory", INDEX)
 TEAM = Shelf("/home/mira/.reverie/projects/x/memory/team", index.parse(b""))
+PERSON = Shelf("/home/mira/.reverie/person/memory", INDEX)
 BARE = Shelf("/home/mira/.reverie/projects/x/memory")
 
 PROMPTS = {
     "private": memory_prompt(MINE, transcripts="/home/mira/.reverie/projects/x/sessions"),
     "team": memory_prompt(MINE, TEAM, guidelines="Write memories in English.\n"),
+    "person": memory_prompt(BARE, None, PERSON),
     "daily_log": memory_prompt(BARE, daily_log=True),
     "agent_user": agent_memory_prompt(
         Shelf("/home/mira/.reverie/agent-memory/reviewer", INDEX), "user"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 from tests.recall.shelf import DAY, NOW, HashedWords, changed, files, fill, memory, shelf
 
+from reverie.memory import topic
+from reverie.recall.documents import MemoryDoc
 from reverie.recall.search import POOL
 
 DEPLOY = memory(
@@ -307,3 +310,22 @@ def test_another_model_means_other_vectors(tmp_path):
     index = shelf(tmp_path, DEPLOY, RETRY, BOARD, embedder=Renamed())
     assert index.search("deploy", now=NOW).used_semantic
     assert files(index, "deploy")[0] == "deploy.md"
+
+
+def test_a_day_counts_to_its_end_and_what_is_to_come_says_from_when(tmp_path):
+    noon = datetime(2026, 11, 20, 12).astimezone().timestamp()
+    topics = [
+        topic.new("n", TRAIN, "project", TRAIN, file=f"{name}.md", **limits)
+        for name, limits in {
+            "over": {"valid_until": "2026-11-19"},
+            "today": {"valid_until": "2026-11-20"},
+            "later": {"valid_from": "2026-11-21"},
+        }.items()
+    ]
+    index = shelf(tmp_path, *(MemoryDoc.of(one, (0, 0, n)) for n, one in enumerate(topics)))
+    hits = index.search("release train", now=noon).hits
+    assert [(hit.key, hit.label) for hit in hits] == [
+        ("today.md", ""),
+        ("later.md", "from 2026-11-21"),
+        ("over.md", "expired"),
+    ]

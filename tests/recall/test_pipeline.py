@@ -57,7 +57,9 @@ def heard() -> list[object]:
 
 @pytest.fixture
 def recall(store: FileStore, tmp_path: Path, clock: FixedClock, heard: list[object]) -> Recall:
-    return Recall(store, ByWords(), clock, tmp_path / "memory", tmp_path, announce=heard.append)
+    return Recall(
+        store, ByWords(), clock, (tmp_path / "memory").joinpath, tmp_path, announce=heard.append
+    )
 
 
 def choosing(*files: str) -> ScriptedModel:
@@ -189,7 +191,7 @@ async def test_standing_is_labelled(recall: Recall, store: FileStore):
     recall.selector = choosing("old_release.md")
     text = (await recall.recollect(ASK)).attachment.text
     assert "> Superseded by freeze.md; kept for history." in text
-    assert "> Held until 2025-01-01." in text
+    assert "> Expired: it held until 2025-01-01." in text
     assert "> Uncertain (confidence 0.3)." in text
 
 
@@ -251,3 +253,45 @@ async def test_counting_that_fails_stops_nothing(recall: Recall, heard: list[obj
     assert (await recall.recollect(ASK)).files == ("freeze.md",)
     assert recall.replied("freeze.md") == ("freeze.md",)
     assert trouble(heard) == ["recall.uses", "recall.uses"]
+
+
+# --- what has expired ---
+
+
+async def test_what_has_expired_gives_way_to_what_holds(recall: Recall, store: FileStore):
+    save(store, "june", "the release can ship on request", valid_until="2025-06-14")
+    found = await recall.recollect(ASK)
+    assert found.files == ("freeze.md",)
+    assert found.left_out == (("june.md", "it held until 2025-06-14"),)
+    recall.surfaced.files.clear()
+    recall.selector = choosing("june.md", "freeze.md")
+    assert (await recall.recollect(ASK)).files == ("freeze.md",)
+
+
+async def test_what_has_expired_is_better_than_nothing(recall: Recall, store: FileStore):
+    save(store, "june", "the release can ship on request", valid_until="2025-06-14")
+    recall.selector = choosing("june.md")
+    found = await recall.recollect(ASK)
+    assert found.files == ("june.md",)
+    assert "> Expired: it held until 2025-06-14." in found.attachment.text
+
+
+async def test_a_question_about_the_past_sees_what_has_expired(recall: Recall, store: FileStore):
+    save(store, "june", "the release can ship on request", valid_until="2025-06-14")
+    asked = new_message("user", Text("when could the release ship in May 2025?"))
+    recall.selector = choosing("june.md", "freeze.md")
+    assert (await recall.recollect(asked)).files == ("june.md", "freeze.md")
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"valid_until": "2025-06-15"}, ()),
+        ({"valid_until": "2025-06-14"}, ("Expired: it held until 2025-06-14.",)),
+        ({"valid_from": "2025-06-16"}, ("Not yet in force: it holds from 2025-06-16.",)),
+        ({"valid_from": "2025-06-15"}, ()),
+    ],
+)
+def test_the_last_day_still_counts(limits, said):
+    memory = topic.new("n", "d", "project", "b", **limits)
+    assert labels(memory, datetime(2025, 6, 15, 12).astimezone()) == said

@@ -407,12 +407,15 @@ def test_what_the_keeper_declines_waits_on(
 
 def test_known_or_not_a_person_may_insist(memory: OpenMemory, agreed: Callable[..., object]):
     old = remembered(memory, "The staging server listens on port 8080")
+    beside = agreed(PORT)
+    assert isinstance(beside, Remembered)
+    assert [one.file for one in beside.related] == [old]
     refused = agreed(PORT)
     assert isinstance(refused, Declined)
-    assert refused.existing == old
+    assert refused.existing == beside.topic.file
     made = agreed(PORT, supersedes=old)
     assert isinstance(made, Remembered)
-    assert made.superseded == old
+    assert (made.superseded, made.topic.file) == (old, beside.topic.file)
     again = agreed(PORT, even_if_known=True)
     assert isinstance(again, Remembered)
 

@@ -59,6 +59,12 @@ COMMANDS = [
     (["/recall anything"], ["Nothing found."]),
     (["/remember Ada owns billing", "/search billing"], ["project_ada_owns_billing.md"]),
     (["/memory"], ["0 memories in", "~/.reverie/projects/"]),
+    (
+        ["/remember I prefer short answers", "/memory"],
+        ["about you: known in every project", "1 memory about you"],
+    ),
+    (["/remember --scope project I like tea"], ["~/.reverie/projects/"]),
+    (["/remember --scope moon I like tea"], ["✗", "there are: project, person"]),
     (["/remember Ada owns billing", "/memory"], ["1 memory in", "• Ada owns billing"]),
     (["/context"], ["█ system", "window 200.0k (default)", "estimated"]),
     (["/compact"], ["Nothing was said yet"]),

@@ -164,7 +164,8 @@ def test_an_unknown_id_names_what_is_close(place: Place):
 
 def test_approve_saves_and_says_how_to_undo(place: Place):
     port, order = proposed(place, replace(PORT, text="The audit is tomorrow"), ORDER)
-    first, date, undo = done("inbox", "approve", port[:6]).splitlines()
+    first, date, holds, undo = done("inbox", "approve", port[:6]).splitlines()
+    assert holds == "  holds until 2025-06-16"
     assert first == f"Approved {port[:8]} (project): project_the_audit_is_2025_06_16.md"
     assert date == "  “tomorrow” became 2025-06-16"
     saved = (directory(place) / "project_the_audit_is_2025_06_16.md").read_text()
@@ -189,12 +190,12 @@ def test_json_of_a_decision(place: Place):
 
 
 def test_what_is_declined_waits_on(place: Place):
-    file = remembered("The staging server listens on port 8080")["file"]
+    file = remembered(PORT.text)["file"]
     port, other = proposed(place, PORT, replace(PORT, text="Mira owns the importer"))
     result = run("inbox", "approve", "--all")
     assert result.exit_code == 1
     assert f"Approved {other[:8]}" in result.stdout
-    assert result.stderr.startswith(f"reverie: {port[:8]} waits on: {file} says otherwise")
+    assert result.stderr.startswith(f"reverie: {port[:8]} waits on: {file} already says so")
     assert waiting() == [port]
     text = done("inbox", "approve", port, "--supersedes", file.removesuffix(".md"))
     assert f"  replaces {file}, which is kept" in text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.place import Place, git
-from tests.surfaces.memories import AUDIT, PERSON, TESTS, contents, directory, remembered
+from tests.surfaces.memories import AUDIT, TESTS, contents, directory, remembered
 from tests.surfaces.run import data, done, failed, run
 
 from reverie.stores.places import read_identity
@@ -160,7 +160,7 @@ def test_what_cannot_be_adopted(place: Place, path: str):
 
 
 def test_memories_do_not_get_out_of_sight_unnoticed(place: Place):
-    remembered(PERSON)
+    remembered(AUDIT)
     folder = claude(place)
     message = failed("adopt", "claude-code")
     assert "1 memory saved here would get out of sight" in message

@@ -8,6 +8,8 @@ from tests.place import Place
 from tests.surfaces.memories import AUDIT, PERSON, TESTS, contents, directory, remembered
 from tests.surfaces.run import data, done, failed
 
+from reverie.stores.places import person_place
+
 KEY = "AKIA" + "QYLPMN5HHHFPZAM2"
 
 
@@ -32,10 +34,12 @@ def test_there_and_back_again(place: Place, form: str):
     away.write_text(away.read_text().replace("type:", "archived: 2025-06-01\ntype:", 1))
     path = place.base / form
     assert done("export", path) == f"Exported 4 memories to {path}\n"
-    there = ["--project", other(place)]
+    # Another home: what is about the person is known to all projects of this one.
+    there = ["--project", other(place), "--home", place.base / "elsewhere"]
     told = data("import", path, *there)
     assert (len(told["imported"]), told["declined"]) == (4, [])
-    ours = contents(directory(place))
+    person = contents(person_place(place.home).directory)
+    ours = contents(directory(place)) | {f"person/{name}": text for name, text in person.items()}
     theirs = {
         row["file"]: data("show", row["file"], *there)["text"]
         for row in data("list", "--all", *there)
@@ -43,10 +47,11 @@ def test_there_and_back_again(place: Place, form: str):
     assert theirs == {
         name: text.decode().replace("origin: user", "origin: import")
         for name, text in ours.items()
-        if name != "MEMORY.md"
+        if not name.endswith("MEMORY.md")
     }
     assert [row["pinned"] for row in data("list", *there) if row["type"] == "user"] == [True]
-    assert len(data("index", *there)["text"].splitlines()) == 2
+    assert len(data("index", *there)["text"].splitlines()) == 1
+    assert len(data("index", *there)["others"]["person"].splitlines()) == 1
     again = data("import", path, *there)
     assert (again["imported"], len(again["declined"]), again["revision"]) == ([], 4, None)
 

@@ -55,9 +55,13 @@ def test_json_has_everything(place: Place):
         "name": "The audit",
         "description": "No deploys from 2026-12-20",
         "type": "project",
+        "valid_from": None,
+        "valid_until": None,
+        "scope": "project",
         "dates": [],
         "secrets": [],
         "supersedes": None,
+        "related": [],
         "revision": data("log")[0]["revision"],
     }
 
@@ -90,15 +94,48 @@ def test_what_is_known_is_named(place: Place):
     message = failed("remember", "The service listens on 8080")
     assert f"{file} already says so" in message
     assert f"`reverie edit {file}`, or save anyway with --even-if-known" in message
-    result = run("remember", "The service listens on 8443", "--json")
+    result = run("remember", "Please remember that the service listens on 8080", "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout) == {
         "saved": False,
-        "reason": f"{file} says otherwise: The service listens on 8080",
-        "advice": f"replace it with --supersedes {file}, or keep both with --even-if-known",
+        "reason": f"{file} already says so: The service listens on 8080",
+        "advice": f"change it with `reverie edit {file}`, or save anyway with --even-if-known",
         "existing": file,
     }
-    assert "says otherwise" in result.stderr
+
+
+def test_another_value_is_saved_and_the_way_to_replace_is_told(place: Place):
+    old = remembered("The service listens on 8080")["file"]
+    told = done("remember", "The service listens on 8443")
+    new = data("list")[0]["file"]
+    assert f"is another value of {old} — The service listens on 8080" in told
+    assert f"both are kept; if it is replaced: reverie retire {old} --by {new}" in told
+    assert len(data("list")) == 2
+    assert "is replaced by" in done("retire", old, "--by", new)
+    assert [row["file"] for row in data("list")] == [new]
+    assert "holds again" in done("retire", old, "--off")
+    assert len(data("list")) == 2
+    assert "say which memory replaces it" in run("retire", old).stderr
+    assert remembered("The service listens on 9000", "--supersedes", old)["supersedes"] == old
+
+
+def test_replace(place: Place):
+    old = remembered("The standup is at 9:30")["file"]
+    assert remembered("The standup is at 10", "--replace")["supersedes"] == old
+    assert "no memory holds another value" in failed("remember", "Mira likes tea", "--replace")
+
+
+def test_a_sibling_is_merely_mentioned(place: Place):
+    first = remembered("The billing service listens on port 7001")["file"]
+    second = remembered("The search service listens on port 7002")
+    assert second["supersedes"] is None
+    assert [(one["file"], one["likeness"]) for one in second["related"]] == [(first, "sibling")]
+
+
+def test_doctor_finds_what_a_sibling_retired(place: Place):
+    old = remembered("API v1 is sunset on 2026-12-31")["file"]
+    remembered("API v2 is sunset on 2027-06-30", "--supersedes", old)
+    assert f"reverie retire {old} --off" in run("doctor").stdout
 
 
 @pytest.mark.parametrize("ending", ["", ".md"])
@@ -162,7 +199,7 @@ def test_team_memory_has_a_place_and_rules_of_its_own(place: Place):
     assert "always private" in failed("remember", PERSON, "--team")
     assert "holds a secret" in failed("remember", f"The key is {KEY}", "--team")
     remembered(PERSON)
-    assert [row["file"][:5] for row in data("list")] == ["user_", "team/"]
+    assert [row["file"][:5] for row in data("list")] == ["perso", "team/"]
     assert [row["file"] for row in data("list", "--team")] == [found["file"]]
     assert data("show", found["file"])["name"] == TRACKER
     assert [row["summary"] for row in data("log", "--team")] == [f"remember {TRACKER}"]
@@ -318,3 +355,21 @@ def test_rebuilding_keeps_the_lines_of_others(place: Place):
     assert (
         folder / "MEMORY.md"
     ).read_text() == f"# Mine\n\n{own}- [Loose](loose.md) — a hook of mine\n## Below\nlast words\n"
+
+
+# --- when it holds ---
+
+
+def test_when_it_holds_is_said_and_shown(place: Place):
+    text = done("remember", "No deploys from 20 December to 6 January")
+    assert "  holds from 2025-12-20 until 2026-01-06\n" in text
+    [row] = data("list")
+    assert (row["valid_from"], row["valid_until"]) == ("2025-12-20", "2026-01-06")
+    assert row["term"] == "from 2025-12-20"
+    assert "(from 2025-12-20) No deploys" in done("list")
+    assert " · from 2025-12-20" in done("show", row["file"])
+    place.clock.advance(300 * 86_400)
+    assert data("list")[0]["term"] == "expired 2026-01-06"
+    assert " · expired 2026-01-06" in done("show", row["file"])
+    assert "(expired)" in done("recall", "deploys in January")
+    assert "(expired)" in done("search", "deploys", "--only", "memories")

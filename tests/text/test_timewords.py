@@ -64,3 +64,40 @@ def test_any_text_at_any_time(text, now):
     for span in spans(text, now):
         assert not math.isnan(span.start)
         assert 0.0 <= span.nearness(NOW) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "inside", "outside"),
+    [
+        ("was haben wir im März beschlossen", "2026-03-10", "2026-06-01"),
+        ("was war am 3. Oktober 2025", "2025-10-03", "2025-08-01"),
+        ("was haben wir letzte Woche gemacht", "2026-11-04", "2026-10-01"),
+        ("seit Februar 2026", "2026-04-01", "2026-01-01"),
+        ("qu'avons-nous décidé en avril", "2026-04-10", "2026-07-01"),
+        ("la réunion du 13 octobre", "2026-10-13", "2026-08-01"),
+        ("qu'est-ce qui est tombé hier", "2026-11-14", "2026-10-01"),
+        ("¿qué pasó el 3 de octubre?", "2026-10-03", "2026-08-01"),
+        ("qué decidimos en mayo de 2025", "2025-05-10", "2025-09-01"),
+        ("hasta el 1 de marzo de 2026", "2026-02-10", "2026-04-01"),
+    ],
+)
+def test_times_in_other_languages(question, inside, outside):
+    found = spans(question, NOW)
+    assert nearness(found, at(inside)) > 0.9
+    assert nearness(found, at(outside)) < 0.2
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "how do I inject a bean in Spring Boot",
+        "why did the fall of the cluster go unnoticed",
+        "may 5 people share one seat",
+        "what happens with 2000 users",
+        "is port 2049 open",
+        "mayo on the sandwich",
+        "il faut sept jours",
+    ],
+)
+def test_words_and_numbers_that_are_no_times(question):
+    assert spans(question, NOW) == ()

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from reverie.app.library.memory import open_for
 from reverie.app.library.opening import Place
-from reverie.app.memory import APART
 from reverie.errors import InputError, ReverieError, WriteConflict
 from reverie.keeper.draft import draft
 from reverie.memory import topic as topics
@@ -22,6 +21,7 @@ from reverie.memory.manifest import INDEX_FILE, is_index
 from reverie.memory.paths import Refused, check_name
 from reverie.memory.revisions import Author
 from reverie.memory.scalars import readable, writable
+from reverie.memory.scopes import APART
 from reverie.memory.topic import Topic
 
 try:
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     )
 
     from reverie.app.library.memory import Memory
+    from reverie.keeper.keeper import Keeper
     from reverie.ports import Stored
 
 ROOT = "/memories"
@@ -66,25 +67,29 @@ class ReverieMemoryTool(BetaAbstractMemoryTool):
     def __init__(self, memory: Memory | None = None, *, cache_control: Any = None) -> None:
         """`memory` is the project's when it is not given."""
         super().__init__(cache_control=cache_control)
-        self._files = _Files(memory)
+        self._files = _Files.of(memory)
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        return self._files.view(command.path, command.view_range)
+        return self._files.at(command.path).view(command.path, command.view_range)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        return self._files.create(command.path, command.file_text)
+        return self._files.at(command.path).create(command.path, command.file_text)
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        return self._files.str_replace(command.path, command.old_str, _new_text(command))
+        return self._files.at(command.path).str_replace(
+            command.path, command.old_str, _new_text(command)
+        )
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        return self._files.insert(command.path, command.insert_line, command.insert_text)
+        return self._files.at(command.path).insert(
+            command.path, command.insert_line, command.insert_text
+        )
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        return self._files.delete(command.path)
+        return self._files.at(command.path).delete(command.path)
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        return self._files.rename(command.old_path, command.new_path)
+        return self._files.at(command.old_path).rename(command.old_path, command.new_path)
 
 
 class AsyncReverieMemoryTool(BetaAsyncAbstractMemoryTool):
@@ -93,28 +98,36 @@ class AsyncReverieMemoryTool(BetaAsyncAbstractMemoryTool):
     def __init__(self, memory: Memory | None = None, *, cache_control: Any = None) -> None:
         """`memory` is the project's when it is not given."""
         super().__init__(cache_control=cache_control)
-        self._files = _Files(memory)
+        self._files = _Files.of(memory)
         self._turn = threading.Lock()
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        return await self._do(lambda: self._files.view(command.path, command.view_range))
+        return await self._do(
+            lambda: self._files.at(command.path).view(command.path, command.view_range)
+        )
 
     async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        return await self._do(lambda: self._files.create(command.path, command.file_text))
+        return await self._do(
+            lambda: self._files.at(command.path).create(command.path, command.file_text)
+        )
 
     async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         old, new = command.old_str, _new_text(command)
-        return await self._do(lambda: self._files.str_replace(command.path, old, new))
+        return await self._do(
+            lambda: self._files.at(command.path).str_replace(command.path, old, new)
+        )
 
     async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         line, text = command.insert_line, command.insert_text
-        return await self._do(lambda: self._files.insert(command.path, line, text))
+        return await self._do(lambda: self._files.at(command.path).insert(command.path, line, text))
 
     async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        return await self._do(lambda: self._files.delete(command.path))
+        return await self._do(lambda: self._files.at(command.path).delete(command.path))
 
     async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        return await self._do(lambda: self._files.rename(command.old_path, command.new_path))
+        return await self._do(
+            lambda: self._files.at(command.old_path).rename(command.old_path, command.new_path)
+        )
 
     async def _do(self, work: Callable[[], T]) -> T:
         return await asyncio.to_thread(self._alone, work)
@@ -125,16 +138,32 @@ class AsyncReverieMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 class _Files:
-    """`/memories` as a model knows it, on the files of a store."""
+    """A folder as a model knows it, on the files of a store; `person` is a folder in it."""
 
-    def __init__(self, memory: Memory | None) -> None:
-        app, opened = open_for(memory, Place())
-        self._keeper = (opened or app.memory()).keeper
-        self._store = self._keeper.store
+    def __init__(self, keeper: Keeper, root: str = ROOT, person: _Files | None = None) -> None:
+        self._keeper = keeper
+        self._store = keeper.store
+        self._root = root
+        self._person = person
+
+    @classmethod
+    def of(cls, memory: Memory | None) -> _Files:
+        app, given = open_for(memory, Place())
+        opened = given or app.memory()
+        about = next((part.keeper for part in opened.others if part.scope == "person"), None)
+        return cls(opened.keeper, ROOT, None if about is None else cls(about, f"{ROOT}/person"))
+
+    def at(self, path: str) -> _Files:
+        """Whose files a path leads to."""
+        person, plain = self._person, path.rstrip("/")
+        if person is None:
+            return self
+        inside = plain.startswith(f"{person._root}/")
+        return person if inside or (plain == person._root and person._store.listing()) else self
 
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
         with _told():
-            inside = _inside(path)
+            inside = self._inside(path)
             if self._holds(inside):
                 return self._listed(inside, path.rstrip("/"))
             lines = _lines(self._text(inside, path))
@@ -146,8 +175,8 @@ class _Files:
 
     def create(self, path: str, text: str) -> str:
         with _told():
-            file = _file(_inside(path))
-            if self._store.current(file) is not None or self._holds(_inside(path)):
+            file = _file(self._inside(path))
+            if self._store.current(file) is not None or self._holds(self._inside(path)):
                 raise ToolError(f"Error: File {path} already exists")
             _require_topic(file, path)
             try:
@@ -171,7 +200,7 @@ class _Files:
                     f"lines: {', '.join(map(str, places))}. Please ensure it is unique"
                 )
             note = self._edit(stored, text.replace(old, new))
-            lines = _lines(self._text(_inside(path), path))
+            lines = _lines(self._text(self._inside(path), path))
             first = max(1, places[0] - _AROUND)
             snippet = _numbered(lines, first, places[0] + new.count("\n") + _AROUND)
             return f"The memory file has been edited.{note}\n" + "\n".join(snippet)
@@ -191,7 +220,7 @@ class _Files:
 
     def delete(self, path: str) -> str:
         with _told():
-            inside = _inside(path)
+            inside = self._inside(path)
             _require_inside(inside, "delete")
             files = self._below(inside) or [self._existing(inside, path)]
             self._keeper.forget_all(files, _AGENT)
@@ -199,7 +228,7 @@ class _Files:
 
     def rename(self, old_path: str, new_path: str) -> str:
         with _told():
-            old, new = _inside(old_path), _inside(new_path)
+            old, new = self._inside(old_path), self._inside(new_path)
             _require_inside(old, "rename")
             _require_inside(new, "rename to")
             if new.startswith(f"{old}/") and self._holds(old):
@@ -214,6 +243,21 @@ class _Files:
                 _require_topic(name, new_path)
             self._keeper.rename(names, _AGENT)
             return f"Successfully renamed {old_path} to {new_path}"
+
+    def _inside(self, path: str) -> str:
+        """The part of a path below our folder; refused when it leads elsewhere."""
+        plain = path.rstrip("/")
+        if plain == self._root:
+            return ""
+        if not plain.startswith(f"{self._root}/"):
+            raise ToolError(f"Error: Path must start with {self._root}, got: {path}")
+        inside = plain[len(self._root) + 1 :]
+        verdict = check_name(_file(inside))
+        if isinstance(verdict, Refused):
+            raise ToolError(f"Error: {verdict.reason}")
+        if verdict.path.parts[0].removesuffix(".md") in APART and "/" in inside:
+            raise ToolError(f"Error: {path} is kept apart and cannot be reached from here")
+        return inside
 
     def _edit(self, stored: Stored, text: str) -> str:
         """Save another text; gives what to tell of it."""
@@ -236,8 +280,8 @@ class _Files:
         return readable(_shown(self._require(path, missing).topic))
 
     def _require(self, path: str, missing: str) -> Stored:
-        file = _file(_inside(path))
-        stored = None if self._holds(_inside(path)) else self._store.read(file)
+        file = _file(self._inside(path))
+        stored = None if self._holds(self._inside(path)) else self._store.read(file)
         if stored is None:
             raise ToolError(missing)
         _require_topic(file, path)
@@ -276,6 +320,8 @@ class _Files:
         for name, (_, size, _) in self._store.listing().items():
             if name.startswith(prefix):
                 yield name[len(prefix) :], size
+        if not prefix and self._person is not None:
+            yield from ((f"person/{name}", size) for name, size in self._person._sizes(""))
 
 
 _VALID = "Please provide a valid path."
@@ -288,22 +334,6 @@ def _told() -> Iterator[None]:
         yield
     except ReverieError as error:
         raise ToolError(f"Error: {error}") from error
-
-
-def _inside(path: str) -> str:
-    """The part of a path below `/memories`; refused when it leads elsewhere."""
-    plain = path.rstrip("/")
-    if plain == ROOT:
-        return ""
-    if not plain.startswith(f"{ROOT}/"):
-        raise ToolError(f"Error: Path must start with {ROOT}, got: {path}")
-    inside = plain[len(ROOT) + 1 :]
-    verdict = check_name(_file(inside))
-    if isinstance(verdict, Refused):
-        raise ToolError(f"Error: {verdict.reason}")
-    if verdict.path.parts[0].removesuffix(".md") in APART and "/" in inside:
-        raise ToolError(f"Error: {path} is kept apart and cannot be reached from here")
-    return inside
 
 
 def _file(inside: str) -> str:

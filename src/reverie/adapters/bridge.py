@@ -56,6 +56,7 @@ class Given(TypedDict, total=False):
     project: str | PathLike[str] | None
     home: str | PathLike[str] | None
     settings: Overrides | None
+    user: str | None
     listener: Callable[[Event], None] | None
 
 

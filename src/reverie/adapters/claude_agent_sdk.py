@@ -73,6 +73,7 @@ class Wiring(TypedDict, total=False):
     project: str | PathLike[str] | None
     home: str | PathLike[str] | None
     settings: Overrides | None
+    user: str | None
     listener: Callable[[Event], None] | None
 
 
@@ -202,7 +203,9 @@ class ReverieSessionStore(SessionStore):
 
 
 def _app(given: Wiring) -> App:
-    place = Place.of(given.get("project"), given.get("home"), given.get("settings"))
+    place = Place.of(
+        given.get("project"), given.get("home"), given.get("settings"), user=given.get("user")
+    )
     return open_for(given.get("memory"), place)[0]
 
 

@@ -125,7 +125,9 @@ class _Hooks(RunHooks[Any]):
 
 
 def _app(given: Given) -> App:
-    place = Place.of(given.get("project"), given.get("home"), given.get("settings"))
+    place = Place.of(
+        given.get("project"), given.get("home"), given.get("settings"), user=given.get("user")
+    )
     app, _ = open_for(given.get("memory"), place)
     return app
 

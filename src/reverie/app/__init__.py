@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from reverie.app import models
 from reverie.core.capabilities import CacheRules
@@ -18,10 +18,11 @@ from reverie.core.usage import Prices, Usage
 from reverie.core.window import Window
 from reverie.errors import InputError, TranscriptError
 from reverie.events import Announce, unheard
+from reverie.memory.scopes import MemoryScope, split
 from reverie.models import catalog
 from reverie.settings import Provider, Settings, Switches, load_settings, secret
 from reverie.stores.ledger import Ledger
-from reverie.stores.places import MemoryPlace, memory_place
+from reverie.stores.places import MemoryPlace, memory_place, person_place, user_folder
 from reverie.stores.projects import Project, find_project
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from reverie.app.memory import OpenMemory
     from reverie.app.wish import Wish
+    from reverie.keeper.wishes import Outcome as Remembering
+    from reverie.keeper.wishes import Wish as MemoryWish
     from reverie.memory.proposals import Item
     from reverie.memory.revisions import Author
     from reverie.models.metered import MeteredModel
@@ -87,11 +90,16 @@ class App:
         clock: Clock | None = None,
         place: Path | None = None,
         overrides: Sequence[str] = (),
+        user: str | None = None,
     ) -> None:
+        """`user` names somebody a program serves: all that is kept of them lies in a folder of theirs."""
         self.settings = settings
         # What was set for this run alone; a process of ours is told.
         self.overrides = tuple(overrides)
-        self.project = project
+        self.user = user
+        # The project as the machine's owner has it.
+        self.owner = project
+        self.project = project if user is None else self._of_user(user)
         # The folder of the project in which one works.
         self.place = place or project.root
         self.clock: Clock = clock or SystemClock()
@@ -105,6 +113,7 @@ class App:
         home: Path | None = None,
         overrides: Sequence[str] = (),
         clock: Clock | None = None,
+        user: str | None = None,
     ) -> App:
         """Read the settings for the folder `start` (default: where we are)."""
         start = start or Path.cwd()
@@ -113,28 +122,50 @@ class App:
         root = find_project(start, Path()).root
         settings = load_settings(root, home, overrides=overrides)
         project = find_project(start, settings.home)
-        return cls(settings, project, clock, start.resolve(), overrides)
+        return cls(settings, project, clock, start.resolve(), overrides, user)
+
+    def _of_user(self, user: str) -> Project:
+        return Project(self.owner.root, user_folder(self._owner_place().state, user))
 
     @property
     def ledger(self) -> Ledger:
-        return Ledger(self.project.folder, home=self.settings.home, clock=self.clock)
+        """Money is the owner's, whomever it is spent for."""
+        return Ledger(self.owner.folder, home=self.settings.home, clock=self.clock)
 
     @property
     def memory_place(self) -> MemoryPlace:
         """Where this project's memory is; the settings may name a directory, a repository may not."""
+        if self.user is not None:
+            return MemoryPlace(self.project.folder / "memory", self.project.folder)
+        return self._owner_place()
+
+    def _owner_place(self) -> MemoryPlace:
         return memory_place(
-            self.project,
+            self.owner,
             self.settings.memory_directory,
             home=self.settings.home,
             person=self.settings.person_home,
         )
 
     @property
+    def scopes(self) -> tuple[MemoryScope, ...]:
+        """Whose memories are used here. A user of a program has their own and no other."""
+        if self.user is not None:
+            return ("project",)
+        person = self.settings.flag("memory.person")
+        found: dict[MemoryScope, bool] = {
+            "project": True,
+            "person": person and self.memory_place != person_place(self.settings.home),
+            "team": self.switches.on("team"),
+        }
+        return tuple(scope for scope, used in found.items() if used)
+
+    @property
     def adoption(self) -> Adoption:
         """What this project's memory is linked to, and what it could be."""
         from reverie.stores.adoption import Adoption
 
-        return Adoption(self.project, self.settings.home, self.settings.person_home)
+        return Adoption(self.owner, self.settings.home, self.settings.person_home)
 
     def claude_memory(self) -> Path | None:
         """The memory directory Claude Code keeps for this project, if it has one."""
@@ -143,25 +174,108 @@ class App:
 
         return claude_memory(claude_config(), (self.project.root, Path.cwd()))
 
-    def memory_of(self, file: str, *, team: bool = False) -> tuple[OpenMemory, str]:
-        """The memory a file belongs to, and its name there: `team/x.md`, or a path, says which."""
-        name = file
-        if Path(file).is_absolute():
-            with suppress(ValueError):
-                root = self.memory_place.directory.resolve()
-                name = Path(file).resolve().relative_to(root).as_posix()
-        shared = name.startswith("team/")
-        return self.memory(team=team or shared), name.removeprefix("team/")
+    def memory_of(self, file: str, wanted: MemoryScope | None = None) -> tuple[OpenMemory, str]:
+        """The memory a file belongs to, and its name there: `person/x.md`, or a path, says which."""
+        scope, name = self._named(file)
+        return self.memory(wanted or scope), name
 
-    def memory(self, *, team: bool = False) -> OpenMemory:
-        """The memory of this project, or the part of it that is shared with the team."""
+    def _named(self, file: str) -> tuple[MemoryScope, str]:
+        if Path(file).is_absolute():
+            path = Path(file).resolve()
+            for scope in reversed(self.scopes):
+                root = self._place_of(scope).directory.resolve()
+                if path.is_relative_to(root):
+                    return scope, path.relative_to(root).as_posix()
+        return split(file)
+
+    def memory(self, scope: MemoryScope = "project", *, team: bool = False) -> OpenMemory:
+        """The memory of this project, of the person, or the part that is shared with the team.
+
+        That of the project is recalled together with the others.
+        """
         if not self.settings.memory_enabled:
             raise InputError(
                 f"memory is off (memory.enabled, {self.settings.origin('memory.enabled')})"
             )
         from reverie.app.memory import open_memory
 
-        return open_memory(self.memory_place, self.project, self.adoption, self.clock, team=team)
+        scope = "team" if team else scope
+        if scope == "person":
+            self._require_person()
+            place = self._place_of(scope)
+            return open_memory(place, self.clock, beside=place.state, scope=scope)
+        if scope == "team" and self.user is not None:
+            raise InputError(f"the team's memory is not open to the user {self.user!r}")
+        return open_memory(
+            self._place_of(scope),
+            self.clock,
+            beside=self.project.folder,
+            scope=scope,
+            instructions=self.project.root,
+            before_write=self.adoption.recognise,
+            others=tuple(self.memory(other) for other in self.scopes if other != "project")
+            if scope == "project"
+            else (),
+        )
+
+    def _place_of(self, scope: MemoryScope) -> MemoryPlace:
+        match scope:
+            case "project":
+                return self.memory_place
+            case "person":
+                return person_place(self.settings.home)
+            case "team":
+                return self.memory_place.team
+            case _:
+                assert_never(scope)
+
+    def _require_person(self) -> None:
+        if "person" in self.scopes:
+            return
+        if self.user is not None:
+            raise InputError(
+                f"the user {self.user!r} has one memory in this project; leave the scope out"
+            )
+        if not self.settings.flag("memory.person"):
+            origin = self.settings.origin("memory.person")
+            raise InputError(f"memory about you is off (memory.person, {origin})")
+        raise InputError("the memory directory in use is the one about you; leave the scope out")
+
+    def memory_for(self, wish: MemoryWish, *, team: bool = False) -> tuple[OpenMemory, MemoryWish]:
+        """The memory a wish goes to, and the wish in that memory's own names.
+
+        What replaces another memory goes to where that one is; else the wish, or its words, decide.
+        """
+        from reverie.keeper.scope import infer_scope
+
+        if wish.supersedes is not None:
+            memory, name = self.memory_of(wish.supersedes, "team" if team else None)
+            if wish.scope not in (None, memory.scope):
+                raise InputError(
+                    f"{wish.supersedes} is not of the scope {wish.scope}; to change whose it is: "
+                    f"reverie move {wish.supersedes} --scope {wish.scope}"
+                )
+            return memory, replace(wish, supersedes=name)
+        if team:
+            return self.memory("team"), wish
+        scope = wish.scope or infer_scope(wish.text, wish.type)
+        known = wish.scope is not None or scope in self.scopes
+        return self.memory(scope if known else "project"), wish
+
+    def remember(self, wish: MemoryWish, author: Author) -> tuple[OpenMemory, Remembering]:
+        """Save a memory where it belongs; the outcome is told in names that every command takes."""
+        memory, own = self.memory_for(wish)
+        return memory, memory.told(memory.keeper.remember(own, author))
+
+    def move(self, file: str, scope: MemoryScope, author: Author) -> str:
+        """Give a memory to another scope; gives the name it is known by from now on."""
+        from reverie.keeper.moving import Side, move
+
+        source, name = self.memory_of(file)
+        if source.scope == scope:
+            raise InputError(f"{source.label(name)} is of the scope {scope} already")
+        target = self.memory(scope)
+        return move(name, Side(source.keeper, source.scope), Side(target.keeper, scope), author)
 
     def recall(self, question: str, *, limit: int, as_of: datetime | None = None) -> Results:
         """The memories that fit a question, best first; also as memory was at another time."""
@@ -190,7 +304,9 @@ class App:
         meaning = recall.chosen_meaning(self)
         with recall.open_ranker(self.memory(), self.clock, meaning) as ranker:
             known = ranker.index.sessions()
-            recall.index_episodes(ranker.index, conversations(self.project, known), progress)
+            recall.index_episodes(
+                ranker.index, conversations(self.project, known, user=self.user), progress
+            )
 
     def waiting(self) -> tuple[Item, ...]:
         """What was proposed for memory and waits for a person."""

@@ -351,7 +351,7 @@ class _Composer:
         """Past conversations become searchable while this one goes on."""
         if core.ranker is None or not self.app.switches.on("search_past_context"):
             return
-        listing = partial(conversations, self.app.project)
+        listing = partial(conversations, self.app.project, user=self.app.user)
         session = core.conversation.state.session
         indexer = EpisodeIndexer(core.ranker.index, listing, session)
         PastIndexing(indexer.step, background).start()
@@ -383,7 +383,8 @@ class _Composer:
             )
             self.stack.push_async_callback(selector.aclose)
         recall = recall_for(self.app, core.memory, core.ranker, selector, session)
-        return SessionRecall(recall, core.conversation, core.toolbox.workplace)
+        workplace = core.toolbox.workplace
+        return SessionRecall(recall, core.conversation, workplace, core.memory.label_of)
 
 
 def new_session_id(now: float) -> str:

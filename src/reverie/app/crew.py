@@ -135,6 +135,9 @@ class Quarters:
         kind = brief.agent_type
         if kind.memory is None or not self.app.settings.memory_enabled:
             return None
+        # An agent's memory is one for all; a user's must not reach another.
+        if self.app.user is not None:
+            return None
         app = self.app
         return open_agent_memory(
             kind.name, kind.memory, app.project.root, app.settings.home, app.clock
@@ -146,7 +149,7 @@ class Quarters:
         from reverie.app import App
 
         app = self.app
-        return App(app.settings, app.project, app.clock, folder, app.overrides)
+        return App(app.settings, app.owner, app.clock, folder, app.overrides, app.user)
 
     async def _worktree(self, brief: Brief, member: Member) -> Worktree:
         """Whoever is interrupted meanwhile leaves none behind."""
@@ -241,6 +244,7 @@ class Quarters:
             "project": brief.folder,
             "home": str(app.settings.home),
             "overrides": list(app.overrides),
+            "user": app.user,
             "team": str(self.post.team),
             "folder": str(self.folder),
             "account": self.account,
@@ -265,7 +269,7 @@ def unpacked(data: Mapping[str, Any]) -> Packed:
     from reverie.app import App
 
     project, home = Path(data["project"]), Path(data["home"])
-    app = App.open(project, home=home, overrides=data["overrides"])
+    app = App.open(project, home=home, overrides=data["overrides"], user=data["user"])
     brief = _unpacked_brief(data["brief"])
     told = Wish(model=brief.model, mode=brief.mode, system=data["system"])
     post = Post(Path(data["team"]), app.clock)

@@ -52,9 +52,15 @@ class Progress:
     total: int
 
 
-def conversations(project: Project, known: Mapping[str, str]) -> dict[str, Path]:
-    """A project's transcripts: other agents', and ours; of two with one name, ours."""
-    found = {path.stem: path for path in _claude_code(project.root, known)}
+def conversations(
+    project: Project, known: Mapping[str, str], *, user: str | None = None
+) -> dict[str, Path]:
+    """A project's transcripts: other agents', and ours; of two with one name, ours.
+
+    A user of a program is shown only what lies in their own folder.
+    """
+    theirs = () if user is not None else _claude_code(project.root, known)
+    found = {path.stem: path for path in theirs}
     found |= {unquote(path.stem): path for path in _found(project.folder / SDK, "*/*.jsonl")}
     found |= {path.parent.name: path for path in _found(project.hooks, "*/said.jsonl")}
     return found | {path.stem: path for path in _transcripts(project.sessions)}

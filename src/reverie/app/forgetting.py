@@ -1,8 +1,10 @@
 """Forgetting everywhere put together: our own places are cleaned, other people's are named.
 
 What is ours: the memory and its history, transcripts, notes, stored results, inbox, drafts, dreams, counts,
-indexes, and whatever else lies in the project's folder or in the home. What belongs to other software,
-to another memory or to the person's own hand is only changed when they say so.
+indexes, and whatever else lies in the project's folder or in the home. A memory about the person is recalled
+in every project, so that the folders of all of them are cleaned. Of the team's memory the history stays:
+the next sync needs it, and the team's repository has it too. What belongs to other software, to another
+memory or to the person's own hand is only changed when they say so.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from reverie.stores import forgetting
 from reverie.stores.forgetting import Cleaned, MemoryForgetter, any_file, holds, plain_files
 from reverie.stores.json_files import read_json, write_json
 from reverie.stores.locks import is_held, sole
+from reverie.stores.places import USERS, memory_place, person_place, read_identity
+from reverie.stores.projects import Project
 from reverie.stores.uses import FILE as USES
 
 if TYPE_CHECKING:
@@ -49,6 +53,13 @@ _BY_HAND = (
     "session-notes",
 )
 
+_SHARED_HISTORY = Cleaned(
+    "history.git",
+    "not changed",
+    remains="`reverie team sync` removes the file for all; the history lies in the team's repository "
+    "too, for its owners to rewrite",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
@@ -68,11 +79,12 @@ class Receipt:
     elsewhere: tuple[Elsewhere, ...] = ()
 
 
-def note_export(memory: OpenMemory, path: Path) -> None:
-    """Remember where an export went."""
-    kept = [one for one in _exports(memory) if one != path.absolute()]
-    paths = [*map(str, kept), str(path.absolute())][-MOST_EXPORTS:]
-    write_json(memory.beside / EXPORTS, paths)
+def note_export(memories: Iterable[OpenMemory], path: Path) -> None:
+    """Remember where an export of these memories went."""
+    for memory in memories:
+        kept = [one for one in _exports(memory) if one != path.absolute()]
+        paths = [*map(str, kept), str(path.absolute())][-MOST_EXPORTS:]
+        write_json(memory.beside / EXPORTS, paths)
 
 
 def _exports(memory: OpenMemory) -> list[Path]:
@@ -90,11 +102,18 @@ class Forgetting:
     traces: Traces = field(init=False)
     _versions: list[Topic] = field(init=False)
     _folders: tuple[Path, ...] = field(init=False)
+    _projects: tuple[Project, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        memory = self.memory
+        memory, home = self.memory, self.app.settings.home
         self._versions = forgetting.versions_of(self.file, memory.store)
-        self._folders = tuple(dict.fromkeys((memory.place.state, memory.beside)))
+        folders = [memory.place.state, memory.beside, self.app.memory_place.state]
+        projects = [self.app.project]
+        if memory.scope == "person":
+            folders += [*_below(home / "projects", "*"), *_below(home / "directories", "*")]
+            projects += [one for one in _known_projects(home) if one.folder != projects[0].folder]
+        self._folders = tuple(dict.fromkeys(folders))
+        self._projects = tuple(projects)
         found = traces_of(self.file, self._versions)
         self.traces = found.with_sentences(self._said_first(found))
 
@@ -109,7 +128,7 @@ class Forgetting:
             self._leave_out({one.path for one in left})
             others = [*self._beside(), *self._transcripts()]
             places = [*self._itself(author), *others]
-        return Receipt(self.file, tuple(places), (*redacted, *left))
+        return Receipt(self.memory.label(self.file), tuple(places), (*redacted, *left))
 
     # --- what to look for ---
 
@@ -123,7 +142,7 @@ class Forgetting:
             by = revision.author
             if by.session and by.messages:
                 wanted.setdefault(by.session, set()).update(by.messages)
-        known = conversations(self.app.project, {}) if wanted else {}
+        known = {path.stem: path for path in self._journals()} | self._conversations()
         for session, ids in wanted.items():
             if session in known:
                 with suppress(TranscriptError):
@@ -138,7 +157,7 @@ class Forgetting:
         results = [path for path in self._session_files() if path.parent.name == "tool-results"]
         return [
             forgetting.from_inbox(folders, traces),
-            forgetting.from_drafts(folders, traces),
+            forgetting.from_drafts(self.memory.place.state, folders, traces),
             *forgetting.from_dreams(folders, traces),
             forgetting.from_notes(self._notes(), traces),
             forgetting.clean_files("stored tool results", results, any_file(traces)),
@@ -162,7 +181,8 @@ class Forgetting:
         now = datetime.fromtimestamp(self.app.clock.now(), UTC).isoformat(timespec="seconds")
         titles = frozenset(version.name for version in self._versions)
         forgetter = MemoryForgetter(memory.store, self.traces, titles, author, now)
-        places = [*forgetter.from_directory(), forgetter.from_history()]
+        places = [*forgetter.from_directory()]
+        places.append(_SHARED_HISTORY if memory.team else forgetter.from_history())
         lines = memory.uses.forget(self.file)
         return [
             *places,
@@ -172,7 +192,7 @@ class Forgetting:
 
     def _journals(self) -> list[Path]:
         found = [path for path in self._session_files() if path.suffix == ".jsonl"]
-        return [*found, *_below(self.app.project.folder / SDK, "*/*.jsonl")]
+        return found + [path for one in self._folders for path in _below(one / SDK, "*/*.jsonl")]
 
     def _notes(self) -> list[Path]:
         return [path for path in self._session_files() if path.name == "notes.md"]
@@ -199,25 +219,27 @@ class Forgetting:
         """What is cleaned in another way, or belongs to another memory."""
         place = self.memory.place
         own = [place.directory, state / "memory", state / "team", state / "inbox", state / "drafts"]
-        own += [state / "dreams", state / USES, *state.glob("history.git*"), *_stores_in(state)]
+        own += [state / "dreams", state / USERS, state / USES, *state.glob("history.git*")]
+        own += _stores_in(state)
         return own + [path for name in forgetting.SHADOWS for path in state.glob(f"{name}*")]
 
     # --- sessions that are open ---
 
-    def _sessions_that_hold(self) -> list[str]:
-        sessions = self.app.project.sessions
-        held = {
-            path.relative_to(sessions).parts[0].removesuffix(".jsonl")
-            for path in plain_files(sessions)
-            if holds(path, self.traces)
-        }
+    def _sessions_that_hold(self) -> list[Path]:
+        """The folders of these sessions."""
+        held = set()
+        for sessions in (folder / "sessions" for folder in self._folders):
+            for path in plain_files(sessions):
+                if holds(path, self.traces):
+                    name = path.relative_to(sessions).parts[0].removesuffix(".jsonl")
+                    held.add(sessions / name)
         return sorted(held)
 
-    def _take(self, session: str, stack: ExitStack) -> None:
+    def _take(self, session: Path, stack: ExitStack) -> None:
         """Nothing is half-forgotten: while a session is open its process writes on, so it must end."""
-        lock = self.app.project.sessions / session / "lock"
+        lock = session / "lock"
         told = (
-            f"session {session} is open and holds what is to be forgotten; close it first, then "
+            f"session {session.name} is open and holds what is to be forgotten; close it first, then "
             "forget again (nothing was changed)"
         )
         if is_held(lock):
@@ -237,21 +259,41 @@ class Forgetting:
 
     def _leave_out(self, held: set[Path]) -> None:
         """What stays in transcripts of others must not come back through the search over them."""
-        for session, path in conversations(self.app.project, {}).items():
-            if path in held:
-                with suppress(TranscriptError):
-                    said = (
-                        r.message for r in transcripts.load(path).records if isinstance(r, Said)
-                    )
-                    ids = [message.id for message in said if self.traces.holds(message.text)]
-                    leave_out(self.memory.place.state, session, ids)
+        for project in self._projects:
+            for session, path in self._conversations_of(project).items():
+                if path in held:
+                    with suppress(TranscriptError, InputError):
+                        records = transcripts.load(path).records
+                        said = [one.message for one in records if isinstance(one, Said)]
+                        ids = [message.id for message in said if self.traces.holds(message.text)]
+                        leave_out(self._state_of(project), session, ids)
+
+    def _state_of(self, project: Project) -> Path:
+        """Where a project has its index."""
+        if project is self.app.project:
+            return self.app.memory_place.state
+        settings = self.app.settings
+        return memory_place(project, None, home=settings.home, person=settings.person_home).state
+
+    def _conversations_of(self, project: Project) -> dict[str, Path]:
+        return conversations(project, {}, user=self.app.user)
+
+    def _conversations(self) -> dict[str, Path]:
+        return {
+            session: path
+            for project in self._projects
+            for session, path in self._conversations_of(project).items()
+        }
 
     def _foreign(self) -> Iterator[tuple[Path, str]]:
+        if self.app.user is not None:
+            # They are shown nothing but what lies in their own folder.
+            return
         home = self.app.settings.home
-        for path in conversations(self.app.project, {}).values():
+        for path in self._conversations().values():
             if not path.is_relative_to(home):
                 yield path, "Claude Code's transcript"
-        for path in _codex(self.app.project.root):
+        for path in _codex([project.root for project in self._projects]):
             yield path, "Codex's transcript"
         for path in (one for one in _exports(self.memory) if not one.is_relative_to(home)):
             for one in plain_files(path) if path.is_dir() else [path]:
@@ -260,15 +302,33 @@ class Forgetting:
         yield from self._other_memories(home)
 
     def _other_memories(self, home: Path) -> Iterator[tuple[Path, str]]:
-        team = self.memory.place.team
-        for path in _texts(team.directory):
-            yield path, "the team's memory, and its remote"
+        for directory, whose in self._other_directories(home):
+            for path in _texts(directory):
+                if not self._is_own(path):
+                    yield path, whose
         for folder in (*_stores_in(home), self.app.project.root / ".reverie"):
             if not any(folder in (own, *own.parents) for own in self._folders):
                 yield from ((path, "another memory or project") for path in _texts(folder))
         for folder in _below(home / "projects", "*"):
             if folder not in self._folders:
                 yield from ((path, "another project") for path in _texts(folder))
+
+    def _other_directories(self, home: Path) -> Iterator[tuple[Path, str]]:
+        """Where memories beside this one lie, in the folders that are cleaned too."""
+        project = self.app.memory_place
+        yield project.team.directory, "the team's memory, and its remote"
+        yield person_place(home).directory, "the memory about you"
+        yield project.directory, "this project's memory"
+        for folder in self._folders:
+            for name in ("memory", "team", USERS):
+                yield folder / name, "another memory"
+
+    def _is_own(self, path: Path) -> bool:
+        """Whether a file is of this very memory; the team's may lie inside the project's."""
+        place = self.memory.place
+        shared = self.app.memory_place.team.directory
+        apart = not self.memory.team and path.is_relative_to(shared)
+        return path.is_relative_to(place.directory) and not apart
 
     def _of_hand(self, home: Path) -> Iterator[tuple[Path, str]]:
         for name in _BY_HAND:
@@ -303,13 +363,21 @@ def _texts(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _codex(root: Path) -> Iterator[Path]:
-    """Codex's sessions in this project: their first line says where they ran."""
+def _known_projects(home: Path) -> Iterator[Project]:
+    """Every project of this home that says where it lies."""
+    for folder in _below(home / "projects", "*"):
+        identity = read_identity(folder)
+        if identity is not None and identity.root:
+            yield Project(Path(identity.root), folder)
+
+
+def _codex(roots: Sequence[Path]) -> Iterator[Path]:
+    """Codex's sessions in these projects: their first line says where they ran."""
     for path in _below(codex_home() / "sessions", "**/*.jsonl"):
         with suppress(TranscriptError, OSError, ValueError, StopIteration):
             _, first = next(islice(read_lines(path, []), 1))
             place = json.dumps(first)
-            if json.dumps(str(root))[1:-1] in place:
+            if any(json.dumps(str(root))[1:-1] in place for root in roots):
                 yield path
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from reverie.app import App
     from reverie.app.memory import OpenMemory
     from reverie.memory.manifest import ManifestEntry
+    from reverie.memory.scopes import MemoryScope
 
 # Names that can mean only one memory; words of a title are a search.
 EXACT: tuple[How, ...] = ("file", "id", "title")
@@ -37,25 +38,14 @@ class Located:
     how: How
 
 
-def shelves(app: App, *, team: bool = False) -> list[OpenMemory]:
-    """The person's memory, and the team's where that is on; with `team` only that one."""
-    if team:
-        return [app.memory(team=True)]
-    shared = [app.memory(team=True)] if app.settings.flag("features.team") else []
-    return [app.memory(), *shared]
+def parts(app: App, scope: MemoryScope | None = None) -> tuple[OpenMemory, ...]:
+    """The memories that are used in a project: its own, the person's, the team's; or only one."""
+    return app.memory().parts if scope is None else (app.memory(scope),)
 
 
-def labelled(app: App, *, team: bool = False) -> list[ManifestEntry]:
-    """Every memory under the name it is shown by."""
-    return [shown for memory in shelves(app, team=team) for shown, _ in _entries(memory)]
-
-
-def _entries(memory: OpenMemory) -> list[tuple[ManifestEntry, str]]:
-    """What one store holds, as it is shown, and each file's name there."""
-    return [
-        (replace(entry, file=memory.label(entry.file)), entry.file)
-        for entry in memory.store.entries()
-    ]
+def labelled(app: App) -> Sequence[ManifestEntry]:
+    """Every memory under the name it is shown by, newest first."""
+    return app.memory().topics.entries()
 
 
 def ids_of(app: App) -> dict[str, str]:
@@ -63,20 +53,23 @@ def ids_of(app: App) -> dict[str, str]:
     return short_ids(entry.file for entry in labelled(app))
 
 
-def locate(app: App, wanted: str, *, team: bool = False) -> Located | Ambiguous | Missing:
+def locate(
+    app: App, wanted: str, scope: MemoryScope | None = None
+) -> Located | Ambiguous | Missing:
     """Find a memory by file name (also a path, also without .md), id, title or words of it."""
     found = {
-        shown.file: (memory, file, shown)
-        for memory in shelves(app, team=team)
-        for shown, file in _entries(memory)
+        memory.label(entry.file): (memory, entry)
+        for memory in parts(app, scope)
+        for entry in memory.store.entries()
     }
-    resolved = resolve(wanted, [shown for _, _, shown in found.values()])
+    shown = [replace(entry, file=label) for label, (_, entry) in found.items()]
+    resolved = resolve(wanted, shown)
     if isinstance(resolved, Found):
-        memory, file, _ = found[resolved.file]
-        return Located(memory, file, resolved.how)
+        memory, entry = found[resolved.file]
+        return Located(memory, entry.file, resolved.how)
+    memory, name = app.memory_of(wanted, scope)
+    file = name if name.endswith(".md") else f"{name}.md"
     try:
-        memory, name = app.memory_of(wanted, team=team)
-        file = name if name.endswith(".md") else f"{name}.md"
         return resolved if memory.store.read(file) is None else Located(memory, file, "file")
     except InputError:
         return resolved
@@ -90,8 +83,8 @@ def is_known(app: App, wanted: str) -> bool:
 def required(
     app: App,
     wanted: str,
+    scope: MemoryScope | None = None,
     *,
-    team: bool = False,
     ways: Sequence[How] = (),
     listed_by: str = "`reverie list`",
 ) -> tuple[OpenMemory, str]:
@@ -99,7 +92,7 @@ def required(
 
     `ways` are those in which it may be named; none given: all of them.
     """
-    found = locate(app, wanted, team=team)
+    found = locate(app, wanted, scope)
     if isinstance(found, Located):
         if not ways or found.how in ways:
             return found.memory, found.file
@@ -107,12 +100,14 @@ def required(
     raise InputError(explained(wanted, found, listed_by))
 
 
-def required_or_gone(app: App, wanted: str, *, team: bool = False) -> tuple[OpenMemory, str]:
+def required_or_gone(
+    app: App, wanted: str, scope: MemoryScope | None = None
+) -> tuple[OpenMemory, str]:
     """The same, also for one that was removed: history still knows its file name and id."""
-    found = locate(app, wanted, team=team)
+    found = locate(app, wanted, scope)
     if isinstance(found, Located) and found.how in EXACT:
         return found.memory, found.file
-    for memory in shelves(app, team=team):
+    for memory in parts(app, scope):
         if (file := _gone(memory, wanted)) is not None:
             return memory, file
     if isinstance(found, Located):

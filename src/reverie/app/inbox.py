@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from reverie.errors import InputError, WriteConflict
-from reverie.keeper.inbox import Decision, needs_nobody
+from reverie.keeper.inbox import Decision, Forgotten, needs_nobody
 from reverie.keeper.inbox import approve as agree
+from reverie.keeper.scope import infer_scope
 from reverie.keeper.wishes import Declined
 from reverie.memory.proposals import Item, NotKept, Proposal
 from reverie.memory.revisions import Author
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
     from reverie.app.memory import OpenMemory
     from reverie.settings import Settings
 
-__all__ = ["Approved", "Contents", "Inbox", "approve", "offer", "open_inbox"]
+__all__ = [
+    "Approved",
+    "Contents",
+    "Inbox",
+    "approve",
+    "belongs_to",
+    "decided",
+    "offer",
+    "open_inbox",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +58,25 @@ def offer(
     return Approved(item, decision)
 
 
+def belongs_to(memory: OpenMemory, item: Item) -> tuple[OpenMemory, Item]:
+    """The memory a proposal is for, and the proposal in that memory's own names."""
+    proposal = item.proposal
+    if proposal.file:
+        part = memory.part(proposal.file)
+        if part is None:
+            raise InputError(f"{proposal.file} cannot be reached from here; its memory is off")
+        return part[0], replace(item, proposal=replace(proposal, file=part[1]))
+    scope = infer_scope(proposal.text, proposal.type)
+    return next((one for one in memory.parts if one.scope == scope), memory), item
+
+
+def decided(memory: OpenMemory, decision: Decision) -> Decision:
+    """What came of a proposal, in names that every command takes."""
+    if isinstance(decision, Forgotten):
+        return replace(decision, file=memory.label(decision.file))
+    return memory.told(decision)
+
+
 def approve(
     inbox: Inbox,
     item: Item,
@@ -57,11 +86,17 @@ def approve(
     even_if_known: bool = False,
     supersedes: str | None = None,
 ) -> Decision:
-    """Do what was proposed; it waits on when the keeper declines."""
+    """Do what was proposed; it waits on when the keeper declines.
+
+    `supersedes` is the label of a memory that it replaces.
+    """
+    wanted = item
+    if supersedes is not None:
+        proposal = replace(item.proposal, operation="supersede", file=supersedes)
+        wanted = replace(item, proposal=proposal)
     try:
-        decision = agree(
-            item, memory.keeper, author, even_if_known=even_if_known, supersedes=supersedes
-        )
+        part, own = belongs_to(memory, wanted)
+        decision = decided(part, agree(own, part.keeper, author, even_if_known=even_if_known))
     except (InputError, WriteConflict) as error:
         decision = Declined(str(error))
     if not isinstance(decision, Declined):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.app.inbox import offer, open_inbox
+from reverie.app.inbox import belongs_to, decided, offer, open_inbox
 from reverie.app.recall import chosen_meaning, open_ranker
 from reverie.errors import ReverieError
 from reverie.events import Announce, Event, TroubleNoted
@@ -31,6 +31,7 @@ from reverie.memory.manifest import is_index
 from reverie.memory.proposals import Item, NotKept, Proposal, cited
 from reverie.memory.proposals import Operation as OperationName
 from reverie.memory.revisions import Author
+from reverie.memory.scopes import split
 from reverie.memory.topic import Topic
 from reverie.session import transcripts
 from reverie.session.learning import day_of
@@ -90,6 +91,10 @@ class MemoryShelf:
     def directory(self) -> Path:
         return self.memory.place.directory
 
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        return tuple(part.place.directory for part in self.memory.parts)
+
     def manifest(self) -> str:
         return manifest.render(entry for entry in self.memory.store.entries() if entry.listed)
 
@@ -99,8 +104,10 @@ class MemoryShelf:
             for candidate in candidates
             for hit in self.ranker.search(candidate.text, limit=_NEAR).hits
         }
-        entries = {entry.file: entry for entry in self.memory.store.entries()}
-        found = ((file, self.memory.store.read(file)) for file in sorted(files & entries.keys()))
+        topics = self.memory.topics
+        # The team's are changed by a person alone, so that nothing of ours may replace them.
+        entries = {e.file: e for e in topics.entries() if split(e.file)[0] != "team"}
+        found = ((file, topics.read(file)) for file in sorted(files & entries.keys()))
         return [Known(entries[file], stored.topic.body) for file, stored in found if stored]
 
     def save(self, candidate: Candidate, said: date | None) -> str | None:
@@ -113,7 +120,8 @@ class MemoryShelf:
         # Whether an addition repeats or contradicts anything was decided already.
         known = proposal.operation == "add"
         try:
-            done = approve(item, self.memory.keeper, author, even_if_known=known)
+            memory, own = belongs_to(self.memory, item)
+            done = decided(memory, approve(own, memory.keeper, author, even_if_known=known))
         except ReverieError as error:
             self._tell(str(error))
             return None

@@ -49,7 +49,7 @@ class SessionNotes:
 
 def past_sessions(app: App) -> list[PastSession]:
     """The sessions of this project, newest first."""
-    known = conversations(app.project, {})
+    known = conversations(app.project, {}, user=app.user)
     found = []
     for id_, path in (*_only_noted(app.project, known), *known.items()):
         with suppress(OSError):

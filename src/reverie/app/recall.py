@@ -20,7 +20,6 @@ from reverie.recall.documents import MemoryDoc, Results, Scope
 from reverie.recall.index import RecallIndex
 from reverie.recall.ranker import IndexRanker
 from reverie.settings import secret
-from reverie.stores.uses import UseCounts
 
 if TYPE_CHECKING:
     from reverie.agent.tools import Tool
@@ -99,9 +98,9 @@ def open_ranker(
     """The ranker over a memory's shadow index; index and model are closed afterwards."""
     meaning = meaning or installed_meaning()
     index = RecallIndex.open(memory.place.state / INDEX, meaning.embedder)
-    uses = partial(UseCounts(memory.place.state, clock).counts, "used")
+    uses = partial(memory.use_counts, "used")
     try:
-        yield IndexRanker(index, memory.store, clock, uses, meaning.notes, announce)
+        yield IndexRanker(index, memory.topics, clock, uses, meaning.notes, announce)
     finally:
         index.close()
         meaning.close()
@@ -113,17 +112,16 @@ def recall_for(
     """Recall for one session, as the settings have it; what it shows and what helps is counted."""
     from reverie.recall.pipeline import Recall
 
-    counts = UseCounts(memory.place.state, app.clock)
     return Recall(
-        memory.store,
+        memory.topics,
         ranker,
         app.clock,
-        memory.place.directory,
+        memory.path_of,
         app.project.root,
         selector,
         timeout=cast("float", app.settings["recall.timeout"]),
         announce=ranker.announce,
-        count=partial(counts.record, session=session),
+        count=partial(memory.record_uses, session=session),
     )
 
 
@@ -144,15 +142,16 @@ def recall_as_of(
     limit: int,
     meaning: Meaning | None = None,
 ) -> Results:
-    """Answer from memory as it was: an index of that revision, made for this one question."""
-    revision = memory.history.as_of(moment)
-    if revision is None:
+    """Answer from memory as it was: an index of that moment, made for this one question."""
+    then = [(part, part.history.as_of(moment)) for part in memory.parts]
+    known = [(part, revision.id) for part, revision in then if revision is not None]
+    if not known:
         return Results(notes=(f"there was no memory yet on {moment:%Y-%m-%d}",))
     meaning = meaning or installed_meaning()
     with tempfile.TemporaryDirectory() as folder:
         index = RecallIndex.open(Path(folder) / INDEX, meaning.embedder)
         try:
-            index.put_many(_documents_of(memory, revision.id))
+            index.put_many(doc for part, revision in known for doc in _documents_of(part, revision))
             at = moment.timestamp()
             return index.search(question, now=at, limit=limit, as_of=at)
         finally:
@@ -164,7 +163,7 @@ def _documents_of(memory: OpenMemory, revision: str) -> Iterator[MemoryDoc]:
     for file in memory.history.files(revision):
         data = memory.history.read(file, revision)
         if data is not None and not is_index(file):
-            yield MemoryDoc.of(topics.parse(data, file), (0, len(data), 0))
+            yield MemoryDoc.of(topics.parse(data, memory.label(file)), (0, len(data), 0))
 
 
 def index_episodes(

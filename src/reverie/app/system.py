@@ -46,9 +46,11 @@ def _instructions(app: App) -> str:
 
 def _memory_section(app: App, memory: OpenMemory) -> str:
     on, listed = app.switches.on, app.settings.flag("memory.index_in_prompt")
+    others = {part.scope: _shelf(part, listed=listed) for part in memory.others}
     return memory_prompt(
         _shelf(memory, listed=listed),
-        _shelf(app.memory(team=True), listed=listed) if on("team") else None,
+        others.get("team"),
+        others.get("person"),
         daily_log=on("daily_log"),
         transcripts=str(app.project.sessions) if on("search_past_context") else None,
         guidelines=str(app.settings["memory.extra_guidelines"] or ""),

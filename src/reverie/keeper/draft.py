@@ -51,6 +51,11 @@ class Draft:
     type: MemoryType
     body: str
 
+    @property
+    def claim(self) -> str:
+        """What is compared with other memories: the text, or the line it is found by."""
+        return self.body or self.description
+
 
 def infer_type(text: str) -> MemoryType:
     return next((kind for kind, sign in _SIGNS if sign.search(text)), "project")

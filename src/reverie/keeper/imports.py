@@ -21,6 +21,7 @@ from reverie.keeper.wishes import Declined, Wish
 from reverie.memory import frontmatter
 from reverie.memory import topic as topics
 from reverie.memory.manifest import is_index
+from reverie.memory.scopes import split
 from reverie.memory.taxonomy import MemoryType, parse_type
 
 # A pile larger than this is not somebody's memory, or is made to fill a disk.
@@ -93,6 +94,8 @@ def _loose(name: str, data: bytes) -> Found:
             description=memory.description or None,
             origin="import",
             original=memory,
+            # Our own exports keep what is about the person in a folder of that name.
+            scope="person" if split(name)[0] == "person" else None,
         )
         return Found(name, wish)
     if memory.problem != frontmatter.ABSENT:

@@ -1,46 +1,118 @@
-"""Reasons not to save: already known, replaced before, too large, or not for the team. Pure."""
+"""What memory holds near to a new text, and reasons not to save it. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from reverie.keeper.draft import Draft
-from reverie.keeper.wishes import Declined
+from reverie.keeper.wishes import Declined, Related
 from reverie.memory.manifest import ManifestEntry
-from reverie.memory.similar import nearest
 from reverie.memory.taxonomy import MemoryType, may_share
 from reverie.memory.topic import LARGEST_FILE, Topic, render
+from reverie.ports import TopicStore
+from reverie.text import likeness
+from reverie.text.likeness import Match
+
+# So many of the memories near to a new one are told.
+_MOST_TOLD = 3
 
 
-def known(made: Draft, entries: Sequence[ManifestEntry]) -> Declined | None:
-    """Is it there already? Two values of one thing are not the same fact."""
-    current = [entry for entry in entries if entry.listed]
-    texts = [(entry.file, entry.description or entry.name) for entry in current]
-    match = nearest(made.description, texts)
-    if match is None or match.likeness == "unrelated":
-        return None
-    found = next(entry for entry in current if entry.file == match.key)
-    if match.likeness == "same":
-        return Declined(
-            f"{match.key} already says so: {found.description or found.name}",
-            f"change it with `reverie edit {match.key}`, or save anyway with --even-if-known",
-            match.key,
-        )
-    if match.likeness == "differs":
-        return Declined(
-            f"{match.key} says otherwise: {found.description or found.name}",
-            f"replace it with --supersedes {match.key}, or keep both with --even-if-known",
-            match.key,
-        )
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What memory already holds near to a text: the same, what it replaces, what is related."""
+
+    same: Declined | None = None
+    replaces: str | None = None
+    related: tuple[Related, ...] = ()
+
+
+def neighbours(
+    made: Draft, entries: Sequence[ManifestEntry], body_of: Callable[[str], str]
+) -> Neighbours:
+    """Is it there already? Only what says the same is a reason not to save."""
+    current = {entry.file: entry.description or entry.name for entry in entries if entry.listed}
+    found = likeness.related(made.claim, current.items())
+    same = next((match for match in found if match.likeness == "duplicate"), None)
+    if same is None and made.description not in made.claim:
+        same = _described_alike(made, current, body_of)
+    near = tuple(
+        Related(match.key, current[match.key], match.likeness, match.verdict.certain)
+        for match in found[:_MOST_TOLD]
+    )
+    if same is not None:
+        return Neighbours(_known(same.key, current[same.key]), related=near)
+    return Neighbours(replaces=_replaced_by_words(found), related=near)
+
+
+def _described_alike(
+    made: Draft, current: Mapping[str, str], body_of: Callable[[str], str]
+) -> Match | None:
+    """Memories with a line of their own: the same only when the texts below it are, too."""
+    for match in likeness.related(made.description, current.items()):
+        if match.likeness != "duplicate":
+            break
+        if likeness.compare(made.claim, body_of(match.key)).likeness == "duplicate":
+            return match
     return None
+
+
+def _known(file: str, text: str) -> Declined:
+    return Declined(
+        f"{file} already says so: {text}",
+        f"change it with `reverie edit {file}`, or save anyway with --even-if-known",
+        file,
+    )
+
+
+def _replaced_by_words(found: Sequence[Match]) -> str | None:
+    """The one memory whose value the words themselves say is over; of two, none."""
+    said = [match for match in found if match.verdict.said]
+    return said[0].key if len(said) == 1 else None
+
+
+def newest_value(near: Sequence[Related]) -> str | None:
+    """The memory of which a text is another value, when there is one that is nearest."""
+    updates = [one for one in near if one.likeness == "update"]
+    certain = [one for one in updates if one.certain] or updates
+    return certain[0].file if len(certain) == 1 else None
+
+
+def nothing_to_replace(near: Sequence[Related]) -> Declined:
+    """What `replace` cannot do by itself."""
+    if not near:
+        return Declined("no memory holds another value of this", "save it without --replace")
+    named = ", ".join(one.file for one in near)
+    return Declined(
+        f"it is not certain what this replaces: {named}",
+        f"name it, for example with --supersedes {near[0].file}",
+        near[0].file,
+    )
 
 
 def twin(made: Draft, beside: Sequence[Topic]) -> Declined | None:
     """Is it in the same pile twice? There, differing memories were kept on purpose."""
-    match = nearest(made.description, [(other.file, other.description) for other in beside])
-    if match is None or match.likeness != "same":
+    match = likeness.nearest(made.claim, [(other.file, other.description) for other in beside])
+    if match is None or match.likeness != "duplicate":
         return None
     return Declined(f"{match.key}, from the same import, already says so", existing=match.key)
+
+
+def retired_by_siblings(store: TopicStore) -> list[tuple[str, str]]:
+    """Memories and what replaced them, where the two do not speak of one thing."""
+    found = []
+    for entry in store.entries():
+        stored = store.read(entry.file) if entry.superseded else None
+        successor = stored.topic.superseded_by if stored else None
+        newer = store.read(successor) if successor else None
+        if stored is not None and newer is not None and _speak_apart(stored.topic, newer.topic):
+            found.append((entry.file, newer.topic.file))
+    return found
+
+
+def _speak_apart(old: Topic, new: Topic) -> bool:
+    texts = [(a, b) for a in (new.description, new.body) for b in (old.description, old.body)]
+    return all(likeness.compare(a, b).likeness in ("sibling", "unrelated") for a, b in texts)
 
 
 def replaced(old: Topic) -> Declined | None:

@@ -14,9 +14,10 @@ from reverie.errors import InputError, WriteConflict
 from reverie.keeper import judging
 from reverie.keeper.draft import Draft, draft
 from reverie.keeper.handles import Missing, close_to, explained
+from reverie.keeper.judging import Neighbours
 from reverie.keeper.pointers import moved, pointed, refreshed, unpointed
 from reverie.keeper.wishes import Declined, Outcome, Prepared, Remembered, Wish
-from reverie.memory import exclusions, topic
+from reverie.memory import age, exclusions, topic
 from reverie.memory.frontmatter import ABSENT
 from reverie.memory.index import Index
 from reverie.memory.manifest import ManifestEntry
@@ -27,6 +28,7 @@ from reverie.memory.scalars import writable
 from reverie.memory.topic import Topic
 from reverie.ports import Clock, Scrubber, Stored, TopicStore
 from reverie.text.dates import DateChange, absolute_dates
+from reverie.text.validity import validity
 
 __all__ = ["Declined", "Keeper", "Outcome", "Prepared", "Remembered", "Wish", "pointed"]
 
@@ -54,20 +56,32 @@ class Keeper:
         self._shared = shared
 
     def remember(self, wish: Wish, author: Author) -> Outcome:
-        """Save a memory and its pointer, unless it should not be or is already there."""
+        """Save a memory and its pointer, unless it should not be or is already there.
+
+        One that is to replace another and was saved before replaces it without a second file.
+        """
+        if wish.supersedes is not None and (saved := self._saved_before(wish)) is not None:
+            return self.retire(wish.supersedes, saved, author)
         for _ in range(_TRIES):
             prepared = self.prepare(wish)
             if isinstance(prepared, Declined):
                 return prepared
             fresh = prepared.topic
             try:
-                revision = self._save(fresh, wish, author)
+                revision = self._save(fresh, prepared.replaces, author)
             except WriteConflict as conflict:
                 # Somebody took this name a moment ago: judge anew, beside what they saved.
                 if conflict.file != fresh.file:
                     raise
                 continue
-            return Remembered(fresh, revision, prepared.dates, prepared.secrets, wish.supersedes)
+            return Remembered(
+                fresh,
+                revision,
+                prepared.dates,
+                prepared.secrets,
+                prepared.replaces,
+                tuple(one for one in prepared.related if one.file != prepared.replaces),
+            )
         raise WriteConflict(fresh.file, None, None)
 
     def prepare(self, wish: Wish, beside: Sequence[Topic] = ()) -> Prepared | Declined:
@@ -78,17 +92,51 @@ class Keeper:
         text, dates = self._dated(wish)
         made, kinds = self._drafted(text, wish)
         entries = self.store.entries()
-        refusal = self._team_refusal(made, kinds) or self._known(made, wish, entries, beside)
+        near = self._neighbours(made, wish, entries, beside)
+        refusal = self._team_refusal(made, kinds) or near.same
         if refusal is not None:
             return refusal
         taken = [*(entry.file for entry in entries), *(other.file for other in beside)]
+        wish = self._limited(wish, text)
         if wish.original is None:
-            fresh = self._topic(made, wish, taken)
+            fresh = self._topic(made, replace(wish, supersedes=near.replaces), taken)
         else:
             fresh, more = self._taken_in(wish.original, made, wish, taken)
             kinds = tuple(dict.fromkeys((*kinds, *more)))
         refusal = judging.too_large(fresh) or self._team_refusal(made, kinds)
-        return refusal or Prepared(fresh, dates, kinds)
+        return refusal or Prepared(fresh, dates, kinds, near.related, near.replaces)
+
+    def retire(self, file: str, by: str, author: Author) -> Outcome:
+        """Let a memory that is there replace another; both are kept."""
+        old, new = self.require(file), self.require(by)
+        if (again := judging.replaced(old.topic)) is not None:
+            return again
+        now = self._now()
+        fresh = new.topic.with_(
+            supersedes=(*new.topic.supersedes, old.topic.file),
+            valid_from=new.topic.valid_from or now,
+        )
+        put = Put(fresh.file, topic.render(fresh), new.version)
+        revision = self._supersede(old, fresh, put, author)
+        if revision is None:
+            return Declined(f"{by} already replaces {file}", existing=by)
+        return Remembered(fresh, revision, superseded=old.topic.file)
+
+    def restore(self, file: str, author: Author) -> Revision | None:
+        """Let a memory that was retired hold again; what had replaced it stays as well."""
+        old = self.require(file)
+        successor = old.topic.superseded_by
+        if successor is None:
+            raise InputError(f"{old.topic.file} was not replaced by anything")
+        again = old.topic.with_(superseded_by=None, valid_until=None)
+        puts = [Put(again.file, topic.render(again), old.version)]
+        if (newer := self.store.read(successor)) is not None:
+            rest = tuple(one for one in newer.topic.supersedes if one != old.topic.file)
+            kept = newer.topic.with_(supersedes=rest or None)
+            puts.append(Put(kept.file, topic.render(kept), newer.version))
+        return self.store.apply(
+            puts, author, f"restore {again.name}", lambda index: pointed(index, again)
+        )
 
     def prepare_all(self, wishes: Iterable[Wish]) -> list[Prepared | Declined]:
         """What of a pile would be saved; each is judged beside those before it."""
@@ -115,7 +163,7 @@ class Keeper:
 
         return self.store.apply(puts, author, summary, edit) if puts else None
 
-    def create(self, file: str, text: str, author: Author) -> Topic:
+    def create(self, file: str, text: str, author: Author, summary: str = "") -> Topic:
         """A memory under a name its writer chose, word for word; its own frontmatter is kept.
 
         Neither what it is about nor what else is known is judged: raises WriteConflict when the name
@@ -125,9 +173,8 @@ class Keeper:
         fresh = self._stamped(given) if given.problem == ABSENT else given
         clean = self._clean(fresh)
         put = Put(file, topic.render(clean))
-        self.store.apply(
-            (put,), author, f"create {clean.name}", lambda index: pointed(index, clean)
-        )
+        said = summary or f"create {clean.name}"
+        self.store.apply((put,), author, said, lambda index: pointed(index, clean))
         return clean
 
     def secrets_in(self, text: str) -> tuple[str, ...]:
@@ -176,7 +223,9 @@ class Keeper:
         """Remove a memory and its pointer; history still has it."""
         return self.forget_all((file,), author)
 
-    def forget_all(self, files: Iterable[str], author: Author) -> Revision | None:
+    def forget_all(
+        self, files: Iterable[str], author: Author, summary: str = ""
+    ) -> Revision | None:
         """Remove memories in one transaction, so that one undo brings them all back."""
         found = [self.require(file) for file in files]
         drops = [Drop(stored.topic.file, stored.version) for stored in found]
@@ -186,8 +235,8 @@ class Keeper:
                 index = unpointed(index, drop.file)
             return index
 
-        summary = f"forget {', '.join(stored.topic.name for stored in found)}"
-        return self.store.apply(drops, author, summary, edit)
+        said = summary or f"forget {', '.join(stored.topic.name for stored in found)}"
+        return self.store.apply(drops, author, said, edit)
 
     def require(self, file: str) -> Stored:
         """A memory by its file name, or an error that names what is close to it."""
@@ -238,6 +287,19 @@ class Keeper:
             return wish.text, ()
         return absolute_dates(wish.text, wish.said or self._today())
 
+    def _limited(self, wish: Wish, text: str) -> Wish:
+        """With the days its words name as its limits; what a caller gave stays as it was given."""
+        given = wish.original or wish
+        if given.valid_from or given.valid_until or wish.valid_from or wish.valid_until:
+            return wish
+        if wish.said is None and wish.origin == "import":
+            return wish
+        found = validity(text, wish.said or self._today())
+        first, last = (
+            day.isoformat() if day else None for day in (found.valid_from, found.valid_until)
+        )
+        return replace(wish, valid_from=first, valid_until=last)
+
     def _drafted(self, text: str, wish: Wish) -> tuple[Draft, tuple[str, ...]]:
         """Scrubbed before it is cut: half a secret is one that no scanner knows."""
         body, name, description = (
@@ -254,21 +316,46 @@ class Keeper:
     def _team_refusal(self, made: Draft, kinds: Sequence[str]) -> Declined | None:
         return judging.not_for_team(made.type, kinds) if self._shared else None
 
-    def _known(
+    def _neighbours(
         self,
         made: Draft,
         wish: Wish,
         entries: Sequence[ManifestEntry],
         beside: Sequence[Topic],
-    ) -> Declined | None:
-        if wish.even_if_known or wish.supersedes:
-            return None
+    ) -> Neighbours:
+        """What is there already, as far as the wish leaves that open."""
+        if wish.supersedes:
+            return Neighbours(replaces=self.require(wish.supersedes).topic.file)
         if wish.original is not None and not wish.original.listed:
             # History is not news: it is known only when the very same memory is here.
             here = next((entry for entry in entries if entry.file == wish.original.file), None)
             same = here is not None and here.description == made.description
-            return Declined(f"{wish.original.file} is already here") if same else None
-        return judging.known(made, entries) or judging.twin(made, beside)
+            return Neighbours(Declined(f"{wish.original.file} is already here") if same else None)
+        found = judging.neighbours(made, entries, self._body)
+        if wish.even_if_known:
+            return Neighbours(related=found.related)
+        if wish.replace and found.same is None:
+            chosen = found.replaces or judging.newest_value(found.related)
+            refusal = None if chosen else judging.nothing_to_replace(found.related)
+            return Neighbours(refusal, chosen, found.related)
+        if wish.origin == "import":
+            # Where several come at once, the words of one do not retire another.
+            return Neighbours(found.same or judging.twin(made, beside), related=found.related)
+        return found
+
+    def _saved_before(self, wish: Wish) -> str | None:
+        """The memory, other than the one to be replaced, that says just this."""
+        if self._excluded(wish) is not None:
+            return None
+        old = self.require(wish.supersedes).topic.file if wish.supersedes else ""
+        text, _ = self._dated(wish)
+        others = [entry for entry in self.store.entries() if entry.file != old]
+        same = judging.neighbours(draft(text), others, self._body).same
+        return None if same is None else same.existing
+
+    def _body(self, file: str) -> str:
+        stored = self.store.read(file)
+        return "" if stored is None else stored.topic.body
 
     def _topic(self, made: Draft, wish: Wish, taken: Sequence[str]) -> Topic:
         now = self._now()
@@ -283,7 +370,8 @@ class Keeper:
             origin=wish.origin,
             source=wish.source,
             supersedes=(old,) if old else (),
-            valid_from=now if old else None,
+            valid_from=wish.valid_from or (now if old else None),
+            valid_until=wish.valid_until,
         )
 
     def _taken_in(
@@ -296,6 +384,8 @@ class Keeper:
             description=original.description or made.description,
             type=original.type or made.type,
             origin=wish.origin,
+            valid_from=original.valid_from or wish.valid_from,
+            valid_until=original.valid_until or wish.valid_until,
         )
         if made.body != original.body.strip():
             changed = changed.with_(body=f"{made.body}\n")
@@ -306,21 +396,23 @@ class Keeper:
         data = scrubbed.text.encode("utf-8", "surrogateescape")
         return topic.parse(data, name), scrubbed.kinds
 
-    def _save(self, fresh: Topic, wish: Wish, author: Author) -> Revision:
+    def _save(self, fresh: Topic, replaces: str | None, author: Author) -> Revision:
         put = Put(fresh.file, topic.render(fresh))
-        if wish.supersedes is None:
+        if replaces is None:
             made = self.store.apply(
                 (put,), author, f"remember {fresh.name}", lambda index: pointed(index, fresh)
             )
         else:
-            made = self._supersede(self.require(wish.supersedes), fresh, put, author)
+            made = self._supersede(self.require(replaces), fresh, put, author)
         if made is None:
             raise InputError(f"{fresh.file} is already there, word for word")
         return made
 
     def _supersede(self, old: Stored, fresh: Topic, put: Put, author: Author) -> Revision | None:
         """Both stay: the old one says by what and since when, and leaves the index."""
-        closed = old.topic.with_(superseded_by=fresh.file, valid_until=fresh.valid_from)
+        closed = old.topic.with_(
+            superseded_by=fresh.file, valid_until=age.day_before(fresh.valid_from)
+        )
         kept = Put(old.topic.file, topic.render(closed), old.version)
         return self.store.apply(
             (put, kept),

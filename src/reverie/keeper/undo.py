@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reverie.errors import InputError
@@ -25,45 +25,26 @@ def undo(
     """Take the revisions back (newest first), all or none; what came later stays."""
     for revision in revisions:
         _require_ours(history, revision)
-    made = _take_back(store, history, revisions, author)
+    made = take_back(store, history, revisions, author)
     if made is None:
         raise InputError("there is nothing to undo: memory is already as it was before")
     return Undone(tuple(revisions), made)
 
 
-def undo_last(store: TopicStore, history: History, author: Author) -> Undone:
-    """Take the last change back that still stands: each undo goes one further."""
-    log = tuple(history.log())
-    if not log:
-        raise InputError("there is nothing to undo: this memory has no history yet")
-    candidates = [one for one in standing(log).undo if not _is_beginning(history, one)]
-    return _first(store, history, candidates, author) or _nothing("undo", "no change is left")
+def undoable(history: History) -> tuple[Revision, ...]:
+    """Changes that still stand, the last one first: what an undo takes back, one by one."""
+    return tuple(one for one in standing(history.log()).undo if not _is_beginning(history, one))
 
 
-def redo_last(store: TopicStore, history: History, author: Author) -> Undone:
-    """Bring back what was undone last; what changed meanwhile stays."""
-    candidates = standing(history.log()).redo
-    return _first(store, history, candidates, author) or _nothing("redo", "nothing was undone")
+def redoable(history: History) -> tuple[Revision, ...]:
+    """Undos that still stand, the last one first: what a redo takes back, one by one."""
+    return standing(history.log()).redo
 
 
-def _first(
-    store: TopicStore, history: History, candidates: Iterable[Revision], author: Author
-) -> Undone | None:
-    """The first that changes anything; one that was taken back by hand is passed over."""
-    for revision in candidates:
-        made = _take_back(store, history, [revision], author)
-        if made is not None:
-            return Undone((revision,), made)
-    return None
-
-
-def _nothing(verb: str, why: str) -> Undone:
-    raise InputError(f"there is nothing to {verb}: {why}; `reverie log` shows every change")
-
-
-def _take_back(
+def take_back(
     store: TopicStore, history: History, revisions: Sequence[Revision], author: Author
 ) -> Revision | None:
+    """Make the files what they would be without these revisions; None when that changes nothing."""
     steps = [_step(history, revision) for revision in revisions]
 
     def planned() -> Mapping[str, bytes | None]:

@@ -7,9 +7,11 @@ from datetime import date
 from typing import TypeAlias
 
 from reverie.memory.revisions import Revision
+from reverie.memory.scopes import OwnScope
 from reverie.memory.taxonomy import MemoryType
 from reverie.memory.topic import Topic
 from reverie.text.dates import DateChange
+from reverie.text.likeness import Likeness
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +26,28 @@ class Wish:
     source: tuple[str, ...] = ()
     origin: str = "user"
     even_if_known: bool = False
+    # Retire the memory of which this is certainly a newer value.
+    replace: bool = False
     allow_excluded: bool = False
     # A whole memory from elsewhere: its other keys are kept.
     original: Topic | None = None
     # The day it was said; an import without one keeps "tomorrow" as it is.
     said: date | None = None
+    # When it holds, as a caller knows it; otherwise its words tell.
+    valid_from: str | None = None
+    valid_until: str | None = None
+    # Whose memory it goes to; worked out from its words when it is not said.
+    scope: OwnScope | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A memory that is near to the one being saved: another value of it, more of it, a sibling."""
+
+    file: str
+    text: str
+    likeness: Likeness
+    certain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +57,9 @@ class Prepared:
     topic: Topic
     dates: tuple[DateChange, ...] = ()
     secrets: tuple[str, ...] = ()
+    related: tuple[Related, ...] = ()
+    # The memory it replaces: named by the person, or by the words they used.
+    replaces: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +71,8 @@ class Remembered:
     dates: tuple[DateChange, ...] = ()
     secrets: tuple[str, ...] = ()
     superseded: str | None = None
+    # Memories near to it, which stay as they are.
+    related: tuple[Related, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""How old a memory is, in words, and what to say about an old one."""
+"""How old a memory is and whether it holds now, in words."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 _DAY = timedelta(days=1)
 
@@ -38,12 +38,74 @@ def caveat(then: datetime, now: datetime) -> str | None:
     )
 
 
-def has_ended(until: str | None, now: datetime) -> bool:
-    """Whether the moment up to which a memory holds is over; a time without a zone is read as UTC."""
-    if not until:
-        return False
+# --- from when until when a memory holds ---
+
+
+def starts_at(valid_from: str | None) -> datetime | None:
+    """When a memory begins to hold: a day begins at midnight, where the reader is."""
+    return _moment(valid_from, days=0)
+
+
+def over_at(valid_until: str | None) -> datetime | None:
+    """When a memory no longer holds: a day counts to its end, where the reader is."""
+    return _moment(valid_until, days=1)
+
+
+def expired(valid_until: str | None, now: datetime) -> bool:
+    over = over_at(valid_until)
+    return over is not None and over <= now
+
+
+def pending(valid_from: str | None, now: datetime) -> bool:
+    """Whether a memory holds only from a later time on."""
+    start = starts_at(valid_from)
+    return start is not None and start > now
+
+
+def term(valid_from: str | None, valid_until: str | None, now: datetime) -> str:
+    """`expired 2026-11-01`, `from 2027-01-01`, or nothing to say: it holds."""
+    if expired(valid_until, now):
+        return f"expired {(valid_until or '')[:10]}"
+    return f"from {(valid_from or '')[:10]}" if pending(valid_from, now) else ""
+
+
+def holds(valid_from: str | None, valid_until: str | None) -> str:
+    """`holds from 2026-12-20 until 2027-01-06`, for the days a memory names; empty without any."""
+    days = [
+        f"{word} {moment}"
+        for word, moment in (("from", valid_from), ("until", valid_until))
+        if moment and _is_day(moment)
+    ]
+    return f"holds {' '.join(days)}" if days else ""
+
+
+def day_before(moment: str | None) -> str | None:
+    """The last day before a day; a time of day is its own limit."""
+    if moment is None or not _is_day(moment):
+        return moment
     try:
-        end = datetime.fromisoformat(until)
-        return (end if end.tzinfo else end.replace(tzinfo=UTC)) < now
-    except (ValueError, OverflowError):
+        return (date.fromisoformat(moment) - timedelta(days=1)).isoformat()
+    except OverflowError:
+        return moment
+
+
+def _is_day(moment: str) -> bool:
+    try:
+        date.fromisoformat(moment)
+    except ValueError:
         return False
+    return True
+
+
+def _moment(text: str | None, *, days: int) -> datetime | None:
+    """A day in the local zone, so many days on; a time without a zone is in UTC."""
+    if not text:
+        return None
+    try:
+        if _is_day(text):
+            day = date.fromisoformat(text) + timedelta(days=days)
+            return datetime.combine(day, time()).astimezone()
+        found = datetime.fromisoformat(text)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -35,9 +35,10 @@ class ManifestEntry:
     superseded: bool = False
     archived: bool = False
     problem: str | None = None
-    # What replaced it, and until when it held, as its frontmatter says.
+    # What replaced it, as its frontmatter says.
     superseded_by: str = ""
-    valid_until: str = ""
+    valid_from: str | None = None
+    valid_until: str | None = None
 
     @property
     def listed(self) -> bool:
@@ -78,11 +79,14 @@ def entry(file: str, data: bytes, mtime: datetime, *, whole: bool = True) -> Man
         superseded=bool(parse_text(values.get("superseded_by", ""))),
         archived=read_moment(values.get("archived", "")) is not None,
         superseded_by=parse_text(values.get("superseded_by", "")),
-        valid_until=read_moment(values.get("valid_until", "")) or "",
+        valid_from=read_moment(values.get("valid_from", "")),
+        valid_until=read_moment(values.get("valid_until", "")),
     )
 
 
-_READ = frozenset({"name", "description", "pinned", "superseded_by", "archived", "valid_until"})
+_READ = frozenset(
+    {"name", "description", "pinned", "superseded_by", "archived", "valid_from", "valid_until"}
+)
 
 
 def newest_first(entries: Iterable[ManifestEntry]) -> tuple[ManifestEntry, ...]:

@@ -6,6 +6,7 @@ prefix that the provider caches.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -33,6 +34,7 @@ class Shelf:
 def memory_prompt(
     shelf: Shelf,
     team: Shelf | None = None,
+    person: Shelf | None = None,
     *,
     daily_log: bool = False,
     transcripts: str | None = None,
@@ -43,16 +45,16 @@ def memory_prompt(
         _DAILY_LOG.format(directory=shelf.directory) if daily_log else _saving(team is not None)
     )
     parts = (
-        _where(shelf, team),
+        _where(shelf, team, person),
         _kinds(team_on=team is not None),
         _NEVER,
         saving,
         _LOOKING,
         _BEFORE,
         _OTHER_PLACES,
-        _searching(shelf, team, transcripts),
+        _searching(tuple(filter(None, (shelf, person, team))), transcripts),
         guidelines.strip(),
-        _indexes(shelf, team),
+        _indexes(shelf, person, team),
     )
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
@@ -71,14 +73,16 @@ def agent_memory_prompt(shelf: Shelf, scope: AgentScope, *, guidelines: str = ""
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
-def _where(shelf: Shelf, team: Shelf | None) -> str:
+def _where(shelf: Shelf, team: Shelf | None, person: Shelf | None) -> str:
     if team is None:
-        return _WHERE.format(place=f"in `{shelf.directory}`. The directory exists")
-    place = (
-        f"in two directories: `{shelf.directory}` is private to this person, "
-        f"`{team.directory}` is shared with everyone who works on this project. Both exist"
-    )
-    return _WHERE.format(place=place)
+        place = f"in `{shelf.directory}`. The directory exists"
+    else:
+        place = (
+            f"in two directories: `{shelf.directory}` is private to this person, "
+            f"`{team.directory}` is shared with everyone who works on this project. Both exist"
+        )
+    where = _WHERE.format(place=place)
+    return where if person is None else f"{where}\n\n{_PERSON.format(directory=person.directory)}"
 
 
 def _kinds(*, team_on: bool) -> str:
@@ -102,16 +106,17 @@ def _saving(team_on: bool) -> str:
     return _SAVING.format(scope=_TEAM_SAVING)
 
 
-def _searching(shelf: Shelf, team: Shelf | None, transcripts: str | None) -> str:
-    places = [f"`{shelf.directory}`"] + ([f"`{team.directory}`"] if team else [])
+def _searching(shelves: Sequence[Shelf], transcripts: str | None) -> str:
+    places = [f"`{shelf.directory}`" for shelf in shelves]
     last = (
         f"\n3. Only then the transcripts in `{transcripts}`: large and slow." if transcripts else ""
     )
     return _SEARCHING.format(places=" and ".join(places), last=last)
 
 
-def _indexes(shelf: Shelf, team: Shelf | None) -> str:
-    shelves = [("MEMORY.md", shelf)] + ([("team/MEMORY.md", team)] if team else [])
+def _indexes(shelf: Shelf, person: Shelf | None, team: Shelf | None) -> str:
+    others = (("person/MEMORY.md", person), ("team/MEMORY.md", team))
+    shelves = [("MEMORY.md", shelf), *((title, one) for title, one in others if one is not None)]
     found = ((title, one.index) for title, one in shelves if one.index is not None)
     return "\n\n".join(_section(title, capped(index).text) for title, index in found)
 
@@ -130,6 +135,11 @@ Let it grow as you work. Someone who starts tomorrow with nothing but these file
 what has been agreed about the way of working, and why things are being done.
 
 “Remember this” means: save it now, under the type that fits. “Forget this” means: find it and take it out."""
+
+_PERSON = """\
+What holds for this person in every project (who they are, how they like to be answered) is kept once, in \
+`{directory}`, a directory of the same form; it may not exist yet. Save there only what would be just as true in \
+another repository. Whatever names this project, its files, services, people or dates belongs to the project."""
 
 _NEVER = """\
 ## What is never saved

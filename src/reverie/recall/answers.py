@@ -121,6 +121,7 @@ def _hit(ranked: Ranked, i: int, score: float, snippet: str, asked: Question) ->
         session=candidate.source_name if episode else "",
         role=candidate.role,
         at=candidate.at,
+        label=_label(candidate, asked),
     )
 
 
@@ -141,8 +142,12 @@ def _why(signals: dict[str, float], tie: str, candidate: Candidate, asked: Quest
     if tie:
         kind, _, name = tie.partition(":")
         reasons.append(f"shares {name}" if kind == "entity" else f"linked through {name}")
-    label = candidate.standing.label(asked.as_of or asked.now) if candidate.standing else ""
+    label = _label(candidate, asked)
     return "; ".join([*reasons[:3], *([label] if label else [])]) or "fits the options"
+
+
+def _label(candidate: Candidate, asked: Question) -> str:
+    return candidate.standing.label(asked.as_of or asked.now) if candidate.standing else ""
 
 
 def _sessions(ranked: Ranked) -> list[SessionHit]:

@@ -24,6 +24,8 @@ class Recalled:
     text: str
     saved: datetime
     notes: tuple[str, ...] = ()
+    # Where it comes from, unless it is the project's own.
+    whose: str = ""
 
 
 def attachment(memories: Sequence[Recalled], now: datetime) -> Attachment | None:
@@ -44,10 +46,16 @@ def fitting(memories: Sequence[Recalled], now: datetime, room: int) -> Sequence[
 
 
 def _memory(memory: Recalled, now: datetime) -> str:
-    lines = [f"## {memory.file} (saved {age.words(memory.saved, now)})"]
+    lines = [f"## {memory.file} ({standing(memory, now)})"]
     caveat = age.caveat(memory.saved, now)
     lines += [f"> {note}" for note in (*memory.notes, *((caveat,) if caveat else ()))]
     return "\n".join([*lines, cut(readable(memory.text), memory.path)])
+
+
+def standing(memory: Recalled, now: datetime) -> str:
+    """Where a memory comes from and how old it is."""
+    saved = f"saved {age.words(memory.saved, now)}"
+    return f"{memory.whose}; {saved}" if memory.whose else saved
 
 
 def cut(text: str, path: str) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from reverie.memory import age
+
 if TYPE_CHECKING:
     from reverie.memory.topic import Topic
 
@@ -18,7 +20,10 @@ Signature: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class MemoryDoc:
-    """One topic file, as recall sees it. Moments are seconds since the epoch."""
+    """One topic file, as recall sees it. Moments are seconds since the epoch.
+
+    `valid_until` is the first moment at which it no longer holds: the end of its last day.
+    """
 
     file: str
     signature: Signature
@@ -47,8 +52,8 @@ class MemoryDoc:
             body=topic.body,
             type=topic.type,
             created=moment(topic.created) or signature[0] / 1e9,
-            valid_from=moment(topic.valid_from),
-            valid_until=moment(topic.valid_until),
+            valid_from=_seconds(age.starts_at(topic.valid_from)),
+            valid_until=_seconds(age.over_at(topic.valid_until)),
             confidence=topic.confidence,
             superseded=topic.superseded_by is not None,
             archived=topic.archived is not None,
@@ -86,6 +91,8 @@ class Hit:
     session: str = ""
     role: str = ""
     at: float | None = None
+    # What a reader must know of a memory's standing: "expired", "from 2027-01-01", "superseded" …
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +142,10 @@ class Embedded:
     made: int = 0
     left: int = 0
     problem: str | None = None
+
+
+def _seconds(when: datetime | None) -> float | None:
+    return None if when is None else when.timestamp()
 
 
 def moment(text: str | None) -> float | None:

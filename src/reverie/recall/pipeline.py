@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,14 +18,17 @@ from typing import Protocol, TypeVar
 from reverie.core.messages import Attachment, Message
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, unheard
+from reverie.memory import age
 from reverie.memory.manifest import ManifestEntry
+from reverie.memory.scopes import ORIGINS, split
 from reverie.memory.topic import Topic
-from reverie.ports import Clock, Model, TopicStore, complete
+from reverie.ports import Clock, Model, TopicReader, complete
 from reverie.recall import anchors, attach
 from reverie.recall.attach import Recalled
 from reverie.recall.gate import MOST_FILES, Skipped, Surfaced, due
 from reverie.recall.prompts import parse_selection, selection_request
 from reverie.recall.usage import CountUses, Use, uncounted, used
+from reverie.text import timewords
 
 SHORTLIST = 200
 
@@ -63,10 +66,11 @@ class Recollection:
 class Recall:
     """Recall for one session."""
 
-    store: TopicStore
+    store: TopicReader
     ranker: Ranker
     clock: Clock
-    directory: Path
+    # Where a memory lies that the store knows by a name.
+    path_of: Callable[[str], Path]
     project: Path
     selector: Model | None = None
     timeout: float = 10.0
@@ -104,8 +108,9 @@ class Recall:
         )
         shortlist = shortlisted(fresh, ranked)
         chosen, how = await self._choose(question, shortlist, ranked, tools)
+        chosen, over = self._holding(question, chosen, shortlist)
         read = await asyncio.to_thread(self._read, chosen)
-        found = self._surface(read, how)
+        found = replace(self._surface(read, how), left_out=over)
         await asyncio.to_thread(self._count, found.files, "recalled")
         return found
 
@@ -139,15 +144,31 @@ class Recall:
                 return parse_selection(reply.text, shortlist, MOST_FILES), "chosen by the selector"
             except (ReverieError, ValueError, TimeoutError) as error:
                 self.announce(TroubleNoted("recall.selector", f"{error!r}; the score decides"))
-        known = {entry.file for entry in shortlist}
+        known = {entry.file: entry for entry in shortlist}
         sure = [found.file for found in ranked if found.sure and found.file in known]
+        # What holds takes the places first.
+        now = datetime.fromtimestamp(self.clock.now(), UTC)
+        sure.sort(key=lambda file: age.expired(known[file].valid_until, now))
         return tuple(sure[:MOST_FILES]), "chosen by score"
+
+    def _holding(
+        self, question: str, chosen: tuple[str, ...], shortlist: Sequence[ManifestEntry]
+    ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+        """Without what has expired, if anything chosen still holds; a question about the past sees all."""
+        now = self.clock.now()
+        moment = datetime.fromtimestamp(now, UTC)
+        until = {entry.file: entry.valid_until for entry in shortlist}
+        over = [file for file in chosen if age.expired(until[file], moment)]
+        if len(over) in {0, len(chosen)} or timewords.spans(question, now):
+            return chosen, ()
+        kept = tuple(file for file in chosen if file not in over)
+        return kept, tuple((file, f"it held until {until[file]}") for file in over)
 
     def _read(self, files: Sequence[str]) -> list[Recalled]:
         found = (self._try("read", partial(self.store.read, file), None) for file in files)
         now = datetime.fromtimestamp(self.clock.now(), UTC)
         return [
-            recalled(stored.topic, self.directory, self.project, now)
+            recalled(stored.topic, self.path_of(stored.topic.file), self.project, now)
             for stored in found
             if stored is not None
         ]
@@ -184,12 +205,12 @@ def shortlisted(entries: Sequence[ManifestEntry], ranked: Sequence[Ranked]) -> l
     return [*best, *list(rest)[: SHORTLIST - len(best)]]
 
 
-def recalled(topic: Topic, directory: Path, project: Path, now: datetime) -> Recalled:
-    """A memory as it is shown: with its age, its standing and what the working tree says of it."""
-    path = directory / topic.file
+def recalled(topic: Topic, path: Path, project: Path, now: datetime) -> Recalled:
+    """A memory as it is shown: whose it is, its age and standing, what the working tree says of it."""
     moment = _moment(topic.updated or topic.created) or _changed(path)
     notes = (*labels(topic, now), *anchors.check(topic.anchors, project))
-    return Recalled(topic.file, str(path), topic.body, moment or now, notes)
+    whose = ORIGINS[split(topic.file)[0]]
+    return Recalled(topic.file, str(path), topic.body, moment or now, notes, whose)
 
 
 def labels(topic: Topic, now: datetime) -> tuple[str, ...]:
@@ -199,9 +220,10 @@ def labels(topic: Topic, now: datetime) -> tuple[str, ...]:
         found.append(f"Archived on {topic.archived}; kept, but no longer in use.")
     if topic.superseded_by:
         found.append(f"Superseded by {topic.superseded_by}; kept for history.")
-    until = _moment(topic.valid_until)
-    if until is not None and until < now:
-        found.append(f"Held until {topic.valid_until}.")
+    if age.expired(topic.valid_until, now):
+        found.append(f"Expired: it held until {topic.valid_until}.")
+    elif age.pending(topic.valid_from, now):
+        found.append(f"Not yet in force: it holds from {topic.valid_from}.")
     if topic.confidence is not None and topic.confidence < 0.5:
         found.append(f"Uncertain (confidence {topic.confidence:g}).")
     return tuple(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 DAY = 86_400.0
 
@@ -41,8 +42,10 @@ class Standing:
             return "archived"
         if self.superseded:
             return "superseded"
-        if self.valid_until is not None and self.valid_until < now:
+        if self.valid_until is not None and self.valid_until <= now:
             return "expired"
+        if self.valid_from is not None and self.valid_from > now:
+            return f"from {datetime.fromtimestamp(self.valid_from).astimezone():%Y-%m-%d}"
         doubtful = self.confidence is not None and self.confidence < 0.5
         return "low confidence" if doubtful else ""
 
@@ -51,7 +54,7 @@ def prior(standing: Standing, now: float, uses: int) -> float:
     """The sum of all that speaks for and against."""
     total = _TYPES.get(standing.type or "", 0.0) + _PINNED * bool(standing.pinned)
     total += _SUPERSEDED * bool(standing.superseded)
-    if standing.valid_until is not None and standing.valid_until < now:
+    if standing.valid_until is not None and standing.valid_until <= now:
         total += _EXPIRED
     if standing.valid_from is not None and standing.valid_from > now:
         total += _NOT_YET

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from reverie.events import Announce, TroubleNoted, unheard
 from reverie.memory.manifest import ManifestEntry
-from reverie.ports import Clock, TopicStore
+from reverie.ports import Clock, TopicReader
 from reverie.recall import queries
 from reverie.recall.documents import MemoryDoc, Refreshed, Results, Scope, Signature
 from reverie.recall.fuse import GOOD_MATCH
@@ -33,7 +33,7 @@ class IndexRanker:
     """Ranks the memories of one store; `notes` are what is known of the model it was given."""
 
     index: RecallIndex
-    store: TopicStore
+    store: TopicReader
     clock: Clock
     uses: Callable[[], Mapping[str, int]] = field(default=no_uses)
     notes: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from reverie.text.words import VERSION
 
 log = logging.getLogger(__name__)
 
-FORMAT = f"2/{VERSION}"
+FORMAT = f"3/{VERSION}"
 BUSY_SECONDS = 2.0
 _CACHE_KIB = 16_384
 # Every letter, digit and mark is part of a term: the terms are ours, FTS5 only tells them apart.

@@ -70,7 +70,8 @@ def told(found: Results) -> str:
 def _line(hit: Hit) -> str:
     day = f"{datetime.fromtimestamp(hit.at, UTC):%Y-%m-%d}" if hit.at else "no date"
     if hit.collection == "memories":
-        return f"- memory {hit.key} ({day}): {hit.snippet}"
+        label = f", {hit.label}" if hit.label else ""
+        return f"- memory {hit.key} ({day}{label}): {hit.snippet}"
     return f"- session {hit.session} ({day}, {hit.role}): {hit.snippet}"
 
 

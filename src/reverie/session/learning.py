@@ -47,7 +47,14 @@ class Shelf(Protocol):
     """The memory, as far as learning needs it."""
 
     @property
-    def directory(self) -> Path: ...
+    def directory(self) -> Path:
+        """Where the project's memories are, of which a fork gets a copy."""
+        ...
+
+    @property
+    def directories(self) -> Sequence[Path]:
+        """Everywhere the agent itself may have saved."""
+        ...
 
     def manifest(self) -> str:
         """Every memory in a line, for the fork."""
@@ -115,7 +122,7 @@ class Learning:
         new = self._new()
         if not new:
             return
-        if extraction.agent_wrote(new, str(self.shelf.directory)):
+        if extraction.agent_wrote(new, *map(str, self.shelf.directories)):
             # The agent saved by itself; the two never write about the same turn.
             self.conversation.record(Extracted(new[-1].id))
             return

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from reverie.agent.tools import Workplace
 from reverie.core.messages import Message
@@ -19,6 +20,8 @@ class SessionRecall:
     recall: Recall
     conversation: Conversation
     workplace: Workplace
+    # The name of the memory that lies at a path, if one does.
+    label_of: Callable[[Path], str | None]
 
     async def recollect(
         self,
@@ -36,9 +39,7 @@ class SessionRecall:
 
     def _read_by_the_agent(self) -> frozenset[str]:
         """Memories it has opened with its own tools: it knows what they say."""
-        folder = self.recall.directory.resolve()
-        paths = (path for path in self.workplace.reads.recent() if path.is_relative_to(folder))
-        return frozenset(path.relative_to(folder).as_posix() for path in paths)
+        return frozenset(filter(None, map(self.label_of, self.workplace.reads.recent())))
 
     def replied(self, reply: str) -> None:
         """Count what the reply made use of; what was said before the memories proves nothing."""

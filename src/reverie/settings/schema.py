@@ -125,6 +125,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         off_wins=True,
     ),
     Setting(
+        "memory.person",
+        "bool",
+        default=True,
+        about="Keep what is said about you in `<home>/person`, known in every project. Off in any "
+        "source is off; then it stays in the project.",
+        off_wins=True,
+    ),
+    Setting(
         "memory.index_in_prompt",
         "bool",
         default=True,

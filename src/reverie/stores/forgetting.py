@@ -215,12 +215,16 @@ def from_inbox(folders: Iterable[Path], traces: Traces) -> Cleaned:
     return Cleaned("inbox", f"{count} of {len(paths)} proposals held it and were removed", count)
 
 
-def from_drafts(folders: Iterable[Path], traces: Traces) -> Cleaned:
-    """Texts that `edit` kept because they could not be saved; the one of this file goes anyway."""
-    own = traces.file.replace("/", "__")
+def from_drafts(state: Path, folders: Iterable[Path], traces: Traces) -> Cleaned:
+    """Texts that `edit` kept because they could not be saved.
+
+    The one of this file, beside the memory's state, goes anyway.
+    """
+    name = traces.file.replace("/", "__")
+    own = state / "drafts" / name
     paths = _files(folders, "drafts/[!.]*")
-    dropped = [path for path in paths if path.name == own or _held(path, traces)]
-    for path in (*dropped, *_files(folders, f"drafts/.{own}.base")):
+    dropped = [path for path in paths if path == own or holds(path, traces)]
+    for path in (*dropped, *_files([state], f"drafts/.{name}.base")):
         path.unlink()
     done = f"{len(dropped)} of {len(paths)} held it and were removed"
     return Cleaned("unsaved edits", done, len(dropped))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import unicodedata
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -12,6 +15,11 @@ from reverie.stores.json_files import read_json, write_json
 from reverie.stores.projects import Project, slug
 
 IDENTITY = "project.json"
+PERSON = "person"
+USERS = "users"
+
+_LONGEST_USER = 256
+_READABLE_USER = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +39,31 @@ class MemoryPlace:
         ours = self.directory.parent == self.state
         directory = self.directory / "team" if ours else self.state / "team" / "memory"
         return MemoryPlace(directory, self.state / "team")
+
+
+def person_place(home: Path) -> MemoryPlace:
+    """Where memory about the person is, whatever project they work on."""
+    return MemoryPlace(home / PERSON / "memory", home / PERSON)
+
+
+def user_folder(state: Path, user: str) -> Path:
+    """The folder of somebody a program serves, beside the state of the project's own memory.
+
+    Names come from strangers. The digest keeps apart what a disk takes for the same (`Bob`, `bob`),
+    and what is readable of a name cannot lead anywhere.
+    """
+    if not isinstance(user, str) or not user.strip() or len(user) > _LONGEST_USER:
+        raise InputError(f"user {_quoted(user)} is refused: give 1 to {_LONGEST_USER} characters")
+    if any(unicodedata.category(char) in {"Cc", "Cs"} for char in user):
+        raise InputError(f"user {_quoted(user)} is refused: it holds a control character")
+    readable = re.sub(r"[^a-z0-9]+", "-", user.casefold()).strip("-")[:_READABLE_USER]
+    digest = hashlib.blake2b(user.encode(), digest_size=16).hexdigest()
+    return state / USERS / (f"{readable}-{digest}" if readable else digest)
+
+
+def _quoted(user: object) -> str:
+    text = repr(user)
+    return text if len(text) <= 80 else f"{text[:77]}…"
 
 
 @dataclass(frozen=True, slots=True)

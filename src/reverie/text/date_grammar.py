@@ -8,80 +8,33 @@ they stay as they are, because a wrong date is worse than a vague one.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TypeAlias
 
-from reverie.text.days import day_or_none, monday_of, months_on, period, shifted
+from reverie.text.date_cues import Direction, Place
+from reverie.text.days import (
+    ENGLISH,
+    day_or_none,
+    monday_of,
+    month_number,
+    months_on,
+    nearest,
+    period,
+    shifted,
+    weekday_number,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-Direction = Literal["future", "past", "habit"]
-
-_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_NUMBERS |= {"seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1}
 
-_N = rf"(?:\d{{1,3}}|{'|'.join(_NUMBERS)})"
-_UNIT = r"(?:(?:business|working) day|day|week|fortnight|month|year)s?"
-_SPAN = rf"{_N} {_UNIT}(?:(?:,| and|, and)? {_N} {_UNIT}){{0,2}}"
-_DAY = rf"(?:{'|'.join(_DAYS)})"
-_MONTH = (
-    r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
-    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)"
-)
+_N = ENGLISH.number
+_UNIT = ENGLISH.unit
+# "5 days a week" is a rate, not a sum: "a" goes on only after a comma or "and".
+_SPAN = rf"{_N} {_UNIT}(?:(?:,? and|,) {_N} {_UNIT}| (?!an? ){_N} {_UNIT}){{0,2}}"
+_DAY = ENGLISH.weekday
+_MONTH = ENGLISH.month
 _WHICH = r"(?P<which>next|this coming|this|coming|last|past|previous)"
-_NO_YEAR = r"(?!\d)(?!(?:,|\.)? ?\d{4})(?![:/]\d)"
-
-_CUE = re.compile(
-    r"(?P<habit>\b(?:every|each|always|never|usually|weekly|monthly|annual(?:ly)?|yearly|birthday"
-    r"|anniversary)\b)"
-    r"|(?P<future>\b(?:will|won't|shall|going to|due|deadline|scheduled|planned|plans? to|expected"
-    r"|starts?|begins?|launch(?:es)?|ships?|leaves?|needs? to|let's)\b|'ll\b|\b(?:is|are) (?=in\b))"
-    r"|(?P<past>\b(?:was|were|did|had|went|said|met|began|took|made|got|came|left|sent|broke|fell"
-    r"|found|told|\w{2,}(?<!e)ed)\b)",
-    re.IGNORECASE,
-)
-# How far a cue may stand from its phrase: a text without full stops must not cost a minute.
-_REACH = 400
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A phrase where it stands: its text's day, and the sentence that gives it direction."""
-
-    match: re.Match[str]
-    today: date
-
-    def __getitem__(self, group: str) -> str:
-        return (self.match[group] or "").lower()
-
-    @property
-    def direction(self) -> Direction | None:
-        """What the nearest cue before (else after) says; a habit anywhere in the sentence wins."""
-        text, start, end = self.match.string, self.match.start(), self.match.end()
-        near = max(0, start - _REACH)
-        first = max((m.end() for m in _SENTENCE_END.finditer(text, near, start)), default=near)
-        stop = _SENTENCE_END.search(text, end, end + _REACH)
-        cues = list(_CUE.finditer(text, first, stop.start() if stop else end + _REACH))
-        if any(cue["habit"] for cue in cues):
-            return "habit"
-        before = [cue for cue in cues if cue.start() < start]
-        nearest = before[-1] if before else next(iter(cues), None)
-        if nearest is None:
-            return None
-        return "future" if nearest["future"] else "past"
-
-    @property
-    def after_preposition(self) -> bool:
-        before = self.match.string[max(0, self.match.start() - 20) : self.match.start()]
-        return bool(
-            re.search(r"\b(?:on|by|since|until|till|from|before|after|of)\s+$", before, re.I)
-        )
+_NO_YEAR = r"(?!\d)(?!(?:,|\.)? ?(?:\d{4}|two thousand))(?![:/]\d)"
 
 
 def _span(text: str, base: date, sign: int) -> date:
@@ -89,8 +42,7 @@ def _span(text: str, base: date, sign: int) -> date:
     # Largest unit first, so that "1 month 21 days" does not depend on how it was said.
     pieces = re.findall(rf"({_N}) ({_UNIT})", text, re.IGNORECASE)
     for number, unit in sorted(pieces, key=lambda piece: "ymwfdb".index(piece[1][0].lower())):
-        count = int(number) if number.isdigit() else _NUMBERS[number.lower()]
-        day = shifted(day, sign * count, unit.lower())
+        day = shifted(day, sign * ENGLISH.count(number), unit.lower())
     return day
 
 
@@ -107,7 +59,14 @@ def _part_of_day(place: Place) -> str:
     return f"the {part} of {day.isoformat()}"
 
 
-def _counted(place: Place) -> str:
+# "Three times a day from now on", "5 hours a week after today's call": a rate.
+_RATE = re.compile(r"(?:\d|\b(?:once|twice|per|\w+s))\s+$")
+
+
+def _counted(place: Place) -> str | None:
+    rate = place["span"].startswith(("a ", "an ")) and place["way"] != "ago"
+    if rate and _RATE.search(place.before):
+        return None
     base = place.today + timedelta(days={"tomorrow": 1, "yesterday": -1}.get(place["base"], 0))
     sign = -1 if place["way"] in {"ago", "before"} else 1
     day = _span(place["span"], base, sign)
@@ -121,7 +80,7 @@ def _in_span(place: Place) -> str | None:
 
 
 def _weekday(place: Place) -> str:
-    today, wanted = place.today, _DAYS.index(place["day"])
+    today, wanted = place.today, weekday_number(place["day"])
     ahead = (wanted - today.weekday()) % 7
     match place["which"]:
         case "next":
@@ -138,44 +97,121 @@ def _weekday(place: Place) -> str:
 
 def _weekday_of_week(place: Place) -> str:
     shift = {"next": 7, "last": -7}.get(place["which"], 0)
-    return (monday_of(place.today) + timedelta(days=shift + _DAYS.index(place["day"]))).isoformat()
+    return (
+        monday_of(place.today) + timedelta(days=shift + weekday_number(place["day"]))
+    ).isoformat()
 
 
 def _cued_weekday(place: Place) -> str | None:
     direction = _leaning(place)
-    if direction is None:
+    if direction is None or _WORKING_WEEK.search(place.before):
         return None
-    wanted = _DAYS.index(place["day"])
+    wanted = weekday_number(place["day"])
     if direction == "future":
         day = place.today + timedelta(days=(wanted - place.today.weekday()) % 7)
     else:
         day = place.today - timedelta(days=(place.today.weekday() - wanted) % 7)
-    return f"{place.match['lead']} {day.isoformat()}"
+    return place.led(day)
+
+
+# "Monday through Friday" are the days of every week.
+_WORKING_WEEK = re.compile(rf"\b{_DAY}\s+$", re.IGNORECASE)
 
 
 def _leaning(place: Place) -> Direction | None:
     """The side of today a phrase is on; a deadline points forward, `since` points back."""
-    said = place.direction
-    if said == "habit":
+    said, lead = place.direction, place["lead"]
+    if lead == "since":
+        return "past"
+    if said == "habit" and lead in _LIMITS and place.match["lead"][0].isupper():
+        # "Starting Monday, every change needs a review": the habit is not on Mondays.
+        return "future"
+    if said in {"habit", "unsure"}:
         return None
-    if place["lead"] in {"by", "until", "till", "before", "due", "starting"}:
+    onward = lead == "from" and _ONWARD.match(place.match.string, place.match.end())
+    if lead.partition(" ")[0] in _AHEAD or onward:
         return said or "future"
-    return "past" if place["lead"] == "since" else said
+    return said
+
+
+_LIMITS = frozenset({"from", "starting", "beginning", "effective", "until", "till", "through"})
+_ONWARD = re.compile(r" on(?:wards?)?\b(?! (?:the|a|an|our|my)\b)")
+
+
+_AHEAD = {"by", "until", "till", "through", "thru", "before", "due"}
+_AHEAD |= {"starting", "beginning", "effective"}
 
 
 def _month_day(place: Place) -> str | None:
     direction = _leaning(place)
-    month = _MONTHS.index((place["month"] or place["month2"])[:3]) + 1
+    if direction is None or (place["month"] in {"may", "march"} and _counts_things(place)):
+        return None
+    month = month_number(place["month"] or place["month2"])
     number = int(place["number"] or place["number2"])
+    day = nearest(month, number, place.today, future=direction == "future")
+    return place.led(day) if day else None
+
+
+_THINGS = re.compile(
+    r" (?!(?:and|or|at|in|for|is|was|we|the|to|from|until|till|through|with|by|on|as|but|if|when|it"
+    r"|because|so|after|before|i|he|she|they|you|our|will|are|were)\b)[a-z]{3,}"
+)
+
+
+def _counts_things(place: Place) -> bool:
+    """`May 5 people share it?` asks; `March 3 miles` orders."""
+    return place.match[0][-1].isdigit() and bool(
+        _THINGS.match(place.match.string, place.match.end())
+    )
+
+
+def _range(place: Place) -> str | None:
+    """`from 20 December to 6 January`: the next such time, or the one that is going on."""
+    direction = place.direction
+    if direction == "habit":
+        return None
+    days = [
+        (month_number(place[month]), int(place[number]))
+        for month, number in (("month", "number"), ("month2", "number2"))
+    ]
+    last = nearest(*days[1], place.today, future=direction != "past")
+    first = nearest(*days[0], last, future=False) if last else None
+    if first is None or last is None:
+        return None
+    lead, joint = place.match["lead"], place.match["joint"]
+    return f"{lead} {first.isoformat()} {joint} {last.isoformat()}"
+
+
+def _end_of_month(place: Place) -> str | None:
+    direction = _leaning(place)
     if direction is None:
         return None
-    years = range(9) if direction == "future" else range(0, -9, -1)
-    for year in years:
-        day = day_or_none(place.today.year + year, month, number)
-        if day and (day >= place.today if direction == "future" else day <= place.today):
-            lead = place.match["lead"]
-            return f"{lead} {day.isoformat()}" if lead else day.isoformat()
+    last = nearest(month_number(place["month"]), 28, place.today, future=direction == "future")
+    if last is None:
+        return None
+    first = last.replace(day=1)
+    return place.led(first if place["edge"] != "end" else months_on(first, 1) - timedelta(days=1))
+
+
+def _during(place: Place) -> str | None:
+    """`during November`: this one, or the next; of one that is over the sentence says so."""
+    direction, lead = _leaning(place), place.match["lead"]
+    month, today = month_number(place["month"]), place.today
+    if direction is None and (lead[0].isupper() or month == today.month):
+        direction = None if place.direction else "future"
+    if direction == "future":
+        return f"{lead} {today.year + (month < today.month)}-{month:02d}"
+    if direction == "past":
+        return f"{lead} {today.year - (month > today.month)}-{month:02d}"
     return None
+
+
+def _coming_span(place: Place) -> str | None:
+    """`for the next two weeks`: it ends on a day, and starts now."""
+    if place.direction in {"past", "habit"}:
+        return None
+    until = _span(place["span"], place.today, 1).isoformat()
+    return f"for the {place.match['span']} until {until}"
 
 
 def _month_of(place: Place) -> date:
@@ -191,7 +227,7 @@ def _day_of_month(place: Place) -> str | None:
 
 
 def _nth_weekday(place: Place) -> str | None:
-    first, wanted = _month_of(place), _DAYS.index(place["day"])
+    first, wanted = _month_of(place), weekday_number(place["day"])
     if place["nth"] == "last":
         end = months_on(first, 1) - timedelta(days=1)
         return (end - timedelta(days=(end.weekday() - wanted) % 7)).isoformat()
@@ -214,9 +250,9 @@ def _numbered_day(place: Place) -> str | None:
     step = 1 if direction == "future" else -1
     for ahead in range(500 if direction else 0):
         day = place.today + timedelta(days=step * ahead)
-        if day.day == int(place["number"]) and place["day"] in {"", _DAYS[day.weekday()]}:
-            lead = place.match["lead"]
-            return f"{lead} {day.isoformat()}" if lead else day.isoformat()
+        named = place["day"] and weekday_number(place["day"]) != day.weekday()
+        if day.day == int(place["number"]) and not named:
+            return place.led(day)
     return None
 
 
@@ -230,7 +266,7 @@ def _edge(place: Place) -> str:
 
 
 def _named_month(place: Place) -> str:
-    month = _MONTHS.index(place["month"][:3]) + 1
+    month = month_number(place["month"])
     year, now = place.today.year, place.today.month
     if place["which"] == "next":
         year += month <= now
@@ -239,26 +275,57 @@ def _named_month(place: Place) -> str:
     return f"{year}-{month:02d}"
 
 
-Resolve: TypeAlias = "Callable[[Place], str | None]"
+Resolve: TypeAlias = Callable[[Place], str | None]
 Rule: TypeAlias = tuple[re.Pattern[str], Resolve]
 
 
 def _rule(pattern: str, resolve: Resolve) -> Rule:
-    return re.compile(rf"(?<![\w/.@-]){pattern}(?![\w/@]|-\w)", re.IGNORECASE), resolve
+    return re.compile(rf"(?<![\w/.@-]){pattern}(?![\w/@(]|-\w)", re.IGNORECASE), resolve
 
 
-_LEAD = r"(?P<lead>on|by|until|till|before|since|due|starting|from|after)"
+_LEAD = (
+    r"(?P<lead>on|by|until|till|through|thru|before|since|due(?: on| by)?|starting|beginning"
+    r"|effective|from|after)"
+)
 _NEAR = r"(?P<which>next|this|last|previous)"
 _NTH = r"(?P<number>\d{1,2})(?:st|nd|rd|th)"
 _BARE_DAY = (
     rf"(?P<day>{_DAY})(?!,? (?:the )?\d)(?!,? {_MONTH}\b)"
+    # "On Monday, Tuesday and Friday", "Monday to Friday": more than one day is meant.
+    rf"(?!(?:,? (?:and|or)|,| (?:to|through|thru|until|till)| ?[-–]) ?{_DAY})"
     r"(?! (?:next|this|last|of)\b)(?! (?:morning|afternoon|evening)s\b)"
 )
 _MONTH_DAY = (
     rf"(?:(?-i:(?P<month>{_MONTH}))\.?[ -](?P<number>\d{{1,2}})(?:st|nd|rd|th)?"
     rf"|(?P<number2>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?-i:(?P<month2>{_MONTH}))\b){_NO_YEAR}"
+    # "May 1 and 2", "24 or 25 September 1122", "on 5 May in 2019".
+    r"(?! ?(?:or|and|to|through|[-–&]) ?(?:the )?\d)(?![^.!?\n]{0,20}\b(?:1\d|20)\d\d\b(?!-))"
 )
-_FROM = r"(?P<way>ago|(?:from|after|before)(?= (?:now|today|tomorrow|yesterday)\b))"
+
+
+def _in_range(one: str) -> str:
+    """A day of a month in either order; which group holds it is told by its number."""
+    return (
+        rf"(?:the )?(?:(?P<number{one}>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?-i:(?P<month{one}>{_MONTH}))\b)"
+        rf"{_NO_YEAR}"
+    )
+
+
+def _in_range_american(one: str) -> str:
+    return (
+        rf"(?-i:(?P<month{one}>{_MONTH}))\.? (?P<number{one}>\d{{1,2}})(?:st|nd|rd|th)?{_NO_YEAR}"
+    )
+
+
+_RANGES = ((r"from", r"to|until|till|through|thru"), (r"between", r"and"))
+# Not a part of a week, nor the days that follow: "next week between Wednesday and Friday", which means those days.
+_WHOLE_BEFORE = r"(?<!late )(?<!later )(?<!early )(?<!mid )(?<!mid-)(?<!end of )(?<!middle of )"
+_WHOLE_AFTER = r"(?! (?:between|from) (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun))"
+_FROM = (
+    r"(?P<way>ago|(?:from|after|before)(?= (?:now|today|tomorrow|yesterday)\b"
+    # "From now on" says since when, and "after today's call" after what.
+    r"(?! on\b| onwards?\b|['’]s\b)))"
+)
 _UNITS = r"(?P<unit>weekend|week|month|quarter|year)"
 
 RULES: tuple[Rule, ...] = (
@@ -273,6 +340,18 @@ RULES: tuple[Rule, ...] = (
     _rule(rf"(?:on )?(?P<day>{_DAY}),? (?:of )?{_NEAR} week", _weekday_of_week),
     _rule(rf"{_NEAR} week(?:'s)?,? (?:on )?(?P<day>{_DAY})", _weekday_of_week),
     _rule(rf"{_LEAD} {_BARE_DAY}", _cued_weekday),
+    *(
+        _rule(rf"(?P<lead>{lead}) {shape('')},? (?P<joint>{joint}) {shape('2')}", _range)
+        for lead, joint in _RANGES
+        for shape in (_in_range, _in_range_american)
+    ),
+    _rule(
+        r"(?:(?P<lead>by|until|till|through|thru|before|since|from) )(?:the )?(?P<edge>end|start|beginning) of"
+        rf" (?-i:(?P<month>{_MONTH}))(?!\.? ?\d)",
+        _end_of_month,
+    ),
+    _rule(rf"(?P<lead>during) (?-i:(?P<month>{_MONTH}))(?!\.? ?\d)", _during),
+    _rule(rf"for the next (?P<span>(?!an? )(?:{_N}) {_UNIT})", _coming_span),
     _rule(rf"(?:{_LEAD} )?(?:{_DAY},? )?(?:the )?{_MONTH_DAY}", _month_day),
     _rule(rf"(?:{_LEAD} )?(?P<day>{_DAY}),? the {_NTH}(?! of\b)", _numbered_day),
     _rule(rf"{_LEAD} the {_NTH}(?P<day>)(?! (?:of\b|\w))", _numbered_day),
@@ -281,7 +360,10 @@ RULES: tuple[Rule, ...] = (
         rf"(?:the )?(?P<nth>{'|'.join(_ORDINALS)}) (?P<day>{_DAY}) (?:of|in) {_NEAR} month",
         _nth_weekday,
     ),
-    _rule(rf"(?<!the )(?<!every ){_NEAR} {_UNITS}(?! of\b)(?!['’]?s? (?:on )?\w+day\b)", _period),
+    _rule(
+        rf"(?<!the )(?<!every ){_WHOLE_BEFORE}{_NEAR} {_UNITS}{_WHOLE_AFTER}(?! of\b)(?!['’]?s? (?:on )?\w+day\b)",
+        _period,
+    ),
     _rule(rf"the {_UNITS} after (?:the )?next", _after_next),
     _rule(
         r"(?:the )?(?P<edge>end|start|beginning) of (?P<which>the|this|next|last) (?P<unit>month|quarter|year)(?! of\b)",

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reverie.text.date_grammar import Place
+from reverie.text.date_cues import Place, Sentences
 from reverie.text.date_languages import rules_for
 
 if TYPE_CHECKING:
@@ -24,12 +24,14 @@ class DateChange:
     start: int
 
 
-# Code, quotations, addresses and names of files are somebody's exact words.
-_PROTECTED = re.compile(
+# Code, quotations, addresses and names of files are exact words. No kind of bracket may hold its own
+# opening: a text of nothing but openings must not be searched again from each of them.
+PROTECTED = re.compile(
     r"^[ \t]*(?P<fence>```|~~~).*?(?:^[ \t]*(?P=fence)|\Z)"
-    r"|`[^`\n]+`|^[ \t]*>[^\n]*|(?<!\S)\S*(?:/|www\.)\S*|\[\[[^\]\n]{0,200}\]\]|\]\([^)\n]{0,400}\)"
-    r"|\"[^\"\n]{1,999}\"|“[^”\n]{1,999}”|„[^“”\n]{1,999}[“”]|«[^»\n]{1,999}»"
-    r"|(?<!\w)['‘][^'’\n]{1,400}['’](?!\w)"
+    r"|`[^`\n]+`|^[ \t]*>[^\n]*|(?<!\S)\S*(?:/|www\.)\S*"
+    r"|\[\[[^\[\]\n]{0,200}\]\]|\]\([^()\n]{0,400}\)"
+    r"|\"[^\"\n]{1,999}\"|“[^“”\n]{1,999}”|„[^„“”\n]{1,999}[“”]|«[^«»\n]{1,999}»"
+    r"|(?<!\w)['‘][^'‘’\n]{1,400}['’](?!\w)"
     r"|(?<!\S)\S+\.(?:md|py|txt|json)\b",
     re.MULTILINE | re.DOTALL,
 )
@@ -39,7 +41,7 @@ _DATED_BEFORE = re.compile(r"\d{4}-\d{2}-\d{2}[ ,(]{1,3}$")
 
 def absolute_dates(text: str, today: date) -> tuple[str, tuple[DateChange, ...]]:
     """The text with every phrase that depends on today resolved, and what was changed."""
-    protected = [found.span() for found in _PROTECTED.finditer(text)]
+    protected = [found.span() for found in PROTECTED.finditer(text)]
     starts = [start for start, _ in protected]
     changes: list[DateChange] = []
     out: list[str] = []
@@ -56,14 +58,16 @@ def absolute_dates(text: str, today: date) -> tuple[str, tuple[DateChange, ...]]
 
 
 def _found(text: str, today: date) -> Iterator[DateChange]:
-    for pattern, resolve in rules_for(text):
+    rules, cues = rules_for(text)
+    sentences = Sentences(text, cues)
+    for pattern, resolve in rules:
         for match in pattern.finditer(text):
             if _DATED_AFTER.match(text, match.end()):
                 continue
             if _DATED_BEFORE.search(text, max(0, match.start() - 13), match.start()):
                 continue
             try:
-                resolved = resolve(Place(match, today))
+                resolved = resolve(Place(match, today, sentences))
             except (OverflowError, ValueError):
                 # "in 999 years" may lie beyond the last date there is.
                 continue

@@ -1,9 +1,126 @@
-"""Calendar arithmetic: days, months and working days from a date, within what a date can be."""
+"""Calendars: names of months, weekdays, numbers and units in four languages, and arithmetic with days."""
 
 from __future__ import annotations
 
 from calendar import monthrange
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date, timedelta
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """The calendar words of one language; `units` are regular expressions for each unit's forms."""
+
+    months: tuple[str, ...]
+    weekdays: tuple[str, ...]
+    numbers: Mapping[str, int]
+    units: Mapping[str, str]
+    # Short forms people write in prose; those that are also words ("sat", "mar") need a capital.
+    short_months: tuple[str, ...] = ()
+
+    @property
+    def month(self) -> str:
+        """A regular expression for any month, long forms first."""
+        return f"(?:{'|'.join((*self.months, *self.short_months))})"
+
+    @property
+    def weekday(self) -> str:
+        return f"(?:{'|'.join(self.weekdays)})"
+
+    @property
+    def number(self) -> str:
+        return rf"(?:\d{{1,3}}|{'|'.join(sorted(self.numbers, key=len, reverse=True))})"
+
+    @property
+    def unit(self) -> str:
+        return f"(?:{'|'.join(self.units.values())})"
+
+    def count(self, word: str) -> int:
+        return int(word) if word.isdigit() else self.numbers[word.lower()]
+
+
+def _numbers(words: str) -> dict[str, int]:
+    """`a an one 1 …`: each word is as much as the next digit says."""
+    found: dict[str, int] = {}
+    waiting: list[str] = []
+    for word in words.split():
+        if word.isdigit():
+            found |= dict.fromkeys(waiting, int(word))
+            waiting = []
+        else:
+            waiting.append(word)
+    return found
+
+
+ENGLISH = Names(
+    (
+        *("January", "February", "March", "April", "May", "June", "July", "August"),
+        *("September", "October", "November", "December"),
+    ),
+    ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+    _numbers(
+        "a an one 1 two 2 three 3 four 4 five 5 six 6 seven 7 eight 8 nine 9 ten 10 eleven 11 twelve 12"
+    ),
+    {"working": "(?:business|working) days?"}
+    | {name: f"{name}s?" for name in ("day", "week", "fortnight", "month", "year")},
+    ("Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sept?", "Oct", "Nov", "Dec"),
+)
+GERMAN = Names(
+    (
+        *("Januar", "Jänner", "Februar", "März", "April", "Mai", "Juni", "Juli", "August"),
+        *("September", "Oktober", "November", "Dezember"),
+    ),
+    ("Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"),
+    _numbers(
+        "einem einer einen eine ein 1 zwei 2 drei 3 vier 4 fünf 5 sechs 6 sieben 7 acht 8 neun 9 zehn 10"
+    ),
+    {
+        "working": "(?:Werk|Arbeits)tagen?",
+        "day": "Tage?n?",
+        "week": "Wochen?",
+        "month": "Monate?n?",
+        "year": "Jahre?n?",
+    },
+)
+FRENCH = Names(
+    (
+        *("janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août"),
+        *("septembre", "octobre", "novembre", "décembre"),
+    ),
+    ("lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"),
+    _numbers("un une 1 deux 2 trois 3 quatre 4 cinq 5 six 6 sept 7 huit 8 neuf 9 dix 10"),
+    {"day": "jours?", "week": "semaines?", "month": "mois", "year": "ans?"},
+)
+SPANISH = Names(
+    (
+        *("enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto"),
+        *("septiembre", "setiembre", "octubre", "noviembre", "diciembre"),
+    ),
+    ("lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"),
+    _numbers("un una 1 dos 2 tres 3 cuatro 4 cinco 5 seis 6 siete 7 ocho 8 nueve 9 diez 10"),
+    {"day": "días?", "week": "semanas?", "month": "mes(?:es)?", "year": "años?"},
+)
+ALL_NAMES = (ENGLISH, GERMAN, FRENCH, SPANISH)
+
+# No word means two different months: one table serves all languages.
+_STEMS = (
+    *("jan enero jän", "feb fév", "mar mär", "apr avr abr", "may mai", "jun juin"),
+    *("jul juil", "aug aoû ago", "sep set", "oct okt", "nov", "dec dez déc dic"),
+)
+_MONTH_STEMS = {stem: at for at, stems in enumerate(_STEMS, 1) for stem in stems.split()}
+_WEEKDAYS = {name.lower(): at for names in ALL_NAMES for at, name in enumerate(names.weekdays)}
+
+
+def month_number(word: str) -> int:
+    """1 to 12 for a month's name in any of the languages, long or short."""
+    folded = word.lower()
+    return next(_MONTH_STEMS[folded[:size]] for size in (5, 4, 3) if folded[:size] in _MONTH_STEMS)
+
+
+def weekday_number(word: str) -> int:
+    """0 for a Monday to 6 for a Sunday, in any of the languages."""
+    return _WEEKDAYS[word.lower()]
 
 
 def shifted(day: date, number: int, unit: str) -> date:
@@ -31,6 +148,15 @@ def working_days_on(day: date, number: int) -> date:
         while day.weekday() > 4:
             day += timedelta(days=step)
     return day
+
+
+def nearest(month: int, number: int, today: date, *, future: bool) -> date | None:
+    """The first such day from today on, or the last one up to today."""
+    for step in range(9):
+        day = day_or_none(today.year + (step if future else -step), month, number)
+        if day and (day >= today if future else day <= today):
+            return day
+    return None
 
 
 def day_or_none(year: int, month: int, number: int) -> date | None:

@@ -9,24 +9,30 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
-from reverie.text.days import day_or_none, months_on
+from reverie.text.days import ALL_NAMES, day_or_none, month_number, months_on
 
 DAY = 86_400.0
 # People speak of what happened for some days after it did, and seldom long before.
 _SPOKEN_OF_AFTER = 14 * DAY
 _SPOKEN_OF_BEFORE = 3 * DAY
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = (
-    r"(?:january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
+_MONTH = rf"(?:{'|'.join(names.month for names in ALL_NAMES)})\b\.?"
+_LEAD = (
+    r"(?:\b(?P<lead>before|after|since|until|till|by|from|vor|nach|seit|bis|ab|avant|après|depuis"
+    r"|jusqu['’]|dès|antes|después|desde|hasta)\s*(?:(?:\w{1,30}\s+){0,3}(?:on|of|in|am|im|en)\s+)?"
+    r"(?:(?:the|dem|zum|à|au|le|de|del|el)\s+)?)?"
 )
-_LEAD = r"(?:\b(?P<lead>before|after|since|until|till|by|from)\s+(?:(?:\w+\s+){0,3}(?:on|of|in)\s+)?(?:the\s+)?)?"
+_BEFORE = frozenset({"before", "vor", "avant", "antes"})
+_UP_TO = frozenset({"until", "till", "by", "bis", "jusqu'", "jusqu’", "hasta"})
+_AFTER = frozenset({"after", "nach", "après", "después"})
+_ONWARD = frozenset({"since", "from", "seit", "ab", "depuis", "dès", "desde"})
 # Without any of these no rule can match, here or in `reverie.text.dates`.
 _HINT = re.compile(
     r"\d|day|night|week|month|year|quarter|ago\b|morning|evening|afternoon|spring|summer|autumn"
     r"|fall|winter|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|tmrw|tomorrow"
-    r"|[^\x00-\x7f]|gestern|heute|morgen|woche|monat|jahr|hier|demain|semaine|mois|ayer|hoy",
+    r"|[^\x00-\x7f]|gestern|heute|morgen|woche|monat|jahr|hier|demain|semaine|mois|ayer|hoy|semana"
+    r"|\b(?:okt|dez|avr|mai|juin|sept|ene|abr|ago|set|dic)|tag\b|di\b|lunes|martes|jueves|viernes"
+    r"|domingo",
     re.IGNORECASE,
 )
 _SEASONS: Mapping[str, int] = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
@@ -77,16 +83,17 @@ def spans(question: str, now: float) -> tuple[Span, ...]:
 
     text, _ = absolute_dates(question, today)
     found: list[Span] = []
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     for pattern, read in _rules():
         for match in pattern.finditer(text):
             start, end = match.span()
-            if any(start < other_end and other < end for other, other_end in taken):
+            # A phrase overlaps another in its first or last letter, or has one inside.
+            if taken.find(1, start, end) >= 0:
                 continue
             span = read(match, today)
             if span is not None:
                 found.append(_led(span, (match["lead"] or "").lower()))
-                taken.append((start, end))
+                taken[start:end] = b"\x01" * (end - start)
     return tuple(found)
 
 
@@ -98,26 +105,27 @@ def nearness(found: tuple[Span, ...], at: float | None) -> float:
 
 
 def _led(span: Span, lead: str) -> Span:
-    if lead in {"before", "until", "till", "by"}:
+    if lead in _BEFORE | _UP_TO:
         # What is close to the limit is meant more than what is long ago.
-        limit = span.start if lead == "before" else span.end
+        limit = span.start if lead in _BEFORE else span.end
         return Span(span.start - 60 * DAY, limit, fading=_SPOKEN_OF_BEFORE)
-    if lead in {"after", "since", "from"}:
-        return Span(span.end if lead == "after" else span.start, math.inf)
+    if lead in _AFTER | _ONWARD:
+        return Span(span.end if lead in _AFTER else span.start, math.inf)
     return span
 
 
 def _iso(match: re.Match[str], today: date) -> Span | None:
     span = date_span(match["date"])
-    if span is None or not match["period"]:
+    weeks = re.search(r"(?i)week|woche|sema", match[0])
+    if span is None or not weeks:
         return span
-    length = {"week": 7, "weekend": 2}[match["period"]]
+    length = 2 if match["period"] == "weekend" else 7
     return Span(span.start, span.start + length * DAY)
 
 
 def _day_of_month(match: re.Match[str], today: date) -> Span | None:
-    month = _month_number(match["month"] or match["month2"])
-    number = int(match["number"] or match["number2"])
+    month = month_number(match["month"] or match["month2"])
+    number = int(re.sub(r"\D", "", match["number"] or match["number2"]))
     year = match["year"]
     years = [int(year)] if year else [today.year, today.year - 1]
     days = (day_or_none(each, month, number) for each in years)
@@ -126,7 +134,7 @@ def _day_of_month(match: re.Match[str], today: date) -> Span | None:
 
 
 def _month_of_year(match: re.Match[str], today: date) -> Span | None:
-    month = _month_number(match["month"])
+    month = month_number(match["month"])
     if match["year"]:
         return _months(int(match["year"]), month, 1)
     return _months(today.year - (month > today.month), month, 1)
@@ -137,7 +145,9 @@ def _season(match: re.Match[str], today: date) -> Span | None:
     if match["year"]:
         return _months(int(match["year"]), month, 3)
     year = today.year - (month > today.month)
-    return _months(year - (match["which"].lower() == "last" and month + 3 > today.month), month, 3)
+    return _months(
+        year - ((match["which"] or "").lower() == "last" and month + 3 > today.month), month, 3
+    )
 
 
 def _year(match: re.Match[str], today: date) -> Span | None:
@@ -156,38 +166,52 @@ def _rules() -> tuple[tuple[re.Pattern[str], Read], ...]:
 def _written_rules() -> Iterator[tuple[re.Pattern[str], Read]]:
     ordinal = r"(?:st|nd|rd|th)?"
     yield (
-        _compiled(r"(?:the (?P<period>weekend|week) of )?(?P<date>\d{4}-(?:Q\d|\d\d(?:-\d\d)?))"),
+        _compiled(
+            r"(?:(?:the (?P<period>weekend|week) of|die Woche vom|la semaine du|la semana del) )?(?P<date>\d{4}-(?:Q\d|\d\d(?:-\d\d)?))"
+        ),
         _iso,
     )
     yield (
         _compiled(
-            rf"(?:(?P<month>{_MONTH}) (?P<number>\d{{1,2}}){ordinal}"
-            rf"|(?P<number2>\d{{1,2}}){ordinal}(?: of)? (?P<month2>{_MONTH}))"
-            r"(?:,? (?P<year>(?:19|20)\d\d))?"
+            # "May 5 people", "march 3 miles": a number of things, not a day.
+            rf"(?:(?P<month>{_MONTH}) (?P<number>\d{{1,2}}){ordinal}(?!\d)(?! (?:{_COUNTED}))"
+            rf"|(?P<number2>\d{{1,2}})(?:st|nd|rd|th|\.|er)?(?: of| de)? ?(?P<month2>{_MONTH}))"
+            r"(?:,? (?:de |del )?(?P<year>(?:19|20)\d\d))?"
         ),
         _day_of_month,
     )
-    yield _compiled(rf"(?P<month>{_MONTH}),? (?:of )?(?P<year>(?:19|20)\d\d)"), _month_of_year
     yield (
-        _compiled(rf"(?:(?<=in )|(?<=during )|(?<=since ))(?P<month>{_MONTH})(?P<year>)"),
+        _compiled(rf"(?P<month>{_MONTH}),? (?:of |de |del )?(?P<year>(?:19|20)\d\d)"),
         _month_of_year,
     )
     yield (
         _compiled(
-            rf"(?P<which>last|this|past|the|in|of) (?P<season>{'|'.join(_SEASONS)})(?: of)?"
-            r"(?: (?P<year>(?:19|20)\d\d))?"
+            rf"(?:(?<=in )|(?<=during )|(?<=since )|(?<=im )|(?<=seit )|(?<=en )|(?<=depuis )|(?<=desde ))(?P<month>{_MONTH})(?P<year>)"
+        ),
+        _month_of_year,
+    )
+    yield (
+        _compiled(
+            # Spring is a framework and a fall an accident, unless it is last spring, or that of a year.
+            rf"(?:(?P<which>last|this|past)|the|in|of) (?P<season>{'|'.join(_SEASONS)})(?: of)?"
+            r"(?: (?P<year>(?:19|20)\d\d)|(?<=summer)|(?<=autumn)|(?<=winter)|(?(which)|(?!)))"
         ),
         _season,
     )
-    yield _compiled(r"(?P<year>(?:19|20)\d\d)"), _year
+    # "2000 users" and "port 2049" are numbers.
+    numbered = "".join(rf"(?<!{word} )" for word in _NUMBERED)
+    yield _compiled(rf"{numbered}(?P<year>(?:19|20)\d\d)(?! (?:{_COUNTED}))"), _year
+
+
+_NUMBERED = ("port", "line", "error", "code", "status", "issue", "version", "id", "number", "#")
+_COUNTED = (
+    r"(?:users?|people|rows?|lines?|files?|tests?|bytes|items|requests|times|errors?|ms|seconds?|minutes?"
+    r"|hours?|tokens|words|characters|euros?|dollars|points|pages|miles|km|teams|nodes|retries|replicas)\b"
+)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"{_LEAD}(?<![\w./-]){pattern}(?![\w/-])", re.IGNORECASE)
-
-
-def _month_number(name: str) -> int:
-    return _MONTHS.index(name[:3].lower()) + 1
 
 
 def _months(year: int, month: int, count: int) -> Span | None:

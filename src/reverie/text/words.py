@@ -113,6 +113,11 @@ def stem(word: str, language: str) -> str:
     return stemmed
 
 
+def root(word: str) -> str:
+    """A word without its endings, for comparing texts whose language does not matter."""
+    return stem(word, "english") if word.isascii() and word.isalpha() else word
+
+
 def terms(text: str) -> list[str]:
     """Every term a text is indexed under, in order."""
     words = plain_words(text)

@@ -16,6 +16,8 @@ from tests.surfaces.mcp.stage import Stage, refused, told
 from tests.surfaces.mcp.test_http import INITIALIZE
 from tests.surfaces.run import run
 
+from reverie.app import App
+
 PING = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
 
 
@@ -188,6 +190,28 @@ async def test_sessions_of_claude_code_have_notes_and_are_searched(place: Stage)
 
 
 @pytest.mark.anyio
+async def test_what_is_about_the_person_is_known_in_another_project(place: Stage) -> None:
+    async with place.client() as client:
+        saved = await told(client, "remember", text="I prefer answers with a haiku")
+        assert (saved["scope"], saved["file"]) == (
+            "person",
+            "person/user_i_prefer_answers_with_a_haiku.md",
+        )
+        here = await told(client, "remember", text="I like haiku", scope="project", type="user")
+        assert here["scope"] == "project"
+    other = App.open(place.base, home=place.home)
+    assert [entry.file for entry in other.memory().topics.entries()] == [saved["file"]]
+    async with place.client() as client:
+        read = await told(client, "read_memory", file=saved["file"])
+        assert read["origin"] == "about the person, known in every project"
+        index = await client.read_resource("memory://index")
+        assert "## about the person, known in every project" in str(index.contents[0])
+        assert (await told(client, "forget", file=saved["file"]))["forgotten"] == saved["file"]
+        await told(client, "forget", file=here["file"])
+    assert list(other.memory().topics.entries()) == []
+
+
+@pytest.mark.anyio
 async def test_team_memory_is_read_but_not_changed(place: Stage) -> None:
     settings = place.home / "settings.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
@@ -202,6 +226,9 @@ async def test_team_memory_is_read_but_not_changed(place: Stage) -> None:
 
 
 async def _read_but_not_changed(client: Client) -> None:
+    found = await told(client, "recall", question="on which day do we ship, Fridays?")
+    [shared] = [one for one in found["memories"] if one["file"] == "team/shared.md"]
+    assert shared["origin"] == "shared by the team"
     assert "Fridays" in (await told(client, "read_memory", file="team/shared.md"))["text"]
     listed = await told(client, "list_memories")
     assert "team/shared.md" in [one["file"] for one in listed["memories"]]

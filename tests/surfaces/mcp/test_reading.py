@@ -3,12 +3,13 @@
 import shutil
 
 import pytest
+from tests.place import FixedClock
 from tests.session.build import Said, user
 from tests.surfaces.mcp.stage import Stage
 
 from reverie.app import App
 from reverie.surfaces.mcp.caller import Caller
-from reverie.surfaces.mcp.reading import recall, search_past
+from reverie.surfaces.mcp.reading import list_memories, recall, search_past
 from reverie.surfaces.mcp.tools import BY_NAME, checked
 from reverie.surfaces.mcp.writing import remember
 
@@ -62,3 +63,24 @@ def test_what_is_recalled_is_counted_for_the_session(place: Stage) -> None:
     assert '"session":"s-1"' in (app.memory().place.state / "uses.jsonl").read_text().replace(
         " ", ""
     )
+
+
+def test_what_has_expired_says_so(place: Stage) -> None:
+    clock = FixedClock()
+    app = App.open(place.root, home=place.home, clock=clock)
+    text = "No deploys from 20 December to 6 January"
+    saved = remember(app, checked(BY_NAME["remember"], {"text": text}), Caller())
+    assert "it holds from 2025-12-20 until 2026-01-06" in saved.data["changes"]
+
+    def standing() -> str:
+        answer = list_memories(app, checked(BY_NAME["list_memories"], {}), Caller())
+        [row] = [one for one in answer.data["memories"] if one["file"] == saved.data["file"]]
+        assert row["standing"] in answer.text
+        return row["standing"]
+
+    assert standing() == "from 2025-12-20"
+    clock.advance(300 * 86_400)
+    assert standing() == "expired 2026-01-06"
+    found = recall(app, checked(BY_NAME["recall"], {"question": "deploys in December"}), Caller())
+    warnings = {one["file"]: one.get("warnings", []) for one in found.data["memories"]}
+    assert "Expired: it held until 2026-01-06." in warnings[saved.data["file"]]

@@ -76,7 +76,7 @@ def test_the_page_names_every_tool_and_argument() -> None:
 
 async def test_what_is_remembered_is_recalled_with_its_author(client: Client, place: Stage) -> None:
     saved = await told(client, "remember", text="Deploys freeze on 2026-12-20 because of the audit")
-    assert set(saved) == {"saved", "file", "undo"}
+    assert set(saved) == {"saved", "file", "scope", "undo"}
     assert saved["saved"] is True
     assert saved["undo"].startswith("reverie undo ")
 
@@ -141,14 +141,16 @@ async def test_what_is_known_is_not_saved_again_but_can_be_replaced(client: Clie
     assert "--" not in again["next"]
 
     other = await told(client, "remember", text="The billing service listens on port 9443")
-    assert other["saved"] is False
-    assert "says otherwise" in other["reason"]
+    assert other["saved"] is True
+    assert [one["file"] for one in other["related"]] == [first["file"]]
+    assert f'supersedes "{first["file"]}"' in other["changes"][0]
     newer = await told(
         client,
         "remember",
         text="The billing service listens on port 9443",
         supersedes=first["file"],
     )
+    assert newer["file"] == other["file"]
     assert newer["changes"] == [f"{first['file']} is replaced, and kept for history"]
     old = await told(client, "read_memory", file=first["file"])
     assert old["warnings"][0] == f"Superseded by {newer['file']}; kept for history."

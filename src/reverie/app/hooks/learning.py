@@ -33,7 +33,8 @@ def learn_new(app: App, folder: SessionFolder) -> Learnt | NotDue:
     )
     if isinstance(verdict, NotDue):
         return verdict
-    if extraction.agent_wrote(new, str(app.memory_place.directory)):
+    folders = (str(part.place.directory) for part in app.memory().parts)
+    if extraction.agent_wrote(new, *folders):
         learnt: Learnt | NotDue = NotDue("the agent saved by itself")
     else:
         learnt = learn(app, folder.name, new, messages[: len(messages) - len(new)])

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reverie.app.hooks.moments import Occasion
     from reverie.app.memory import OpenMemory
     from reverie.memory.index import Index
+    from reverie.memory.scopes import MemoryScope
 
 # Clients cut what a hook says at about 10,000 characters.
 ROOM = 9_500
@@ -24,13 +25,17 @@ _SECTION = """\
 What is worth knowing in later conversations is kept as markdown files in `{directory}`. Memories that fit a message \
 are put beside it. When a line of an index below fits what is asked, read that file.
 
-- Four types: `user` (who they are), `feedback` (how they want to work), `project` (aims, decisions, reasons), \
+{person}- Four types: `user` (who they are), `feedback` (how they want to work), `project` (aims, decisions, reasons), \
 `reference` (where things are found outside the code).
 - {saving}
 - “Remember this” means now; “forget this” means take it out, file and line.
 - Never saved: what the code, git or the project's instructions say; the state of a task; passwords and keys.
 - A memory is a note from its day. Before you rely on a path, function or flag it names, look whether it is still so; \
 where memory and reality disagree, reality is right."""
+
+_PERSON = """- What holds for this person in every project, and names nothing of this one, is kept in \
+`{directory}` instead.
+"""
 
 _SAVING = """To save: a file of its own there, with `name`, `description` (one specific line) and `type` between `---` \
 lines, then the memory; and a line `- [Title](file.md) — hook` in `MEMORY.md`. If a file covers it, change that file."""
@@ -52,7 +57,7 @@ def opening(app: App, memory: OpenMemory, occasion: Occasion, room: int = ROOM) 
     if guidelines := str(app.settings["memory.extra_guidelines"] or "").strip():
         parts.append(guidelines)
     if app.settings.flag("memory.index_in_prompt"):
-        for title, index in _indexes(app, memory, own=own):
+        for title, index in _indexes(memory, own=own):
             taken = sum(len(part) + 2 for part in parts)
             parts.append(_cut(f"## {title}", index, room - taken))
     return "\n\n".join(part for part in parts if part)[:room]
@@ -69,15 +74,24 @@ def reads_it_itself(app: App, directory: Path, occasion: Occasion) -> bool:
 
 def _section(app: App, memory: OpenMemory) -> str:
     saving = _LOGGING if app.switches.on("daily_log") else _SAVING
-    return _SECTION.format(directory=memory.place.directory, saving=saving)
+    person = next((part for part in memory.others if part.scope == "person"), None)
+    about = "" if person is None else _PERSON.format(directory=person.place.directory)
+    return _SECTION.format(directory=memory.place.directory, saving=saving, person=about)
 
 
-def _indexes(app: App, memory: OpenMemory, *, own: bool) -> list[tuple[str, Index]]:
+_WHOSE: dict[MemoryScope, str] = {
+    "project": "of the project",
+    "person": "about the person",
+    "team": "of the team",
+}
+
+
+def _indexes(memory: OpenMemory, *, own: bool) -> list[tuple[str, Index]]:
     shelves = [] if own else [("MEMORY.md", memory.store.index())]
-    if app.switches.on("team"):
-        team = app.memory(team=True)
-        shelves.append((f"MEMORY.md of the team, in `{team.place.directory}`", team.store.index()))
-    return [(title, index) for title, index in shelves if index is not None and index.lines]
+    for part in memory.others:
+        title = f"MEMORY.md {_WHOSE[part.scope]}, in `{part.place.directory}`"
+        shelves.append((title, part.store.index()))
+    return [(title, index) for title, index in shelves if index.lines]
 
 
 def _cut(heading: str, index: Index, room: int) -> str:

@@ -48,6 +48,7 @@ class Agent:
         project: str | PathLike[str] | None = None,
         home: str | PathLike[str] | None = None,
         settings: Overrides | None = None,
+        user: str | None = None,
     ) -> None:
         """`model` is a name as in `models.main` (its default), or a Model.
 
@@ -56,7 +57,7 @@ class Agent:
         `approve` is asked for the rest; without it, the answer is no. `resume` is the id of a conversation to
         go on with. `listener` hears every event, also of work in the background.
         """
-        self._app, opened = open_for(memory, Place.of(project, home, settings))
+        self._app, opened = open_for(memory, Place.of(project, home, settings, user=user))
         named = model if isinstance(model, str | None) else None
         self._wish = Wish(
             model=named,

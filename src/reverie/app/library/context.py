@@ -78,6 +78,7 @@ class Context:
         project: str | PathLike[str] | None = None,
         home: str | PathLike[str] | None = None,
         settings: Overrides | None = None,
+        user: str | None = None,
     ) -> None:
         """`model` is a name as in `models.main` (its default), or a Model.
 
@@ -86,7 +87,7 @@ class Context:
         the system prompt, tools and options it had unless others are given. `listener` hears every
         event.
         """
-        self._app, self._memory = open_for(memory, Place.of(project, home, settings))
+        self._app, self._memory = open_for(memory, Place.of(project, home, settings, user=user))
         self._model = model
         self._system = None if system is None else read_system(system)
         self._tools = None if tools is None else read_tools(tools)

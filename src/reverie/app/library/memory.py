@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass
+from dataclasses import replace as changed
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -13,12 +14,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reverie.app.forgetting import Forgetting
+from reverie.app.handles import required, required_or_gone
 from reverie.app.library.opening import Overrides, Place
+from reverie.app.memory import changes, with_revision
 from reverie.app.recall import chosen_meaning, index_episodes, open_ranker, recall_as_of
 from reverie.app.undo import redo_last, undo, undo_last
-from reverie.errors import InputError
-from reverie.keeper import handles
-from reverie.keeper.wishes import Outcome, Wish
+from reverie.errors import NotRemembered
+from reverie.keeper.wishes import Declined, Outcome, Wish
 from reverie.memory.revisions import Author
 from reverie.recall.fuse import GOOD_MATCH
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from reverie.app.memory import OpenMemory
     from reverie.memory.manifest import ManifestEntry
     from reverie.memory.revisions import Revision
+    from reverie.memory.scopes import MemoryScope, OwnScope
     from reverie.memory.taxonomy import MemoryType
     from reverie.memory.topic import Topic
     from reverie.ports import Clock
@@ -72,7 +75,9 @@ class Memory:
         """Use `Memory.open()`."""
         self._app = place.open()
         # Where the program goes afterwards does not matter.
-        self.place = replace(place, project=self._app.place)
+        self.place = changed(place, project=self._app.place)
+        if self.project != self._app.place:
+            log.info("%s is in the project %s, whose memory is used", self._app.place, self.project)
         self._memory = self._app.memory()
         self._stack = ExitStack()
         self._ranker: IndexRanker | None = None
@@ -85,20 +90,32 @@ class Memory:
         home: str | PathLike[str] | None = None,
         settings: Overrides | None = None,
         clock: Clock | None = None,
+        user: str | None = None,
     ) -> Memory:
         """The memory of the project that `project` (default: here) lies in.
 
         `home` is Reverie's own folder (default: `~/.reverie`). `settings` hold for this object
-        alone: `{"recall.embedder": "none"}`. `clock` replaces the machine's time.
+        alone: `{"recall.embedder": "none"}`. `clock` replaces the machine's time. `user` is whom a
+        service works for: each has a memory of their own in the project, apart from all others.
         """
-        return cls(Place.of(project, home, settings, clock))
+        return cls(Place.of(project, home, settings, clock, user))
 
     @property
     def directory(self) -> Path:
-        """Where the files are."""
+        """Where the project's files are (or this user's)."""
         return self._memory.place.directory
 
-    def remember(
+    @property
+    def project(self) -> Path:
+        """The project whose memory this is: of a folder in a repository, the repository's root."""
+        return self._app.project.root
+
+    @property
+    def user(self) -> str | None:
+        """Whose memory this is, where a program serves several people."""
+        return self._app.user
+
+    def remember(  # noqa: PLR0913 - what can be said of a fact
         self,
         text: str,
         *,
@@ -106,16 +123,33 @@ class Memory:
         name: str | None = None,
         description: str | None = None,
         supersedes: str | None = None,
+        replace: bool = False,
         even_if_known: bool = False,
+        strict: bool = False,
+        scope: OwnScope | None = None,
     ) -> Outcome:
         """Save a fact; dates become absolute, secrets are taken out, what is missing is inferred.
 
-        Gives `Remembered`, or `Declined` with the reason: it is known, or it is not memory.
-        `supersedes` names the memory this replaces; both are kept.
+        Gives `Remembered`, with the memories near to it in `related`, or `Declined` with the reason:
+        a memory says the same, or it is not memory. With `strict` that is an error (`NotRemembered`).
+        `supersedes` names the memory this replaces, `replace` looks for the one of which it is a newer
+        value; both are kept. `scope` is "project", or "person" for what is known in every project
+        (its file is then `person/…`); inferred when left out.
         """
-        old = None if supersedes is None else self._file(supersedes)
-        wish = Wish(text, type, name, description, old, even_if_known=even_if_known)
-        return self._memory.keeper.remember(wish, _PERSON)
+        wish = Wish(
+            text,
+            type,
+            name,
+            description,
+            None if supersedes is None else self._label(supersedes),
+            even_if_known=even_if_known,
+            replace=replace,
+            scope=scope,
+        )
+        outcome = self._app.remember(wish, _PERSON)[1]
+        if strict and isinstance(outcome, Declined):
+            raise NotRemembered(outcome.reason, outcome.existing)
+        return outcome
 
     def recall(self, question: str, *, limit: int = 5, as_of: datetime | None = None) -> list[Hit]:
         """The memories that fit a question, best first; also as memory was at another time."""
@@ -136,43 +170,50 @@ class Memory:
 
         Raises InputError when there is none, with names that are close, or when several fit.
         """
-        return self._memory.keeper.require(self._file(file)).topic
+        memory, name = required(self._app, file)
+        topic = memory.keeper.require(name).topic
+        return changed(topic, file=memory.label(topic.file))
 
     def __iter__(self) -> Iterator[ManifestEntry]:
-        """Every memory, newest first: file, type, name, description."""
-        return iter(self._memory.store.entries())
+        """Every memory that is recalled here, newest first: file, type, name, description."""
+        return iter(self._memory.topics.entries())
 
     def forget(self, file: str, *, everywhere: bool = False) -> None:
         """Remove a memory. History and transcripts keep it, unless it is to go from `everywhere`.
 
         Then every trace of it goes, for good; what belongs to other software is left alone.
         """
+        memory, name = required(self._app, file)
         if everywhere:
-            Forgetting(self._app, self._memory, self.read(file).file).run(_PERSON)
+            Forgetting(self._app, memory, name).run(_PERSON)
         else:
-            self._memory.keeper.forget(self._file(file), _PERSON)
+            memory.keeper.forget(name, _PERSON)
 
     def history(self, file: str | None = None, *, limit: int | None = None) -> list[Revision]:
         """Every change, newest first: who, when, what; of one file, also when it is gone."""
-        self._notice_hand_edits()
-        name = None if file is None else self._file(file, gone=True)
-        return list(islice(self._memory.history.log(name), limit))
+        if file is None:
+            return list(islice(changes(self._memory.private), limit))
+        memory, name = required_or_gone(self._app, file)
+        return list(islice(memory.changes(name), limit))
 
     def undo(self, revision: str | None = None) -> Revision:
         """Take a change back, by default the last one that still stands; that is a change itself.
 
         Each further `undo()` goes one change back, and `redo()` brings back what was undone last.
         """
-        self._notice_hand_edits()
+        private = self._up_to_date()
         if revision is None:
-            return undo_last(self._app, self._memory, _PERSON).made
-        wanted = self._memory.history.revision(revision)
-        return undo(self._app, self._memory, [wanted], _PERSON).made
+            return undo_last(self._app, private, _PERSON).made
+        memory, wanted = with_revision(private, revision)
+        return undo(self._app, memory, [wanted], _PERSON).made
 
     def redo(self) -> Revision:
         """Bring back what was undone last; what changed meanwhile stays."""
-        self._notice_hand_edits()
-        return redo_last(self._app, self._memory, _PERSON).made
+        return redo_last(self._app, self._up_to_date(), _PERSON).made
+
+    def move(self, file: str, scope: MemoryScope) -> str:
+        """Give a memory to another scope: "project", "person" or "team"; gives its new name."""
+        return self._app.move(self._label(file), scope, _PERSON)
 
     def close(self) -> None:
         """Let go of the search index; the next search opens it again."""
@@ -190,26 +231,18 @@ class Memory:
     ) -> None:
         self.close()
 
-    def _notice_hand_edits(self) -> None:
-        if self.directory.is_dir():
-            self._memory.store.notice_hand_edits()
+    def _up_to_date(self) -> tuple[OpenMemory, ...]:
+        """The memories that are one person's, with what was edited by hand in their histories."""
+        private = self._memory.private
+        for memory in private:
+            if memory.place.directory.is_dir():
+                memory.store.notice_hand_edits()
+        return private
 
-    def _file(self, wanted: str, *, gone: bool = False) -> str:
-        """The file that is meant; a name that fits nothing stands for itself when it may be gone."""
-        found = handles.resolve(wanted, self._memory.store.entries())
-        match found:
-            case handles.Found(file):
-                return file
-            case handles.Missing() if gone or self._readable(wanted):
-                return wanted if wanted.endswith(".md") else f"{wanted}.md"
-            case handles.Missing() | handles.Ambiguous():
-                raise InputError(handles.explained(wanted, found))
-
-    def _readable(self, name: str) -> bool:
-        """A file that is no memory of its own, such as a daily log."""
-        with suppress(InputError):
-            return self._memory.store.read(name) is not None
-        return False
+    def _label(self, wanted: str) -> str:
+        """The name of the memory that is meant."""
+        memory, file = required(self._app, wanted)
+        return memory.label(file)
 
     @property
     def _index(self) -> IndexRanker:
@@ -228,7 +261,7 @@ class Memory:
         sure = found.score >= GOOD_MATCH
         if found.collection == "episodes":
             return Hit("", found.score, found.snippet, found.why, sure, found.session)
-        stored = self._memory.store.read(found.key) if whole else None
+        stored = self._memory.topics.read(found.key) if whole else None
         text = found.snippet if stored is None else stored.topic.body.strip()
         return Hit(found.key, found.score, text, found.why, sure)
 

@@ -27,6 +27,8 @@ class Place:
     home: Path | None = None
     overrides: tuple[str, ...] = ()
     clock: Clock | None = None
+    # Whom a program serves: their memory is apart from everybody else's.
+    user: str | None = None
 
     @classmethod
     def of(
@@ -35,23 +37,37 @@ class Place:
         home: str | PathLike[str] | None,
         settings: Overrides | None,
         clock: Clock | None = None,
+        user: str | None = None,
     ) -> Place:
         folder = None if project is None else Path(project)
         if folder is not None and not folder.is_dir():
             raise InputError(f"the project {str(project)!r} is not a folder")
-        return cls(folder, None if home is None else Path(home), options(settings or {}), clock)
+        at = None if home is None else Path(home)
+        return cls(folder, at, options(settings or {}), clock, user)
 
     def beside(self, other: Place) -> Place:
         """This place; what was not said of it is as in the other."""
+        if self.user not in (None, other.user):
+            raise InputError(
+                f"user={self.user!r} was given a memory that is not theirs; open it with "
+                f"Memory.open(user={self.user!r})"
+            )
         return Place(
             self.project or other.project,
             self.home or other.home,
             (*other.overrides, *self.overrides),
             self.clock or other.clock,
+            other.user,
         )
 
     def open(self) -> App:
-        return App.open(self.project, home=self.home, overrides=self.overrides, clock=self.clock)
+        return App.open(
+            self.project,
+            home=self.home,
+            overrides=self.overrides,
+            clock=self.clock,
+            user=self.user,
+        )
 
 
 def options(settings: Overrides) -> tuple[str, ...]:

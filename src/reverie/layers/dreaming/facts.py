@@ -10,6 +10,8 @@ from functools import lru_cache
 from reverie.memory import topic as topics
 from reverie.memory.topic import Topic
 from reverie.text.dates import absolute_dates
+from reverie.text.statements import negations
+from reverie.text.words import root
 
 ARCHIVED = "archived"
 
@@ -36,6 +38,7 @@ def is_live(topic: Topic, today: date) -> bool:
 
 
 def expired(topic: Topic, today: date) -> bool:
+    """Whether the last day a memory holds is over."""
     until = day_of(topic.valid_until)
     return until is not None and until < today
 
@@ -151,12 +154,7 @@ _FILLERS = _all_of(
     " those it its their them his her my our your will would shall can do does did has have had"
     " so very just really please also then there here which who whom whose or"
 )
-_NEGATIONS = _all_of(
-    "not no never none without nor neither cannot nobody nothing avoid stop"
-    " nicht kein keine nie pas jamais nunca"
-)
 _TOKEN = re.compile(r"[^\W_]+(?:[-.:/_@][^\W_]+)*")
-_ENDINGS = ("ies", "ing", "ed", "es", "s")
 
 
 @lru_cache(maxsize=32_768)
@@ -171,16 +169,7 @@ def content(sentence: str) -> tuple[str, ...]:
     """The words of a sentence that carry its meaning, in order, without endings."""
     plain = re.sub(r"\b(\w+)n['’]t\b", r"\1 not", sentence.casefold())
     plain = re.sub(r"['’]s\b", "", plain)
-    return tuple(_stem(word) for word in _TOKEN.findall(plain) if word not in _FILLERS)
-
-
-def _stem(word: str) -> str:
-    if not word.isalpha() or not word.isascii():
-        return word
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            return word[: -len(ending)].removesuffix("e")
-    return word.removesuffix("e") if len(word) > 4 else word
+    return tuple(root(word) for word in _TOKEN.findall(plain) if word not in _FILLERS)
 
 
 def unkept(before: str, after: str) -> str | None:
@@ -215,7 +204,7 @@ def _says(sentence: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
 
 
 def _denials(sentence: tuple[str, ...]) -> int:
-    return sum(word in _NEGATIONS for word in sentence) % 2
+    return sum(word in negations() for word in sentence) % 2
 
 
 def forget() -> None:

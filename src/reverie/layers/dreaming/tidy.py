@@ -21,6 +21,7 @@ from reverie.layers.dreaming.facts import (
     claim,
     content,
     dated,
+    day_of,
     expired,
     is_live,
     missing,
@@ -139,7 +140,14 @@ class _Work:
         if any(unkept(*pair) is not None or missing(*pair) for pair in pairs):
             return False
         named = not missing(gone.name, claim(new, kept.file))
-        return named and {*gone.anchors} <= {*kept.anchors} and gone.valid_until == kept.valid_until
+        if gone.valid_until != kept.valid_until or self._later(gone) != self._later(kept):
+            return False
+        return named and {*gone.anchors} <= {*kept.anchors}
+
+    def _later(self, topic: Topic) -> str | None:
+        """From when a memory holds, while that is still to come; two that differ are two facts."""
+        start = day_of(topic.valid_from)
+        return topic.valid_from if start and start > self.today else None
 
     def _can_go(self, gone: Topic) -> bool:
         """Not while a memory that may not be touched points to it."""

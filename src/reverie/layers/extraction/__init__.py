@@ -8,17 +8,17 @@ here writes; the keeper does, and it has the last word on secrets and on what is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reverie.core.messages import Message
 from reverie.layers import NotDue
 from reverie.layers.extraction.cursor import Conditions, Due, agent_wrote, due, new_messages
-from reverie.layers.extraction.decide import contradicts, decide
+from reverie.layers.extraction.decide import decide, rivals
 from reverie.layers.extraction.rules import find
 from reverie.layers.extraction.support import Similarity
 from reverie.layers.extraction.trust import Refuse, Save, ToInbox, judge
-from reverie.layers.extraction.values import Candidate, Known, Noop
-from reverie.memory.similar import compare
+from reverie.layers.extraction.values import Add, Candidate, Known, Noop, Supersede
+from reverie.text.likeness import compare
 
 __all__ = [
     "Candidate",
@@ -55,7 +55,10 @@ def plan(
     known: Sequence[Known],
     similarity: Similarity | None = None,
 ) -> Plan:
-    """Every candidate judged and decided, in order: a later word replaces an earlier one."""
+    """Every candidate judged and decided, in order; a later one replaces an earlier one by its words.
+
+    What only looks like a newer value of a memory is saved beside it, and a person is asked.
+    """
     saves: list[Candidate] = []
     inbox: list[ToInbox] = []
     refused: list[tuple[Candidate, str]] = []
@@ -70,14 +73,29 @@ def plan(
                 if (needless := _needless(decided, saves)) is not None:
                     refused.append((decided, needless))
                     continue
-                outdated = [one for one in saves if contradicts(decided.text, one.text)]
+                outdated = [one for one in saves if compare(decided.text, one.text).said]
                 refused += [(one, "something else was said later") for one in outdated]
                 saves = [one for one in saves if one not in outdated] + [decided]
-    return Plan(tuple(saves), tuple(inbox), tuple(refused))
+    questions = [question for one in saves for question in _questions(one, known)]
+    return Plan(tuple(saves), (*inbox, *questions), tuple(refused))
 
 
 def _needless(decided: Candidate, saves: Sequence[Candidate]) -> str | None:
     if isinstance(decided.operation, Noop):
         return decided.operation.reason
-    twin = any(compare(decided.text, one.text) == "same" for one in saves)
+    twin = any(compare(decided.text, one.text).likeness == "duplicate" for one in saves)
     return "it was said twice" if twin else None
+
+
+def _questions(decided: Candidate, known: Sequence[Known]) -> list[ToInbox]:
+    """Does it replace a memory? Only where its own words do not answer that."""
+    if not isinstance(decided.operation, Add):
+        return []
+    return [
+        ToInbox(
+            f"it may be a newer value of {file}; both stand until you decide",
+            candidate=replace(decided, operation=Supersede(file)),
+            supported=True,
+        )
+        for file in rivals(decided, known)[:1]
+    ]

@@ -62,13 +62,15 @@ def new_messages(messages: Sequence[Message], cursor_id: str | None) -> tuple[Me
     return tuple(messages)
 
 
-def agent_wrote(messages: Iterable[Message], memory_dir: str) -> bool:
-    """Did the agent itself write into the memory directory? A call that failed wrote nothing."""
-    root = posixpath.normpath(memory_dir)
+def agent_wrote(messages: Iterable[Message], *memory_dirs: str) -> bool:
+    """Did the agent itself write into a memory directory? A call that failed wrote nothing."""
+    roots = [posixpath.normpath(folder) for folder in memory_dirs]
     writes: set[str] = set()
     failed: set[str] = set()
     for message in messages:
-        writes |= {use.id for use in message.tool_uses if _writes_into(use, root)}
+        writes |= {
+            use.id for use in message.tool_uses if any(_writes_into(use, root) for root in roots)
+        }
         failed |= {result.tool_use_id for result in message.tool_results if result.is_error}
     return bool(writes - failed)
 

@@ -7,15 +7,15 @@ embedding may speak for a claim in other words, but never for a missing number o
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from reverie.layers.extraction.rules.sentences import sentences
 from reverie.layers.extraction.voices import Utterance
-from reverie.layers.extraction.word_lists import ALWAYS, FRAME_NAMES, MONTHS, NOT, SMALL
+from reverie.layers.extraction.word_lists import ALWAYS, FRAME_NAMES, MONTHS, SMALL, denying
 from reverie.text.dates import absolute_dates
+from reverie.text.words import fold, root
 
 # Takes two texts, gives how alike their meanings are, at most 1.
 Similarity: TypeAlias = Callable[[str, str], float]
@@ -94,7 +94,7 @@ def covered(claim: str, source: str) -> float:
 def echoes(claim: str, text: str) -> bool:
     """Does some passage of a text, however long, hold half of the claim's words together?"""
     words = _words(claim)
-    plain = text.lower() if text.isascii() else _plain(text)
+    plain = text.lower() if text.isascii() else fold(text)
     for word in sorted(words, key=lambda one: (-len(one), one)):
         at = plain.find(word)
         for _ in range(_MOST_PASSAGES):
@@ -174,15 +174,15 @@ def _missing_values(claim: str, source: str) -> tuple[str, ...]:
     rest = _URL.sub(" ", claim)
     days = [day for day in _ISO_DAY.finditer(rest) if not _day_said(day, source)]
     rest = _ISO_DAY.sub(" ", rest)
-    theirs = _tokens(source) | {_stem(token) for token in _tokens(source)}
+    theirs = _tokens(source) | {root(token) for token in _tokens(source)}
     numbers = [token for token in sorted(_tokens(rest)) if _numeric(token) and token not in theirs]
     names = [name for name in _NAME.findall(rest) if not _known_name(name, theirs)]
     return tuple(dict.fromkeys((*addresses, *(day[0] for day in days), *numbers, *names)))
 
 
 def _known_name(name: str, tokens: frozenset[str] | set[str]) -> bool:
-    plain = _plain(name)
-    return plain in FRAME_NAMES or plain in tokens or _stem(plain) in tokens
+    plain = fold(name)
+    return plain in FRAME_NAMES or plain in tokens or root(plain) in tokens
 
 
 def _day_said(day: re.Match[str], source: str) -> bool:
@@ -205,32 +205,19 @@ def _dated(one: Utterance) -> str:
 
 
 def _negated(text: str) -> bool:
-    return bool(_tokens(re.sub(r"n['’]t\b", " not", _NOT_FORGET.sub(" ", text))) & NOT)
+    return bool(_tokens(re.sub(r"n['’]t\b", " not", _NOT_FORGET.sub(" ", text))) & denying())
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(
-        _stem(token) for token in _tokens(text) if token not in SMALL and token not in NOT
+        root(token) for token in _tokens(text) if token not in SMALL and token not in denying()
     )
 
 
 def _tokens(text: str) -> frozenset[str]:
-    plain = _plain(re.sub(r"(?<=\d),(?=\d{3}\b)", "", text).replace("’", "'"))
+    plain = fold(re.sub(r"(?<=\d),(?=\d{3}\b)", "", text).replace("’", "'"))
     return frozenset(_TOKEN.findall(plain))
-
-
-def _plain(text: str) -> str:
-    folded = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(char for char in folded if not unicodedata.combining(char))
 
 
 def _numeric(token: str) -> bool:
     return any(char.isdigit() for char in token)
-
-
-def _stem(word: str) -> str:
-    """Endings only: enough for "tests" and "testing" to meet."""
-    for ending in ("ing", "ed", "es", "s", "e", "n"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word

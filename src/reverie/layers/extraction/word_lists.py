@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from reverie.text.statements import negations
+
 
 def _bag(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-NOT = _bag(
-    """not no never none without nor neither cannot nobody nothing avoid stop against instead
-    nicht kein keine keinen keiner nie niemals pas jamais sans ne aucun aucune
-    nunca ningun ninguna jamas sin"""
-)
+@cache
+def denying() -> frozenset[str]:
+    """Words that deny what they stand beside."""
+    return negations() | {"against", "instead", "ne"}
+
+
 ALWAYS = _bag(
     """always every everything everywhere whenever each all any must never forever
     immer jede jeder jedes alle stets nie niemals toujours chaque jamais tout tous desormais

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from reverie.errors import InputError
-from reverie.memory.manifest import INDEX_FILE
+from reverie.memory.manifest import is_index
+from reverie.memory.scopes import MemoryScope
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import opened, team_option, up_to_date
+from reverie.surfaces.cli.memories import opened, private, scope_option, up_to_date
 from reverie.surfaces.cli.patches import print_patch
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 @reverie_command(name="diff")
 @click.argument("what", nargs=-1, metavar="[REV] [REV2] [MEMORY]")
-@team_option
-def command(frame: Frame, what: tuple[str, ...], team: bool) -> None:
+@scope_option
+def command(frame: Frame, what: tuple[str, ...], scope: MemoryScope | None) -> None:
     """What changed in memory.
 
     Nothing given: the last change. REV: all since that revision. REV REV2: from the one to the
@@ -33,11 +34,11 @@ def command(frame: Frame, what: tuple[str, ...], team: bool) -> None:
     reverie diff HEAD~3 project_audit.md
     """
     app = frame.app()
-    found = _last_as_memory(app, what, team=team)
+    found = _last_as_memory(app, what, scope)
     revisions = what if found is None else what[:-1]
     if len(revisions) > 2 or any(one.endswith(".md") for one in revisions):
         raise click.UsageError("give at most two revisions and one memory, the memory last")
-    memory, name = found or (opened(app, team=team), None)
+    memory, name = found or (_memory(app, revisions, scope), None)
     old, new = _range(up_to_date(memory), revisions, name)
     patch = memory.history.diff(old, new, name)
     data = {"old": old, "new": new, "file": name, "diff": patch}
@@ -45,7 +46,7 @@ def command(frame: Frame, what: tuple[str, ...], team: bool) -> None:
 
 
 def _last_as_memory(
-    app: App, what: tuple[str, ...], *, team: bool
+    app: App, what: tuple[str, ...], scope: MemoryScope | None
 ) -> tuple[OpenMemory, str] | None:
     """The last argument as a memory; None when it is a revision, or there is none."""
     from reverie.app.handles import EXACT, Located, locate, required_or_gone
@@ -53,14 +54,21 @@ def _last_as_memory(
     if not what:
         return None
     last = what[-1]
-    if last == INDEX_FILE:
-        return opened(app, team=team), last
+    if is_index(last):
+        return app.memory_of(last, scope)
     if last.endswith(".md"):
-        return required_or_gone(app, last, team=team)
-    found = locate(app, last, team=team)
+        return required_or_gone(app, last, scope)
+    found = locate(app, last, scope)
     if isinstance(found, Located) and found.how in EXACT:
         return found.memory, found.file
     return None
+
+
+def _memory(app: App, revisions: tuple[str, ...], scope: MemoryScope | None) -> OpenMemory:
+    """The memory a revision is of."""
+    from reverie.app.memory import with_revision
+
+    return with_revision(private(app, scope), revisions[0])[0] if revisions else opened(app, scope)
 
 
 def _range(

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reverie.memory.scopes import MemoryScope
 from reverie.surfaces.cli.figures import printable, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import opened, team_option
+from reverie.surfaces.cli.memories import opened, scope_option
 from reverie.surfaces.cli.patches import print_patch
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class Asked:
 @click.option("--approve", metavar="ID", help="Make these CHANGEs of a proposal (default: all).")
 @click.option("--reject", metavar="ID", help="Drop these CHANGEs of a proposal (default: all).")
 @click.option("--install-timer", is_flag=True, help="Dream every night (systemd or cron).")
-@team_option
-def command(frame: Frame, team: bool, **options: Any) -> None:
+@scope_option
+def command(frame: Frame, scope: MemoryScope | None, **options: Any) -> None:
     """Put memory in order: duplicates, dates, the index; nothing is lost by it.
 
     Without options: dream if a day and five sessions have passed since the last one. All that a
@@ -67,7 +68,7 @@ def command(frame: Frame, team: bool, **options: Any) -> None:
     if asked.changes and not (asked.approve or asked.reject):
         raise click.UsageError("CHANGEs go with --approve ID or --reject ID")
     app = frame.app()
-    memory = opened(app, team=team)
+    memory = opened(app, scope)
     _chosen(asked)(frame, app, memory, asked)
 
 

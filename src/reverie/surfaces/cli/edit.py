@@ -157,4 +157,4 @@ def _print(console: Console, data: dict[str, Any], memory: OpenMemory) -> None:
         console.print(f"  removed a secret ({', '.join(data['secrets'])})")
     if data["revision"]:
         made: Revision = memory.history.revision(data["revision"])
-        console.print(f"  {undo_hint(made, team=data['file'].startswith('team/'))}")
+        console.print(f"  {undo_hint(made, team=memory.team)}")

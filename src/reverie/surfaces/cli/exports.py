@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reverie.errors import InputError, StorageError
+from reverie.memory.scopes import MemoryScope
 from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import opened, shown_path, team_option
+from reverie.surfaces.cli.memories import private, scope_option, shown_path
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,11 +26,14 @@ FORMATS = ("folder", "zip", "json")
 @reverie_command(name="export")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="Otherwise by PATH's ending.")
-@team_option
-def command(frame: Frame, path: Path | None, format_: str | None, team: bool) -> None:
+@scope_option
+def command(
+    frame: Frame, path: Path | None, format_: str | None, scope: MemoryScope | None
+) -> None:
     """Write all memories to a folder, a .zip or JSON.
 
-    Secrets are taken out. Nothing that exists is overwritten. JSON without PATH is printed;
+    What is about you lies in the folder person/ of it; --scope project leaves it out. Secrets are
+    taken out. Nothing that exists is overwritten. JSON without PATH is printed;
     otherwise PATH is `<project>-memory.zip` here. `reverie import` reads all of them.
 
     \b
@@ -40,8 +44,8 @@ def command(frame: Frame, path: Path | None, format_: str | None, team: bool) ->
     from reverie.keeper.exports import as_json
 
     app = frame.app()
-    memory = opened(app, team=team)
-    export = _exported(memory)
+    memories = private(app, scope)
+    export = _together([_exported(memory) for memory in memories])
     if not export.memories:
         raise InputError("there is nothing to export: no memory is saved yet")
     chosen = format_ or _format_of(path)
@@ -50,7 +54,7 @@ def command(frame: Frame, path: Path | None, format_: str | None, team: bool) ->
         return
     target = path or Path(_default_name(app, chosen))
     _write(app, export, target, chosen)
-    note_export(memory, target)
+    note_export(memories, target)
     data = {
         "path": str(target.absolute()),
         "format": chosen,
@@ -66,8 +70,15 @@ def _exported(memory: OpenMemory) -> Exported:
 
     names = [entry.file for entry in memory.store.entries()]
     contents = {name: memory.store.current(name) for name in (*names, INDEX_FILE)}
-    files = {name: data for name, data in contents.items() if data is not None}
+    files = {memory.label(name): data for name, data in contents.items() if data is not None}
     return exported(files, memory.scrubber)
+
+
+def _together(exports: list[Exported]) -> Exported:
+    from reverie.keeper.exports import Exported
+
+    files = {name: data for one in exports for name, data in one.files.items()}
+    return Exported(files, {name: kinds for one in exports for name, kinds in one.secrets.items()})
 
 
 def _format_of(path: Path | None) -> str:

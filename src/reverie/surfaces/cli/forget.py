@@ -20,6 +20,7 @@ from reverie.surfaces.cli.memories import (
     PERSON,
     label,
     opened_for,
+    private,
     shown_path,
     team_option,
     undo_hint,
@@ -116,7 +117,7 @@ def _targets(
 def _named(app: App, what: str, *, everywhere: bool, team: bool) -> Target | None:
     from reverie.app.handles import EXACT, Located, locate, required_or_gone
 
-    found = locate(app, what, team=team)
+    found = locate(app, what, "team" if team else None)
     if isinstance(found, Located) and found.how in EXACT:
         stored = found.memory.keeper.require(found.file)
         return Target(found.memory, found.file, stored.topic.name)
@@ -126,21 +127,21 @@ def _named(app: App, what: str, *, everywhere: bool, team: bool) -> Target | Non
         return None
     # One that was removed before can still be taken out of history.
     with suppress(InputError):
-        memory, name = required_or_gone(app, what, team=team)
+        memory, name = required_or_gone(app, what, "team" if team else None)
         if memory.store.read(name) is None:
             return Target(memory, name, name)
     return None
 
 
 def _matching(app: App, words: tuple[str, ...], *, team: bool) -> list[Target]:
-    memory = app.memory(team=team)
     wanted = [word.casefold() for piece in words for word in piece.split()]
     found = []
-    for entry in memory.store.entries():
-        text = (memory.store.current(entry.file) or b"").decode("utf-8", "replace")
-        held = f"{entry.file}\n{text}".casefold()
-        if all(word in held for word in wanted):
-            found.append(Target(memory, entry.file, entry.name))
+    for memory in private(app, "team" if team else None):
+        for entry in memory.store.entries():
+            text = (memory.store.current(entry.file) or b"").decode("utf-8", "replace")
+            held = f"{entry.file}\n{text}".casefold()
+            if all(word in held for word in wanted):
+                found.append(Target(memory, entry.file, entry.name))
     return found
 
 
@@ -164,11 +165,6 @@ def _confirm(app: App, targets: list[Target], *, everywhere: bool, yes: bool, ex
 def _for_good(app: App, target: Target, also: tuple[Path, ...], *, yes: bool) -> Receipt:
     from reverie.app.forgetting import Forgetting
 
-    if target.label != target.file:
-        raise InputError(
-            f"{target.label} is shared: forget it without --everywhere, and `reverie team sync` "
-            "removes it for all; its history lies in the team's repository, for its owners to rewrite"
-        )
     forgetting = Forgetting(app, target.memory, target.file)
     chosen = also if yes else (*also, *_asked_about(app, forgetting, also))
     return forgetting.run(PERSON, chosen)
@@ -213,8 +209,7 @@ def _forget(targets: list[Target]) -> tuple[list[dict[str, Any]], Any]:
         for target, revision in made:
             console.print(printable(f"Forgot {target.label}: {target.title}"), soft_wrap=True)
             if revision is not None:
-                shared = target.label != target.file
-                console.print(f"  {undo_hint(revision, team=shared)}")
+                console.print(f"  {undo_hint(revision, team=target.memory.team)}")
         console.print("  history and transcripts still hold it; for good: add --everywhere")
 
     return data, human

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from reverie.app import App
+    from reverie.app.memory import OpenMemory
     from reverie.memory.topic import Topic
     from reverie.recall.documents import Hit, Results
 
@@ -26,8 +28,9 @@ class Shown:
     good: bool
     id: str = ""
     replaced_by: str = ""
-    ended: str = ""
     archived: bool = False
+    # `expired 2026-11-01`, or `from 2027-01-01`.
+    term: str = ""
 
     @property
     def mark(self) -> str:
@@ -35,14 +38,15 @@ class Shown:
             return f"(replaced by {self.replaced_by})"
         if self.archived:
             return "(archived)"
-        return f"(expired {self.ended[:10]})" if self.ended else ""
+        standing = self.term or self.hit.label
+        return f"({standing})" if standing else ""
 
     def as_json(self) -> dict[str, Any]:
         return {
             "shown": self.good,
             "replaced_by": self.replaced_by or None,
-            "expired": self.ended or None,
             "archived": self.archived,
+            "term": self.term or None,
         }
 
 
@@ -54,13 +58,12 @@ def read_hits(
 
     good = _judge(question)
     ids = ids_of(app)
+    memory = app.memory()
     now = as_of or datetime.fromtimestamp(app.clock.now(), UTC)
-    shown = []
-    for hit in found.hits:
-        topic = _topic(app, hit, as_of)
-        marks = {} if topic is None else _marks(topic, now)
-        shown.append(Shown(hit, good(hit), ids.get(hit.key, ""), **marks))
-    return shown
+    return [
+        Shown(hit, good(hit), ids.get(hit.key, ""), **_marks(memory, hit, as_of, now))
+        for hit in found.hits
+    ]
 
 
 def _judge(question: str) -> Callable[[Hit], bool]:
@@ -73,32 +76,34 @@ def _judge(question: str) -> Callable[[Hit], bool]:
     return lambda hit: narrowed or hit.score >= GOOD_MATCH
 
 
-def _topic(app: App, hit: Hit, as_of: datetime | None) -> Topic | None:
+def _marks(memory: OpenMemory, hit: Hit, as_of: datetime | None, now: datetime) -> dict[str, Any]:
+    """What is over, and by what a memory was replaced, under the name that commands take."""
+    from reverie.memory.age import term
+
+    found = memory.part(hit.key) if hit.collection == "memories" else None
+    topic = None if found is None else _topic(*found, as_of)
+    if found is None or topic is None:
+        return {}
+    newer = topic.superseded_by
+    return {
+        "replaced_by": found[0].label(newer) if newer else "",
+        "archived": topic.archived is not None,
+        "term": term(topic.valid_from, topic.valid_until, now),
+    }
+
+
+def _topic(memory: OpenMemory, file: str, as_of: datetime | None) -> Topic | None:
+    """A memory as it is, or as it was."""
     from reverie.memory import topic
 
-    if hit.collection != "memories":
-        return None
-    try:
-        memory, file = app.memory_of(hit.key)
-        if as_of is None:
+    if as_of is None:
+        with suppress(InputError):
             stored = memory.store.read(file)
             return None if stored is None else stored.topic
-    except InputError:
         return None
     revision = memory.history.as_of(as_of)
     data = None if revision is None else memory.history.read(file, revision.id)
     return None if data is None else topic.parse(data, file)
-
-
-def _marks(memory: Topic, now: datetime) -> dict[str, Any]:
-    from reverie.memory.age import has_ended
-
-    ended = memory.valid_until if has_ended(memory.valid_until, now) else ""
-    return {
-        "replaced_by": memory.superseded_by or "",
-        "ended": ended or "",
-        "archived": memory.archived is not None,
-    }
 
 
 def hit_lines(one: Shown, *, explain: bool = False) -> list[Text]:

@@ -5,23 +5,29 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from reverie.errors import InputError
 from reverie.keeper.wishes import Declined, Prepared, Wish
+from reverie.memory.scopes import MemoryScope
 from reverie.memory.taxonomy import TYPES, MemoryType
 from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import PERSON, opened, team_option, undo_hint
+from reverie.surfaces.cli.memories import PERSON, opened, scope_option, undo_hint
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reverie.app import App
+    from reverie.app.memory import OpenMemory
     from reverie.keeper.imports import Found
     from reverie.keeper.keeper import Keeper
     from reverie.memory.revisions import Revision
+
+# Where something goes, where it stood, and what becomes of it.
+Row: TypeAlias = "tuple[OpenMemory, str, Prepared | Declined]"
 
 _MARKDOWN = (".md",)
 _EXPORTS = (".json", ".jsonl", ".af")
@@ -32,36 +38,55 @@ _EXPORTS = (".json", ".jsonl", ".af")
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @click.option("--type", "type_", type=click.Choice(TYPES), help="The type of all that has none.")
 @click.option("--even-if-known", is_flag=True, help="Also what a memory here already says.")
-@team_option
+@scope_option
 def command(
     frame: Frame,
     paths: tuple[Path, ...],
     dry_run: bool,
     type_: MemoryType | None,
     even_if_known: bool,
-    team: bool,
+    scope: MemoryScope | None,
 ) -> None:
     """Bring in memories from files of many kinds.
 
     A folder of markdown (one memory a file), an AGENTS.md or other single file (one memory for each
     thing it says), a Mem0 or Letta export, or what `reverie export` wrote. What is known here, is
-    not memory, or holds a secret is reported.
+    not memory, or holds a secret is reported. What an export has in its folder person/ is about
+    you; the rest belongs to this project, unless --scope says otherwise.
 
     \b
     reverie import ~/notes --dry-run
     reverie import mem0-export.json agent.af
     """
-    memory = opened(frame.app(), team=team)
+    app = frame.app()
     found = [one for path in paths for one in _read(path)]
     if not found:
         raise InputError(f"there is nothing to import in {', '.join(map(str, paths))}")
-    outcomes = _judged(memory.keeper, found, type_, even_if_known=even_if_known)
-    fresh = [what for _, what in outcomes if isinstance(what, Prepared)]
     names = ", ".join(path.name for path in paths)
-    summary = f"import {counted(len(fresh), 'memory', 'memories')} from {names}"
-    revision = None if dry_run else memory.keeper.save_all(fresh, PERSON, summary)
-    data = _as_json(outcomes, revision, dry_run=dry_run)
-    frame.show(data, lambda console: _print(console, data, revision, team=team))
+    outcomes: list[Row] = []
+    made: list[tuple[OpenMemory, Revision]] = []
+    for memory, pile in _piles(app, found, scope):
+        judged = _judged(memory.keeper, pile, type_, even_if_known=even_if_known)
+        outcomes += [(memory, source, what) for source, what in judged]
+        fresh = [what for _, what in judged if isinstance(what, Prepared)]
+        summary = f"import {counted(len(fresh), 'memory', 'memories')} from {names}"
+        revision = None if dry_run else memory.keeper.save_all(fresh, PERSON, summary)
+        made += [(memory, revision)] if revision is not None else []
+    data = _as_json(outcomes, [revision for _, revision in made], dry_run=dry_run)
+    frame.show(data, lambda console: _print(console, data, made))
+
+
+def _piles(
+    app: App, found: list[Found], scope: MemoryScope | None
+) -> list[tuple[OpenMemory, list[Found]]]:
+    """What goes to which memory; without one about the person, all of it to the project's."""
+    if scope is not None or "person" not in app.scopes:
+        return [(opened(app, scope), found)]
+    piles: dict[MemoryScope, list[Found]] = {}
+    for one in found:
+        wanted = one.wish.scope if isinstance(one.wish, Wish) else None
+        piles.setdefault(wanted or "project", []).append(one)
+    return [(opened(app, wanted), pile) for wanted, pile in piles.items()]
 
 
 def _read(path: Path) -> list[Found]:
@@ -104,24 +129,23 @@ def _judged(
     ]
 
 
-def _as_json(
-    outcomes: list[tuple[str, Prepared | Declined]], revision: Revision | None, *, dry_run: bool
-) -> dict[str, Any]:
+def _as_json(outcomes: list[Row], revisions: list[Revision], *, dry_run: bool) -> dict[str, Any]:
     return {
-        "imported": [_saved_json(s, what) for s, what in outcomes if isinstance(what, Prepared)],
+        "imported": [_saved_json(m, s, w) for m, s, w in outcomes if isinstance(w, Prepared)],
         "declined": [
-            {"source": s, **asdict(what)} for s, what in outcomes if isinstance(what, Declined)
+            {"source": s, **asdict(what)} for _, s, what in outcomes if isinstance(what, Declined)
         ],
         "dry_run": dry_run,
-        "revision": revision.id if revision else None,
+        "revision": revisions[0].id if revisions else None,
+        "revisions": [revision.id for revision in revisions],
     }
 
 
-def _saved_json(source: str, what: Prepared) -> dict[str, Any]:
+def _saved_json(of: OpenMemory, source: str, what: Prepared) -> dict[str, Any]:
     memory = what.topic
     return {
         "source": source,
-        "file": memory.file,
+        "file": of.label(memory.file),
         "name": memory.name,
         "type": memory.type,
         "dates": [{"before": change.before, "after": change.after} for change in what.dates],
@@ -129,9 +153,7 @@ def _saved_json(source: str, what: Prepared) -> dict[str, Any]:
     }
 
 
-def _print(
-    console: Console, data: dict[str, Any], revision: Revision | None, *, team: bool
-) -> None:
+def _print(console: Console, data: dict[str, Any], made: list[tuple[OpenMemory, Revision]]) -> None:
     imported, declined = data["imported"], data["declined"]
     verb = "Would import" if data["dry_run"] else "Imported"
     of = len(imported) + len(declined)
@@ -140,7 +162,6 @@ def _print(
         removed = f" (removed: {', '.join(row['secrets'])})" if row["secrets"] else ""
         lines.append(f"  + {row['file']}  {row['name']}{removed}")
     lines += [f"  - {row['source']}: {row['reason']}" for row in declined]
-    if revision is not None:
-        lines.append(f"  {undo_hint(revision, team=team)}")
+    lines += [f"  {undo_hint(revision, team=memory.team)}" for memory, revision in made]
     for line in lines:
         console.print(printable(line), soft_wrap=True)

@@ -212,9 +212,7 @@ def _approve(desk: Desk, asked: Asked) -> None:
     suspicious = [item for item in items if item.proposal.caution]
     if suspicious and not asked.yes:
         _ask(suspicious, f"approve {_counted(items)}, {len(suspicious)} of them suspicious")
-    supersedes = (
-        replaced_by_it(desk.app, asked.supersedes, desk.memory) if asked.supersedes else None
-    )
+    supersedes = replaced_by_it(desk.app, asked.supersedes) if asked.supersedes else None
     made = [
         (
             item,

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reverie.memory.index import MOST_BYTES, MOST_LINES, capped, rebuilt, render
+from reverie.memory.scopes import MemoryScope
 from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import PERSON, opened, team_option, undo_hint
+from reverie.surfaces.cli.memories import PERSON, opened, scope_option, undo_hint
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,19 +19,26 @@ if TYPE_CHECKING:
     from reverie.memory.revisions import Revision
 
 
+_TITLES = {"person": "About you, in every project", "team": "Shared by the team"}
+
+
 @reverie_command(name="index")
 @click.option("--rebuild", is_flag=True, help="Make it anew from the memories; other lines stay.")
-@team_option
-def command(frame: Frame, rebuild: bool, team: bool) -> None:
+@scope_option
+def command(frame: Frame, rebuild: bool, scope: MemoryScope | None) -> None:
     """MEMORY.md as it goes into every prompt.
+
+    Those about you and of the team go into it too, and are shown below.
 
     \b
     reverie index --rebuild
     """
-    memory = opened(frame.app(), team=team)
+    memory = opened(frame.app(), scope)
     revision = _rebuild(memory) if rebuild else None
     data = _as_json(memory) | {"rebuilt": rebuild, "revision": revision.id if revision else None}
-    frame.show(data, lambda console: _print(console, data, revision, team=team))
+    others = [(other.scope, capped(other.store.index()).text) for other in memory.others]
+    data["others"] = {scope: text for scope, text in others if text}
+    frame.show(data, lambda console: _print(console, data, revision, team=memory.team))
 
 
 def _rebuild(memory: OpenMemory) -> Revision | None:
@@ -63,6 +71,9 @@ def _print(
     console.print(printable(text) if text else "The index is empty.", soft_wrap=True)
     for line in _summary(data):
         console.print(printable(line), style="dim", soft_wrap=True)
+    for scope, other in data["others"].items():
+        console.print(f"\n{_TITLES[scope]} ({scope}/MEMORY.md):", style="bold")
+        console.print(printable(other.rstrip("\n")), soft_wrap=True)
     if revision is not None:
         console.print(undo_hint(revision, team=team))
     elif data["rebuilt"]:

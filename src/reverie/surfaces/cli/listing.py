@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
+from reverie.memory.scopes import MemoryScope
 from reverie.memory.taxonomy import TYPES
 from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
     iso,
-    label,
     mention_former,
-    require_team,
+    opened,
+    scope_option,
     shown_path,
-    team_option,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ _NONE: dict[Which | None, str] = {
 }
 
 
+_OTHERS: dict[MemoryScope, str] = {
+    "person": "about you (in every project)",
+    "team": "the team's",
+}
+
+
 @reverie_command(name="list")
 @click.option("--type", "type_", type=click.Choice(TYPES), help="Only memories of this type.")
 @click.option("--all", "which", flag_value="all", help="Also what was superseded or archived.")
@@ -45,27 +51,31 @@ _NONE: dict[Which | None, str] = {
     flag_value="problems",
     help="Only files that cannot be read as they should.",
 )
-@team_option
-def command(frame: Frame, type_: str | None, which: Which | None, team: bool) -> None:
+@scope_option
+def command(
+    frame: Frame, type_: str | None, which: Which | None, scope: MemoryScope | None
+) -> None:
     """The memories of this project, newest first.
 
-    Every command takes a memory by its id, its file name, or words of its title.
+    Those about you (person/…) and of the team (team/…) come with them. Every command takes a memory
+    by its id, its file name, or words of its title.
 
     \b
     reverie list --type feedback
     reverie list --archived
     reverie list --problems
     """
-    from reverie.app.handles import ids_of, shelves
+    from reverie.app.handles import ids_of, parts
 
     app = frame.app()
-    require_team(app, team=team)
-    ids = ids_of(app)
-    rows = [row for memory in shelves(app, team=team) for row in _rows(app, memory, ids)]
+    memories = parts(app) if scope is None else (opened(app, scope),)
+    rows = _rows(app, memories, ids_of(app))
     rows = [row for row in rows if _wanted(row, which) and type_ in (None, row["type"])]
     if not rows:
         mention_former(app)
-    frame.show(rows, lambda console: _print(console, app, rows, which))
+    where = app.memory_place.directory if scope is None else memories[0].place.directory
+    told = shown_path(app, where) + (_about(rows) if scope is None else "")
+    frame.show(rows, lambda console: _print(console, rows, which, told))
 
 
 def _wanted(row: dict[str, Any], which: Which | None) -> bool:
@@ -80,26 +90,29 @@ def _wanted(row: dict[str, Any], which: Which | None) -> bool:
             return not (row["superseded"] or row["archived"] or row["skipped"])
 
 
-def _rows(app: App, memory: OpenMemory, ids: Mapping[str, str]) -> list[dict[str, Any]]:
+def _rows(app: App, memories: Sequence[OpenMemory], ids: Mapping[str, str]) -> list[dict[str, Any]]:
+    """All of them, newest first; what is no memory comes last."""
     now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
-    rows = []
-    for entry in memory.store.entries():
-        file = label(memory, entry.file)
-        rows.append({"id": ids[file], "file": file, **_row(entry, now)})
-    for skipped in memory.store.skipped:
-        empty = dict.fromkeys(("name", "type", "description", "changed", "age"))
-        flags = dict.fromkeys(("pinned", "superseded", "archived", "expired"), False)
-        why = {"skipped": True, "problem": skipped.reason}
-        ends = {"superseded_by": None, "valid_until": None}
-        file = label(memory, skipped.file)
-        rows.append({"id": None, "file": file, **empty, **flags, **ends, **why})
+    found = [(entry, memory) for memory in memories for entry in memory.store.entries()]
+    found.sort(key=lambda pair: pair[0].mtime, reverse=True)
+    rows = [
+        {"id": ids.get(memory.label(entry.file)), **_row(memory, entry, now)}
+        for entry, memory in found
+    ]
+    for memory, skipped in ((one, skipped) for one in memories for skipped in one.store.skipped):
+        unknown = ("name", "type", "description", "changed", "age", "superseded_by")
+        empty = dict.fromkeys((*unknown, "valid_from", "valid_until", "term"))
+        flags = dict.fromkeys(("pinned", "superseded", "archived"), False)
+        why = {"skipped": True, "problem": skipped.reason, "scope": memory.scope}
+        rows.append({"id": None, "file": memory.label(skipped.file), **empty, **flags, **why})
     return rows
 
 
-def _row(entry: ManifestEntry, now: datetime) -> dict[str, Any]:
-    from reverie.memory.age import has_ended, words
+def _row(memory: OpenMemory, entry: ManifestEntry, now: datetime) -> dict[str, Any]:
+    from reverie.memory.age import term, words
 
     return {
+        "file": memory.label(entry.file),
         "name": entry.name,
         "type": entry.type,
         "description": entry.description,
@@ -107,12 +120,14 @@ def _row(entry: ManifestEntry, now: datetime) -> dict[str, Any]:
         "age": words(entry.mtime, now),
         "pinned": entry.pinned,
         "superseded": entry.superseded,
-        "superseded_by": entry.superseded_by or None,
+        "superseded_by": memory.label(newer) if (newer := entry.superseded_by) else None,
         "archived": entry.archived,
-        "expired": has_ended(entry.valid_until, now),
-        "valid_until": entry.valid_until or None,
+        "valid_from": entry.valid_from,
+        "valid_until": entry.valid_until,
+        "term": term(entry.valid_from, entry.valid_until, now) or None,
         "skipped": False,
         "problem": entry.problem,
+        "scope": memory.scope,
     }
 
 
@@ -121,7 +136,7 @@ _FOR_AGE = 70
 _FOR_FILE = 110
 
 
-def _print(console: Console, app: App, rows: list[dict[str, Any]], which: Which | None) -> None:
+def _print(console: Console, rows: list[dict[str, Any]], which: Which | None, where: str) -> None:
     from rich.table import Table
 
     if not rows:
@@ -147,7 +162,6 @@ def _print(console: Console, app: App, rows: list[dict[str, Any]], which: Which 
         said = row["problem"] or f"{_marks(row)}{_said(row)}"
         table.add_row(*(cells[name] for name in columns), printable(said))
     console.print(table)
-    where = shown_path(app, app.memory_place.directory)
     count = counted(len(rows), "memory", "memories")
     console.print(f"{count} in {where}", style="dim", soft_wrap=True)
 
@@ -159,12 +173,16 @@ def _said(row: dict[str, Any]) -> str:
     return said_once((row["name"] or row["file"], row["description"] or ""), ": ")
 
 
+def _about(rows: list[dict[str, Any]]) -> str:
+    """How many of them lie elsewhere."""
+    scopes = [row["scope"] for row in rows]
+    found = [f", {scopes.count(one)} of them {_OTHERS[one]}" for one in _OTHERS if one in scopes]
+    return "".join(found)
+
+
 def _marks(row: dict[str, Any]) -> str:
     marks = ["pinned"] if row["pinned"] else []
-    if row["superseded"]:
-        marks.append(f"replaced by {row['superseded_by']}")
+    marks += [f"replaced by {row['superseded_by']}"] if row["superseded"] else []
     marks += ["archived"] if row["archived"] else []
-    marks += (
-        [f"expired {row['valid_until'][:10]}"] if row["expired"] and not row["superseded"] else []
-    )
+    marks += [row["term"]] if row["term"] and not row["superseded"] else []
     return f"({', '.join(marks)}) " if marks else ""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
 
+from reverie.memory.scopes import MemoryScope
 from reverie.surfaces.cli.figures import printable, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
     handle,
-    opened,
+    private,
     revision_json,
-    team_option,
-    up_to_date,
+    scope_option,
     who,
 )
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reverie.app import App
-    from reverie.app.memory import OpenMemory
     from reverie.memory.revisions import Revision
 
 
@@ -31,29 +31,31 @@ if TYPE_CHECKING:
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
 )
-@team_option
-def command(frame: Frame, what: tuple[str, ...], limit: int, team: bool) -> None:
+@scope_option
+def command(frame: Frame, what: tuple[str, ...], limit: int, scope: MemoryScope | None) -> None:
     """Every change to memory, newest first.
 
-    With MEMORY (a file name, a short id, words of the title) the changes to that one, also when it
-    is gone.
+    Changes to what is about you (person/…) are among them; the team's are shown with --team. With
+    MEMORY (a file name, a short id, words of the title) the changes to that one, also when it is
+    gone.
 
     \b
     reverie log
     reverie log project_audit.md -n 5
     """
     app = frame.app()
-    memory, name = _wanted(app, what, team=team)
-    found = list(islice(up_to_date(memory).history.log(name), limit))
+    found = list(islice(_wanted(app, what, scope), limit))
     frame.show([revision_json(one) for one in found], lambda console: _print(console, found))
 
 
-def _wanted(app: App, what: tuple[str, ...], *, team: bool) -> tuple[OpenMemory, str | None]:
+def _wanted(app: App, what: tuple[str, ...], scope: MemoryScope | None) -> Iterator[Revision]:
     from reverie.app.handles import required_or_gone
+    from reverie.app.memory import changes
 
-    return (
-        required_or_gone(app, handle(what), team=team) if what else (opened(app, team=team), None)
-    )
+    if not what:
+        return changes(private(app, scope))
+    memory, name = required_or_gone(app, handle(what), scope)
+    return memory.changes(name)
 
 
 def _print(console: Console, revisions: list[Revision]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +12,7 @@ import click
 
 from reverie.errors import InputError
 from reverie.memory.revisions import Author, Revision
+from reverie.memory.scopes import SCOPES, MemoryScope
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -29,27 +31,51 @@ def team_option(handler: Decorated) -> Decorated:
     )
 
 
-def opened(app: App, *, team: bool = False) -> OpenMemory:
-    """The private memory, or the shared one if it is on."""
-    require_team(app, team=team)
-    return app.memory(team=team)
+def scope_option(handler: Decorated) -> Decorated:
+    """`--scope`: the memory of the project, about you, or of the team; `--team` is short for that."""
+
+    @wraps(handler)
+    def scoped(*args: Any, team: bool, scope: MemoryScope | None, **given: Any) -> Any:
+        if team and scope not in (None, "team"):
+            raise click.UsageError("give --scope or --team: one of them")
+        return handler(*args, scope="team" if team else scope, **given)
+
+    about = "Only the memory of this project, about you, or of the team."
+    choice = click.option("--scope", type=click.Choice(SCOPES), help=about)
+    wrapped: Any = choice(team_option(scoped))
+    result: Decorated = wrapped
+    return result
 
 
-def opened_for(app: App, file: str, *, team: bool = False) -> tuple[OpenMemory, str]:
+def opened(app: App, scope: MemoryScope | None = None, *, team: bool = False) -> OpenMemory:
+    """The project's memory, that about the person, or the shared one if it is on."""
+    wanted = "team" if team else scope or "project"
+    require_team(app, team=wanted == "team")
+    return app.memory(wanted)
+
+
+def private(app: App, scope: MemoryScope | None = None) -> tuple[OpenMemory, ...]:
+    """The memories that are this person's alone, or the one that is asked for."""
+    return app.memory().private if scope is None else (opened(app, scope),)
+
+
+def opened_for(
+    app: App, file: str, scope: MemoryScope | None = None, *, team: bool = False
+) -> tuple[OpenMemory, str]:
     """The memory that is meant and its file: by file name, short id, or words of the title."""
     from reverie.app.handles import required
 
-    return required(app, file, team=team)
+    return required(app, file, scope="team" if team else scope)
 
 
-def replaced_by_it(app: App, wanted: str, memory: OpenMemory) -> str:
-    """The memory that a new one replaces: it must lie where the new one is saved."""
-    found, file = opened_for(app, wanted, team=memory.team)
-    if found.team != memory.team:
+def replaced_by_it(app: App, wanted: str, *, team: bool = False) -> str:
+    """The label of the memory that a new one replaces; the new one goes to where that one is."""
+    found, file = opened_for(app, wanted, team=team)
+    if found.team and not team:
         raise InputError(
             f"{found.label(file)} is shared: replace it with --team, or save yours beside it"
         )
-    return file
+    return found.label(file)
 
 
 def handle(words: tuple[str, ...]) -> str:
@@ -69,7 +95,7 @@ def shown_path(app: App, path: Path) -> str:
 
 
 def label(memory: OpenMemory, file: str) -> str:
-    """A file's name as any command takes it: shared ones start with `team/`."""
+    """A file's name as any command takes it: others than the project's say whose they are."""
     return memory.label(file)
 
 

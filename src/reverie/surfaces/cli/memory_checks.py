@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from reverie.errors import ReverieError
+from reverie.keeper.judging import retired_by_siblings
 from reverie.memory.index import capped
 from reverie.surfaces.cli.figures import counted
 from reverie.surfaces.cli.findings import Finding
@@ -25,20 +26,20 @@ def examine_memory(app: App) -> Iterator[Finding]:
         yield Finding("note", f"memory is off ({origin})", "set memory.enabled = true to use it")
         return
     try:
-        memories = [app.memory()]
+        memories = app.memory().parts
     except ReverieError as error:
         yield Finding("wrong", f"memory: {error}")
         return
-    if app.settings.flag("features.team"):
-        memories.append(app.memory(team=True))
     for memory in memories:
-        yield from _one(app, memory)
+        # The others begin with the first memory that is theirs.
+        if memory.scope == "project" or memory.place.directory.is_dir():
+            yield from _one(app, memory)
     yield from _projects(app)
 
 
 def _one(app: App, memory: OpenMemory) -> Iterator[Finding]:
     """What cannot even be looked at is a finding too."""
-    for check in (_count, _files, _index, _history, _leftovers):
+    for check in (_count, _files, _index, _retired, _history, _leftovers):
         try:
             yield from list(check(app, memory))
         except ReverieError as error:
@@ -56,7 +57,9 @@ def _count(app: App, memory: OpenMemory) -> Iterator[Finding]:
 def _files(app: App, memory: OpenMemory) -> Iterator[Finding]:
     broken = [
         Finding(
-            "wrong", f"{label(memory, entry.file)}: {entry.problem}", f"reverie edit {entry.file}"
+            "wrong",
+            f"{label(memory, entry.file)}: {entry.problem}",
+            f"reverie edit {label(memory, entry.file)}",
         )
         for entry in memory.store.entries()
         if entry.problem
@@ -67,6 +70,13 @@ def _files(app: App, memory: OpenMemory) -> Iterator[Finding]:
         for one in memory.store.skipped
     ]
     yield from _some(skipped, "more files that are not read")
+    folder = memory.place.directory / "person"
+    if memory.scope == "project" and any(folder.glob("*.md")):
+        yield Finding(
+            "note",
+            f"{shown_path(app, folder)} is not read: person/ stands for memory about you",
+            f"move its files up, or: reverie import {shown_path(app, folder)} --scope person",
+        )
 
 
 def _some(findings: list[Finding], rest: str) -> Iterator[Finding]:
@@ -96,6 +106,19 @@ def _index(app: App, memory: OpenMemory) -> Iterator[Finding]:
             f"{name} is over {limit}: {counted(hidden, 'pointer is', 'pointers are')} hidden",
             advice,
         )
+
+
+def _retired(app: App, memory: OpenMemory) -> Iterator[Finding]:
+    """Memories that were retired by one about another thing, as an earlier rule did."""
+    doubtful = [
+        Finding(
+            "note",
+            f"{label(memory, old)} was replaced by {new}, which speaks of something else",
+            f"if both hold: reverie retire {label(memory, old)} --off",
+        )
+        for old, new in retired_by_siblings(memory.store)
+    ]
+    yield from _some(doubtful, "more memories that were replaced by one about something else")
 
 
 def _history(app: App, memory: OpenMemory) -> Iterator[Finding]:

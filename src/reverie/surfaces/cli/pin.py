@@ -38,7 +38,7 @@ def command(frame: Frame, what: tuple[str, ...], off: bool, team: bool) -> None:
         "changed": revision is not None,
         "revision": revision.id if revision else None,
     }
-    shared = shown != name
+    shared = memory.team
     frame.show(data, lambda c: _print(c, shown, revision, off=off, shared=shared))
 
 

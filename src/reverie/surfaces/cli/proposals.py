@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from reverie.keeper.inbox import Decision, Forgotten
 from reverie.keeper.wishes import Declined, Remembered
-from reverie.memory.age import words
+from reverie.memory.age import holds, words
 from reverie.memory.proposals import Item, item_to_json
 from reverie.surfaces.cli.figures import printable, when
 from reverie.surfaces.cli.memories import undo_hint
@@ -104,6 +104,8 @@ def outcome_lines(item: Item, decision: Decision) -> list[str]:
         case Remembered(saved, revision, dates, secrets, superseded):
             lines = [f"Approved {item.id[:SHORT]} ({saved.type}): {saved.file}"]
             lines += [f"  “{change.before}” became {change.after}" for change in dates]
+            held = holds(saved.valid_from, saved.valid_until)
+            lines += [f"  {held}"] if held else []
             lines += [f"  removed a secret ({', '.join(secrets)})"] if secrets else []
             lines += [f"  replaces {superseded}, which is kept"] if superseded else []
             return [*lines, f"  {undo_hint(revision)}"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reverie.memory.scopes import split
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.hits import Shown, listing, read_hits
@@ -69,11 +70,13 @@ def _as_json(found: Results, shown: Sequence[Shown]) -> dict[str, Any]:
             {
                 "id": one.id,
                 "file": one.hit.key,
+                "scope": split(one.hit.key)[0],
                 "score": one.hit.score,
                 **one.as_json(),
                 "signals": dict(one.hit.signals),
                 "snippet": one.hit.snippet,
                 "why": one.hit.why,
+                "label": one.hit.label,
             }
             for one in shown
         ],

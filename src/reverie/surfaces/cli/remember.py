@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from reverie.memory import age
+from reverie.memory.scopes import OWN_SCOPES, split
 from reverie.memory.taxonomy import TYPES
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
     PERSON,
-    label,
     mention_former,
-    opened,
     replaced_by_it,
+    require_team,
     shown_path,
     team_option,
     undo_hint,
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from reverie.app import App
     from reverie.app.memory import OpenMemory
     from reverie.keeper.keeper import Declined, Remembered
+    from reverie.keeper.wishes import Related
 
 
 @reverie_command(name="remember")
@@ -36,10 +40,16 @@ if TYPE_CHECKING:
 @click.option("--description", help="The one line by which it is found again.")
 @click.option("--supersedes", metavar="MEMORY", help="Replace this memory; both are kept.")
 @click.option(
-    "--even-if-known", is_flag=True, help="Save although a memory says the same or otherwise."
+    "--replace",
+    is_flag=True,
+    help="Retire the memory of which this is a newer value; both are kept.",
 )
+@click.option("--even-if-known", is_flag=True, help="Save although a memory says the same.")
 @click.option(
     "--allow-secret", is_flag=True, help="What looks like a secret in TEXT is none; recorded."
+)
+@click.option(
+    "--scope", type=click.Choice(OWN_SCOPES), help="About you, or the project; otherwise inferred."
 )
 @team_option
 def command(
@@ -47,24 +57,30 @@ def command(
 ) -> None:
     """Save a memory, with absolute dates and without secrets.
 
-    TEXT is a sentence or more; `-` reads it from standard input.
+    TEXT is a sentence or more; `-` reads it from standard input. What says the same as a memory is
+    not saved again. Words such as "from now on" or "no longer" retire the memory they speak of;
+    otherwise nothing is replaced unless you say so. What speaks of you and not of this project is
+    known in every project.
 
     \b
     reverie remember "Deploys freeze next Thursday, the auditors come"
     reverie remember --type feedback --name "Real database" - < note.md
-    reverie remember "The service listens on 8443" --supersedes default_port.md
+    reverie remember "The service listens on 8443" --replace
     """
     from reverie.keeper.keeper import Declined, Wish
 
     app = frame.app()
-    memory = opened(app, team=team)
+    require_team(app, team=team)
+    if team and given["scope"]:
+        raise click.UsageError("give --scope or --team: one of them")
     mention_former(app)
     if given["supersedes"]:
-        given["supersedes"] = replaced_by_it(app, given["supersedes"], memory)
+        given["supersedes"] = replaced_by_it(app, given["supersedes"], team=team)
     wish = Wish(_standard_input() if text == ("-",) else " ".join(text), **given)
+    memory, wish = app.memory_for(wish, team=team)
     if allow_secret:
         memory.scrubber.allow("\n".join((wish.text, wish.name or "", wish.description or "")))
-    outcome = memory.keeper.remember(wish, PERSON)
+    outcome = memory.told(memory.keeper.remember(wish, PERSON))
     if isinstance(outcome, Declined):
         _decline(frame, outcome)
     else:
@@ -95,14 +111,18 @@ def _as_json(memory: OpenMemory, outcome: Remembered) -> dict[str, Any]:
     saved = outcome.topic
     return {
         "saved": True,
-        "file": label(memory, saved.file),
-        "path": str(memory.place.directory / saved.file),
+        "file": saved.file,
+        "path": str(_path(memory, saved.file)),
         "name": saved.name,
         "description": saved.description,
         "type": saved.type,
+        "valid_from": saved.valid_from,
+        "valid_until": saved.valid_until,
+        "scope": memory.scope,
         "dates": [{"before": change.before, "after": change.after} for change in outcome.dates],
         "secrets": list(outcome.secrets),
         "supersedes": outcome.superseded,
+        "related": [asdict(one) for one in outcome.related],
         "revision": outcome.revision.id,
     }
 
@@ -111,14 +131,39 @@ def saved_lines(app: App, memory: OpenMemory, outcome: Remembered) -> list[str]:
     """What was saved, where, what was changed in it, and the way back."""
     saved = outcome.topic
     lines = [f"Remembered ({saved.type}): {saved.name}"]
-    lines.append(f"  in {shown_path(app, memory.place.directory / saved.file)}")
+    lines.append(f"  in {shown_path(app, _path(memory, saved.file))}")
+    if memory.scope == "person":
+        lines.append("  about you: known in every project")
+        lines.append(f"  only for this one: reverie move {saved.file} --scope project")
     lines += [f"  “{change.before}” became {change.after}" for change in outcome.dates]
+    if held := age.holds(saved.valid_from, saved.valid_until):
+        lines.append(f"  {held}")
     if outcome.secrets:
         kinds = ", ".join(outcome.secrets)
         lines.append(f"  removed a secret ({kinds}); if it is none, repeat with --allow-secret")
     if outcome.superseded:
         lines.append(f"  replaces {outcome.superseded}, which is kept")
+    lines += [line for one in outcome.related for line in _related_lines(saved.file, one)]
     return [*lines, f"  {undo_hint(outcome.revision, team=memory.team)}"]
+
+
+def _related_lines(file: str, near: Related) -> list[str]:
+    """A memory that is near; one that this may replace comes with the command that does it."""
+    replacing = f"reverie retire {near.file} --by {file}"
+    if near.likeness != "update":
+        return [
+            f"  related: {near.file} — {near.text}",
+            f"    both hold; if one replaces the other: {replacing}",
+        ]
+    sure = "is another value of" if near.certain else "may be another value of"
+    return [
+        f"  {sure} {near.file} — {near.text}",
+        f"    both are kept; if it is replaced: {replacing}",
+    ]
+
+
+def _path(memory: OpenMemory, label: str) -> Path:
+    return memory.place.directory / split(label)[1]
 
 
 def _print(console: Console, lines: list[str]) -> None:

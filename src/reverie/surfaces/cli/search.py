@@ -69,6 +69,7 @@ def _as_json(one: Shown) -> dict[str, Any]:
         "at": hit.at,
         "snippet": hit.snippet,
         "why": hit.why,
+        "label": hit.label,
     }
 
 

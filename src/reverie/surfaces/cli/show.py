@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reverie.errors import InputError
+from reverie.memory.scopes import split
 from reverie.surfaces.cli.figures import printable, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import handle, label, revision_json, up_to_date, who
+from reverie.surfaces.cli.memories import (
+    handle,
+    label,
+    private,
+    revision_json,
+    up_to_date,
+    who,
+)
 from reverie.surfaces.cli.moments import moment
 
 if TYPE_CHECKING:
@@ -22,6 +30,8 @@ if TYPE_CHECKING:
     from reverie.app.memory import OpenMemory
     from reverie.memory.revisions import Revision
     from reverie.memory.topic import Topic
+
+_WHOSE = {"person": "about you, in every project", "team": "shared by the team"}
 
 KINDS = ("memory", "revision", "session")
 
@@ -143,9 +153,12 @@ def _show_memory(
         "name": memory.name,
         "description": memory.description,
         "type": memory.type,
+        "scope": split(file)[0],
         "pinned": memory.pinned,
         "supersedes": list(memory.supersedes),
         "superseded_by": memory.superseded_by,
+        "valid_from": memory.valid_from,
+        "valid_until": memory.valid_until,
         "problem": memory.problem,
         "warnings": list(memory.warnings),
         "changed": changed.isoformat(timespec="seconds") if changed else None,
@@ -164,13 +177,16 @@ def _id(app: App, file: str) -> str:
 def _print_memory(
     console: Console, app: App, data: dict[str, Any], changed: datetime | None
 ) -> None:
-    from reverie.memory.age import words
+    from reverie.memory.age import term, words
 
     now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
     about = [data["id"], data["file"], data["type"] or "no type"]
+    about += [_WHOSE[data["scope"]]] if data["scope"] in _WHOSE else []
     about += [f"changed {words(changed, now)}"] if changed else []
     about += ["pinned"] if data["pinned"] else []
     about += [f"superseded by {data['superseded_by']}"] if data["superseded_by"] else []
+    limits = term(data["valid_from"], data["valid_until"], now)
+    about += [limits] if limits and not data["superseded_by"] else []
     console.print(printable(" · ".join(about)), style="bold", soft_wrap=True)
     for problem in filter(None, (data["problem"], *data["warnings"])):
         console.print(f"problem: {printable(problem)}", style="yellow", soft_wrap=True)
@@ -178,8 +194,9 @@ def _print_memory(
 
 
 def _revision(frame: Frame, app: App, what: str) -> Show:
-    memory = app.memory()
-    found = memory.history.revision(what)
+    from reverie.app.memory import with_revision
+
+    memory, found = with_revision(private(app), what)
     return partial(_show_revision, frame, memory, found)
 
 

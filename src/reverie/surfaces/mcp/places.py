@@ -10,6 +10,7 @@ from reverie.app.handles import is_known, required
 from reverie.errors import InputError
 from reverie.memory.manifest import is_index
 from reverie.memory.paths import Refused, check_name
+from reverie.memory.scopes import split
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 SCHEME = "memory://"
 INDEX = f"{SCHEME}index"
 TEMPLATE = f"{SCHEME}{{+file}}"
-
-_TEAM = "team/"
 
 
 def address(file: str) -> str:
@@ -52,7 +51,7 @@ def located(app: App, wanted: str, ways: Sequence[How] = ()) -> tuple[OpenMemory
         raise InputError(f"{verdict.reason}; give a file name as list_memories shows it")
     if is_index(file):
         raise InputError(f"{file} is the index, no memory; list_memories or {INDEX} shows it")
-    if file.startswith(_TEAM) and not app.settings.flag("features.team"):
+    if split(file)[0] == "team" and "team" not in app.scopes:
         raise InputError(f"{file} would be team memory, which is off (features.team)")
     return required(app, wanted, ways=ways, listed_by="list_memories")
 

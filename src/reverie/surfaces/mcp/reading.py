@@ -14,6 +14,7 @@ from reverie.errors import InputError, ReverieError
 from reverie.keeper.handles import short_ids
 from reverie.memory import age
 from reverie.memory import topic as topics
+from reverie.memory.scopes import split
 from reverie.memory.topic import Topic
 from reverie.recall import attach
 from reverie.recall.attach import Recalled
@@ -53,7 +54,7 @@ def recall(app: App, arguments: Arguments, caller: Caller) -> Answer:
     now = now_of(app)
     read = _reader(memory, as_of)
     shown = [
-        (hit, _offered(hit, recalled(topic, memory.place.directory, app.project.root, now)))
+        (hit, _offered(hit, recalled(topic, memory.path_of(hit.key), app.project.root, now)))
         for hit in found.hits
         if (topic := read(hit.key)) is not None
     ]
@@ -87,9 +88,14 @@ def _as_data(hit: Hit, memory: Recalled, now: datetime) -> dict[str, Any]:
         "file": memory.file,
         "saved": age.words(memory.saved, now),
         "match": "good" if _good(hit) else "weak",
+        **_of(memory),
         **_warned(memory, now),
         "text": attach.cut(memory.text, memory.path),
     }
+
+
+def _of(memory: Recalled) -> dict[str, str]:
+    return {"origin": memory.whose} if memory.whose else {}
 
 
 def _warnings(memory: Recalled, now: datetime) -> list[str]:
@@ -107,14 +113,16 @@ def _reader(memory: OpenMemory, as_of: datetime | None) -> Callable[[str], Topic
     if as_of is None:
 
         def current(file: str) -> Topic | None:
-            stored = memory.store.read(file)
+            stored = memory.topics.read(file)
             return None if stored is None else stored.topic
 
         return current
-    revision = memory.history.as_of(as_of)
+    then = {part.scope: part.history.as_of(as_of) for part in memory.parts}
 
     def former(file: str) -> Topic | None:
-        data = None if revision is None else memory.history.read(file, revision.id)
+        part, name = memory.part(file) or (memory, file)
+        revision = then[part.scope]
+        data = None if revision is None else part.history.read(name, revision.id)
         return None if data is None else topics.parse(data, file)
 
     return former
@@ -123,7 +131,7 @@ def _reader(memory: OpenMemory, as_of: datetime | None) -> Callable[[str], Topic
 def _count(memory: OpenMemory, files: list[str], caller: Caller) -> None:
     """Counting is for statistics: when it fails, the answer stands."""
     try:
-        memory.uses.record(files, "recalled", caller.session)
+        memory.record_uses(files, "recalled", caller.session)
     except ReverieError as error:
         log.warning("recall was not counted: %s", error)
 
@@ -155,6 +163,7 @@ def read_memory(app: App, arguments: Arguments, caller: Caller) -> Answer:
         "name": topic.name,
         "type": topic.type,
         "saved": age.words(shown.saved, now),
+        **_of(shown),
         **_warned(shown, now),
         "text": topic.body.strip(),
     }
@@ -165,13 +174,14 @@ def whole_memory(app: App, file: str) -> tuple[Topic, Recalled]:
     """A memory by its name, id or title, with what is to be said about it."""
     memory, name = located(app, file)
     topic = memory.keeper.require(name).topic
-    found = recalled(topic, memory.place.directory, app.project.root, now_of(app))
-    return topic, replace(found, file=memory.label(topic.file))
+    named = replace(topic, file=memory.label(topic.file))
+    path = memory.place.directory / topic.file
+    return topic, recalled(named, path, app.project.root, now_of(app))
 
 
 def rendered(memory: Recalled, now: datetime) -> str:
     """All of a memory as a reader sees it: its age first, then what it says."""
-    lines = [f"# {memory.file} (saved {age.words(memory.saved, now)})", f"> {NOT_INSTRUCTIONS}"]
+    lines = [f"# {memory.file} ({attach.standing(memory, now)})", f"> {NOT_INSTRUCTIONS}"]
     lines += [f"> {warning}" for warning in _warnings(memory, now)]
     return "\n".join([*lines, "", memory.text.strip()])
 
@@ -181,28 +191,32 @@ def list_memories(app: App, arguments: Arguments, caller: Caller) -> Answer:
     now = now_of(app)
     everything = labelled(app)
     ids = short_ids(entry.file for entry in everything)
-    found = [
-        (entry.file, entry) for entry in everything if entry.listed and wanted in (None, entry.type)
-    ]
+    found = [entry for entry in everything if entry.listed and wanted in (None, entry.type)]
     rows = [
         {
-            "id": ids[file],
-            "file": file,
+            "id": ids[entry.file],
+            "file": entry.file,
+            "scope": split(entry.file)[0],
             "type": entry.type,
             "description": entry.description or entry.name,
             "changed": age.words(entry.mtime, now),
             "pinned": entry.pinned,
+            "standing": age.term(entry.valid_from, entry.valid_until, now) or None,
         }
-        for file, entry in found[:limit]
+        for entry in found[:limit]
     ]
     more = len(found) - len(rows)
     lines = [
-        f"{row['id']} {row['file']} ({row['type']}, {row['changed']}): {row['description']}"
+        f"{row['id']} {row['file']} ({', '.join(_known(row))}): {row['description']}"
         for row in rows
     ]
     lines += [f"… and {more} more; give a larger limit, or a type"] if more else []
     heading = "Memories, newest first:" if rows else "Nothing is remembered yet."
     return Answer({"memories": rows, "more": more}, bulleted(heading, lines))
+
+
+def _known(row: dict[str, Any]) -> list[str]:
+    return [str(row["type"]), row["changed"], *([row["standing"]] if row["standing"] else [])]
 
 
 # --- past conversations ---

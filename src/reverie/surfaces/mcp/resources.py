@@ -9,6 +9,7 @@ from mcp_types import Resource, ResourceTemplate
 from reverie.app.handles import labelled
 from reverie.memory.index import capped
 from reverie.memory.scalars import one_line
+from reverie.memory.scopes import ORIGINS
 from reverie.surfaces.mcp import places
 from reverie.surfaces.mcp.answers import sendable
 from reverie.surfaces.mcp.caller import Caller
@@ -16,6 +17,7 @@ from reverie.surfaces.mcp.tools import BY_NAME
 
 if TYPE_CHECKING:
     from reverie.app import App
+    from reverie.app.memory import OpenMemory
 
 MARKDOWN = "text/markdown"
 MOST_LISTED = 100
@@ -39,25 +41,32 @@ TEMPLATE = ResourceTemplate(
 
 def listed(app: App) -> list[Resource]:
     """The index and the newest memories; the others can be read all the same."""
-    entries = [(entry.file, entry) for entry in labelled(app) if entry.listed]
+    entries = [entry for entry in labelled(app) if entry.listed]
     return [
         _INDEX,
         *(
             Resource(
-                name=file,
+                name=entry.file,
                 title=sendable(one_line(entry.name)),
-                uri=places.address(file),
+                uri=places.address(entry.file),
                 description=sendable(one_line(entry.description)) or None,
                 mime_type=MARKDOWN,
             )
-            for file, entry in entries[:MOST_LISTED]
+            for entry in entries[:MOST_LISTED]
         ),
     ]
+
+
+def _indexes(memory: OpenMemory) -> str:
+    """MEMORY.md of the project, then those that are recalled with it; their links name their files."""
+    own, *others = ((part, capped(part.store.index()).text) for part in memory.parts)
+    titled = [f"\n## {ORIGINS[part.scope]}\n\n{text}" for part, text in others if text]
+    return "".join((own[1], *titled))
 
 
 def read(app: App, uri: str) -> str:
     """What an address holds; one that leads anywhere else is refused with the reason."""
     file = places.file_of(uri)
     if uri == places.INDEX:
-        return capped(app.memory().store.index()).text or "Nothing is remembered yet.\n"
+        return _indexes(app.memory()) or "Nothing is remembered yet.\n"
     return BY_NAME["read_memory"].work()(app, {"file": file}, Caller()).text

@@ -16,6 +16,7 @@ from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
 
 from reverie.errors import InputError
+from reverie.memory.scopes import OWN_SCOPES
 from reverie.surfaces.mcp.shapes import (
     BOOLEAN,
     COUNT,
@@ -88,14 +89,22 @@ _FILE = text(
 )
 
 _RECALLED = told(
-    {"warnings": STRINGS},
+    {"warnings": STRINGS, "origin": STRING},
     file=STRING,
     saved=STRING,
     match={"enum": ["good", "weak"]},
     text=STRING,
 )
 _ENTRY = told(
-    id=STRING, file=STRING, type=MAYBE_STRING, description=STRING, changed=STRING, pinned=BOOLEAN
+    id=STRING,
+    file=STRING,
+    scope=STRING,
+    type=MAYBE_STRING,
+    description=STRING,
+    changed=STRING,
+    pinned=BOOLEAN,
+    # "expired 2026-11-01", "from 2027-01-01"; nothing while it holds.
+    standing=MAYBE_STRING,
 )
 _FOUND = told(session=STRING, when=STRING, who=STRING, text=STRING)
 _SESSION = told(session=STRING, last_active=STRING)
@@ -128,7 +137,8 @@ TOOLS: tuple[Tool, ...] = (
         "Save one lasting fact in a sentence or two: who the person is, how they want things done "
         "and why, a decision, a deadline, where something is kept. Not for code, file lists, "
         "history or the state of the task at hand. Dates such as “next Thursday” become absolute, "
-        "secrets are taken out. If it is known already nothing is saved and you are told where it is.",
+        "secrets are taken out. What a memory already says is not saved again, and you are told where "
+        "it is; memories near to it are named and stay as they are unless you say that it replaces one.",
         closed(
             {
                 "text": text("What to remember, complete in itself.", LONGEST_TEXT),
@@ -141,10 +151,21 @@ TOOLS: tuple[Tool, ...] = (
                 "supersedes": text(
                     "The file name or id of a memory that this one replaces; both are kept."
                 ),
+                "replace": {
+                    "type": "boolean",
+                    "default": False,
+                    "description": "It is a newer value of a memory, which is retired; both are kept.",
+                },
+                "scope": {
+                    "type": "string",
+                    "enum": list(OWN_SCOPES),
+                    "description": "person: it holds for them in every project. project: it belongs "
+                    "to this one. Worked out when left out.",
+                },
                 "even_if_known": {
                     "type": "boolean",
                     "default": False,
-                    "description": "Save it although a similar memory exists; look at that one first.",
+                    "description": "Save it although a memory says the same; look at that one first.",
                 },
             },
             "text",
@@ -152,8 +173,10 @@ TOOLS: tuple[Tool, ...] = (
         told(
             {
                 "file": STRING,
+                "scope": STRING,
                 "undo": STRING,
                 "changes": STRINGS,
+                "related": {"type": "array", "items": {"type": "object"}},
                 "reason": STRING,
                 "existing": STRING,
                 "next": STRING,
@@ -169,7 +192,7 @@ TOOLS: tuple[Tool, ...] = (
         "One memory in full, by its file name, short id, or words of its title.",
         closed({"file": _FILE}, "file"),
         told(
-            {"warnings": STRINGS},
+            {"warnings": STRINGS, "origin": STRING},
             about=STRING,
             file=STRING,
             name=STRING,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reverie.app.handles import EXACT
 from reverie.errors import InputError
-from reverie.keeper.wishes import Declined, Remembered, Wish
+from reverie.keeper.wishes import Declined, Related, Remembered, Wish
+from reverie.memory import age
+from reverie.memory.scopes import ORIGINS, MemoryScope
 from reverie.surfaces.mcp.answers import Answer, bulleted
 from reverie.surfaces.mcp.places import located
 
@@ -20,9 +23,10 @@ def remember(app: App, arguments: Arguments, caller: Caller) -> Answer:
     """Save a memory; that it was not saved, and why, is an answer too."""
     supersedes = arguments.get("supersedes")
     if supersedes is not None:
-        memory, supersedes = located(app, supersedes, EXACT)
-        if memory.team:
-            raise InputError(f"{arguments['supersedes']} is shared: {_BY_A_PERSON}")
+        old, name = located(app, supersedes, EXACT)
+        if old.team:
+            raise InputError(f"{supersedes} is shared: {_BY_A_PERSON}")
+        supersedes = old.label(name)
     wish = Wish(
         arguments["text"],
         arguments.get("type"),
@@ -32,26 +36,43 @@ def remember(app: App, arguments: Arguments, caller: Caller) -> Answer:
         source=caller.source,
         origin="assistant",
         even_if_known=arguments["even_if_known"],
+        replace=arguments["replace"],
+        scope=arguments.get("scope"),
     )
-    outcome = app.memory().keeper.remember(wish, caller.author)
-    return _saved(outcome) if isinstance(outcome, Remembered) else _declined(outcome)
+    memory, outcome = app.remember(wish, caller.author)
+    if isinstance(outcome, Remembered):
+        return _saved(outcome, memory.scope)
+    return _declined(outcome)
 
 
 _BY_A_PERSON = "what the team shares is changed by a person, with `reverie … --team`"
 
 
-def _saved(outcome: Remembered) -> Answer:
+def _saved(outcome: Remembered, scope: MemoryScope) -> Answer:
     changes = [f"“{change.before}” became {change.after}" for change in outcome.dates]
+    if held := age.holds(outcome.topic.valid_from, outcome.topic.valid_until):
+        changes.append(f"it {held}")
     if outcome.secrets:
         changes.append(f"a secret was taken out ({', '.join(outcome.secrets)})")
     if outcome.superseded:
         changes.append(f"{outcome.superseded} is replaced, and kept for history")
+    changes += [_related(one) for one in outcome.related]
     topic = outcome.topic
     undo = f"reverie undo {outcome.revision.short}"
-    data: dict[str, Any] = {"saved": True, "file": topic.file, "undo": undo}
+    data: dict[str, Any] = {"saved": True, "file": topic.file, "scope": scope, "undo": undo}
     data |= {"changes": changes} if changes else {}
-    lines = [*changes, f"a person can take it back with: {undo}"]
+    data |= {"related": [asdict(one) for one in outcome.related]} if outcome.related else {}
+    lines = [*changes, *filter(None, (ORIGINS[scope],)), f"a person can take it back with: {undo}"]
     return Answer(data, bulleted(f"Remembered in {topic.file} ({topic.type}).", lines))
+
+
+def _related(near: Related) -> str:
+    if near.likeness != "update":
+        return f"related: {near.file} ({near.text})"
+    return (
+        f"{near.file} holds another value ({near.text}); both are kept. If yours replaces it, call "
+        f'remember again with supersedes "{near.file}"'
+    )
 
 
 def _declined(outcome: Declined) -> Answer:
@@ -59,8 +80,8 @@ def _declined(outcome: Declined) -> Answer:
     if outcome.existing:
         # The keeper's advice is for the command line.
         advice = (
-            f"Look at it with read_memory. If yours replaces it, call remember again with "
-            f'supersedes "{outcome.existing}"; if both hold, with even_if_known.'
+            f"Look at it with read_memory. If yours says more, call remember again with "
+            f'supersedes "{outcome.existing}"; to keep both, with even_if_known.'
         )
     data: dict[str, Any] = {"saved": False, "reason": outcome.reason, "next": advice}
     data |= {"existing": outcome.existing} if outcome.existing else {}
@@ -76,5 +97,5 @@ def forget(app: App, arguments: Arguments, caller: Caller) -> Answer:
     title = memory.keeper.require(name).topic.name
     revision = memory.keeper.forget(name, caller.author)
     undo = f"reverie undo {revision.short}" if revision else ""
-    data = {"forgotten": name, "name": title, "undo": undo}
-    return Answer(data, f"Forgot {name}: {title}\nA person can take that back with: {undo}")
+    data = {"forgotten": file, "name": title, "undo": undo}
+    return Answer(data, f"Forgot {file}: {title}\nA person can take that back with: {undo}")

@@ -16,6 +16,7 @@ from reverie.core.usage import Usage
 from reverie.errors import InputError
 from reverie.layers import snip
 from reverie.memory.index import capped
+from reverie.memory.scopes import MemoryScope
 from reverie.session.dreaming import NAME as DREAM
 from reverie.surfaces.cli import context, recall, search
 from reverie.surfaces.cli.chat import hired, past, render
@@ -82,16 +83,28 @@ async def _search(sitting: Sitting, rest: str) -> Next:
     return None
 
 
+_WHOSE: dict[MemoryScope, str] = {
+    "project": "",
+    "person": "about you, known in every project, ",
+    "team": "of the team ",
+}
+
+
 async def _memory(sitting: Sitting, rest: str) -> Next:
     memory = sitting.app.memory()
-    index = memory.store.index()
-    count = len(index.pointers)
-    where = shown_path(sitting.app, memory.place.directory)
-    text = capped(index).text.strip()
-    body: RenderableType = render.prose(text, markdown=sitting.terminal.markdown) if text else ""
-    sitting.show(
-        Text(f"{counted(count, 'memory', 'memories')} in {printable(where)}", "bold"), body
-    )
+    for part in memory.parts:
+        index = part.store.index()
+        count = len(index.pointers)
+        if part is not memory and not count:
+            continue
+        where = shown_path(sitting.app, part.place.directory)
+        text = capped(index).text.strip()
+        body: RenderableType = (
+            render.prose(text, markdown=sitting.terminal.markdown) if text else ""
+        )
+        memories = counted(count, "memory", "memories")
+        about = f"{memories} {_WHOSE[part.scope]}in {printable(where)}"
+        sitting.show(Text(about, "bold"), body)
     return None
 
 

@@ -1,0 +1,143 @@
+"""On which side of today a sentence is: the cues around a date phrase, found once for a whole text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Literal
+
+from reverie.text.days import ENGLISH
+
+Direction = Literal["future", "past", "habit", "unsure"]
+_SIDES: dict[str | None, Direction] = {"future": "future", "past": "past", "unsure": "unsure"}
+
+# What people give a date to: of such a thing, "is on" speaks of the time to come.
+EVENTS = (
+    r"(?:launch|freeze|meeting|release|demo|review|audit|cut-?over|migration|roll-?out|go-live"
+    r"|kick-?off|workshop|interview|off-?site|party|wedding|exam|conference|appointment|call|flight"
+    r"|presentation|deadline|election|hackathon|maintenance|downtime|event|hearing|trial|training"
+    r"|webinar|hand-?over|visit|due date|retrospective|dinner|concert|surgery|check-?up)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """The words by which a language says on which side of today a sentence is."""
+
+    habit: re.Pattern[str]
+    # Groups `future`, `past` and `unsure`; a match of none takes up words that would mislead.
+    side: re.Pattern[str]
+    # Whether the cue nearest to a phrase decides; otherwise all of a sentence must agree.
+    nearest: bool = False
+
+
+ENGLISH_CUES = Cues(
+    re.compile(
+        r"\b(?:every|each|always|never|usually|normally|typically|generally|regularly|often"
+        r"|sometimes|whenever|(?:bi-?)?weekly|monthly|quarterly|daily|nightly|annual(?:ly)?|yearly"
+        r"|recurring|birthday|anniversary|(?:once|twice|times) (?:an?|per))\b"
+        rf"|\b{ENGLISH.weekday}s\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        # "was planned" may have been kept or not; "the shared page" and "is closed" tell no time.
+        r"(?P<unsure>\b(?:was|were|been) (?:planned|scheduled|expected|due)\b)"
+        r"|\b(?:an?|the|our|my|your|their|its|this|that|these|those|any|no|all|be|is|are|being|longer|gets?)"
+        r" (?!planned|scheduled|expected)\w{2,30}ed\b"
+        rf"|(?P<future>\b(?-i:[Ww]ill|[Ww]on['’]t)\b|\b(?:shall|going to|due|deadline|scheduled|planned"
+        r"|plans? to|expected|starts?|begins?|launch(?:es)?|ships?|leaves?|ends|expires|arrives|returns"
+        r"|goes (?:live|away|out)|takes place|needs? to|has to|have to|let['’]s|until further)\b|['’]ll\b"
+        r"|\b(?:is|are) (?=in\b)"
+        r"|\b(?:am|are|is|[a-z]{1,5}['’](?:m|re|s)) (?:meeting|shipping|leaving|flying|moving|starting"
+        r"|launching|presenting|travell?ing|coming|going|visiting|releasing|deploying|migrating|switching"
+        r"|hosting|having|returning|arriving|joining)\b"
+        rf"|\b{EVENTS}\b[^.!?\n]{{0,60}}?\b(?:is|['’]s) (?=(?:on|in|from|due|the|this|{ENGLISH.weekday}|{ENGLISH.month}|\d{{1,2}})\b))"
+        r"|(?P<past>\b(?:was|were|did|had|went|said|met|began|took|made|got|came|left|sent|broke|fell"
+        r"|found|told|chose|built|wrote|ran|saw|gave|kept|held|bought|paid|lost|won|spoke|spent|thought"
+        r"|brought|caught|led|felt|knew|grew|drove|sold|became|happened|\w{2,30}(?<!e)ed)\b)",
+        re.IGNORECASE,
+    ),
+    nearest=True,
+)
+# How far a cue may stand from its phrase.
+_REACH = 400
+# "1." before a month is no end of a sentence.
+SENTENCE_END = re.compile(r"(?<!\b\d)(?<!\b\d\d)[.!?](?=\s|$)|[.!?](?=\s+[A-Z]\w+ \w+ \w)|\n")
+
+
+class Sentences:
+    """A text with its ends of sentences and its cues, each found once: phrases are many."""
+
+    def __init__(self, text: str, cues: Cues) -> None:
+        self._text = text
+        self._cues = cues
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [match.end() for match in SENTENCE_END.finditer(self._text)]
+
+    @cached_property
+    def _habits(self) -> list[int]:
+        return [match.start() for match in self._cues.habit.finditer(self._text)]
+
+    @cached_property
+    def _sides(self) -> tuple[list[int], list[Direction]]:
+        found = [
+            (match.start(), _SIDES[match.lastgroup])
+            for match in self._cues.side.finditer(self._text)
+            if match.lastgroup in _SIDES
+        ]
+        return [at for at, _ in found], [side for _, side in found]
+
+    def direction(self, start: int, end: int) -> Direction | None:
+        """What the sentence around a phrase says; a habit anywhere in it wins."""
+        at = bisect_right(self._ends, start)
+        first = max(self._ends[at - 1] if at else 0, start - _REACH)
+        at = bisect_right(self._ends, end)
+        stop = min(self._ends[at] if at < len(self._ends) else len(self._text), end + _REACH)
+        if bisect_left(self._habits, first) < bisect_left(self._habits, stop):
+            return "habit"
+        places, sides = self._sides
+        low, high = bisect_left(places, first), bisect_left(places, stop)
+        if low == high:
+            return None
+        if not self._cues.nearest:
+            told = set(sides[low : min(high, low + _REACH)])
+            return told.pop() if len(told) == 1 else None
+        before = bisect_left(places, start)
+        return sides[before - 1] if before > low else sides[low]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A phrase where it stands: its text's day, and the sentence that gives it direction."""
+
+    match: re.Match[str]
+    today: date
+    sentences: Sentences
+
+    def __getitem__(self, group: str) -> str:
+        return (self.match[group] or "").lower()
+
+    @property
+    def direction(self) -> Direction | None:
+        return self.sentences.direction(self.match.start(), self.match.end())
+
+    @property
+    def after_preposition(self) -> bool:
+        return bool(
+            re.search(r"\b(?:on|by|since|until|till|from|before|after|of)\s+$", self.before)
+        )
+
+    @property
+    def before(self) -> str:
+        """The last few words before the phrase, in lower case."""
+        return self.match.string[max(0, self.match.start() - 20) : self.match.start()].lower()
+
+    def led(self, day: date) -> str:
+        """A date with the preposition the phrase had."""
+        lead = self.match["lead"]
+        return f"{lead} {day.isoformat()}" if lead else day.isoformat()

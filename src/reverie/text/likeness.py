@@ -1,0 +1,461 @@
+"""The one judge of sameness: how a new text relates to an old one.
+
+Two sentences are laid side by side. What differs before the relation, or says *which* thing is
+spoken of (a name, an environment, a day, a condition), makes siblings: both stand. Only a
+difference where the value of a relation with one value stands makes an update. In doubt both stand.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from reverie.text import languages, words
+from reverie.text.statements import (
+    LONGEST,
+    Change,
+    Statement,
+    Token,
+    change_in,
+    language_of,
+    reason_of,
+    statements,
+)
+
+Likeness: TypeAlias = Literal["duplicate", "extends", "update", "sibling", "unrelated"]
+
+_ORDER: tuple[Likeness, ...] = ("unrelated", "sibling", "update", "extends", "duplicate")
+# Less in common than this, and two sentences merely share words.
+_ABOUT_ONE_THING = 0.5
+_FEWEST_SHARED = 2
+# How many candidates are read closely, and how many letters of their words choose them.
+_MOST_READ = 20
+_BEGINNING = 4
+# What says which of several, wherever it stands: another environment is another thing.
+_WHICH = frozenset(
+    [
+        "production",
+        "staging",
+        "dev",
+        "development",
+        "test",
+        "testing",
+        "local",
+        "ci",
+        "qa",
+        "preprod",
+        "sandbox",
+        "canary",
+        "demo",
+        "beta",
+        "alpha",
+        "frontend",
+        "backend",
+        "mobile",
+        "web",
+        "desktop",
+        "ios",
+        "android",
+        "linux",
+        "windows",
+        "macos",
+        "germany",
+        "france",
+        "spain",
+    ]
+)
+_OPPOSITES = frozenset(
+    frozenset(pair.split())
+    for pair in (
+        "to from",
+        "before after",
+        "into from",
+        "nach von",
+        "vor nach",
+        "zu aus",
+        "a de",
+        "avant apres",
+        "antes despues",
+    )
+)
+_FOR = frozenset({"for", "fur", "pour", "para"})
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How two texts relate, how sure that is, and the words it rests on: ours and theirs."""
+
+    likeness: Likeness
+    certain: bool = False
+    ours: tuple[str, ...] = ()
+    theirs: tuple[str, ...] = ()
+    score: float = 0.0
+    # The words by which the new text itself says that something changed, and whether they say
+    # plainly that this is what changed.
+    cue: str = ""
+    said: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A candidate and how a text relates to it."""
+
+    key: str
+    verdict: Verdict
+
+    @property
+    def likeness(self) -> Likeness:
+        return self.verdict.likeness
+
+
+def compare(new: str, old: str) -> Verdict:
+    """How a new text relates to an old one."""
+    if new.split() == old.split():
+        return Verdict("duplicate", certain=True, score=1.0)
+    language = language_of(new, old)
+    ours, theirs = statements(new, language), statements(old, language)
+    if not ours or not theirs:
+        return Verdict("unrelated")
+    change = change_in(new, language)
+    verdict = _together(
+        [[_compare(mine, other, change) for other in theirs] for mine in ours], change
+    )
+    if verdict.likeness == "duplicate" and reason_of(new) not in ("", reason_of(old)):
+        return replace(verdict, likeness="extends")
+    return verdict
+
+
+def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
+    """Every candidate (key, text) that is not unrelated, the most alike first."""
+    matches = [Match(key, compare(text, old)) for key, old in _close(text, candidates)]
+    found = [match for match in matches if match.likeness != "unrelated"]
+    return sorted(found, key=_rank, reverse=True)
+
+
+def nearest(text: str, candidates: Iterable[tuple[str, str]]) -> Match | None:
+    """The candidate most alike; None when all are unrelated."""
+    return next(iter(related(text, candidates)), None)
+
+
+def _close(text: str, candidates: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those with most words in common: the rest is not worth reading closely."""
+    wanted = _bag(text)
+    shared = [(len(wanted & _bag(old)), key, old) for key, old in candidates]
+    best = sorted((one for one in shared if one[0]), key=lambda one: -one[0])
+    plain = text.split()
+    same = [one for one in shared if not one[0] and one[2].split() == plain]
+    return [(key, old) for _, key, old in (*best[:_MOST_READ], *same)]
+
+
+@lru_cache(maxsize=16_384)
+def _bag(text: str) -> frozenset[str]:
+    """Beginnings of the words that are no stop words: cheap, and alike for most inflections."""
+    found = words.plain_words(text[:LONGEST])
+    return frozenset(word[:_BEGINNING] for word in found if word not in languages.ENGLISH)
+
+
+def _rank(match: Match) -> tuple[int, bool, float]:
+    verdict = match.verdict
+    return _ORDER.index(verdict.likeness), verdict.certain, verdict.score
+
+
+def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
+    """One verdict for texts of several statements."""
+    best = [max(row, key=lambda one: (_ORDER.index(one.likeness), one.score)) for row in table]
+    kinds = [one.likeness for one in best]
+    updates = [one for row in table for one in row if one.likeness == "update"]
+    if all(kind == "duplicate" for kind in kinds):
+        return min(best, key=lambda one: one.score)
+    if updates and not any(kind in ("duplicate", "extends") for kind in kinds[:1]):
+        return max(updates, key=lambda one: (one.certain, one.score))
+    columns = list(zip(*table, strict=True))
+    said = [any(one.likeness in ("duplicate", "extends") for one in column) for column in columns]
+    if all(said):
+        return Verdict("extends", score=max(one.score for one in best), cue=change.cue)
+    if updates:
+        return max(updates, key=lambda one: (one.certain, one.score))
+    closest = max(best, key=lambda one: one.score)
+    if any(kind != "unrelated" for kind in kinds):
+        return Verdict("sibling", score=closest.score, cue=change.cue)
+    return closest
+
+
+def _compare(new: Statement, old: Statement, change: Change) -> Verdict:
+    """Two statements; the former value that the new one names is no part of what it says."""
+    mine = tuple(token for token in new.tokens if token.kind != "speaker")
+    other = tuple(token for token in old.tokens if token.kind != "speaker")
+    ours, theirs = _only(mine, other), _only(other, mine)
+    if "".join(t.key for t in ours) == "".join(t.key for t in theirs):
+        # "sea-sick" and "seasick".
+        ours, theirs = (), ()
+    shared = len(mine) - len(ours)
+    score = shared / max(1, len(mine) + len(other) - shared)
+    pair = _Pair(new, old, ours, theirs, shared, score, change)
+    if change.former and (replaced := pair.replaces()) is not None:
+        return replaced
+    if not pair.about_one_thing:
+        return pair.verdict("unrelated")
+    if not ours and not theirs:
+        return pair.same_words()
+    if not ours:
+        return pair.less_said()
+    if not theirs:
+        return pair.more_said()
+    return pair.otherwise_said()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two statements side by side: what each says that the other does not."""
+
+    new: Statement
+    old: Statement
+    ours: tuple[Token, ...]
+    theirs: tuple[Token, ...]
+    shared: int
+    score: float
+    change: Change
+
+    def verdict(self, likeness: Likeness, *, certain: bool = False, named: bool = False) -> Verdict:
+        ours, theirs = (tuple(t.key for t in side) for side in (self.ours, self.theirs))
+        # A denial retires only what it names whole: "no longer takes the statin" leaves the aspirin.
+        plain = self.change.plain and (not self.theirs if self.new.denied else self.covered)
+        said = likeness == "update" and (named or plain) and not self.change.beside
+        return Verdict(likeness, certain, ours, theirs, self.score, self.change.cue, said)
+
+    @property
+    def about_one_thing(self) -> bool:
+        """Judged without values: "the port is 8080" and "the port is 8443" speak of one port."""
+        ours, theirs = (_topic(side) for side in (self.new, self.old))
+        common = len(ours & theirs)
+        if ours == theirs and ours:
+            return True
+        subjects = [_subject(side) or _relation_words(side) for side in (self.new, self.old)]
+        if subjects[0] == subjects[1] != set() and self.new.relation == self.old.relation:
+            return True
+        fewest = min(len(ours), len(theirs))
+        needed = _FEWEST_SHARED if fewest > _FEWEST_SHARED else 1
+        return common >= max(needed, _ABOUT_ONE_THING * fewest)
+
+    @property
+    def turned(self) -> bool:
+        """Does one deny what the other says? A negation of what only one side names does not count."""
+        ours = _denials(self.new, _keys(self.ours) - _keys(self.old.tokens))
+        return ours != _denials(self.old, _keys(self.theirs) - _keys(self.new.tokens))
+
+    def replaces(self) -> Verdict | None:
+        """The new text names what it replaces, and the old one says just that."""
+        stated = {token.key for token in self.old.tokens if token.kind != "speaker"}
+        former = self.change.former & stated
+        anywhere = not self.old.parsed or self.old.relation == "owner"
+        held = {token.key for token in self.old.tokens if token.phrase or anywhere}
+        if not former & held:
+            return None
+        rest = stated - former - _relation_words(self.old)
+        spoken = {token.key for token in self.new.tokens}
+        if rest & spoken:
+            whole = rest <= spoken
+            return self.verdict("update", certain=whole, named=whole)
+        return self.verdict("update") if len(rest) <= _FEWEST_SHARED else None
+
+    def same_words(self) -> Verdict:
+        if self.turned:
+            return self.verdict("update", certain=True)
+        return self.verdict("update") if self.swapped else self.verdict("duplicate", certain=True)
+
+    def less_said(self) -> Verdict:
+        if _narrows(self.theirs, self.old) or self.swapped:
+            return self.verdict("sibling")
+        return self.verdict("update", certain=True) if self.turned else self.verdict("duplicate")
+
+    def more_said(self) -> Verdict:
+        if _narrows(self.ours, self.new):
+            return self.verdict("sibling")
+        return self.verdict("update", certain=True) if self.turned else self.verdict("extends")
+
+    @property
+    def swapped(self) -> bool:
+        """Do two of the words play each other's part? "Alice reports to Bob", and the reverse."""
+        if self.new.passive != self.old.passive:
+            return False
+        ours, theirs = _parts(self.new), _parts(self.old)
+        moved = [key for key in ours.keys() & theirs.keys() if ours[key] != theirs[key]]
+        exchanged = {(ours[key], theirs[key]) for key in moved}
+        return any((after, before) in exchanged for before, after in exchanged)
+
+    def otherwise_said(self) -> Verdict:
+        """Both name something the other does not: another value, or another thing."""
+        diffs = (*self.ours, *self.theirs)
+        if self.opposed or any(_tells_which(token) for token in diffs):
+            return self.verdict("sibling")
+        if self.change.cue and not self.change.beside and self.same_subject:
+            return self.verdict("update", certain=not self.turned and _values(diffs))
+        if self.turned:
+            return self.verdict("sibling")
+        return self.other_figures() if _values(diffs) else self.other_words()
+
+    def other_words(self) -> Verdict:
+        """Words differ: where they stand decides."""
+        diffs = (*self.ours, *self.theirs)
+        if not (self.new.parsed and self.old.parsed):
+            return self.verdict("update" if self.other_tail else "sibling")
+        if any(not token.phrase for token in diffs):
+            return self.other_subject()
+        return self.other_verb() if any(token.verb for token in diffs) else self.other_value()
+
+    @property
+    def other_tail(self) -> bool:
+        """No relation is known, but the sentences run alike and end behind the same preposition."""
+        heads = [side.tokens[: -len(diff)] for side, diff in self._sides()]
+        tails = [side.tokens[-len(diff) :] for side, diff in self._sides()]
+        alike = [_keys(head) for head in heads]
+        led = [{token.led for token in tail} for tail in tails]
+        ends = len(self.ours) == len(self.theirs) == 1
+        ends = ends and tails[0] == self.ours and tails[1] == self.theirs
+        return ends and alike[0] == alike[1] and led[0] == led[1] and led[0] != {""}
+
+    def _sides(self) -> tuple[tuple[Statement, tuple[Token, ...]], ...]:
+        return (self.new, self.ours), (self.old, self.theirs)
+
+    def other_verb(self) -> Verdict:
+        """ "is on db-04" and "is hosted on db-04" say the same; "starts" and "ends" do not."""
+        verbs = [[token for token in side if token.verb] for side in (self.ours, self.theirs)]
+        rest = [token for token in (*self.ours, *self.theirs) if not token.verb]
+        if rest or all(verbs):
+            return self.verdict("sibling")
+        return self.verdict("duplicate")
+
+    @property
+    def opposed(self) -> bool:
+        """Does one word stand behind opposite prepositions, "to Oslo" and "from Oslo"?"""
+        ours, theirs = (
+            {token.key: token.led for token in side.tokens} for side in (self.new, self.old)
+        )
+        led = {frozenset((ours[key], theirs[key])) for key in ours.keys() & theirs.keys()}
+        return not led.isdisjoint(_OPPOSITES)
+
+    @property
+    def same_subject(self) -> bool:
+        """Are they about the same, though one may name it more closely?"""
+        ours, theirs = (_subject(side) for side in (self.new, self.old))
+        other = _topic(self.old) | theirs
+        return self.covered or bool(ours <= other and ours & theirs)
+
+    @property
+    def covered(self) -> bool:
+        """Is all that each is about named by the other?"""
+        ours, theirs = (_subject(side) for side in (self.new, self.old))
+        mine, other = (_topic(side) | _subject(side) for side in (self.new, self.old))
+        return bool(ours or theirs) and ours <= other and theirs <= mine
+
+    def other_figures(self) -> Verdict:
+        """Only numbers and days differ. Before the relation they say which one is meant."""
+        diffs = (*self.ours, *self.theirs)
+        if self.new.parsed and self.old.parsed and any(not token.phrase for token in diffs):
+            return self.verdict("sibling")
+        single = len(self.ours) == len(self.theirs) == 1
+        moment = all(token.kind == "day" or ":" in token.key for token in diffs)
+        if not single and not moment and not (self.new.parsed and self.old.parsed):
+            return self.verdict("sibling")
+        if not single and any(token.key[0].isalpha() and token.kind == "number" for token in diffs):
+            # "v5 … until 2027" and "v6 … until 2029": the one says which, the other what.
+            return self.verdict("sibling")
+        return self.verdict("update", certain=single and self.old.relation in ("copula", "single"))
+
+    def other_subject(self) -> Verdict:
+        """Another thing is spoken of, unless a post with one holder has another one."""
+        diffs = (*self.ours, *self.theirs)
+        holder = self.new.relation == self.old.relation == "owner"
+        if holder and not any(token.phrase for token in diffs):
+            return self.verdict("update")
+        return self.verdict("sibling")
+
+    def other_value(self) -> Verdict:
+        diffs = (*self.ours, *self.theirs)
+        phrases = {token.phrase for token in diffs}
+        relations = {self.old.relation, self.new.relation}
+        if relations & {"multiple", "owner", "other"}:
+            return self.verdict("sibling")
+        if any(_values((token,)) for token in diffs):
+            same = _subject(self.new) == _subject(self.old) != set()
+            return self.verdict("update" if same and relations == {"copula"} else "sibling")
+        if phrases == {1}:
+            short = max(len(self.ours), len(self.theirs)) <= _FEWEST_SHARED
+            return self.verdict("update", certain=relations == {"copula"} and short)
+        if len(phrases) == 1 and "single" in relations and not self._object_is_value():
+            return self.verdict("update")
+        return self.verdict("sibling")
+
+    def _object_is_value(self) -> bool:
+        """Is what follows the relation its value, so that the rest only says where or when?"""
+        first = [t for t in self.old.tokens if t.phrase == 1 and not t.verb]
+        return any(token.led or token.kind == "number" for token in first)
+
+
+def _keys(tokens: Sequence[Token]) -> set[str]:
+    return {token.key for token in tokens}
+
+
+def _denials(statement: Statement, alone: set[str]) -> int:
+    tokens = statement.tokens
+    said = [tokens[at].key if at < len(tokens) else "" for at in statement.denied]
+    return sum(key not in alone for key in said) % 2
+
+
+def _narrows(extra: Sequence[Token], said: Statement) -> bool:
+    """Does what only one side says make it a claim about less: a condition, a part, another subject?"""
+    return any(
+        _tells_which(token) or token.led in _FOR or (said.parsed and not token.phrase)
+        for token in extra
+    )
+
+
+def _tells_which(token: Token) -> bool:
+    """A condition, a part of all, or a word such as "staging": it says which thing is meant."""
+    return token.conditional or token.kind == "quantity" or token.key in _WHICH
+
+
+def _values(tokens: Sequence[Token]) -> bool:
+    return all(token.kind in ("number", "day") for token in tokens)
+
+
+def _topic(statement: Statement) -> set[str]:
+    """What a statement speaks of: its words without values, or all of them."""
+    kept = [token for token in statement.tokens if token.kind != "speaker"]
+    return {token.key for token in kept if not _values((token,))} or {token.key for token in kept}
+
+
+def _subject(statement: Statement) -> set[str]:
+    return {
+        token.key
+        for token in statement.tokens
+        if not token.phrase and token.kind != "speaker" and not token.verb
+    }
+
+
+def _relation_words(statement: Statement) -> set[str]:
+    return {token.key for token in statement.tokens if token.verb}
+
+
+def _parts(statement: Statement) -> dict[str, tuple[str, bool]]:
+    """The part each word plays: what leads to it and, for names, its side of the relation."""
+    return {
+        token.key: (token.led, token.kind == "name" and token.phrase > 0)
+        for token in statement.tokens
+        if token.kind != "speaker"
+    }
+
+
+def _only(tokens: Sequence[Token], others: Sequence[Token]) -> tuple[Token, ...]:
+    """The tokens that the other side does not have; each of its own answers for one."""
+    left = Counter(token.key for token in others)
+    found = []
+    for token in tokens:
+        if left[token.key] > 0:
+            left[token.key] -= 1
+        else:
+            found.append(token)
+    return tuple(found)
