@@ -294,3 +294,65 @@ def test_on_a_terminal_it_asks_about_what_is_not_ours(desk: Desk) -> None:
     assert code == 0
     assert "cleaned too: " in heard
     assert holding(desk.place.base) == []
+
+
+async def test_what_is_about_the_person_goes_from_every_project(desk: Desk) -> None:
+    """It is recalled everywhere, so that each project may hold its words."""
+    place = desk.place
+    there = place.base / "there"
+    there.mkdir()
+    desk.provider.script(f"I see. {SECRET}.")
+    remembered(OTHER)
+    async with desk.session() as session:
+        await desk.hear(session, f"Hello. {SAID}.")
+        state = session.conversation.state
+    source = f"{state.session}#{state.messages[0].id}"
+    wish = Wish(SECRET, source=(source,), scope="person")
+    made = desk.app().remember(wish, Author("user"))[1]
+    assert isinstance(made, Remembered)
+    file = made.topic.file
+    theirs = claude_transcript(place, SECRET)
+    folder = desk.app().project.folder
+    (folder / "drafts").mkdir()
+    same_name = folder / "drafts" / file.removeprefix("person/")
+    same_name.write_text("of another memory")
+    desk.app().index_episodes()
+    assert data("recall", SECRET)["hits"]
+    done("export", place.base / "outside.zip")
+    assert holding(place.home) != []
+    [told] = data("forget", file, "--everywhere", "--yes", "--project", there)
+    assert holding(place.home) == []
+    assert same_name.exists()
+    named = {row["path"]: row["whose"] for row in told["elsewhere"]}
+    assert named == {
+        str(theirs): "Claude Code's transcript",
+        str(place.base / "outside.zip"): "an export",
+    }
+    desk.app().index_episodes()
+    found = data("search", "Okapi Partners heron")
+    assert [hit["snippet"] for hit in found if "Okapi" in hit["snippet"]] == []
+
+
+def test_a_project_that_says_the_same_as_the_person_is_named(desk: Desk) -> None:
+    own = remembered(SECRET, "--scope", "project")["file"]
+    file = remembered(SECRET, "--scope", "person")["file"]
+    [told] = data("forget", file, "--everywhere", "--yes")
+    [left] = [row for row in told["elsewhere"] if not row["path"].endswith("MEMORY.md")]
+    assert left["path"] == str(directory(desk.place) / own)
+    assert left["whose"] == "this project's memory"
+    data("forget", own, "--everywhere", "--yes")
+    assert holding(desk.place.home) == []
+
+
+async def test_of_the_team_only_its_history_stays(desk: Desk) -> None:
+    desk.place.settings("features.team = true")
+    desk.provider.script("Very well.")
+    file = remembered(SECRET, "--team")["file"]
+    async with desk.session() as session:
+        await desk.hear(session, SECRET)
+    [told] = data("forget", file, "--everywhere", "--yes")
+    [row] = [row for row in told["receipt"] if row["place"] == "history.git"]
+    assert row["done"] == "not changed"
+    assert "team sync" in row["remains"]
+    assert told["elsewhere"] == []
+    assert [name for name in holding(desk.place.home) if not name.startswith("git: ")] == []

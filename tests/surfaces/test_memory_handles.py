@@ -107,8 +107,8 @@ def test_the_list_marks_what_is_over(place: Place):
     path.write_text("---\nname: The trial licence\nvalid_until: 2025-01-31\n---\nx\n")
     rows = {row["file"]: row for row in data("list", "--all")}
     assert rows[old]["superseded_by"] == new
-    assert (rows["trial.md"]["expired"], rows["trial.md"]["valid_until"]) == (True, "2025-01-31")
-    assert not rows[new]["expired"]
+    assert rows["trial.md"]["term"] == "expired 2025-01-31"
+    assert rows[new]["term"] is None
     text = done("list", "--all")
     assert f"(replaced by {new}) The service listens on 8080" in text
     assert "(expired 2025-01-31) The trial licence" in text

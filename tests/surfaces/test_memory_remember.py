@@ -205,7 +205,10 @@ def test_team_memory_has_a_place_and_rules_of_its_own(place: Place):
     assert [row["summary"] for row in data("log", "--team")] == [f"remember {TRACKER}"]
     assert "undo with: reverie undo" in done("forget", found["file"])
     assert done("undo", "--team").startswith("Undid")
-    assert "is shared" in failed("forget", found["file"], "--everywhere", "--yes")
+    text = done("forget", found["file"], "--everywhere", "--yes")
+    assert "removed, with its pointer in MEMORY.md" in text
+    assert "for its owners to rewrite" in " ".join(text.split())
+    assert data("list", "--team") == []
 
 
 # --- list ---
@@ -371,5 +374,6 @@ def test_when_it_holds_is_said_and_shown(place: Place):
     place.clock.advance(300 * 86_400)
     assert data("list")[0]["term"] == "expired 2026-01-06"
     assert " · expired 2026-01-06" in done("show", row["file"])
-    assert "(expired)" in done("recall", "deploys in January")
-    assert "(expired)" in done("search", "deploys", "--only", "memories")
+    mark = "(expired 2026-01-06)"
+    assert mark in done("recall", "deploys in January", "--all")
+    assert mark in done("search", "deploys", "--only", "memories", "--all")

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.place import Place
-from tests.surfaces.memories import AUDIT, PERSON, TESTS, TRACKER, directory, remembered
+from tests.surfaces.memories import AUDIT, TESTS, TRACKER, directory, remembered
 from tests.surfaces.run import data, done, failed
 
 from reverie import Memory
@@ -22,7 +22,7 @@ def files() -> list[str]:
 
 def test_back_and_forth(place: Place):
     states = [files()]
-    for text in (AUDIT, TESTS, PERSON):
+    for text in (AUDIT, TESTS, TRACKER):
         remembered(text)
         states.append(files())
     index = data("index")["text"]
@@ -84,7 +84,7 @@ def test_what_was_taken_back_by_hand_is_passed_over(place: Place):
 def test_a_session_goes_and_comes_back_as_one(place: Place):
     from tests.surfaces.test_memory_history import learnt
 
-    remembered(PERSON)
+    remembered(TRACKER)
     for text in (AUDIT, TESTS):
         learnt(place, text, Author("extract", session="s1"))
     before = files()

@@ -321,7 +321,8 @@ class Forgetting:
         yield project.directory, "this project's memory"
         for folder in self._folders:
             for name in ("memory", "team", USERS):
-                yield folder / name, "another memory"
+                if folder / name != self.memory.place.state:
+                    yield folder / name, "another memory"
 
     def _is_own(self, path: Path) -> bool:
         """Whether a file is of this very memory; the team's may lie inside the project's."""

@@ -100,16 +100,24 @@ def required(
     raise InputError(explained(wanted, found, listed_by))
 
 
+def locate_or_gone(
+    app: App, wanted: str, scope: MemoryScope | None = None
+) -> Located | Ambiguous | Missing:
+    """Find a memory that is there, or one that only history knows; words come last."""
+    found = locate(app, wanted, scope)
+    if isinstance(found, Located) and found.how in EXACT:
+        return found
+    for memory in parts(app, scope):
+        if (file := _gone(memory, wanted)) is not None:
+            return Located(memory, file, "file")
+    return found
+
+
 def required_or_gone(
     app: App, wanted: str, scope: MemoryScope | None = None
 ) -> tuple[OpenMemory, str]:
     """The same, also for one that was removed: history still knows its file name and id."""
-    found = locate(app, wanted, scope)
-    if isinstance(found, Located) and found.how in EXACT:
-        return found.memory, found.file
-    for memory in parts(app, scope):
-        if (file := _gone(memory, wanted)) is not None:
-            return memory, file
+    found = locate_or_gone(app, wanted, scope)
     if isinstance(found, Located):
         return found.memory, found.file
     if found == Missing():

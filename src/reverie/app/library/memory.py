@@ -14,12 +14,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reverie.app.forgetting import Forgetting
-from reverie.app.handles import required, required_or_gone
+from reverie.app.handles import Located, locate_or_gone, required
 from reverie.app.library.opening import Overrides, Place
 from reverie.app.memory import changes, with_revision
 from reverie.app.recall import chosen_meaning, index_episodes, open_ranker, recall_as_of
 from reverie.app.undo import redo_last, undo, undo_last
-from reverie.errors import NotRemembered
+from reverie.errors import InputError, NotRemembered
+from reverie.keeper.handles import Ambiguous, Missing, explained
 from reverie.keeper.wishes import Declined, Outcome, Wish
 from reverie.memory.revisions import Author
 from reverie.recall.fuse import GOOD_MATCH
@@ -193,8 +194,14 @@ class Memory:
         """Every change, newest first: who, when, what; of one file, also when it is gone."""
         if file is None:
             return list(islice(changes(self._memory.private), limit))
-        memory, name = required_or_gone(self._app, file)
-        return list(islice(memory.changes(name), limit))
+        found = locate_or_gone(self._app, file)
+        match found:
+            case Located(memory, name):
+                return list(islice(memory.changes(name), limit))
+            case Ambiguous():
+                raise InputError(explained(file, found))
+            case Missing():
+                return []
 
     def undo(self, revision: str | None = None) -> Revision:
         """Take a change back, by default the last one that still stands; that is a change itself.

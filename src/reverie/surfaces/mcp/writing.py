@@ -90,8 +90,8 @@ def _declined(outcome: Declined) -> Answer:
 
 def forget(app: App, arguments: Arguments, caller: Caller) -> Answer:
     """Remove exactly the memory that was named, never one found by words; history keeps it."""
-    file = arguments["file"]
-    memory, name = located(app, file, EXACT)
+    memory, name = located(app, arguments["file"], EXACT)
+    file = memory.label(name)
     if memory.team:
         raise InputError(f"{file} is shared: {_BY_A_PERSON}")
     title = memory.keeper.require(name).topic.name
