@@ -9,6 +9,7 @@ from tests.session.build import user
 
 from reverie import Declined, InputError, Memory, Remembered
 from reverie.errors import ReverieError, SettingsError
+from reverie.keeper.handles import short_ids
 from reverie.session.records import Opened, Said
 
 PORT = "The staging database runs on port 6543"
@@ -51,7 +52,25 @@ class TestRemembering:
     def test_what_is_not_there(self, memory: Memory) -> None:
         file = kept(memory)
         with pytest.raises(InputError, match=f"did you mean {file}"):
-            memory.read(file[:-6])
+            memory.read(f"{file[:-6]}.md")
+
+    def test_every_name_of_it(self, memory: Memory) -> None:
+        file = kept(memory)
+        [id_] = short_ids([file]).values()
+        for name in (
+            id_,
+            file,
+            file.removesuffix(".md"),
+            "staging database",
+            memory.read(file).name,
+        ):
+            assert memory.read(name).file == file
+        assert len(memory.history(id_)) == 1
+        other = kept(memory, "The staging database is slow on Mondays", even_if_known=True)
+        with pytest.raises(InputError, match="fits 2 memories; give the id of one"):
+            memory.read("staging database")
+        memory.forget(id_)
+        assert [entry.file for entry in memory] == [other]
 
 
 class TestFinding:

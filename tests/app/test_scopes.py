@@ -155,6 +155,11 @@ def test_history_of_both(place: Place) -> None:
     assert [entry.file for entry in memory] == ["project_this_repo_uses_tabs.md"]
     place.clock.advance(60)
     memory.undo()
+    assert list(memory) == []
+    # Both in one second: what was undone last comes back first.
+    memory.redo()
+    assert [entry.file for entry in memory] == ["project_this_repo_uses_tabs.md"]
+    memory.redo()
     assert len(list(memory)) == 2
 
 

@@ -1,9 +1,18 @@
 """The index follows each change: one line a memory, and an honest count when it is full."""
 
-from reverie.keeper.pointers import pointed, refreshed, unpointed
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from reverie.keeper.pointers import moved, pointed, refreshed, unpointed
 from reverie.memory import topic
-from reverie.memory.index import MOST_LINES, Index, parse, pointer_to
+from reverie.memory.index import MOST_LINES, Index, parse, pointer_to, render
+from reverie.memory.manifest import ManifestEntry
+from reverie.memory.taxonomy import parse_type
 from reverie.memory.topic import Topic
+
+NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
 
 def memory(number: int, description: str = "says something", **keys: str) -> Topic:
@@ -82,3 +91,58 @@ def test_a_hook_says_only_what_the_title_does_not():
         ("…", "anything"): "…anything",
     }
     assert {key: pointer_to(key[0], "f.md", key[1]).hook for key in rows} == rows
+
+
+# --- pinning ---
+
+
+def listed(*types: str, pinned: str = "") -> list[ManifestEntry]:
+    """Memories `a.md`, `b.md` … of these types; `pinned` names some by their letter."""
+    return [
+        ManifestEntry(f"{name}.md", parse_type(kind), NOON, "", name.upper(), pinned=name in pinned)
+        for name, kind in zip("abcdefgh", types, strict=False)
+    ]
+
+
+def index_of(order: str) -> Index:
+    return parse("".join(f"- [{name.upper()}]({name}.md)\n" for name in order).encode())
+
+
+@pytest.mark.parametrize(
+    ("before", "file", "pinned", "after"),
+    [
+        ("abcd", "d", "d", "dabc"),
+        ("abcd", "c", "ac", "acbd"),
+        ("dabc", "d", "", "abcd"),
+        ("cabd", "c", "", "abcd"),
+        ("a", "a", "a", "a"),
+        ("bacd", "a", "ab", "abcd"),
+    ],
+)
+def test_one_pointer_moves_and_no_other(before: str, file: str, pinned: str, after: str):
+    entries = listed("user", "feedback", "project", "reference", pinned=pinned)
+    made = moved(index_of(before), f"{file}.md", entries)
+    assert [pointer.file[0] for pointer in made.pointers] == list(after)
+
+
+def test_lines_of_other_writers_stay_where_they_are():
+    old = parse(b"# Mine\n\n- [A](a.md)\nwords between\n- [B](b.md) \xe2\x80\x94 my own hook")
+    made = moved(old, "b.md", listed("user", "feedback", pinned="b"))
+    assert render(made).decode().splitlines() == [
+        "# Mine",
+        "",
+        "- [B](b.md) — my own hook",
+        "- [A](a.md)",
+        "words between",
+    ]
+
+
+def test_a_pinned_memory_that_was_only_counted_is_listed():
+    entries = [
+        ManifestEntry(f"m{n}.md", "project", NOON, "says something", f"M{n}")
+        for n in range(MOST_LINES + 5)
+    ]
+    entries[-1] = replace(entries[-1], pinned=True)
+    made = moved(full(extra=5), f"m{MOST_LINES + 4}.md", entries)
+    assert made.pointers[0].file == f"m{MOST_LINES + 4}.md"
+    assert made.fits

@@ -2,7 +2,8 @@
 
 import pytest
 
-from reverie.memory.undoing import Step, plan
+from reverie.memory.revisions import Author, Revision
+from reverie.memory.undoing import Step, plan, standing
 
 A1 = b"---\nname: A\ndescription: first\ntype: project\n---\none\n"
 A2 = A1.replace(b"one", b"two")
@@ -82,3 +83,49 @@ def test_undoing_a_return_from_the_archive_takes_the_pointer():
     back = Step({"a.md": AWAY, "MEMORY.md": b""}, {"a.md": A1, "MEMORY.md": POINTER})
     undone = plan([back], {"a.md": A1, "MEMORY.md": POINTER + b"- [B](b.md)\n"}.get, never)
     assert undone.files == {"a.md": AWAY, "MEMORY.md": b"- [B](b.md)\n"}
+
+
+# --- which revision is next ---
+
+
+def history(*steps: str) -> list[Revision]:
+    """A log, newest first, of changes (`a`) and of revisions that undo others (`u:a,b`)."""
+    made = []
+    for step in steps:
+        id_, _, undoes = step.partition(":")
+        author = Author(undoes=tuple(filter(None, undoes.split(","))))
+        made.append(Revision(id_, 0.0, author, id_))
+    return made[::-1]
+
+
+@pytest.mark.parametrize(
+    ("steps", "undo", "redo"),
+    [
+        ("", "", ""),
+        ("a b c", "c b a", ""),
+        # A second undo goes further back; a redo brings back what was undone last.
+        ("a b c u:c", "b a", "u"),
+        ("a b c u:c v:b", "a", "v u"),
+        ("a b c u:c v:b w:a", "", "w v u"),
+        # A redo takes an undo back, and can be undone itself.
+        ("a b c u:c v:b r:v", "r a", "u"),
+        ("a b c u:c v:b r:v s:u", "s r a", ""),
+        ("a b u:b r:u x:r", "a", "x"),
+        ("a b u:b r:u x:r y:a", "", "y x"),
+        # A change after an undo stands on top; what was undone can still be redone.
+        ("a b u:b c", "c a", "u"),
+        ("a b u:b c v:c", "a", "v u"),
+        # One in the middle, several at once.
+        ("a b c u:a", "c b", "u"),
+        ("a b c u:c,a", "b", "u"),
+        ("a b c u:c,a r:u", "r b", ""),
+        ("a b c u:c,a r:u x:r", "b", "x"),
+        # What was undone already, or is not in this history, changes nothing.
+        ("a b u:b v:b", "a", "u"),
+        ("a u:zzz", "a", ""),
+    ],
+)
+def test_undo_and_redo_like_an_editor(steps: str, undo: str, redo: str):
+    found = standing(history(*steps.split()))
+    assert " ".join(one.id for one in found.undo) == undo
+    assert " ".join(one.id for one in found.redo) == redo

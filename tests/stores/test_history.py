@@ -83,16 +83,34 @@ def test_what_is_no_revision_is_said_so(
             ask(wanted)  # type: ignore[operator]
 
 
-def test_an_ambiguous_start_is_said_so(history: GitHistory, clock: FixedClock) -> None:
+def test_files_with_the_same_start_are_no_revisions(history: GitHistory) -> None:
     record(history, "first", a="0")
     repo = pygit2.Repository(str(history.git_dir))
     head = str(repo.references["refs/heads/main"].target)
     # Some small content whose id begins like the revision's: one in 65,536 does.
     twin = next(text for n in count() if version(text := b"%d" % n).startswith(head[:4]))
     repo.create_blob(twin)
-    with pytest.raises(InputError, match="fits several revisions; give more of the id"):
-        history.revision(head[:4])
+    assert history.revision(head[:4]).summary == "first"
     assert history.revision(head[:12]).summary == "first"
+
+
+def test_an_ambiguous_start_is_said_so(history: GitHistory) -> None:
+    starts: dict[str, str] = {}
+    for n in count():
+        made = record(history, f"number {n}", a=str(n)).id
+        twin = starts.setdefault(made[:4], made)
+        if twin != made:
+            break
+    with pytest.raises(InputError, match=f"fits 2 revisions: {made[:10]}, {twin[:10]}; give more"):
+        history.revision(made[:4])
+    assert history.revision(made[:12]).id == made
+
+
+@pytest.mark.parametrize("wanted", ["0", "000"])
+def test_a_start_that_is_too_short(history: GitHistory, wanted: str) -> None:
+    record(history, "first", a="0")
+    with pytest.raises(InputError, match=f"{wanted!r} is too short for a revision"):
+        history.revision(wanted)
 
 
 def test_nothing_is_there_before_the_first_write(history: GitHistory) -> None:

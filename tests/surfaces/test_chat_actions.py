@@ -56,7 +56,7 @@ COMMANDS = [
     (["/remember The export runs at 06:00"], ["Remembered (project): The export", "undo with"]),
     (["/remember The export runs at 06:00"] * 2, ["✗", "already says so"]),
     (["/remember Ada owns billing", "/recall who owns billing?"], ["project_ada_owns_billing.md"]),
-    (["/recall anything"], ["Nothing in memory fits."]),
+    (["/recall anything"], ["Nothing found."]),
     (["/remember Ada owns billing", "/search billing"], ["project_ada_owns_billing.md"]),
     (["/memory"], ["0 memories in", "~/.reverie/projects/"]),
     (

@@ -152,7 +152,7 @@ class TestWhatWasLost:
 
     def test_facts_and_messages(self) -> None:
         forgot = replace(self.WHOLE, found={"a fact": ()}, missing=("hello",))
-        assert report.lost(forgot, self.WHOLE) == "1 messages; a fact"
+        assert report.lost(forgot, self.WHOLE) == "1 message; a fact"
 
 
 class TestChecks:

@@ -27,7 +27,7 @@ def found(part: str, *options: object) -> tuple[str, str]:
 
 def test_all_is_well(place: Place):
     remembered(AUDIT)
-    assert done("doctor").splitlines()[-1].endswith("/memory: 1 memories")
+    assert done("doctor").splitlines()[-1].endswith("/memory: 1 memory")
 
 
 def test_files(place: Place):

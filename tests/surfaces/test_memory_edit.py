@@ -235,4 +235,4 @@ def test_which_editor(place: Place, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_memory_that_is_not_there(desk: Desk):
-    assert f"did you mean {desk.file}?" in failed("edit", desk.file[:-4])
+    assert f"did you mean {desk.file}?" in failed("edit", f"x{desk.file}")

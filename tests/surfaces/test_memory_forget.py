@@ -81,6 +81,11 @@ def test_everywhere_leaves_no_trace_and_prints_a_receipt(place: Place):
     }
     assert rows == {
         f"memory/{gone}": "removed, with its pointer in MEMORY.md",
+        "other memories": "0 led to it and lead there no more",
+        "daily logs": "0 held it and were cleaned",
+        "transcripts": "0 of 0 held it and were cleaned",
+        "stored tool results": "0 of 0 held it and were cleaned",
+        "other files": "0 of 1 held it and were cleaned",
         "history.git": "rewritten: 2 revisions no longer hold it",
         "search indexes": "dropped; they are rebuilt from the files",
         "session notes": "1 of 1 held it and were cleaned",
@@ -94,13 +99,13 @@ def test_everywhere_leaves_no_trace_and_prints_a_receipt(place: Place):
     assert notes.read_text() == "a line\n"
     assert [row["file"] for row in data("list")] == [kept]
     assert place.app().memory().uses.counts("used") == {kept: 1}
-    assert "no change to" in failed("log", gone)
+    assert "no change to it in history" in failed("log", gone)
 
 
 def forgotten(file: str) -> dict[str, str]:
     """The receipt of forgetting everywhere, by place."""
     [row] = data("forget", file, "--everywhere", "--yes")
-    return {one["place"]: one["done"] for one in row["receipt"]}
+    return {one["place"]: f"{one['done']} {one['remains']}".strip() for one in row["receipt"]}
 
 
 def test_everywhere_cleans_the_reports_of_dreams_and_keeps_the_rest(place: Place):

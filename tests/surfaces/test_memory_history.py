@@ -39,6 +39,7 @@ def test_the_log(place: Place):
         "messages": ["m1", "m2"],
         "model": "claude",
         "dream": "",
+        "undoes": [],
         "summary": "",
         "files": [],
     }
@@ -57,7 +58,7 @@ def test_no_history_yet(place: Place):
     assert done("log") == "Nothing has changed in this memory yet.\n"
     assert "no history yet" in failed("diff")
     assert "nothing to undo" in failed("undo")
-    assert "no change to 'x.md'" in failed("log", "x")
+    assert "no memory 'x', and no change to it in history" in failed("log", "x")
     assert not place.home.exists()
 
 
@@ -88,7 +89,7 @@ def test_blame(place: Place):
     assert [row["line"] for row in rows] == list(range(1, len(rows) + 1))
     assert rows[0]["revision"] != rows[-1]["revision"]
     assert done("blame", file).splitlines()[-1].endswith(r"user  by hand\x0cand more")
-    assert "no memory 'nope.md'" in failed("blame", "nope")
+    assert "no memory 'nope'" in failed("blame", "nope")
 
 
 def test_undo_the_last_change_and_do_it_again(place: Place):
@@ -134,7 +135,7 @@ def test_files_that_were_there_before_are_not_undone(place: Place):
     (folder / "theirs.md").write_text("theirs")
     remembered(AUDIT)
     found = data("log")[-1]
-    assert found["summary"] == "found 1 files"
+    assert found["summary"] == "found 1 file"
     assert "where this history begins" in failed("undo", found["revision"])
     assert (folder / "theirs.md").exists()
 

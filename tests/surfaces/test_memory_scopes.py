@@ -98,7 +98,8 @@ def test_every_history_command_reaches_it(place: Place, there: list[object]):
     assert data("undo", made["revision"])["undone"][0]["revision"] == made["revision"]
     assert [row["scope"] for row in data("list")] == ["project"]
     place.clock.advance(60)
-    done("undo", "--scope", "person")
+    assert "nothing to undo: no change is left" in failed("undo", "--scope", "person")
+    done("redo", "--scope", "person")
     assert [row["scope"] for row in data("list", *there)] == ["person"]
 
 
@@ -111,6 +112,42 @@ def test_the_last_change_is_the_last_of_both(place: Place):
     place.clock.advance(60)
     remembered(PERSON)
     assert len(data("list")) == 2
+
+
+def test_undo_goes_on_over_both_and_redo_comes_back(place: Place):
+    for text in (AUDIT, SHORT, TRACKER):
+        place.clock.advance(60)
+        remembered(text)
+    before = [row["file"] for row in data("list")]
+    for left in (2, 1, 0):
+        place.clock.advance(60)
+        done("undo")
+        assert [row["file"] for row in data("list")] == before[3 - left :]
+    place.clock.advance(60)
+    done("redo"), done("redo")
+    assert sorted(row["scope"] for row in data("list")) == ["person", "project"]
+    place.clock.advance(60)
+    assert done("redo").startswith("Redid")
+    assert {row["file"] for row in data("list")} == set(before)
+
+
+def test_one_name_for_all_of_them(place: Place):
+    """A short id and a title reach what is about you, in every command."""
+    remembered(SHORT)
+    [row] = data("list")
+    for name in (row["id"], "short answers", FILE.removeprefix("person/"), SHORT):
+        assert data("show", name)["file"] == FILE
+    moved = data("move", row["id"], "--scope", "project")["file"]
+    assert moved == FILE.removeprefix("person/")
+    [row] = data("list")
+    assert data("move", *SHORT.split(), "--scope", "person")["file"] == FILE
+    newer = remembered("I like long answers", "--scope", "person")["file"]
+    told = data("retire", "short", "answers", "--by", "long answers")
+    assert (told["file"], told["by"]) == (FILE, newer)
+    rows = {row["file"]: row for row in data("list", "--all")}
+    assert rows[FILE]["superseded_by"] == newer
+    assert data("retire", rows[FILE]["id"], "--off")["file"] == FILE
+    assert data("forget", rows[newer]["id"])[0]["file"] == newer
 
 
 def test_the_index_shows_both(place: Place):

@@ -200,10 +200,10 @@ class App:
 
         return claude_memory(claude_config(), (self.project.root, Path.cwd()))
 
-    def memory_of(self, file: str, *, team: bool = False) -> tuple[OpenMemory, str]:
+    def memory_of(self, file: str, wanted: MemoryScope | None = None) -> tuple[OpenMemory, str]:
         """The memory a file belongs to, and its name there: `person/x.md`, or a path, says which."""
         scope, name = self._named(file)
-        return self.memory("team" if team else scope), name
+        return self.memory(wanted or scope), name
 
     def _named(self, file: str) -> tuple[MemoryScope, str]:
         if Path(file).is_absolute():
@@ -275,7 +275,7 @@ class App:
         from reverie.keeper.scope import infer_scope
 
         if wish.supersedes is not None:
-            memory, name = self.memory_of(wish.supersedes, team=team)
+            memory, name = self.memory_of(wish.supersedes, "team" if team else None)
             if wish.scope not in (None, memory.scope):
                 raise InputError(
                     f"{wish.supersedes} is not of the scope {wish.scope}; to change whose it is: "

@@ -22,6 +22,7 @@ from reverie.session import transcripts
 from reverie.session.journal import read_lines
 from reverie.session.records import Record, Said
 from reverie.settings.neighbours import claude_config
+from reverie.stores.json_files import read_json, write_json
 from reverie.stores.projects import canonical_root
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ Listing = Callable[[Mapping[str, str]], Mapping[str, Path]]
 
 # Where sessions of claude-agent-sdk are mirrored, by project and session.
 SDK = "claude-agent-sdk"
+# Ids of messages that hold what was forgotten, beside the index.
+FORGOTTEN = "forgotten-messages.json"
 # Messages one step puts in: a few hundredths of a second.
 MESSAGES_A_STEP = 200
 # Claude Code says where a session runs within its first lines.
@@ -145,7 +148,8 @@ class EpisodeIndexer:
         yield from self._give_vectors(len(changed))
 
     def _bring_in(self, session: str, path: Path, signature: Signature) -> Iterator[bool]:
-        messages = _messages(path, self._scrubber)
+        left_out = forgotten_messages(self._index.folder).get(session, frozenset())
+        messages = [one for one in _messages(path, self._scrubber) if one.id not in left_out]
         if self._index.departs(session, messages):
             yield self._went_well(self._index.forget_sessions(session))
         for start in range(0, len(messages), MESSAGES_A_STEP):
@@ -162,6 +166,21 @@ class EpisodeIndexer:
     def _went_well(self, done: Refreshed) -> bool:
         self.problem = done.problem
         return done.problem is None
+
+
+def forgotten_messages(folder: Path) -> dict[str, frozenset[str]]:
+    """Messages of transcripts that are not ours to change, and that hold what was forgotten."""
+    known = read_json(folder / FORGOTTEN)
+    if not isinstance(known, dict):
+        return {}
+    return {session: frozenset(map(str, ids)) for session, ids in known.items() if ids}
+
+
+def leave_out(folder: Path, session: str, messages: Iterable[str]) -> None:
+    """Never bring these messages into the index; only their ids are kept."""
+    known = forgotten_messages(folder)
+    known[session] = known.get(session, frozenset()) | frozenset(messages)
+    write_json(folder / FORGOTTEN, {name: sorted(ids) for name, ids in known.items()})
 
 
 def _messages(path: Path, scrubber: Scrubber) -> list[Episode]:

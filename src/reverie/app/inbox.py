@@ -100,5 +100,5 @@ def approve(
     except (InputError, WriteConflict) as error:
         decision = Declined(str(error))
     if not isinstance(decision, Declined):
-        inbox.remove(item.id)
+        inbox.settle(item.id)
     return decision

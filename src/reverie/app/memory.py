@@ -22,9 +22,8 @@ from reverie.stores.scrubber import ALLOWED, SecretScrubber
 from reverie.stores.uses import Kind, UseCounts
 
 if TYPE_CHECKING:
-    from reverie.memory.revisions import Author, Revision
+    from reverie.memory.revisions import Revision
     from reverie.ports import Clock, TopicReader
-    from reverie.stores.forgetting import Cleaned
 
 
 CATALOG = "manifest.sqlite"
@@ -129,42 +128,21 @@ class OpenMemory:
             )
         return outcome
 
-    def forget_everywhere(self, file: str, author: Author) -> list[Cleaned]:
-        """Remove a memory from files, history and every shadow; the receipt lists each place."""
-        from reverie.stores.forgetting import forget_everywhere
-
-        folders = [self.beside]
-        if self.scope == "person":
-            # Every project of this home recalls it, and has it in its index.
-            home = self.place.state.parent
-            folders = [*home.glob("projects/*"), *home.glob("directories/*")]
-        return forget_everywhere(file, self.store, self.place, author, self.uses, beside=folders)
-
     def changes(self, file: str | None = None) -> Iterator[Revision]:
         """Every change, newest first, hand edits included; files are named by their labels."""
         if self.place.directory.is_dir():
             self.store.notice_hand_edits()
         for revision in self.history.log(file):
-            yield replace(revision, files=tuple(map(self.label, revision.files)))
+            yield self.named(revision)
+
+    def named(self, revision: Revision) -> Revision:
+        """A revision whose files are named by their labels."""
+        return replace(revision, files=tuple(map(self.label, revision.files)))
 
 
 def changes(memories: Iterable[OpenMemory]) -> Iterator[Revision]:
     """Every change to several memories, newest first."""
     return merge(*(one.changes() for one in memories), key=lambda made: made.at, reverse=True)
-
-
-def last_change(memories: Iterable[OpenMemory]) -> tuple[OpenMemory, Revision]:
-    """The newest change of all; of two in the same second a person must say which they mean."""
-    last = [(one, next(one.history.log(), None)) for one in memories]
-    found = [(memory, revision) for memory, revision in last if revision is not None]
-    if not found:
-        raise InputError("there is nothing to undo: this memory has no history yet")
-    newest = max(revision.at for _, revision in found)
-    fitting = [(memory, revision) for memory, revision in found if revision.at == newest]
-    if len(fitting) > 1:
-        told = " or ".join(f"{one.short} ({one.summary})" for _, one in fitting)
-        raise InputError(f"two changes are of the last second; say which one: {told}")
-    return fitting[0]
 
 
 def with_revision(memories: Sequence[OpenMemory], revision: str) -> tuple[OpenMemory, Revision]:

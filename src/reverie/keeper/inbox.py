@@ -51,7 +51,7 @@ def approve(
     if supersedes is not None:
         proposal = replace(proposal, operation="supersede", file=supersedes)
     wish = replace(_wish(item), even_if_known=even_if_known)
-    author = _because(proposal, author)
+    author = _because(proposal, replace(author, proposal=item.id))
     if proposal.operation == "add":
         return keeper.remember(wish, author)
     stored = keeper.store.read(proposal.file)

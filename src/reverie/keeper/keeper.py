@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from difflib import get_close_matches
 
 from reverie.errors import InputError, WriteConflict
 from reverie.keeper import judging
 from reverie.keeper.draft import Draft, draft
+from reverie.keeper.handles import Missing, close_to, explained
 from reverie.keeper.judging import Neighbours
 from reverie.keeper.pile import Pile
-from reverie.keeper.pointers import pointed, refreshed, unpointed
+from reverie.keeper.pointers import moved, pointed, refreshed, unpointed
 from reverie.keeper.wishes import Declined, Outcome, Prepared, Remembered, Wish
 from reverie.memory import age, exclusions, topic
 from reverie.memory.frontmatter import ABSENT
@@ -214,7 +214,17 @@ class Keeper:
         stored = self.require(file)
         verb = "pin" if pinned else "unpin"
         changed = stored.topic.with_(pinned=True if pinned else None)
-        return self.change(stored, changed, author, f"{verb} {stored.topic.name}")
+        put = Put(changed.file, topic.render(self._clean(changed)), stored.version)
+        entries = [
+            replace(entry, pinned=pinned) if entry.file == stored.topic.file else entry
+            for entry in self.store.entries()
+        ]
+        return self.store.apply(
+            (put,),
+            author,
+            f"{verb} {stored.topic.name}",
+            lambda index: moved(refreshed(index, stored.topic, changed), changed.file, entries),
+        )
 
     def forget(self, file: str, author: Author) -> Revision | None:
         """Remove a memory and its pointer; history still has it."""
@@ -240,7 +250,8 @@ class Keeper:
         name = file if file.endswith(".md") else f"{file}.md"
         stored = self.store.read(name)
         if stored is None:
-            raise InputError(_missing(file, self.store.entries()))
+            close = close_to(file, self.store.entries())
+            raise InputError(explained(file, Missing(close)))
         return stored
 
     def _stamped(self, given: Topic) -> Topic:
@@ -429,12 +440,3 @@ class Keeper:
 
     def _today(self) -> date:
         return datetime.fromtimestamp(self._clock.now()).astimezone().date()
-
-
-def _missing(file: str, entries: Sequence[ManifestEntry]) -> str:
-    names = [entry.file for entry in entries]
-    stem = file.removesuffix(".md")
-    holding = [name for name in names if stem in name]
-    close = holding[:3] or get_close_matches(file, names, n=3, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(close)}?" if close else "; `reverie list` shows them all"
-    return f"no memory {file!r}{hint}"

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from reverie.memory.index import MOST_LINES, Index, more_line, pointer_to
+from collections.abc import Mapping, Sequence
+
+from reverie.memory.index import (
+    MOST_LINES,
+    Index,
+    listing_rank,
+    more_line,
+    pointer_of,
+    pointer_to,
+    rebuilt,
+)
+from reverie.memory.manifest import ManifestEntry
 from reverie.memory.topic import Topic
 
 
@@ -36,6 +47,33 @@ def refreshed(index: Index, old: Topic, fresh: Topic) -> Index:
         return index if same else pointed(index, fresh)
     grown = index.with_pointer(pointer_to(fresh.name, fresh.file, fresh.description))
     return grown if grown.fits and len(grown.lines) < MOST_LINES else index
+
+
+def moved(index: Index, file: str, entries: Sequence[ManifestEntry]) -> Index:
+    """The index with one pointer where a rebuild would put it: first what is pinned, then by type.
+
+    No other line moves. A pinned memory that a full index only counted is listed by a rebuild.
+    """
+    known = {entry.file: entry for entry in entries}
+    one = known.get(file)
+    if one is None or not one.listed:
+        return index
+    if not _lists(index, file):
+        return rebuilt(index, entries) if one.pinned else index
+    [line] = [line for line in index.lines if (p := pointer_of(line)) and p.file == file]
+    rest = index.without(file).lines
+    places = [n for n, other in enumerate(rest) if pointer_of(other)]
+    behind = (n for n in places if not _before(rest[n], one, known))
+    at = next(behind, places[-1] + 1 if places else index.lines.index(line))
+    whole = [other if other.endswith(("\n", "\r")) else f"{other}\n" for other in (*rest, line)]
+    return Index((*whole[:at], whole[-1], *whole[at:-1]))
+
+
+def _before(line: str, one: ManifestEntry, known: Mapping[str, ManifestEntry]) -> bool:
+    """Whether what a line leads to stands before a memory: pinned ones, then by type."""
+    pointer = pointer_of(line)
+    other = known.get(pointer.file) if pointer else None
+    return other is not None and listing_rank(other) < listing_rank(one)
 
 
 def unpointed(index: Index, file: str) -> Index:

@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from reverie.errors import InputError
 from reverie.memory.revisions import FOUND, Author, Revision
-from reverie.memory.undoing import Step, plan
+from reverie.memory.undoing import Step, plan, standing
 from reverie.ports import History, TopicStore
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The revisions that were taken back, newest first, and the revision that did it."""
+
+    revisions: tuple[Revision, ...]
+    made: Revision
 
 
 def undo(
     store: TopicStore, history: History, revisions: Sequence[Revision], author: Author
-) -> Revision:
+) -> Undone:
     """Take the revisions back (newest first), all or none; what came later stays."""
     for revision in revisions:
         _require_ours(history, revision)
+    made = take_back(store, history, revisions, author)
+    if made is None:
+        raise InputError("there is nothing to undo: memory is already as it was before")
+    return Undone(tuple(revisions), made)
+
+
+def undoable(history: History) -> tuple[Revision, ...]:
+    """Changes that still stand, the last one first: what an undo takes back, one by one."""
+    return tuple(one for one in standing(history.log()).undo if not _is_beginning(history, one))
+
+
+def redoable(history: History) -> tuple[Revision, ...]:
+    """Undos that still stand, the last one first: what a redo takes back, one by one."""
+    return standing(history.log()).redo
+
+
+def take_back(
+    store: TopicStore, history: History, revisions: Sequence[Revision], author: Author
+) -> Revision | None:
+    """Make the files what they would be without these revisions; None when that changes nothing."""
     steps = [_step(history, revision) for revision in revisions]
 
     def planned() -> Mapping[str, bytes | None]:
@@ -27,10 +56,8 @@ def undo(
             )
         return undone.files
 
-    made = store.restore(planned, author, _summary(revisions))
-    if made is None:
-        raise InputError("there is nothing to undo: memory is already as it was before")
-    return made
+    by = replace(author, undoes=tuple(revision.id for revision in revisions))
+    return store.restore(planned, by, _summary(revisions))
 
 
 def of_session(history: History, session: str) -> list[Revision]:
@@ -51,11 +78,15 @@ def of_dream(history: History, dream: str) -> list[Revision]:
 
 def _require_ours(history: History, revision: Revision) -> None:
     """Files that were there before us came with the first revision: taking it back would delete them."""
-    if revision.summary.startswith(FOUND) and history.parent(revision) is None:
+    if _is_beginning(history, revision):
         raise InputError(
             f"cannot undo {revision.short}: it is where this history begins, and its files were "
             "there before; remove one with `reverie forget FILE`"
         )
+
+
+def _is_beginning(history: History, revision: Revision) -> bool:
+    return revision.summary.startswith(FOUND) and history.parent(revision) is None
 
 
 def _step(history: History, revision: Revision) -> Step:
@@ -66,6 +97,11 @@ def _step(history: History, revision: Revision) -> Step:
 
 
 def _summary(revisions: Sequence[Revision]) -> str:
-    if len(revisions) == 1:
-        return f"undo {revisions[0].short}: {revisions[0].summary}"
-    return f"undo {len(revisions)} revisions, {revisions[-1].short} to {revisions[0].short}"
+    """What is taken back; of an undo or a redo, the change that both are about."""
+    if len(revisions) > 1:
+        return f"undo {len(revisions)} revisions, {revisions[-1].short} to {revisions[0].short}"
+    [only] = revisions
+    if not only.author.undoes:
+        return f"undo {only.short}: {only.summary}"
+    verb, _, about = only.summary.partition(" ")
+    return f"{'undo' if verb == 'redo' else 'redo'} {about}"

@@ -190,7 +190,7 @@ def rebuilt(
     current = [e for e in entries if e.listed and not is_index(e.file)]
     by_use = sorted(current, key=lambda e: _usefulness(e, counts))
     kept = _fitting(by_use, known, (*above, *below))
-    ordered = sorted(kept, key=lambda e: (not e.pinned, _type_rank(e), *_usefulness(e, counts)))
+    ordered = sorted(kept, key=lambda e: (*listing_rank(e), *_usefulness(e, counts)))
     lines = [f"{_pointer(entry, known).render()}\n" for entry in ordered]
     missing = len(current) - len(kept)
     return Index((*above, *lines, *below, *((more_line(missing),) if missing else ())))
@@ -240,8 +240,9 @@ def _usefulness(entry: ManifestEntry, counts: Mapping[str, int]) -> tuple[bool, 
     return (not entry.pinned, -counts.get(entry.file, 0), -entry.mtime.timestamp(), entry.file)
 
 
-def _type_rank(entry: ManifestEntry) -> int:
-    return TYPES.index(entry.type) if entry.type else len(TYPES)
+def listing_rank(entry: ManifestEntry) -> tuple[bool, int]:
+    """What decides first where a memory stands in the index: pinned, then its type."""
+    return (not entry.pinned, TYPES.index(entry.type) if entry.type else len(TYPES))
 
 
 def _pointer(entry: ManifestEntry, known: Mapping[str, Pointer]) -> Pointer:

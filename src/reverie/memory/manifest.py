@@ -35,6 +35,8 @@ class ManifestEntry:
     superseded: bool = False
     archived: bool = False
     problem: str | None = None
+    # What replaced it, as its frontmatter says.
+    superseded_by: str = ""
     valid_from: str | None = None
     valid_until: str | None = None
 
@@ -92,6 +94,7 @@ def entry(file: str, data: bytes, mtime: datetime, *, whole: bool = True) -> Man
         pinned=parse_text(values.get("pinned", "")).lower() in {"true", "yes", "on"},
         superseded=bool(parse_text(values.get("superseded_by", ""))),
         archived=read_moment(values.get("archived", "")) is not None,
+        superseded_by=parse_text(values.get("superseded_by", "")),
         valid_from=read_moment(values.get("valid_from", "")),
         valid_until=read_moment(values.get("valid_until", "")),
     )

@@ -19,13 +19,18 @@ _TRAILER = re.compile(r"^Reverie-(?P<key>[A-Za-z]+): (?P<value>.*)$", re.MULTILI
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who wrote, in which session, because of which messages, with which model or dream."""
+    """Who wrote, in which session, because of which messages, with which model or dream.
+
+    `undoes` are the revisions a change takes back; `proposal` is the one in the inbox it came from.
+    """
 
     writer: Writer = "user"
     session: str = ""
     messages: tuple[str, ...] = ()
     model: str = ""
     dream: str = ""
+    undoes: tuple[str, ...] = ()
+    proposal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,8 @@ def render_message(summary: str, author: Author) -> str:
         "Messages": " ".join(author.messages),
         "Model": author.model,
         "Dream": author.dream,
+        "Undoes": " ".join(author.undoes),
+        "Proposal": author.proposal,
     }
     lines = [f"Reverie-{key}: {_flat(value)}" for key, value in trailers.items() if value]
     return f"{_flat(summary)}\n\n" + "\n".join(lines) + "\n"
@@ -93,6 +100,8 @@ def parse_message(message: str) -> tuple[str, Author]:
         messages=tuple(found.get("Messages", "").split()),
         model=found.get("Model", ""),
         dream=found.get("Dream", ""),
+        undoes=tuple(found.get("Undoes", "").split()),
+        proposal=found.get("Proposal", ""),
     )
     return summary, author
 

@@ -1,4 +1,7 @@
-"""Taking revisions back: what each file becomes, worked out against the present. Pure.
+"""Taking revisions back: which one is next, and what each file becomes against the present. Pure.
+
+Undo and redo go by history alone, as in an editor: a revision says which ones it takes back, so a
+second undo goes on where the first one stopped, and a redo brings back what was undone last.
 
 Undoing is a change like any other: what came after the revision stays, by a three-way merge. Where
 the two cannot be told apart, nothing is changed and the file is named.
@@ -6,7 +9,7 @@ the two cannot be told apart, nothing is changed and the file is named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,9 +17,32 @@ from reverie.memory import index as indexes
 from reverie.memory import topic as topics
 from reverie.memory.index import pointer_to
 from reverie.memory.manifest import INDEX_FILE
+from reverie.memory.revisions import Revision
 
 Content: TypeAlias = bytes | None
 Merge: TypeAlias = Callable[[bytes, bytes, bytes], Content]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Revisions that can be taken back, and undos that can: in both the next one comes first."""
+
+    undo: tuple[Revision, ...]
+    redo: tuple[Revision, ...]
+
+
+def standing(log: Iterable[Revision]) -> Standing:
+    """What a history (newest first) leaves to undo and to redo."""
+    done: dict[str, Revision] = {}
+    undone: dict[str, Revision] = {}
+    for revision in reversed(tuple(log)):
+        gone = [id_ for id_ in revision.author.undoes if done.pop(id_, None) is not None]
+        back = [id_ for id_ in revision.author.undoes if undone.pop(id_, None) is not None]
+        if gone:
+            undone[revision.id] = revision
+        elif back or not revision.author.undoes:
+            done[revision.id] = revision
+    return Standing(tuple(reversed(done.values())), tuple(reversed(undone.values())))
 
 
 @dataclass(frozen=True, slots=True)

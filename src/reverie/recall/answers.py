@@ -19,7 +19,7 @@ from reverie.recall.fuse import (
 )
 from reverie.recall.queries import Query
 from reverie.recall.search import Candidate, Question, Ranked
-from reverie.text.words import fold, plain_words
+from reverie.text.words import fold, plain_words, said_once
 
 # How many of those left out are reported with a reason.
 _REPORTED = 20
@@ -66,23 +66,26 @@ def _hits(
                 break
             left_out.append(LeftOut(candidate.key, score, f"not among the best {limit}"))
             continue
-        text = _text(connection, candidate)
-        unfit = _unfit(text, asked.query)
+        texts = _texts(connection, candidate)
+        unfit = _unfit("\n".join(texts), asked.query)
         if unfit:
             left_out.append(LeftOut(candidate.key, score, unfit))
             continue
         seen.add((candidate.source_name, candidate.key))
-        hits.append(_hit(ranked, i, score, passages.snippet(text, wanted), asked))
+        hits.append(
+            _hit(ranked, i, score, passages.snippet(said_once(texts, " · "), wanted), asked)
+        )
     return hits, left_out
 
 
-def _text(connection: sqlite3.Connection, candidate: Candidate) -> str:
+def _texts(connection: sqlite3.Connection, candidate: Candidate) -> tuple[str, ...]:
+    """A memory's title, description and passage, which often say the same; of a message its text."""
     row = connection.execute(
-        "SELECT coalesce(m.name || char(10) || m.description || char(10), '') || p.text "
+        "SELECT coalesce(m.name, ''), coalesce(m.description, ''), p.text "
         "FROM passages p LEFT JOIN memories m ON m.source = p.source WHERE p.id = ?",
         (candidate.id,),
     ).fetchone()
-    return str(row[0]) if row else ""
+    return tuple(map(str, row or ()))
 
 
 def _unfit(text: str, query: Query) -> str:

@@ -76,6 +76,11 @@ class RecallIndex:
         """The index at a path; made when it is first needed. No embedder: words alone."""
         return cls(Shadow(path, busy_seconds), embedder)
 
+    @property
+    def folder(self) -> Path:
+        """Where the index lies, and what is kept beside it."""
+        return self._shadow.path.parent
+
     def close(self) -> None:
         with self._shadow.lock:
             self._shadow.close()

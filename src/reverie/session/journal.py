@@ -2,8 +2,8 @@
 
 Appending is one write of whole lines, so a reader never sees half a record of a living process.
 After a crash the last line may be torn: it is dropped on load, with a note, and the next append
-starts on a line of its own. Nothing in the file is ever rewritten. With a scrubber, no secret is
-written: see `redaction`.
+starts on a line of its own. Nothing in the file is ever rewritten, but for one thing: a memory that is
+forgotten everywhere takes its words out of closed transcripts (`redaction`), with a record that says so.
 """
 
 from __future__ import annotations

@@ -458,6 +458,7 @@ _PLAIN: Mapping[str, Callable[[Any], Any]] = {
     "files": _texts,
     "bytes": _count,
     "todos": _pairs,
+    "messages": _texts,
 }
 
 _NAMES: Mapping[type, str] = {

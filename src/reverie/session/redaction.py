@@ -1,19 +1,22 @@
-"""A record as the lines that may be written: without its secrets, and saying so.
+"""What is taken out of a transcript, and how that is registered: secrets, and forgotten memories.
 
 The running process goes on with what was said: it was sent, and the prefix must not change under it.
 What is written down is another text, so a resumed conversation sends other bytes from there on; the
-record `Redacted` behind the message registers that break.
+record `Redacted` behind the message registers that break. The same record says that a memory was
+forgotten and its words were taken out of a closed transcript.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from reverie.core.codec import dump, message_from_json, message_to_json
 from reverie.core.messages import Message
+from reverie.memory.traces import Traces
 from reverie.ports import Scrubber
 from reverie.session.records import Json, Record, Redacted, render
 
@@ -127,3 +130,66 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+# --- a memory that is forgotten everywhere ---
+
+WHY = "a memory was forgotten, and its words were taken out of the transcript"
+
+# How the first line of a journal of ours begins; other transcripts get no record of ours.
+_OURS = frozenset({"session", "branch"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A transcript's new bytes, and how often words were taken out of them."""
+
+    data: bytes
+    count: int
+
+
+def redacted(data: bytes, traces: Traces) -> Cleaned:
+    """A transcript without a memory's words. Lines that hold none of them keep their bytes.
+
+    Resuming sends other bytes than were sent before: a record at the end says so, and why.
+    """
+    made: list[bytes] = []
+    messages: list[str] = []
+    count = 0
+    lines = data.splitlines(keepends=True)
+    for raw in lines:
+        line = raw.decode("utf-8", "surrogateescape")
+        found = traces.redacted_line(line)
+        count += found.count
+        made.append(_encoded(found.text) if found.count else raw)
+        messages += _message_ids(line) if found.count else ()
+    if not count:
+        return Cleaned(data, 0)
+    clean = b"".join(made)
+    if not _is_ours(lines[0]):
+        return Cleaned(clean, count)
+    joint = b"" if clean.endswith(b"\n") else b"\n"
+    records = [Redacted(message, WHY) for message in dict.fromkeys(messages or [""])]
+    return Cleaned(clean + joint + b"".join(dump(render(one)) + b"\n" for one in records), count)
+
+
+def _encoded(text: str) -> bytes:
+    """Bytes that were no UTF-8 come back as they were; halves of characters survive as in a journal."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+def _is_ours(line: bytes) -> bool:
+    with suppress(ValueError, RecursionError):
+        value = json.loads(line)
+        return isinstance(value, dict) and value.get("type") in _OURS
+    return False
+
+
+def _message_ids(line: str) -> Iterator[str]:
+    with suppress(ValueError, RecursionError):
+        value = json.loads(line)
+        if isinstance(value, dict) and value.get("type") == "message":
+            yield str(value.get("id", ""))

@@ -185,6 +185,7 @@ class SessionState:
                 self.left[name] = record
             case Redacted(message, cause):
                 self.redacted[message] = cause
+                self._measured = None
             case Unknown():
                 self.unknown.append(record)
             case _:

@@ -29,6 +29,12 @@ def editor(environ: Mapping[str, str] | None = None) -> list[str]:
     return [found]
 
 
+def columns(environ: Mapping[str, str] | None = None) -> int | None:
+    """The width somebody asked for with `COLUMNS`; None when they did not."""
+    wanted = (environment() if environ is None else environ).get("COLUMNS", "")
+    return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else None
+
+
 def _split(name: str, value: str) -> list[str]:
     try:
         return shlex.split(value)

@@ -62,7 +62,7 @@ class ClientFiles:
         real = _real(path)
         try:
             real.parent.mkdir(parents=True, exist_ok=True)
-            _replace(real, text.encode("utf-8"))
+            replace_bytes(real, text.encode("utf-8"))
         except OSError as error:
             raise StorageError(f"cannot write {path}: {error.strerror}") from error
 
@@ -83,7 +83,8 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _replace(real: Path, data: bytes) -> None:
+def replace_bytes(real: Path, data: bytes) -> None:
+    """The old content or the new one, whole, also after a crash; permissions are kept."""
     mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
     with NamedTemporaryFile(dir=real.parent, prefix=".reverie-tmp-", delete=False) as fresh:
         temporary = Path(fresh.name)

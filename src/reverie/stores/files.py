@@ -373,7 +373,8 @@ class FileStore:
         if not edits:
             return None
         shown = ", ".join(sorted(edits)[:3]) + (" …" if len(edits) > 3 else "")
-        summary = f"{FOUND}{len(edits)} files" if first else f"edited by hand: {shown}"
+        files = f"{len(edits)} file{'' if len(edits) == 1 else 's'}"
+        summary = f"{FOUND}{files}" if first else f"edited by hand: {shown}"
         return self.history.record(edits, BY_HAND, summary)
 
     def _acceptable(self, name: str) -> bytes | None:

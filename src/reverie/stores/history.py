@@ -7,6 +7,7 @@ files are in place. Whoever finds a pending commit finishes what it describes.
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -48,6 +49,12 @@ from reverie.stores.git_trees import (
 
 MAIN = "refs/heads/main"
 PENDING = "refs/reverie/pending"
+
+SHORTEST_ID = 4
+
+_PART_OF_ID = re.compile(r"[0-9a-fA-F]{1,39}")
+# Ids of revisions in a commit message: whole ones, and the ten characters a person sees.
+_MENTIONED = re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{10})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +319,7 @@ class GitHistory:
             files = {name: blob_of(self._repo, id_) or b"" for name, id_ in found}
             made = {name: change(name, old) for name, old in files.items()}
             kept = {name: data for name, data in made.items() if data is not None}
-            said = message(commit.message)
+            said = _renamed(message(commit.message), anew)
             changed += kept != files or said != commit.message
             tree = tree_of(fresh, None, kept, spread=is_spread(commit.tree))
             parents = [anew[parent] for parent in commit.parent_ids]
@@ -357,17 +364,33 @@ class GitHistory:
         return head
 
     def _find(self, wanted: str) -> pygit2.Oid:
-        self._require_head()
+        head = self._require_head()
+        if _PART_OF_ID.fullmatch(wanted):
+            return self._with_id(wanted, head)
         expression = wanted.replace("HEAD", MAIN, 1) if wanted.startswith("HEAD") else wanted
         try:
             found: pygit2.Commit = self._repo.revparse_single(expression).peel(pygit2.Commit)
         except (KeyError, ValueError, pygit2.GitError) as error:
-            if "ambiguous" in str(error):
-                problem = f"{wanted!r} fits several revisions; give more of the id"
-            else:
-                problem = f"no revision {wanted!r}; `reverie log` lists them"
-            raise InputError(problem) from error
+            raise InputError(f"no revision {wanted!r}; `reverie log` lists them") from error
         return found.id
+
+    def _with_id(self, start: str, head: pygit2.Oid) -> pygit2.Oid:
+        """The one revision whose id starts like this. Git's own search counts files among them."""
+        if len(start) < SHORTEST_ID:
+            raise InputError(
+                f"{start!r} is too short for a revision; give at least {SHORTEST_ID} characters of "
+                "its id, as `reverie log` shows it"
+            )
+        wanted = start.lower()
+        fitting = [c.id for c in self._repo.walk(head) if str(c.id).startswith(wanted)]
+        if not fitting:
+            raise InputError(f"no revision {start!r}; `reverie log` lists them")
+        if len(fitting) > 1:
+            names = ", ".join(str(one)[:10] for one in fitting[:5])
+            raise InputError(
+                f"{start!r} fits {len(fitting)} revisions: {names}; give more of the id"
+            )
+        return fitting[0]
 
     def _commit(
         self, files: Mapping[str, bytes | None], author: Author, summary: str
@@ -402,3 +425,12 @@ class GitHistory:
         summary, author = parse_message(commit.message)
         touched = changed_files(self._repo, commit) if files is None else files
         return Revision(str(commit.id), float(commit.commit_time), author, summary, touched)
+
+
+def _renamed(message: str, anew: Mapping[pygit2.Oid, pygit2.Oid]) -> str:
+    """A message with the new ids of the revisions it speaks of: an undo says what it took back."""
+    if not _MENTIONED.search(message):
+        return message
+    fresh = {str(old): str(new) for old, new in anew.items()}
+    fresh |= {old[:10]: new[:10] for old, new in fresh.items()}
+    return _MENTIONED.sub(lambda found: fresh.get(found[0], found[0]), message)

@@ -29,11 +29,14 @@ from reverie.memory.proposals import (
 )
 from reverie.memory.topic import LARGEST_FILE
 from reverie.ports import Clock, Scrubber
+from reverie.settings.folders import make_private
 from reverie.stores.directory import Directory
 from reverie.stores.json_files import write_json
 
 FOLDER = "inbox"
 REJECTED = "inbox-rejected.json"
+# What was agreed to, so that it can wait again when that is undone.
+SETTLED = "approved"
 
 MOST_ITEMS = 500
 MOST_REJECTED = 2_000
@@ -68,6 +71,7 @@ class Inbox:
     def __init__(self, folder: Path, clock: Clock, scrubber: Scrubber) -> None:
         self.folder = folder
         self._rejected = folder.with_name(REJECTED)
+        self._settled = folder / SETTLED
         self._clock = clock
         self._scrubber = scrubber
 
@@ -121,6 +125,25 @@ class Inbox:
             return False
         with self._alone():
             return self._unlink(id_)
+
+    def settle(self, id_: str) -> bool:
+        """Take out a proposal that was agreed to; it is kept aside, for whoever undoes that."""
+        return self._moved(id_, self.folder, self._settled)
+
+    def bring_back(self, id_: str) -> bool:
+        """Let a proposal wait again whose approval was undone; False when it is not known any more."""
+        return self._moved(id_, self._settled, self.folder)
+
+    def _moved(self, id_: str, source: Path, target: Path) -> bool:
+        if not _ID.fullmatch(id_) or not (source / f"{id_}.json").is_file():
+            return False
+        with self._alone():
+            make_private(target)
+            (source / f"{id_}.json").replace(target / f"{id_}.json")
+            kept = sorted(self._settled.glob("*.json"), key=lambda path: path.stat().st_mtime)
+            for path in kept[:-MOST_ITEMS]:
+                path.unlink()
+        return True
 
     def reject(self, id_: str) -> bool:
         """Take a proposal out, and the same will not be kept again; False when it was not there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -183,3 +184,23 @@ def _alternatives(word: str, spoken: str | None) -> tuple[str, ...]:
 def compounding(text: str) -> bool:
     """Whether a question is in a language whose compounds should be taken apart."""
     return languages.leaning(plain_words(text)) in COMPOUNDING
+
+
+def said_once(parts: Iterable[str], joint: str = "\n") -> str:
+    """Texts in their order, without those whose words another one says as well.
+
+    A title is often the start of its text, cut short with an ellipsis.
+    """
+    given = [part.strip() for part in parts]
+    plain = [" ".join(fold(part).split()).rstrip(" .…!?") for part in given]
+    kept = [
+        part
+        for at, part in enumerate(given)
+        if plain[at]
+        and not any(
+            plain[at] in other and (len(plain[at]) < len(other) or n < at)
+            for n, other in enumerate(plain)
+            if n != at
+        )
+    ]
+    return joint.join(kept)

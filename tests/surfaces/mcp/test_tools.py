@@ -164,12 +164,12 @@ async def test_what_is_no_memory_is_declined_with_advice(client: Client) -> None
     assert "surprising" in said["next"]
 
 
-async def test_forgetting_takes_the_exact_name_and_can_be_undone(
+async def test_forgetting_takes_the_name_of_one_memory_and_can_be_undone(
     client: Client, place: Stage
 ) -> None:
     saved = await told(client, "remember", text="The office plant is called Gerhard")
     file = saved["file"]
-    assert "'.md'" in await refused(client, "forget", file=file.removesuffix(".md"))
+    assert f"did you mean {file}?" in await refused(client, "forget", file="office plant")
     gone = await told(client, "forget", file=file)
     assert gone["forgotten"] == file
     assert gone["undo"].startswith("reverie undo ")
@@ -178,6 +178,21 @@ async def test_forgetting_takes_the_exact_name_and_can_be_undone(
     assert "list_memories" in await refused(client, "forget", file="qqq.md")
     assert "no memory" in await refused(client, "forget", file=file)
     assert next(place.app().memory().history.log(file)).author.model == "mcp:claude-code"
+
+
+async def test_a_memory_has_a_short_id_and_a_title(client: Client, place: Stage) -> None:
+    saved = await told(client, "remember", text="The office plant is called Gerhard")
+    listed = await told(client, "list_memories", limit=200)
+    [row] = [one for one in listed["memories"] if one["file"] == saved["file"]]
+    for name in (row["id"], saved["file"].removesuffix(".md"), "plant called Gerhard"):
+        assert (await told(client, "read_memory", file=name))["file"] == saved["file"]
+    both = await told(client, "remember", text="The other plant is called Ida", even_if_known=True)
+    message = await refused(client, "read_memory", file="plant")
+    assert "'plant' fits 2 memories; give the id of one:" in message
+    assert row["id"] in message
+    gone = await told(client, "forget", file=row["id"])
+    assert gone["forgotten"] == saved["file"]
+    assert (await told(client, "read_memory", file="plant"))["file"] == both["file"]
 
 
 async def test_writes_at_the_same_time_are_all_kept(client: Client) -> None:

@@ -13,11 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from reverie.app.forgetting import Forgetting
+from reverie.app.handles import Located, locate_or_gone, required
 from reverie.app.library.opening import Overrides, Place
-from reverie.app.memory import changes, last_change, with_revision
+from reverie.app.memory import changes, with_revision
 from reverie.app.recall import chosen_meaning, index_episodes, open_ranker, recall_as_of
-from reverie.errors import NotRemembered
-from reverie.keeper.undo import undo
+from reverie.app.undo import redo_last, undo, undo_last
+from reverie.errors import InputError, NotRemembered
+from reverie.keeper.handles import Ambiguous, Missing, explained
 from reverie.keeper.wishes import Declined, Outcome, Wish
 from reverie.memory.revisions import Author
 from reverie.recall.fuse import GOOD_MATCH
@@ -130,7 +133,7 @@ class Memory:
 
         Gives `Remembered`, with the memories near to it in `related`, or `Declined` with the reason:
         a memory says the same, or it is not memory. With `strict` that is an error (`NotRemembered`).
-        `supersedes` names the file this replaces, `replace` looks for the one of which it is a newer
+        `supersedes` names the memory this replaces, `replace` looks for the one of which it is a newer
         value; both are kept. `scope` is "project", or "person" for what is known in every project
         (its file is then `person/…`); inferred when left out.
         """
@@ -139,7 +142,7 @@ class Memory:
             type,
             name,
             description,
-            supersedes,
+            None if supersedes is None else self._label(supersedes),
             even_if_known=even_if_known,
             replace=replace,
             scope=scope,
@@ -165,8 +168,11 @@ class Memory:
         return self._hits(self._index.search(words, limit=limit, scope=only))
 
     def read(self, file: str) -> Topic:
-        """One memory; raises InputError, with names that are close, when there is none."""
-        memory, name = self._app.memory_of(file)
+        """One memory, by its file name, its short id, or words of its title.
+
+        Raises InputError when there is none, with names that are close, or when several fit.
+        """
+        memory, name = required(self._app, file)
         topic = memory.keeper.require(name).topic
         return changed(topic, file=memory.label(topic.file))
 
@@ -175,10 +181,13 @@ class Memory:
         return iter(self._memory.topics.entries())
 
     def forget(self, file: str, *, everywhere: bool = False) -> None:
-        """Remove a memory. History keeps it, unless it is to go from `everywhere`, for good."""
-        memory, name = self._app.memory_of(file)
+        """Remove a memory. History and transcripts keep it, unless it is to go from `everywhere`.
+
+        Then every trace of it goes, for good; what belongs to other software is left alone.
+        """
+        memory, name = required(self._app, file)
         if everywhere:
-            memory.forget_everywhere(memory.keeper.require(name).topic.file, _PERSON)
+            Forgetting(self._app, memory, name).run(_PERSON)
         else:
             memory.keeper.forget(name, _PERSON)
 
@@ -186,21 +195,33 @@ class Memory:
         """Every change, newest first: who, when, what; of one file, also when it is gone."""
         if file is None:
             return list(islice(changes(self._memory.private), limit))
-        memory, name = self._app.memory_of(file)
-        return list(islice(memory.changes(name), limit))
+        found = locate_or_gone(self._app, file)
+        match found:
+            case Located(memory, name):
+                return list(islice(memory.changes(name), limit))
+            case Ambiguous():
+                raise InputError(explained(file, found))
+            case Missing():
+                return []
 
     def undo(self, revision: str | None = None) -> Revision:
-        """Take a change back, the last one by default; that is a change itself."""
-        self.history(limit=1)
-        private = self._memory.private
-        memory, wanted = (
-            last_change(private) if revision is None else with_revision(private, revision)
-        )
-        return undo(memory.store, memory.history, [wanted], _PERSON)
+        """Take a change back, by default the last one that still stands; that is a change itself.
+
+        Each further `undo()` goes one change back, and `redo()` brings back what was undone last.
+        """
+        private = self._up_to_date()
+        if revision is None:
+            return undo_last(self._app, private, _PERSON).made
+        memory, wanted = with_revision(private, revision)
+        return undo(self._app, memory, [wanted], _PERSON).made
+
+    def redo(self) -> Revision:
+        """Bring back what was undone last; what changed meanwhile stays."""
+        return redo_last(self._app, self._up_to_date(), _PERSON).made
 
     def move(self, file: str, scope: MemoryScope) -> str:
         """Give a memory to another scope: "project", "person" or "team"; gives its new name."""
-        return self._app.move(file, scope, _PERSON)
+        return self._app.move(self._label(file), scope, _PERSON)
 
     def close(self) -> None:
         """Let go of the search index; the next search opens it again."""
@@ -217,6 +238,19 @@ class Memory:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _up_to_date(self) -> tuple[OpenMemory, ...]:
+        """The memories that are one person's, with what was edited by hand in their histories."""
+        private = self._memory.private
+        for memory in private:
+            if memory.place.directory.is_dir():
+                memory.store.notice_hand_edits()
+        return private
+
+    def _label(self, wanted: str) -> str:
+        """The name of the memory that is meant."""
+        memory, file = required(self._app, wanted)
+        return memory.label(file)
 
     @property
     def _index(self) -> IndexRanker:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reverie.errors import InputError
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import shown_path
 
@@ -80,7 +80,7 @@ def _require_free(app: App, *, anyway: bool) -> None:
     count = len(app.memory().store.entries())
     if count and not anyway and not app.adoption.current:
         raise InputError(
-            f"{count} memories saved here would get out of sight; take them along: "
+            f"{counted(count, 'memory', 'memories')} saved here would get out of sight; take them along: "
             "`reverie export mine.zip`, `reverie adopt … --anyway`, `reverie import mine.zip`"
         )
 
@@ -99,7 +99,7 @@ def _tell(frame: Frame, app: App, done: str) -> None:
 def _print(console: Console, app: App, data: dict[str, Any], done: str) -> None:
     console.print(printable(done), soft_wrap=True)
     console.print(
-        f"  memory: {shown_path(app, Path(data['directory']))} ({data['memories']} memories)",
+        f"  memory: {shown_path(app, Path(data['directory']))} ({counted(data['memories'], 'memory', 'memories')})",
         soft_wrap=True,
     )
     console.print(f"  history and indexes: {shown_path(app, Path(data['state']))}", soft_wrap=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reverie.memory.scalars import one_line
-from reverie.surfaces.cli.figures import printable, tokens, when
+from reverie.surfaces.cli.figures import counted, printable, tokens, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import iso, shown_path
 
@@ -144,7 +144,7 @@ def _table(agents: Sequence[AgentStatus]) -> RenderableType:
 
 
 def _counted(agents: Sequence[AgentStatus]) -> str:
-    count = "1 agent" if len(agents) == 1 else f"{len(agents)} agents"
+    count = counted(len(agents), "agent")
     running = sum(agent.state == "running" for agent in agents)
     return f"{count}, {running} running; see one whole with: reverie agents show NAME"
 

@@ -8,7 +8,14 @@ import click
 
 from reverie.surfaces.cli.figures import printable, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import opened_for, revision_json, team_option, up_to_date, who
+from reverie.surfaces.cli.memories import (
+    handle,
+    opened_for,
+    revision_json,
+    team_option,
+    up_to_date,
+    who,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,16 +24,17 @@ if TYPE_CHECKING:
 
 
 @reverie_command(name="blame")
-@click.argument("file")
+@click.argument("what", nargs=-1, required=True, metavar="MEMORY")
 @team_option
-def command(frame: Frame, file: str, team: bool) -> None:
+def command(frame: Frame, what: tuple[str, ...], team: bool) -> None:
     """Which change taught us each line of a memory.
+
+    MEMORY is a file name, a short id from `reverie list`, or words of the title.
 
     \b
     reverie blame project_audit.md
     """
-    memory, name = opened_for(frame.app(), file, team=team)
-    memory.keeper.require(name)
+    memory, name = opened_for(frame.app(), handle(what), team=team)
     lines = up_to_date(memory).history.blame(name)
     data = [_as_json(line.number, line.text, line.revision) for line in lines]
     shown = [(line.revision, line.text) for line in lines]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reverie.errors import TranscriptError
-from reverie.surfaces.cli.figures import dollars, printable, share, tokens
+from reverie.surfaces.cli.figures import counted, dollars, printable, share, tokens
 from reverie.surfaces.cli.frame import Frame, reverie_command
 
 if TYPE_CHECKING:
@@ -131,7 +131,8 @@ def _print_what_if(path: Path, result: WhatIf) -> None:
 
     screen = console()
     screen.print(
-        f"{path.name} · {result.row.name} · {len(result.replay.calls)} calls", style="bold"
+        f"{path.name} · {result.row.name} · {counted(len(result.replay.calls), 'call')}",
+        style="bold",
     )
     table = Table("plan", "prompt", "read", "written", "hit rate", "cost", box=None, pad_edge=False)
     rows = [(o.plan.name, o.total, o.cost) for o in result.outcomes]

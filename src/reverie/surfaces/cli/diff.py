@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from reverie.errors import InputError
+from reverie.memory.manifest import is_index
 from reverie.memory.scopes import MemoryScope
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import (
-    opened,
-    opened_for,
-    private,
-    scope_option,
-    up_to_date,
-)
+from reverie.surfaces.cli.memories import opened, private, scope_option, up_to_date
 from reverie.surfaces.cli.patches import print_patch
 
 if TYPE_CHECKING:
@@ -26,41 +21,54 @@ if TYPE_CHECKING:
 
 
 @reverie_command(name="diff")
-@click.argument("what", nargs=-1, metavar="[REV] [REV2] [FILE]")
+@click.argument("what", nargs=-1, metavar="[REV] [REV2] [MEMORY]")
 @scope_option
 def command(frame: Frame, what: tuple[str, ...], scope: MemoryScope | None) -> None:
     """What changed in memory.
 
     Nothing given: the last change. REV: all since that revision. REV REV2: from the one to the
-    other. FILE (it ends with .md): only that memory; alone, its last change.
+    other. MEMORY (a file name, short id or title): only that one; alone, its last change.
 
     \b
     reverie diff
     reverie diff HEAD~3 project_audit.md
     """
     app = frame.app()
-    file = what[-1] if what and what[-1].endswith(".md") else None
-    revisions = what if file is None else what[:-1]
+    found = _last_as_memory(app, what, scope)
+    revisions = what if found is None else what[:-1]
     if len(revisions) > 2 or any(one.endswith(".md") for one in revisions):
-        raise click.UsageError("give at most two revisions and one file, the file last")
-    memory, name = _memory(app, revisions, file, scope)
+        raise click.UsageError("give at most two revisions and one memory, the memory last")
+    memory, name = found or (_memory(app, revisions, scope), None)
     old, new = _range(up_to_date(memory), revisions, name)
     patch = memory.history.diff(old, new, name)
     data = {"old": old, "new": new, "file": name, "diff": patch}
     frame.show(data, lambda console: _print(console, patch))
 
 
-def _memory(
-    app: App, revisions: tuple[str, ...], file: str | None, scope: MemoryScope | None
-) -> tuple[OpenMemory, str | None]:
-    """The memory a file is in, or a revision is of."""
-    if file is not None:
-        return opened_for(app, file, team=scope == "team")
-    if not revisions:
-        return opened(app, scope), None
+def _last_as_memory(
+    app: App, what: tuple[str, ...], scope: MemoryScope | None
+) -> tuple[OpenMemory, str] | None:
+    """The last argument as a memory; None when it is a revision, or there is none."""
+    from reverie.app.handles import EXACT, Located, locate, required_or_gone
+
+    if not what:
+        return None
+    last = what[-1]
+    if is_index(last):
+        return app.memory_of(last, scope)
+    if last.endswith(".md"):
+        return required_or_gone(app, last, scope)
+    found = locate(app, last, scope)
+    if isinstance(found, Located) and found.how in EXACT:
+        return found.memory, found.file
+    return None
+
+
+def _memory(app: App, revisions: tuple[str, ...], scope: MemoryScope | None) -> OpenMemory:
+    """The memory a revision is of."""
     from reverie.app.memory import with_revision
 
-    return with_revision(private(app, scope), revisions[0])[0], None
+    return with_revision(private(app, scope), revisions[0])[0] if revisions else opened(app, scope)
 
 
 def _range(

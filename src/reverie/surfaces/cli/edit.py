@@ -15,6 +15,7 @@ from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
     PERSON,
+    handle,
     label,
     opened_for,
     shown_path,
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
 
 
 @reverie_command(name="edit")
-@click.argument("file")
+@click.argument("what", nargs=-1, required=True, metavar="MEMORY")
 @click.option("--fresh", is_flag=True, help="Drop a text that was not saved last time.")
 @team_option
-def command(frame: Frame, file: str, fresh: bool, team: bool) -> None:
+def command(frame: Frame, what: tuple[str, ...], fresh: bool, team: bool) -> None:
     """Change a memory in your editor ($VISUAL, $EDITOR).
+
+    MEMORY is a file name, a short id from `reverie list`, or words of the title.
 
     It is checked when you save. What cannot be saved (broken frontmatter, too large, changed by
     somebody else meanwhile) stays in a file that the next `reverie edit` opens again.
@@ -44,8 +47,7 @@ def command(frame: Frame, file: str, fresh: bool, team: bool) -> None:
     EDITOR=nano reverie edit project_audit.md
     """
     app = frame.app()
-    memory, name = opened_for(app, file, team=team)
-    memory.keeper.require(name)
+    memory, name = opened_for(app, handle(what), team=team)
     up_to_date(memory)
     draft = DraftFile(memory.place.state, name)
     _begin(memory, draft, name, shown_path(app, draft.path), fresh=fresh)

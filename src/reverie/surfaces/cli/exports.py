@@ -9,7 +9,7 @@ import click
 
 from reverie.errors import InputError, StorageError
 from reverie.memory.scopes import MemoryScope
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import private, scope_option, shown_path
 
@@ -40,10 +40,12 @@ def command(
     reverie export ~/backup/memory
     reverie export --format json | jq .memories[].name
     """
+    from reverie.app.forgetting import note_export
     from reverie.keeper.exports import as_json
 
     app = frame.app()
-    export = _together([_exported(memory) for memory in private(app, scope)])
+    memories = private(app, scope)
+    export = _together([_exported(memory) for memory in memories])
     if not export.memories:
         raise InputError("there is nothing to export: no memory is saved yet")
     chosen = format_ or _format_of(path)
@@ -52,6 +54,7 @@ def command(
         return
     target = path or Path(_default_name(app, chosen))
     _write(app, export, target, chosen)
+    note_export(memories, target)
     data = {
         "path": str(target.absolute()),
         "format": chosen,
@@ -111,7 +114,7 @@ def _write(app: App, export: Exported, target: Path, chosen: str) -> None:
 
 
 def _print(console: Console, app: App, data: dict[str, Any]) -> None:
-    count = "1 memory" if data["memories"] == 1 else f"{data['memories']} memories"
+    count = counted(data["memories"], "memory", "memories")
     where = shown_path(app, Path(data["path"]))
     console.print(printable(f"Exported {count} to {where}"), soft_wrap=True)
     for name, kinds in data["secrets"].items():

@@ -12,6 +12,11 @@ __all__ = ["dollars", "printable", "printable_json", "share", "sparkline", "toke
 _BARS = "▁▂▃▄▅▆▇█"
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number with its noun: `1 memory`, `2 memories`."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 def tokens(count: int) -> str:
     if count >= 10_000_000:
         return f"{count / 1_000_000:.0f}M"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reverie.errors import InputError
+from reverie.keeper.handles import Ambiguous, explained, is_id
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
@@ -16,6 +21,7 @@ from reverie.surfaces.cli.memories import (
     label,
     opened_for,
     private,
+    shown_path,
     team_option,
     undo_hint,
 )
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reverie.app import App
+    from reverie.app.forgetting import Elsewhere, Forgetting, Receipt
     from reverie.app.memory import OpenMemory
 
 
@@ -41,17 +48,33 @@ class Target:
 
 
 @reverie_command(name="forget")
-@click.argument("what", nargs=-1, required=True, metavar="FILE|QUERY…")
+@click.argument("what", nargs=-1, required=True, metavar="MEMORY|WORDS…")
 @click.option(
-    "--everywhere", is_flag=True, help="Also from history, indexes, notes and inbox: for good."
+    "--everywhere",
+    is_flag=True,
+    help="Also from history, transcripts, notes and all else of ours: for good.",
+)
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    help="With --everywhere: take it out of this file or folder of other software too.",
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @team_option
-def command(frame: Frame, what: tuple[str, ...], everywhere: bool, yes: bool, team: bool) -> None:
+def command(
+    frame: Frame,
+    what: tuple[str, ...],
+    everywhere: bool,
+    also: tuple[Path, ...],
+    yes: bool,
+    team: bool,
+) -> None:
     """Remove a memory, or every trace of it.
 
-    Give files from `reverie list`, or words: every memory that holds all of them is meant. On a
-    terminal it asks first; elsewhere words, and --everywhere, need --yes.
+    Give files or short ids from `reverie list`, a title, or words: every memory that holds all of
+    them is meant. On a terminal it asks first; elsewhere words, and --everywhere, need --yes.
 
     \b
     reverie forget project_audit.md
@@ -59,12 +82,12 @@ def command(frame: Frame, what: tuple[str, ...], everywhere: bool, yes: bool, te
     """
     app = frame.app()
     targets, exact = _targets(app, what, everywhere=everywhere, team=team)
-    _confirm(targets, everywhere=everywhere, yes=yes, exact=exact)
+    _confirm(app, targets, everywhere=everywhere, yes=yes, exact=exact)
     if everywhere:
-        receipts = [(t.label, _for_good(t)) for t in targets]
+        receipts = [(t.label, _for_good(app, t, also, yes=yes)) for t in targets]
         frame.show(
-            [{"file": file, "everywhere": True, "receipt": rows} for file, rows in receipts],
-            lambda console: _print_receipts(console, receipts),
+            [_receipt_json(file, receipt) for file, receipt in receipts],
+            lambda console: _print_receipts(console, app, receipts),
         )
     else:
         frame.show(*_forget(targets))
@@ -73,7 +96,10 @@ def command(frame: Frame, what: tuple[str, ...], everywhere: bool, yes: bool, te
 def _targets(
     app: App, what: tuple[str, ...], *, everywhere: bool, team: bool
 ) -> tuple[list[Target], bool]:
-    """The memories that are meant, and whether they were named by their files."""
+    """The memories that are meant, and whether they were named one by one."""
+    titled = _named(app, " ".join(what), everywhere=everywhere, team=team)
+    if titled is not None:
+        return [titled], True
     found = [_named(app, one, everywhere=everywhere, team=team) for one in what]
     named = [target for target in found if target is not None]
     if len(named) == len(what):
@@ -81,8 +107,7 @@ def _targets(
     missing = [one for one, target in zip(what, found, strict=True) if target is None]
     if named or any(one.endswith(".md") for one in missing):
         # A list of files with one that is not there: a typing mistake, not a search.
-        memory, name = opened_for(app, missing[0], team=team)
-        memory.keeper.require(name)
+        opened_for(app, missing[0], team=team)
     matching = _matching(app, what, team=team)
     if not matching:
         raise InputError(f"no memory holds {' '.join(what)!r}; `reverie list` shows them all")
@@ -90,16 +115,21 @@ def _targets(
 
 
 def _named(app: App, what: str, *, everywhere: bool, team: bool) -> Target | None:
-    memory, name = opened_for(app, what, team=team)
-    try:
-        stored = memory.store.read(name)
-    except InputError:
+    from reverie.app.handles import EXACT, Located, locate, required_or_gone
+
+    found = locate(app, what, "team" if team else None)
+    if isinstance(found, Located) and found.how in EXACT:
+        stored = found.memory.keeper.require(found.file)
+        return Target(found.memory, found.file, stored.topic.name)
+    if isinstance(found, Ambiguous) and is_id(what):
+        raise InputError(explained(what, found))
+    if not everywhere:
         return None
-    if stored is not None:
-        return Target(memory, name, stored.topic.name)
     # One that was removed before can still be taken out of history.
-    if everywhere and next(memory.history.log(name), None) is not None:
-        return Target(memory, name, name)
+    with suppress(InputError):
+        memory, name = required_or_gone(app, what, "team" if team else None)
+        if memory.store.read(name) is None:
+            return Target(memory, name, name)
     return None
 
 
@@ -115,13 +145,14 @@ def _matching(app: App, words: tuple[str, ...], *, team: bool) -> list[Target]:
     return found
 
 
-def _confirm(targets: list[Target], *, everywhere: bool, yes: bool, exact: bool) -> None:
+def _confirm(app: App, targets: list[Target], *, everywhere: bool, yes: bool, exact: bool) -> None:
     if yes:
         return
     names = ", ".join(target.label for target in targets)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         if everywhere or not exact:
-            raise InputError(f"this would forget {names}; say so with --yes")
+            others = _held_elsewhere(app, targets) if everywhere else ""
+            raise InputError(f"this would forget {names}; say so with --yes{others}")
         return
     for target in targets:
         click.echo(printable(f"  {target.label}  {target.title}"), err=True)
@@ -131,13 +162,40 @@ def _confirm(targets: list[Target], *, everywhere: bool, yes: bool, exact: bool)
         raise click.Abort
 
 
-def _for_good(target: Target) -> list[dict[str, str]]:
-    if target.memory.team:
-        raise InputError(
-            f"{target.label} is shared: forget it without --everywhere, and `reverie team sync` "
-            "removes it for all; its history lies in the team's repository, for its owners to rewrite"
+def _for_good(app: App, target: Target, also: tuple[Path, ...], *, yes: bool) -> Receipt:
+    from reverie.app.forgetting import Forgetting
+
+    forgetting = Forgetting(app, target.memory, target.file)
+    chosen = also if yes else (*also, *_asked_about(app, forgetting, also))
+    return forgetting.run(PERSON, chosen)
+
+
+def _held_elsewhere(app: App, targets: list[Target]) -> str:
+    """Named before it is too late: once the memory is gone, its words are not known any more."""
+    from reverie.app.forgetting import Forgetting
+
+    found = [
+        f"\n  --also {shlex.quote(str(one.path))} ({one.whose})"
+        for target in targets
+        for one in Forgetting(app, target.memory, target.file).elsewhere()
+    ]
+    return f"; these hold it too, and stay as they are without:{''.join(found)}" if found else ""
+
+
+def _asked_about(app: App, forgetting: Forgetting, also: tuple[Path, ...]) -> list[Path]:
+    """What else the person wants cleaned; nothing of others is changed unasked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return []
+    known = {path.absolute() for path in also}
+    found = [one for one in forgetting.elsewhere() if one.path not in known]
+    return [
+        one.path
+        for one in found
+        if click.confirm(
+            printable(f"{shown_path(app, one.path)} ({one.whose}) holds it too. Clean it?"),
+            err=True,
         )
-    return [asdict(place) for place in target.memory.forget_everywhere(target.file, PERSON)]
+    ]
 
 
 def _forget(targets: list[Target]) -> tuple[list[dict[str, Any]], Any]:
@@ -152,17 +210,45 @@ def _forget(targets: list[Target]) -> tuple[list[dict[str, Any]], Any]:
             console.print(printable(f"Forgot {target.label}: {target.title}"), soft_wrap=True)
             if revision is not None:
                 console.print(f"  {undo_hint(revision, team=target.memory.team)}")
-        console.print("  history still holds it; for good: add --everywhere")
+        console.print("  history and transcripts still hold it; for good: add --everywhere")
 
     return data, human
 
 
-def _print_receipts(console: Console, receipts: list[tuple[str, list[dict[str, str]]]]) -> None:
+def _receipt_json(file: str, receipt: Receipt) -> dict[str, Any]:
+    return {
+        "file": file,
+        "everywhere": True,
+        "receipt": [asdict(place) for place in receipt.places],
+        "elsewhere": [
+            {"path": str(one.path), "whose": one.whose, "redacted": one.redacted}
+            for one in receipt.elsewhere
+        ],
+    }
+
+
+def _print_receipts(console: Console, app: App, receipts: list[tuple[str, Receipt]]) -> None:
     from rich.table import Table
 
-    for file, rows in receipts:
+    for file, receipt in receipts:
         console.print(printable(f"Forgot {file} everywhere:"), soft_wrap=True)
         table = Table(box=None, pad_edge=False, show_header=False)
-        for row in rows:
-            table.add_row(f"  {printable(row['place'])}", printable(row["done"]))
+        table.add_column(overflow="fold")
+        table.add_column(overflow="fold")
+        for place in receipt.places:
+            left = f"; {place.remains}" if place.remains else ""
+            table.add_row(f"  {printable(place.place)}", printable(f"{place.done}{left}"))
         console.print(table)
+        _print_elsewhere(console, app, receipt.elsewhere)
+
+
+def _print_elsewhere(console: Console, app: App, found: Sequence[Elsewhere]) -> None:
+    for one in found:
+        where = printable(f"{shown_path(app, one.path)} ({one.whose})")
+        if one.redacted:
+            console.print(f"  cleaned too: {where}", soft_wrap=True)
+        else:
+            console.print(f"  not changed, still holds it: {where}", soft_wrap=True)
+    console.print(
+        "  backups, and copies elsewhere, were not looked at", style="dim", soft_wrap=True
+    )

@@ -68,11 +68,12 @@ class Frame:
 
 
 def console() -> Console:
+    from reverie.settings.neighbours import columns
     from reverie.surfaces.cli.screen import Screen
 
-    # Not a terminal: no colour, and no folding of long lines that a pipe would choke on.
-    # Without markup: "[/b]" in a transcript is text.
-    width = None if sys.stdout.isatty() else 10_000
+    # Not a terminal: no colour, and no folding of long lines that a pipe would choke on, unless a
+    # width was asked for. Without markup: "[/b]" in a transcript is text.
+    width = columns() or (None if sys.stdout.isatty() else 10_000)
     return Screen(highlight=False, soft_wrap=False, width=width, markup=False, emoji=False)
 
 

@@ -43,6 +43,7 @@ COMMANDS: dict[str, Entry] = {
     "diff": Entry("history", "diff", "What changed in memory."),
     "blame": Entry("history", "blame", "Which change taught us each line of a memory."),
     "undo": Entry("history", "undo", "Take a change to memory back: the last one, or REV."),
+    "redo": Entry("history", "redo", "Bring back what was undone last."),
     "dream": Entry("learning", "dream", "Put memory in order: duplicates, dates, the index; nothing is lost by it."),
     "extract": Entry("learning", "extract", "Look through past conversations for what should be remembered."),
     "learning": Entry("learning", "learning", "What you want remembered and what never, in your own words."),

@@ -15,7 +15,7 @@ from reverie.errors import InputError
 from reverie.keeper.wishes import Declined, Prepared, Wish
 from reverie.memory.scopes import MemoryScope
 from reverie.memory.taxonomy import TYPES, MemoryType
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import PERSON, opened, scope_option, undo_hint
 
@@ -80,7 +80,7 @@ def command(
         judged = _judged(memory.keeper, pile, type_, even_if_known=even_if_known)
         outcomes += [(memory, one) for one in judged]
         fresh = [one.what for one in judged if isinstance(one.what, Prepared)]
-        summary = f"import {len(fresh)} memories from {names}"
+        summary = f"import {counted(len(fresh), 'memory', 'memories')} from {names}"
         revision = None if dry_run else memory.keeper.save_all(fresh, PERSON, summary)
         made += [(memory, revision)] if revision is not None else []
     data = _as_json(outcomes, [revision for _, revision in made], dry_run=dry_run)
@@ -208,7 +208,7 @@ def _print(console: Console, data: dict[str, Any], made: list[tuple[OpenMemory, 
     imported, declined = data["imported"], data["declined"]
     verb = "Would import" if data["dry_run"] else "Imported"
     of = len(imported) + len(declined)
-    lines = [f"{verb} {len(imported)} of {of} memories."]
+    lines = [f"{verb} {len(imported)} of {counted(of, 'memory', 'memories')}."]
     for row in imported:
         removed = f" (removed: {', '.join(row['secrets'])})" if row["secrets"] else ""
         left = f" (not taken over: {', '.join(row['dropped'])})" if row["dropped"] else ""

@@ -12,9 +12,9 @@ import click
 from reverie.errors import InputError
 from reverie.memory.proposals import Item
 from reverie.memory.taxonomy import TYPES, MemoryType
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import PERSON, opened, opened_for
+from reverie.surfaces.cli.memories import PERSON, opened, replaced_by_it
 from reverie.surfaces.cli.proposals import (
     SHORT,
     as_json,
@@ -70,7 +70,7 @@ class Desk:
 @click.option("--from", "session", metavar="SESSION", help="Only what comes from this session.")
 @click.option("--type", "type_", type=click.Choice(TYPES), help="Only memories of this type.")
 @click.option("--even-if-known", is_flag=True, help="With approve: although it is known.")
-@click.option("--supersedes", metavar="FILE", help="With approve ID: replace this memory by it.")
+@click.option("--supersedes", metavar="MEMORY", help="With approve ID: replace this memory by it.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 def command(frame: Frame, action: str, **options: Any) -> None:
     """Proposed memories that wait for you: look, approve, reject.
@@ -186,7 +186,7 @@ def _print_list(console: Console, desk: Desk, rows: Sequence[Item], asked: Asked
     for item in rows:
         table.add_row(*cells(item, desk.app))
     console.print(table)
-    count = "1 proposal waits" if len(rows) == 1 else f"{len(rows)} proposals wait"
+    count = counted(len(rows), "proposal waits", "proposals wait")
     console.print(f"{count}; decide with: reverie inbox approve|reject ID", style="dim")
 
 
@@ -211,10 +211,7 @@ def _approve(desk: Desk, asked: Asked) -> None:
     suspicious = [item for item in items if item.proposal.caution]
     if suspicious and not asked.yes:
         _ask(suspicious, f"approve {_counted(items)}, {len(suspicious)} of them suspicious")
-    supersedes = None
-    if asked.supersedes:
-        old, name = opened_for(desk.app, asked.supersedes)
-        supersedes = old.label(name)
+    supersedes = replaced_by_it(desk.app, asked.supersedes) if asked.supersedes else None
     made = [
         (
             item,
@@ -261,7 +258,7 @@ def _ask(items: Sequence[Item], deed: str) -> None:
 
 
 def _counted(items: Sequence[Item]) -> str:
-    return "1 proposal" if len(items) == 1 else f"{len(items)} proposals"
+    return counted(len(items), "proposal")
 
 
 def _tell(frame: Frame, made: Sequence[tuple[Item, Decision]]) -> None:

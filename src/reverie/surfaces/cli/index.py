@@ -8,7 +8,7 @@ import click
 
 from reverie.memory.index import MOST_BYTES, MOST_LINES, capped, rebuilt, render
 from reverie.memory.scopes import MemoryScope
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import PERSON, opened, scope_option, undo_hint
 
@@ -82,11 +82,12 @@ def _print(
 
 def _summary(data: dict[str, Any]) -> list[str]:
     sizes = f"{data['lines']} of {MOST_LINES} lines, {data['bytes']:,} of {MOST_BYTES:,} bytes"
-    hidden = f"{data['hidden']} pointers are hidden by the limit of {data['limit']}"
+    pointers = counted(data["hidden"], "pointer is", "pointers are")
+    hidden = f"{pointers} hidden by the limit of {data['limit']}"
     lines = [f"{sizes}; {hidden if data['limit'] else 'nothing is hidden'}"]
     if data["dangling"]:
         lines.append(f"lead nowhere: {', '.join(data['dangling'])} (reverie index --rebuild)")
     if len(data["unlisted"]) > data["more"]:
-        count = len(data["unlisted"])
-        lines.append(f"not in it: {count} of the memories (reverie index --rebuild)")
+        count = counted(len(data["unlisted"]), "memory", "memories")
+        lines.append(f"not in it: {count} (reverie index --rebuild)")
     return lines

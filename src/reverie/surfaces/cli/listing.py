@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -10,7 +10,7 @@ import click
 
 from reverie.memory.scopes import MemoryScope
 from reverie.memory.taxonomy import TYPES
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
     iso,
@@ -57,16 +57,19 @@ def command(
 ) -> None:
     """The memories of this project, newest first.
 
-    Those about you (person/…) and of the team (team/…) come with them.
+    Those about you (person/…) and of the team (team/…) come with them. Every command takes a memory
+    by its id, its file name, or words of its title.
 
     \b
     reverie list --type feedback
     reverie list --archived
     reverie list --problems
     """
+    from reverie.app.handles import ids_of, parts
+
     app = frame.app()
-    memories = app.memory().parts if scope is None else (opened(app, scope),)
-    rows = _rows(app, memories)
+    memories = parts(app) if scope is None else (opened(app, scope),)
+    rows = _rows(app, memories, ids_of(app))
     rows = [row for row in rows if _wanted(row, which) and type_ in (None, row["type"])]
     if not rows:
         mention_former(app)
@@ -87,18 +90,21 @@ def _wanted(row: dict[str, Any], which: Which | None) -> bool:
             return not (row["superseded"] or row["archived"] or row["skipped"])
 
 
-def _rows(app: App, memories: Sequence[OpenMemory]) -> list[dict[str, Any]]:
+def _rows(app: App, memories: Sequence[OpenMemory], ids: Mapping[str, str]) -> list[dict[str, Any]]:
     """All of them, newest first; what is no memory comes last."""
     now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
     found = [(entry, memory) for memory in memories for entry in memory.store.entries()]
     found.sort(key=lambda pair: pair[0].mtime, reverse=True)
-    rows = [_row(memory, entry, now) for entry, memory in found]
+    rows = [
+        {"id": ids.get(memory.label(entry.file)), **_row(memory, entry, now)}
+        for entry, memory in found
+    ]
     for memory, skipped in ((one, skipped) for one in memories for skipped in one.store.skipped):
-        unknown = ("name", "type", "description", "changed", "age")
+        unknown = ("name", "type", "description", "changed", "age", "superseded_by")
         empty = dict.fromkeys((*unknown, "valid_from", "valid_until", "term"))
         flags = dict.fromkeys(("pinned", "superseded", "archived"), False)
         why = {"skipped": True, "problem": skipped.reason, "scope": memory.scope}
-        rows.append({"file": memory.label(skipped.file), **empty, **flags, **why})
+        rows.append({"id": None, "file": memory.label(skipped.file), **empty, **flags, **why})
     return rows
 
 
@@ -114,6 +120,7 @@ def _row(memory: OpenMemory, entry: ManifestEntry, now: datetime) -> dict[str, A
         "age": words(entry.mtime, now),
         "pinned": entry.pinned,
         "superseded": entry.superseded,
+        "superseded_by": memory.label(newer) if (newer := entry.superseded_by) else None,
         "archived": entry.archived,
         "valid_from": entry.valid_from,
         "valid_until": entry.valid_until,
@@ -124,6 +131,11 @@ def _row(memory: OpenMemory, entry: ManifestEntry, now: datetime) -> dict[str, A
     }
 
 
+# Below these widths a column is left out, and text goes over several lines.
+_FOR_AGE = 70
+_FOR_FILE = 110
+
+
 def _print(console: Console, rows: list[dict[str, Any]], which: Which | None, where: str) -> None:
     from rich.table import Table
 
@@ -131,18 +143,34 @@ def _print(console: Console, rows: list[dict[str, Any]], which: Which | None, wh
         console.print(_NONE.get(which, 'Nothing remembered yet. Begin with: reverie remember "…"'))
         return
     told = "problem" if which == "problems" else "what it says"
-    table = Table("type", "memory", "changed", told, box=None, pad_edge=False)
-    for column in table.columns[:3]:
-        column.no_wrap = True
-    table.columns[3].no_wrap, table.columns[3].overflow = True, "ellipsis"
+    # A file that is no memory has no id: it is known by its name alone.
+    filed = console.width >= _FOR_FILE or any(row["skipped"] for row in rows)
+    columns = ["id", "type", *(["memory"] if filed else [])]
+    columns += ["changed"] if console.width >= _FOR_AGE else []
+    table = Table(*columns, told, box=None, pad_edge=False)
+    for column in table.columns[:-1]:
+        column.no_wrap = column.header != "memory"
+        column.overflow = "fold"
+    table.columns[-1].overflow = "fold"
     for row in rows:
-        said = row["problem"] or f"{_marks(row)}{row['description'] or row['name']}"
-        table.add_row(
-            row["type"] or "–", printable(row["file"]), row["age"] or "–", printable(said)
-        )
+        cells = {
+            "id": row["id"] or "–",
+            "type": row["type"] or "–",
+            "memory": printable(row["file"]),
+            "changed": row["age"] or "–",
+        }
+        said = row["problem"] or f"{_marks(row)}{_said(row)}"
+        table.add_row(*(cells[name] for name in columns), printable(said))
     console.print(table)
-    count = "1 memory" if len(rows) == 1 else f"{len(rows)} memories"
+    count = counted(len(rows), "memory", "memories")
     console.print(f"{count} in {where}", style="dim", soft_wrap=True)
+
+
+def _said(row: dict[str, Any]) -> str:
+    """The title and the description, each if it says something of its own."""
+    from reverie.text.words import said_once
+
+    return said_once((row["name"] or row["file"], row["description"] or ""), ": ")
 
 
 def _about(rows: list[dict[str, Any]]) -> str:
@@ -153,6 +181,8 @@ def _about(rows: list[dict[str, Any]]) -> str:
 
 
 def _marks(row: dict[str, Any]) -> str:
-    marks = [word for word in ("pinned", "superseded", "archived") if row[word]]
+    marks = ["pinned"] if row["pinned"] else []
+    marks += [f"replaced by {row['superseded_by']}"] if row["superseded"] else []
+    marks += ["archived"] if row["archived"] else []
     marks += [row["term"]] if row["term"] and not row["superseded"] else []
     return f"({', '.join(marks)}) " if marks else ""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
 
-from reverie.errors import InputError
 from reverie.memory.scopes import MemoryScope
 from reverie.surfaces.cli.figures import printable, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
-    opened_for,
+    handle,
     private,
     revision_json,
     scope_option,
@@ -22,36 +22,40 @@ from reverie.surfaces.cli.memories import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reverie.app import App
     from reverie.memory.revisions import Revision
 
 
 @reverie_command(name="log")
-@click.argument("file", required=False)
+@click.argument("what", nargs=-1, metavar="[MEMORY]")
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
 )
 @scope_option
-def command(frame: Frame, file: str | None, limit: int, scope: MemoryScope | None) -> None:
+def command(frame: Frame, what: tuple[str, ...], limit: int, scope: MemoryScope | None) -> None:
     """Every change to memory, newest first.
 
     Changes to what is about you (person/…) are among them; the team's are shown with --team. With
-    FILE, the changes to that memory, also when it is gone.
+    MEMORY (a file name, a short id, words of the title) the changes to that one, also when it is
+    gone.
 
     \b
     reverie log
     reverie log project_audit.md -n 5
     """
+    app = frame.app()
+    found = list(islice(_wanted(app, what, scope), limit))
+    frame.show([revision_json(one) for one in found], lambda console: _print(console, found))
+
+
+def _wanted(app: App, what: tuple[str, ...], scope: MemoryScope | None) -> Iterator[Revision]:
+    from reverie.app.handles import required_or_gone
     from reverie.app.memory import changes
 
-    app = frame.app()
-    if file is None:
-        found = list(islice(changes(private(app, scope)), limit))
-    else:
-        memory, name = opened_for(app, file, team=scope == "team")
-        found = list(islice(memory.changes(name), limit))
-        if not found:
-            raise InputError(f"no change to {name!r} in history; `reverie log` shows all changes")
-    frame.show([revision_json(one) for one in found], lambda console: _print(console, found))
+    if not what:
+        return changes(private(app, scope))
+    memory, name = required_or_gone(app, handle(what), scope)
+    return memory.changes(name)
 
 
 def _print(console: Console, revisions: list[Revision]) -> None:

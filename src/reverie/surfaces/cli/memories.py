@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reverie.core.foreign_text import printable
 from reverie.errors import InputError
 from reverie.memory.revisions import Author, Revision
 from reverie.memory.scopes import SCOPES, MemoryScope
-from reverie.surfaces.cli.figures import printable
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -61,22 +60,28 @@ def private(app: App, scope: MemoryScope | None = None) -> tuple[OpenMemory, ...
     return app.memory().private if scope is None else (opened(app, scope),)
 
 
-def opened_for(app: App, file: str, *, team: bool = False) -> tuple[OpenMemory, str]:
-    """The memory a file belongs to, and its name there; `.md` may be left out."""
-    memory, name = app.memory_of(file, team=team)
-    name = name if name.endswith(".md") else f"{name}.md"
-    with suppress(InputError):
-        _mention_others(memory, name)
-    return memory, name
+def opened_for(
+    app: App, file: str, scope: MemoryScope | None = None, *, team: bool = False
+) -> tuple[OpenMemory, str]:
+    """The memory that is meant and its file: by file name, short id, or words of the title."""
+    from reverie.app.handles import required
+
+    return required(app, file, scope="team" if team else scope)
 
 
-def _mention_others(memory: OpenMemory, name: str) -> None:
-    """A name that only another memory knows is not taken for it, but it is not kept back either."""
-    if memory.store.read(name) is not None or next(memory.history.log(name), None) is not None:
-        return
-    for other in memory.others:
-        if other.store.read(name) is not None:
-            click.echo(f"note: there is a {printable(other.label(name))}", err=True)
+def replaced_by_it(app: App, wanted: str, *, team: bool = False) -> str:
+    """The label of the memory that a new one replaces; the new one goes to where that one is."""
+    found, file = opened_for(app, wanted, team=team)
+    if found.team and not team:
+        raise InputError(
+            f"{found.label(file)} is shared: replace it with --team, or save yours beside it"
+        )
+    return found.label(file)
+
+
+def handle(words: tuple[str, ...]) -> str:
+    """What a person typed to name a memory: its words need no quotes."""
+    return " ".join(words)
 
 
 def require_team(app: App, *, team: bool) -> None:
@@ -116,6 +121,7 @@ def revision_json(revision: Revision) -> dict[str, Any]:
         "messages": list(author.messages),
         "model": author.model,
         "dream": author.dream,
+        "undoes": list(author.undoes),
         "summary": revision.summary,
         "files": list(revision.files),
     }

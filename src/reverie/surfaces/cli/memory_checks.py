@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from reverie.errors import ReverieError
 from reverie.keeper.judging import retired_by_siblings
 from reverie.memory.index import capped
+from reverie.surfaces.cli.figures import counted
 from reverie.surfaces.cli.findings import Finding
 from reverie.surfaces.cli.memories import label, shown_path
 
@@ -52,7 +53,9 @@ def _said(error: Exception) -> str:
 
 def _count(app: App, memory: OpenMemory) -> Iterator[Finding]:
     where = shown_path(app, memory.place.directory)
-    yield Finding("ok", f"memory {where}: {len(memory.store.entries())} memories")
+    yield Finding(
+        "ok", f"memory {where}: {counted(len(memory.store.entries()), 'memory', 'memories')}"
+    )
 
 
 def _files(app: App, memory: OpenMemory) -> Iterator[Finding]:
@@ -102,7 +105,11 @@ def _index(app: App, memory: OpenMemory) -> Iterator[Finding]:
         yield Finding("note", f"{name} does not list {_names(sorted(unlisted))}", advice)
     if (limit := capped(index).limit) is not None:
         hidden = capped(index).hidden
-        yield Finding("wrong", f"{name} is over {limit}: {hidden} pointers are hidden", advice)
+        yield Finding(
+            "wrong",
+            f"{name} is over {limit}: {counted(hidden, 'pointer is', 'pointers are')} hidden",
+            advice,
+        )
 
 
 def _retired(app: App, memory: OpenMemory) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import click
 from reverie.memory.scopes import SCOPES, MemoryScope
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import PERSON, opened_for, require_team
+from reverie.surfaces.cli.memories import PERSON, handle, opened_for, require_team
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,12 +22,13 @@ _TOLD: dict[str, str] = {
 
 
 @reverie_command(name="move")
-@click.argument("file")
+@click.argument("what", nargs=-1, required=True, metavar="MEMORY")
 @click.option("--scope", type=click.Choice(SCOPES), required=True, help="Whose memory it is to be.")
-def command(frame: Frame, file: str, scope: MemoryScope) -> None:
+def command(frame: Frame, what: tuple[str, ...], scope: MemoryScope) -> None:
     """Give a memory to the project, to you in every project, or to the team.
 
-    Both histories keep the change; moving it back is a move again.
+    MEMORY is a file name, a short id from `reverie list`, or words of the title. Both histories
+    keep the change; moving it back is a move again.
 
     \b
     reverie move feedback_short_answers.md --scope person
@@ -35,7 +36,7 @@ def command(frame: Frame, file: str, scope: MemoryScope) -> None:
     """
     app = frame.app()
     require_team(app, team=scope == "team")
-    memory, name = opened_for(app, file)
+    memory, name = opened_for(app, handle(what))
     old = memory.label(name)
     fresh = app.move(old, scope, PERSON)
     data = {"from": old, "file": fresh, "scope": scope}

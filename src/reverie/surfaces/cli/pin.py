@@ -8,7 +8,7 @@ import click
 
 from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
-from reverie.surfaces.cli.memories import PERSON, label, opened_for, team_option, undo_hint
+from reverie.surfaces.cli.memories import PERSON, handle, label, opened_for, team_option, undo_hint
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
 
 @reverie_command(name="pin")
-@click.argument("file")
+@click.argument("what", nargs=-1, required=True, metavar="MEMORY")
 @click.option("--off", is_flag=True, help="Unpin it.")
 @team_option
-def command(frame: Frame, file: str, off: bool, team: bool) -> None:
+def command(frame: Frame, what: tuple[str, ...], off: bool, team: bool) -> None:
     """Keep a memory first in the index.
+
+    MEMORY is a file name, a short id from `reverie list`, or words of the title.
 
     \b
     reverie pin feedback_real_database.md
     reverie pin feedback_real_database.md --off
     """
-    memory, name = opened_for(frame.app(), file, team=team)
+    memory, name = opened_for(frame.app(), handle(what), team=team)
     revision = memory.keeper.pin(name, PERSON, pinned=not off)
     shown = label(memory, name)
     data = {
@@ -49,5 +51,5 @@ def _print(
         return
     console.print(printable(f"{verb.capitalize()} {file}"), soft_wrap=True)
     if not off:
-        console.print("  it moves to the top with: reverie index --rebuild")
+        console.print("  it stands first in the index now")
     console.print(f"  {undo_hint(revision, team=shared)}")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reverie.memory.scopes import split
+from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
+from reverie.surfaces.cli.hits import Shown, listing, read_hits
 from reverie.surfaces.cli.moments import moment
 
 if TYPE_CHECKING:
@@ -24,11 +27,24 @@ if TYPE_CHECKING:
     "-n", "--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="How many."
 )
 @click.option("--as-of", callback=moment, metavar="DATE", help="Answer from memory as it was then.")
-@click.option("--explain", is_flag=True, help="The score of each signal, and what was left out.")
+@click.option("--all", "everything", is_flag=True, help="Also weak matches.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Weak matches too, the score of each signal, and what was left out.",
+)
 def command(
-    frame: Frame, question: tuple[str, ...], limit: int, as_of: datetime | None, explain: bool
+    frame: Frame,
+    question: tuple[str, ...],
+    limit: int,
+    as_of: datetime | None,
+    everything: bool,
+    explain: bool,
 ) -> None:
     """The memories that fit a question, best first.
+
+    Those that fit badly are shown with --all or --explain only. JSON has all of them, each with
+    `shown`.
 
     \b
     reverie recall when can I ship
@@ -38,26 +54,31 @@ def command(
     app = frame.app()
     asked = " ".join(question)
     found = app.recall(asked, limit=limit, as_of=as_of)
-    data = _as_json(found)
-    frame.show(data, lambda console: console.print(listed(found, explain=explain)))
+    shown = read_hits(app, found, asked, as_of)
+    data = _as_json(found, shown)
+    frame.show(
+        data,
+        lambda console: console.print(
+            listed(found, shown, everything=everything, explain=explain), soft_wrap=True
+        ),
+    )
 
 
-def _as_json(found: Results) -> dict[str, Any]:
-    from reverie.recall.fuse import GOOD_MATCH
-
+def _as_json(found: Results, shown: Sequence[Shown]) -> dict[str, Any]:
     return {
         "hits": [
             {
-                "file": hit.key,
-                "scope": split(hit.key)[0],
-                "score": hit.score,
-                "shown": hit.score >= GOOD_MATCH,
-                "signals": dict(hit.signals),
-                "snippet": hit.snippet,
-                "why": hit.why,
-                "label": hit.label,
+                "id": one.id,
+                "file": one.hit.key,
+                "scope": split(one.hit.key)[0],
+                "score": one.hit.score,
+                **one.as_json(),
+                "signals": dict(one.hit.signals),
+                "snippet": one.hit.snippet,
+                "why": one.hit.why,
+                "label": one.hit.label,
             }
-            for hit in found.hits
+            for one in shown
         ],
         "left_out": [
             {"file": item.key, "score": item.score, "reason": item.reason}
@@ -69,29 +90,20 @@ def _as_json(found: Results) -> dict[str, Any]:
     }
 
 
-def listed(found: Results, *, explain: bool = False) -> RenderableType:
+def listed(
+    found: Results, shown: Sequence[Shown], *, everything: bool = False, explain: bool = False
+) -> RenderableType:
     """The memories as a person reads them, best first."""
     from rich.console import Group
     from rich.text import Text
 
-    from reverie.recall.fuse import GOOD_MATCH
-
-    lines = [] if found.hits else [Text("Nothing in memory fits.")]
-    for hit in found.hits:
-        weak = "" if hit.score >= GOOD_MATCH else "  (too weak to be shown to a model by itself)"
-        label = f"  ({hit.label})" if hit.label else ""
-        line = Text(f"{hit.score:5.2f}  ", "dim") + Text(hit.key, "bold")
-        lines.append(line + Text(f"{label}{weak}", "dim"))
-        lines.append(Text(f"       {hit.snippet}"))
-        if explain:
-            signals = ", ".join(f"{name} {value:+.2f}" for name, value in hit.signals.items())
-            lines.append(Text(f"       {hit.why} ({signals})", "dim"))
+    lines = listing(shown, "reverie recall", everything=everything or explain, explain=explain)
     if explain:
         lines += [
-            Text(f"{item.score:5.2f}  {item.key}: left out, {item.reason}", "dim")
+            Text(printable(f"{item.score:5.2f}  {item.key}: left out, {item.reason}"), "dim")
             for item in found.left_out
         ]
         how = "words and meaning" if found.used_semantic else "words alone"
         lines.append(Text(f"searched by {how}", "dim"))
-    lines += [Text(note, "yellow") for note in found.notes]
+    lines += [Text(printable(note), "yellow") for note in found.notes]
     return Group(*lines)

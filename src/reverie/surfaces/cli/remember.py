@@ -18,7 +18,7 @@ from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
     PERSON,
     mention_former,
-    opened_for,
+    replaced_by_it,
     require_team,
     shown_path,
     team_option,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--type", type=click.Choice(TYPES), help="What kind it is; otherwise inferred.")
 @click.option("--name", help="A title; otherwise the first sentence.")
 @click.option("--description", help="The one line by which it is found again.")
-@click.option("--supersedes", metavar="FILE", help="Replace this memory; both are kept.")
+@click.option("--supersedes", metavar="MEMORY", help="Replace this memory; both are kept.")
 @click.option(
     "--replace",
     is_flag=True,
@@ -60,9 +60,8 @@ def command(
 
     TEXT is a sentence or more; `-` reads it from standard input. What says the same as a memory is
     not saved again. Words such as "from now on" or "no longer" retire the memory they speak of;
-    otherwise nothing is replaced unless you say so.
-    TEXT is a sentence or more; `-` reads it from standard input. What speaks of you and not of
-    this project is known in every project.
+    otherwise nothing is replaced unless you say so. What speaks of you and not of this project is
+    known in every project.
 
     \b
     reverie remember "Deploys freeze next Thursday, the auditors come"
@@ -77,8 +76,7 @@ def command(
         raise click.UsageError("give --scope or --team: one of them")
     mention_former(app)
     if given["supersedes"]:
-        old, name = opened_for(app, given["supersedes"], team=team)
-        given["supersedes"] = old.label(name)
+        given["supersedes"] = replaced_by_it(app, given["supersedes"], team=team)
     wish = Wish(_standard_input() if text == ("-",) else " ".join(text), **given)
     memory, wish = app.memory_for(wish, team=team)
     if allow_secret:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from reverie.surfaces.cli.figures import when
+from reverie.surfaces.cli.figures import printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
+from reverie.surfaces.cli.hits import Shown, listing, read_hits
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from reverie.recall.documents import Hit, Results, Scope
+    from reverie.recall.documents import Results, Scope
 
 
 @reverie_command(name="search")
@@ -22,8 +24,13 @@ if TYPE_CHECKING:
     "-n", "--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="How many."
 )
 @click.option("--only", type=click.Choice(["memories", "episodes"]), help="Only one of the two.")
-def command(frame: Frame, words: tuple[str, ...], limit: int, only: str | None) -> None:
+@click.option("--all", "everything", is_flag=True, help="Also weak matches.")
+def command(
+    frame: Frame, words: tuple[str, ...], limit: int, only: str | None, everything: bool
+) -> None:
     """Search memories and past conversations.
+
+    What fits badly is shown with --all only. JSON has all of it, each with `shown`.
 
     \b
     reverie search flaky login test
@@ -34,8 +41,13 @@ def command(frame: Frame, words: tuple[str, ...], limit: int, only: str | None) 
     if only != "memories":
         app.index_episodes(progress)
     scope: Scope = "both" if only is None else cast("Scope", only)
-    found = app.search(" ".join(words), limit=limit, scope=scope)
-    frame.show([_as_json(hit) for hit in found.hits], lambda console: console.print(listed(found)))
+    asked = " ".join(words)
+    found = app.search(asked, limit=limit, scope=scope)
+    shown = read_hits(app, found, asked)
+    frame.show(
+        [_as_json(one) for one in shown],
+        lambda console: console.print(listed(found, shown, everything=everything), soft_wrap=True),
+    )
 
 
 def _progress(done: int, total: int) -> None:
@@ -44,11 +56,14 @@ def _progress(done: int, total: int) -> None:
     click.echo(end, err=True, nl=False)
 
 
-def _as_json(hit: Hit) -> dict[str, Any]:
+def _as_json(one: Shown) -> dict[str, Any]:
+    hit = one.hit
     return {
+        "id": one.id or None,
         "key": hit.key,
         "collection": hit.collection,
         "score": hit.score,
+        **one.as_json(),
         "session": hit.session,
         "role": hit.role,
         "at": hit.at,
@@ -58,17 +73,11 @@ def _as_json(hit: Hit) -> dict[str, Any]:
     }
 
 
-def listed(found: Results) -> RenderableType:
+def listed(found: Results, shown: Sequence[Shown], *, everything: bool = False) -> RenderableType:
     """What was found as a person reads it, best first."""
     from rich.console import Group
     from rich.text import Text
 
-    lines = [] if found.hits else [Text("Nothing found.")]
-    for hit in found.hits:
-        place = hit.key if hit.collection == "memories" else f"session {hit.session} · {hit.role}"
-        line = Text(f"{hit.score:5.2f}  ", "dim") + Text(place, "bold")
-        label = f"  ({hit.label})" if hit.label else ""
-        lines.append(line + Text(f"  {when(hit.at or 0)}{label}", "dim"))
-        lines.append(Text(f"       {hit.snippet}"))
-    lines += [Text(note, "yellow") for note in found.notes]
+    lines = listing(shown, "reverie search", everything=everything)
+    lines += [Text(printable(note), "yellow") for note in found.notes]
     return Group(*lines)

@@ -14,8 +14,8 @@ from reverie.memory.scopes import split
 from reverie.surfaces.cli.figures import printable, when
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
+    handle,
     label,
-    opened_for,
     private,
     revision_json,
     up_to_date,
@@ -39,7 +39,7 @@ Show = Callable[[], None]
 
 
 @reverie_command(name="show")
-@click.argument("what")
+@click.argument("words", nargs=-1, required=True, metavar="WHAT")
 @click.option("--kind", type=click.Choice(KINDS), help="What WHAT is, when its name fits several.")
 @click.option("--as-of", metavar="DATE", callback=moment, help="The memory as it was then.")
 @click.option(
@@ -48,7 +48,7 @@ Show = Callable[[], None]
 @click.option("--full", is_flag=True, help="Do not shorten long results.")
 def command(
     frame: Frame,
-    what: str,
+    words: tuple[str, ...],
     kind: str | None,
     as_of: datetime | None,
     before_compaction: bool,
@@ -56,29 +56,31 @@ def command(
 ) -> None:
     """Read a memory, a change to memory, or a session.
 
-    WHAT is tried in this order: a memory file (from `reverie list`), a revision (from
-    `reverie log`), a session or the start of its id (from `reverie sessions`), the path of a
-    transcript by Reverie or Claude Code.
+    WHAT is tried in this order: a memory by file name, short id (both from `reverie list`) or title,
+    a revision (from `reverie log`), a session or the start of its id (from `reverie sessions`), the
+    path of a transcript by Reverie or Claude Code, words of a memory's title.
 
     \b
     reverie show project_audit.md --as-of 2026-03-01
     reverie show HEAD~1
     """
     app = frame.app()
+    what = handle(words)
     if as_of is not None:
         _show_past(frame, app, what, as_of)
         return
     finders: dict[str, Callable[[], Show]] = {
-        "memory": lambda: _memory(frame, app, what),
+        "memory": lambda: _memory(frame, app, what, exact=kind is None),
         "revision": lambda: _revision(frame, app, what),
         "session": lambda: _session(frame, app, what, before=before_compaction, full=full),
     }
     tried = (kind,) if kind else ("memory",) if what.endswith(".md") else KINDS
-    _first(what, {name: finders[name] for name in tried})()
+    by_words = partial(_memory, frame, app, what, exact=False)
+    _first(what, {name: finders[name] for name in tried}, by_words)()
 
 
-def _first(what: str, finders: dict[str, Callable[[], Show]]) -> Show:
-    """The first kind that fits; the others that would fit too are named."""
+def _first(what: str, finders: dict[str, Callable[[], Show]], by_words: Callable[[], Show]) -> Show:
+    """The first kind that fits; the others that would fit too are named. Words come last."""
     found: dict[str, Show] = {}
     problems: dict[str, InputError] = {}
     for name, find in finders.items():
@@ -87,6 +89,11 @@ def _first(what: str, finders: dict[str, Callable[[], Show]]) -> Show:
         except InputError as error:
             problems[name] = error
     if not found:
+        try:
+            if "memory" in finders:
+                return by_words()
+        except InputError as error:
+            problems["memory"] = error
         raise _nothing(what, problems)
     shown, *others = found
     for name in others:
@@ -106,8 +113,10 @@ def _nothing(what: str, problems: dict[str, InputError]) -> InputError:
     )
 
 
-def _memory(frame: Frame, app: App, what: str) -> Show:
-    memory, name = opened_for(app, what)
+def _memory(frame: Frame, app: App, what: str, *, exact: bool) -> Show:
+    from reverie.app.handles import EXACT, required
+
+    memory, name = required(app, what, ways=EXACT if exact else ())
     stored = memory.keeper.require(name)
     file = label(memory, stored.topic.file)
     entries = {entry.file: entry.mtime for entry in memory.store.entries()}
@@ -115,9 +124,10 @@ def _memory(frame: Frame, app: App, what: str) -> Show:
 
 
 def _show_past(frame: Frame, app: App, what: str, as_of: datetime) -> None:
+    from reverie.app.handles import required_or_gone
     from reverie.memory import topic
 
-    memory, name = opened_for(app, what)
+    memory, name = required_or_gone(app, what)
     day = as_of.strftime("%Y-%m-%d %H:%M")
     revision = up_to_date(memory).history.as_of(as_of)
     if revision is None:
@@ -137,6 +147,7 @@ def _show_memory(
     text = topic.render(memory).decode("utf-8", "replace")
     data = {
         "kind": "memory",
+        "id": _id(app, file),
         "file": file,
         "name": memory.name,
         "description": memory.description,
@@ -155,13 +166,20 @@ def _show_memory(
     frame.show(data, lambda console: _print_memory(console, app, data, changed))
 
 
+def _id(app: App, file: str) -> str:
+    from reverie.app.handles import ids_of
+    from reverie.keeper.handles import SHORTEST, full_id
+
+    return ids_of(app).get(file) or full_id(file)[:SHORTEST]
+
+
 def _print_memory(
     console: Console, app: App, data: dict[str, Any], changed: datetime | None
 ) -> None:
     from reverie.memory.age import term, words
 
     now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
-    about = [data["file"], data["type"] or "no type"]
+    about = [data["id"], data["file"], data["type"] or "no type"]
     about += [_WHOSE[data["scope"]]] if data["scope"] in _WHOSE else []
     about += [f"changed {words(changed, now)}"] if changed else []
     about += ["pinned"] if data["pinned"] else []

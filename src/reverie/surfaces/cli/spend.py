@@ -11,7 +11,7 @@ import click
 
 from reverie.core.spend import Entry
 from reverie.core.usage import Usage
-from reverie.surfaces.cli.figures import dollars, share, sparkline, tokens
+from reverie.surfaces.cli.figures import counted, dollars, share, sparkline, tokens
 from reverie.surfaces.cli.frame import Frame, reverie_command
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _print(console: Console, data: dict[str, Any]) -> None:
     from rich.table import Table
 
     if not data["rows"]:
-        console.print(f"Nothing spent in this project in the last {data['days']} days.")
+        console.print(f"Nothing spent in this project in the last {counted(data['days'], 'day')}.")
     else:
         columns = (data["by"], "calls", "input", "read", "written", "output", "hit rate", "cost")
         table = Table(*columns, box=None, pad_edge=False)
@@ -106,7 +106,7 @@ def _print(console: Console, data: dict[str, Any]) -> None:
         console.print(table)
         total = sum(data["per_day"])
         console.print(
-            f"{sparkline(data['per_day'])}  {dollars(total)} in {len(data['per_day'])} days"
+            f"{sparkline(data['per_day'])}  {dollars(total)} in {counted(len(data['per_day']), 'day')}"
         )
     for cap in data["caps"]:
         left = max(0.0, cap["limit"] - cap["spent"])

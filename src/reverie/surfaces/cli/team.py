@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reverie.errors import InputError
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import PERSON, require_team, up_to_date
 
@@ -67,7 +67,10 @@ def _print_status(console: Console, data: dict[str, Any]) -> None:
     else:
         console.print("No remote yet: reverie team remote URL")
     waiting = f"; not sent yet: {', '.join(data['unsent'])}" if data["unsent"] else ""
-    console.print(printable(f"{data['memories']} shared memories{waiting}"), soft_wrap=True)
+    console.print(
+        printable(f"{counted(data['memories'], 'shared memory', 'shared memories')}{waiting}"),
+        soft_wrap=True,
+    )
 
 
 def _sync(frame: Frame, app: App) -> None:

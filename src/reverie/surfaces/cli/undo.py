@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
 from reverie.errors import InputError
 from reverie.memory.scopes import MemoryScope
-from reverie.surfaces.cli.figures import printable
+from reverie.surfaces.cli.figures import counted, printable
 from reverie.surfaces.cli.frame import Frame, reverie_command
 from reverie.surfaces.cli.memories import (
     PERSON,
@@ -22,7 +22,9 @@ from reverie.surfaces.cli.memories import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reverie.app import App
     from reverie.app.memory import OpenMemory
+    from reverie.app.undo import TakenBack
     from reverie.memory.revisions import Revision
 
 
@@ -40,8 +42,9 @@ def command(
 ) -> None:
     """Take a change to memory back: the last one, or REV.
 
-    Changes to what is about you are among them; the team's are meant with --team. What came later
-    stays. The undo is a change itself, and can be undone.
+    Again, it takes back the change before that one, and so on; `reverie redo` brings back what was
+    undone last. Changes to what is about you are among them; the team's are meant with --team. What
+    came later stays. A proposal whose approval is undone waits in the inbox again.
 
     \b
     reverie undo
@@ -50,48 +53,40 @@ def command(
     """
     if sum(given is not None for given in (rev, session, dream)) > 1:
         raise click.UsageError("give a revision, --session or --dream: one of them")
-    from reverie.keeper.undo import undo
-
-    memories = [up_to_date(memory) for memory in private(frame.app(), scope)]
-    wanted = _wanted(memories, rev, session, dream)
-    made = [
-        (memory, undone, undo(memory.store, memory.history, undone, PERSON))
-        for memory, undone in wanted
-    ]
-    data = {
-        "undone": [revision_json(one) for _, undone, _ in made for one in undone],
-        **revision_json(made[0][2]),
-        "also": [revision_json(revision) for _, _, revision in made[1:]],
-    }
-    frame.show(data, lambda console: _print(console, made))
+    app = frame.app()
+    memories = [up_to_date(memory) for memory in private(app, scope)]
+    tell(frame, _undone(app, memories, rev, session, dream), "Undid")
 
 
-Change: TypeAlias = "tuple[OpenMemory, list[Revision]]"
-
-
-def _wanted(
+def _undone(
+    app: App,
     memories: Sequence[OpenMemory],
     rev: str | None,
     session: str | None,
     dream: str | None,
-) -> list[Change]:
-    """What is to be taken back, in each memory that it changed."""
-    from reverie.app.memory import last_change, with_revision
+) -> list[TakenBack]:
+    """Take back what is meant, in each memory that it changed."""
+    from reverie.app.memory import with_revision
+    from reverie.app.undo import undo, undo_last
     from reverie.keeper.undo import of_dream, of_session
 
     if session is not None:
-        return _each(memories, lambda memory: of_session(memory.history, session))
-    if dream is not None:
-        return _each(memories, lambda memory: of_dream(memory.history, dream))
-    memory, revision = last_change(memories) if rev is None else with_revision(memories, rev)
-    return [(memory, [revision])]
+        wanted = _each(memories, lambda memory: of_session(memory.history, session))
+    elif dream is not None:
+        wanted = _each(memories, lambda memory: of_dream(memory.history, dream))
+    elif rev is not None:
+        memory, revision = with_revision(memories, rev)
+        wanted = [(memory, [revision])]
+    else:
+        return [undo_last(app, memories, PERSON)]
+    return [undo(app, memory, revisions, PERSON) for memory, revisions in wanted]
 
 
 def _each(
     memories: Sequence[OpenMemory], find: Callable[[OpenMemory], list[Revision]]
-) -> list[Change]:
+) -> list[tuple[OpenMemory, list[Revision]]]:
     """What is found in each of the memories; in none of them is an error."""
-    found: list[Change] = []
+    found: list[tuple[OpenMemory, list[Revision]]] = []
     problems: list[InputError] = []
     for memory in memories:
         try:
@@ -103,11 +98,32 @@ def _each(
     return found
 
 
-def _print(console: Console, made: Sequence[tuple[OpenMemory, list[Revision], Revision]]) -> None:
-    for memory, undone, revision in made:
-        for one in undone:
-            console.print(printable(f"Undid {one.short}: {one.summary}"), soft_wrap=True)
-        files = ", ".join(map(memory.label, revision.files))
-        back = f"reverie undo {revision.short}" + (" --team" if memory.team else "")
-        console.print(f"  changed {printable(files)}", soft_wrap=True)
-        console.print(f"  do it again with: {back}")
+def tell(frame: Frame, done: Sequence[TakenBack], verb: str) -> None:
+    """Say what was undone or redone, and the way back."""
+    data = {
+        "undone": [revision_json(one) for part in done for one in part.revisions],
+        "waiting": [proposal for part in done for proposal in part.waiting],
+        **revision_json(done[0].made),
+        "also": [revision_json(part.made) for part in done[1:]],
+    }
+    frame.show(data, lambda console: _print(console, done, verb))
+
+
+def _print(console: Console, done: Sequence[TakenBack], verb: str) -> None:
+    for part in done:
+        for one in part.revisions:
+            # An undo or a redo is told as the change that both are about.
+            about = (
+                one.summary.partition(" ")[2]
+                if one.author.undoes
+                else f"{one.short}: {one.summary}"
+            )
+            console.print(printable(f"{verb} {about}"), soft_wrap=True)
+        console.print(f"  changed {printable(', '.join(part.made.files))}", soft_wrap=True)
+    if count := sum(len(part.waiting) for part in done):
+        waits = counted(count, "proposal waits", "proposals wait")
+        console.print(f"  {waits} in the inbox again")
+    back = "reverie redo" if verb == "Undid" else "reverie undo"
+    shared = " --team" if done[0].memory.team else ""
+    times = f", {len(done)} times" if len(done) > 1 else ""
+    console.print(f"  the way back: {back}{shared}{times}")

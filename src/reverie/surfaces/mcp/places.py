@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes
 
+from reverie.app.handles import is_known, required
 from reverie.errors import InputError
 from reverie.memory.manifest import is_index
 from reverie.memory.paths import Refused, check_name
@@ -14,7 +15,7 @@ from reverie.memory.scopes import split
 if TYPE_CHECKING:
     from reverie.app import App
     from reverie.app.memory import OpenMemory
-    from reverie.memory.topic import Topic
+    from reverie.keeper.handles import How
 
 SCHEME = "memory://"
 INDEX = f"{SCHEME}index"
@@ -38,33 +39,21 @@ def file_of(uri: str) -> str:
         raise InputError(f"{_quoted(uri)} is refused: it is not UTF-8") from error
 
 
-def located(app: App, file: str) -> tuple[OpenMemory, str]:
-    """The memory a file lies in and its name there; only exact names inside it are taken."""
+def located(app: App, wanted: str, ways: Sequence[How] = ()) -> tuple[OpenMemory, str]:
+    """The memory that is meant, by file name, id or title, and its file; none but those inside it.
+
+    `ways` are those in which it may be named; none given: all of them.
+    """
+    file = wanted if not wanted or wanted.endswith(".md") else f"{wanted}.md"
     verdict = check_name(file)
-    if isinstance(verdict, Refused):
+    # A title may hold what a file name may not; it is only compared, never opened.
+    if isinstance(verdict, Refused) and not is_known(app, wanted):
         raise InputError(f"{verdict.reason}; give a file name as list_memories shows it")
     if is_index(file):
         raise InputError(f"{file} is the index, no memory; list_memories or {INDEX} shows it")
     if split(file)[0] == "team" and "team" not in app.scopes:
         raise InputError(f"{file} would be team memory, which is off (features.team)")
-    return app.memory_of(file)
-
-
-def required(memory: OpenMemory, name: str) -> Topic:
-    """The memory under a name, or an error that names what is close to it."""
-    stored = memory.store.read(name)
-    if stored is not None:
-        return stored.topic
-    file = labelled(memory, name)
-    known = [labelled(memory, entry.file) for entry in memory.store.entries()]
-    close = get_close_matches(file, known, n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else "list_memories shows them all"
-    raise InputError(f"no memory {file!r}; {hint}")
-
-
-def labelled(memory: OpenMemory, file: str) -> str:
-    """A file's name as every tool takes it: others than the project's say whose they are."""
-    return memory.label(file)
+    return required(app, wanted, ways=ways, listed_by="list_memories")
 
 
 def _quoted(uri: str) -> str:

@@ -8,8 +8,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING, Any
 
+from reverie.app.handles import labelled
 from reverie.app.notes import PastSession, SessionNotes, named_session, notes_of, past_sessions
 from reverie.errors import InputError, ReverieError
+from reverie.keeper.handles import short_ids
 from reverie.memory import age
 from reverie.memory import topic as topics
 from reverie.memory.scopes import split
@@ -20,7 +22,7 @@ from reverie.recall.documents import Hit
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.pipeline import recalled
 from reverie.surfaces.mcp.answers import NOT_INSTRUCTIONS, Answer, bulleted
-from reverie.surfaces.mcp.places import address, labelled, located, required
+from reverie.surfaces.mcp.places import address, located
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -169,10 +171,10 @@ def read_memory(app: App, arguments: Arguments, caller: Caller) -> Answer:
 
 
 def whole_memory(app: App, file: str) -> tuple[Topic, Recalled]:
-    """A memory by its exact name, with what is to be said about it."""
+    """A memory by its name, id or title, with what is to be said about it."""
     memory, name = located(app, file)
-    topic = required(memory, name)
-    named = replace(topic, file=labelled(memory, topic.file))
+    topic = memory.keeper.require(name).topic
+    named = replace(topic, file=memory.label(topic.file))
     path = memory.place.directory / topic.file
     return topic, recalled(named, path, app.project.root, now_of(app))
 
@@ -187,10 +189,12 @@ def rendered(memory: Recalled, now: datetime) -> str:
 def list_memories(app: App, arguments: Arguments, caller: Caller) -> Answer:
     wanted, limit = arguments.get("type"), arguments["limit"]
     now = now_of(app)
-    listed = (entry for entry in app.memory().topics.entries() if entry.listed)
-    found = [entry for entry in listed if wanted in (None, entry.type)]
+    everything = labelled(app)
+    ids = short_ids(entry.file for entry in everything)
+    found = [entry for entry in everything if entry.listed and wanted in (None, entry.type)]
     rows = [
         {
+            "id": ids[entry.file],
             "file": entry.file,
             "scope": split(entry.file)[0],
             "type": entry.type,
@@ -202,7 +206,10 @@ def list_memories(app: App, arguments: Arguments, caller: Caller) -> Answer:
         for entry in found[:limit]
     ]
     more = len(found) - len(rows)
-    lines = [f"{row['file']} ({', '.join(_known(row))}): {row['description']}" for row in rows]
+    lines = [
+        f"{row['id']} {row['file']} ({', '.join(_known(row))}): {row['description']}"
+        for row in rows
+    ]
     lines += [f"… and {more} more; give a larger limit, or a type"] if more else []
     heading = "Memories, newest first:" if rows else "Nothing is remembered yet."
     return Answer({"memories": rows, "more": more}, bulleted(heading, lines))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp_types import Resource, ResourceTemplate
 
+from reverie.app.handles import labelled
 from reverie.memory.index import capped
 from reverie.memory.scalars import one_line
 from reverie.memory.scopes import ORIGINS
@@ -40,7 +41,7 @@ TEMPLATE = ResourceTemplate(
 
 def listed(app: App) -> list[Resource]:
     """The index and the newest memories; the others can be read all the same."""
-    entries = [entry for entry in app.memory().topics.entries() if entry.listed]
+    entries = [entry for entry in labelled(app) if entry.listed]
     return [
         _INDEX,
         *(

@@ -84,7 +84,9 @@ class Tool:
         return found
 
 
-_FILE = text("The exact file name, such as project_release_freeze.md; list_memories shows them.")
+_FILE = text(
+    "The file name, such as project_release_freeze.md, or the short id, as list_memories shows them."
+)
 
 _RECALLED = told(
     {"warnings": STRINGS, "origin": STRING},
@@ -94,6 +96,7 @@ _RECALLED = told(
     text=STRING,
 )
 _ENTRY = told(
+    id=STRING,
     file=STRING,
     scope=STRING,
     type=MAYBE_STRING,
@@ -146,7 +149,7 @@ TOOLS: tuple[Tool, ...] = (
                 "name": text("A short title; worked out when left out."),
                 "description": text("The one line it is found by; worked out when left out."),
                 "supersedes": text(
-                    "The file name of a memory that this one replaces; both are kept."
+                    "The file name or id of a memory that this one replaces; both are kept."
                 ),
                 "replace": {
                     "type": "boolean",
@@ -186,7 +189,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "read_memory",
         "Read a memory",
-        "One memory in full, by its file name.",
+        "One memory in full, by its file name, short id, or words of its title.",
         closed({"file": _FILE}, "file"),
         told(
             {"warnings": STRINGS, "origin": STRING},

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from reverie.app.handles import EXACT
 from reverie.errors import InputError
 from reverie.keeper.wishes import Declined, Related, Remembered, Wish
 from reverie.memory import age
 from reverie.memory.scopes import ORIGINS, MemoryScope
 from reverie.surfaces.mcp.answers import Answer, bulleted
-from reverie.surfaces.mcp.places import located, required
+from reverie.surfaces.mcp.places import located
 
 if TYPE_CHECKING:
     from reverie.app import App
@@ -22,10 +23,10 @@ def remember(app: App, arguments: Arguments, caller: Caller) -> Answer:
     """Save a memory; that it was not saved, and why, is an answer too."""
     supersedes = arguments.get("supersedes")
     if supersedes is not None:
-        old, name = located(app, supersedes)
+        old, name = located(app, supersedes, EXACT)
         if old.team:
             raise InputError(f"{supersedes} is shared: {_BY_A_PERSON}")
-        required(old, name)
+        supersedes = old.label(name)
     wish = Wish(
         arguments["text"],
         arguments.get("type"),
@@ -61,7 +62,6 @@ def _saved(outcome: Remembered, scope: MemoryScope) -> Answer:
     data: dict[str, Any] = {"saved": True, "file": topic.file, "scope": scope, "undo": undo}
     data |= {"changes": changes} if changes else {}
     data |= {"related": [asdict(one) for one in outcome.related]} if outcome.related else {}
-    lines = [*changes, f"a person can take it back with: {undo}"]
     lines = [*changes, *filter(None, (ORIGINS[scope],)), f"a person can take it back with: {undo}"]
     return Answer(data, bulleted(f"Remembered in {topic.file} ({topic.type}).", lines))
 
@@ -89,12 +89,12 @@ def _declined(outcome: Declined) -> Answer:
 
 
 def forget(app: App, arguments: Arguments, caller: Caller) -> Answer:
-    """Remove exactly the file that was named; history keeps it."""
-    file = arguments["file"]
-    memory, name = located(app, file)
+    """Remove exactly the memory that was named, never one found by words; history keeps it."""
+    memory, name = located(app, arguments["file"], EXACT)
+    file = memory.label(name)
     if memory.team:
         raise InputError(f"{file} is shared: {_BY_A_PERSON}")
-    title = required(memory, name).name
+    title = memory.keeper.require(name).topic.name
     revision = memory.keeper.forget(name, caller.author)
     undo = f"reverie undo {revision.short}" if revision else ""
     data = {"forgotten": file, "name": title, "undo": undo}

@@ -25,7 +25,8 @@ from reverie.surfaces.cli.chat.remembering import remember
 from reverie.surfaces.cli.chat.sitting import Sitting
 from reverie.surfaces.cli.chat.slash import COMMANDS
 from reverie.surfaces.cli.chat.tally import cost_of
-from reverie.surfaces.cli.figures import dollars, printable, share, tokens
+from reverie.surfaces.cli.figures import counted, dollars, printable, share, tokens
+from reverie.surfaces.cli.hits import read_hits
 from reverie.surfaces.cli.memories import shown_path
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from reverie.app.wish import Wish
     from reverie.core.spend import Entry
-    from reverie.recall.documents import Results
 
 
 class Leave:
@@ -54,7 +54,6 @@ _KEYS = (
 )
 _RECALLED = 5
 _FOUND = 10
-_NOISE = 0.02
 
 
 async def _help(sitting: Sitting, rest: str) -> Next:
@@ -71,14 +70,16 @@ async def _remember(sitting: Sitting, rest: str) -> Next:
 
 async def _recall(sitting: Sitting, rest: str) -> Next:
     found = await asyncio.to_thread(sitting.app.recall, rest, limit=_RECALLED)
-    sitting.show(recall.listed(_worth_reading(found)))
+    shown = await asyncio.to_thread(read_hits, sitting.app, found, rest)
+    sitting.show(recall.listed(found, shown))
     return None
 
 
 async def _search(sitting: Sitting, rest: str) -> Next:
     await asyncio.to_thread(sitting.app.index_episodes)
     found = await asyncio.to_thread(sitting.app.search, rest, limit=_FOUND)
-    sitting.show(search.listed(_worth_reading(found)))
+    shown = await asyncio.to_thread(read_hits, sitting.app, found, rest)
+    sitting.show(search.listed(found, shown))
     return None
 
 
@@ -97,12 +98,12 @@ async def _memory(sitting: Sitting, rest: str) -> Next:
         if part is not memory and not count:
             continue
         where = shown_path(sitting.app, part.place.directory)
-        noun = "memory" if count == 1 else "memories"
         text = capped(index).text.strip()
         body: RenderableType = (
             render.prose(text, markdown=sitting.terminal.markdown) if text else ""
         )
-        about = f"{count:,} {noun} {_WHOSE[part.scope]}in {printable(where)}"
+        memories = counted(count, "memory", "memories")
+        about = f"{memories} {_WHOSE[part.scope]}in {printable(where)}"
         sitting.show(Text(about, "bold"), body)
     return None
 
@@ -250,11 +251,6 @@ ACTIONS: Mapping[str, Action] = {
     "resume": _resume,
     "exit": _exit,
 }
-
-
-def _worth_reading(found: Results) -> Results:
-    """Without what only fills the list up."""
-    return replace(found, hits=tuple(hit for hit in found.hits if hit.score >= _NOISE))
 
 
 def _journal(sitting: Sitting) -> Path | None:

@@ -34,7 +34,7 @@ from reverie.events import (
     TroubleNoted,
     TurnEnded,
 )
-from reverie.surfaces.cli.figures import dollars, printable, tokens
+from reverie.surfaces.cli.figures import counted, dollars, printable, tokens
 
 # Colours that can be read on any background.
 THEME = Theme(
@@ -99,8 +99,7 @@ def _layer(event: LayerFired) -> Text:
 
 def _memories(event: MemoriesSurfaced) -> Text:
     count = len(event.files)
-    noun = "memory" if count == 1 else "memories"
-    return aside(f"{count} {noun}: {', '.join(event.files)}")
+    return aside(f"{counted(count, 'memory', 'memories')}: {', '.join(event.files)}")
 
 
 def _saved(event: MemoriesSaved) -> Text | None:

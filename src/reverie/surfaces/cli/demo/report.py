@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.surfaces.cli.demo.hearing import COMPACTION, EXTRACTION
 from reverie.surfaces.cli.demo.runs import Learnt, Run, Turn
 from reverie.surfaces.cli.demo.stage import MODEL, SELECTOR
-from reverie.surfaces.cli.figures import dollars, share, tokens
+from reverie.surfaces.cli.figures import counted, dollars, share, tokens
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +65,7 @@ def _said(learnt: Learnt) -> Check:
     return Check(
         "nothing was saved that you did not say",
         not learnt.foreign,
-        f"{own} of {_memories(len(learnt.kept))} in your own words",
+        f"{own} of {counted(len(learnt.kept), 'memory', 'memories')} in your own words",
     )
 
 
@@ -73,7 +73,7 @@ def came_of(learnt: Learnt) -> tuple[str, ...]:
     """What a layer that learns did, each in a line."""
     done = "saved" if learnt.layer == EXTRACTION else "changed"
     return (
-        f"{_memories(len(learnt.kept))} {done}",
+        f"{counted(len(learnt.kept), 'memory', 'memories')} {done}",
         *(f"for you to decide: {what}" for what in learnt.waiting),
         *(f"refused: {why}" for why in learnt.refused),
     )
@@ -87,9 +87,9 @@ def lost(run: Run, whole: Run) -> str:
         never = turns - run.full_in + 1
         return f"the window is full in turn {run.full_in}: the last {never} turns never happen"
     if run.missing or run.forgotten:
-        return f"{len(run.missing)} messages; {_listed(run.forgotten) or 'no fact'}"
+        return f"{counted(len(run.missing), 'message')}; {_listed(run.forgotten) or 'no fact'}"
     if summaries > whole.fired(COMPACTION):
-        return f"you wait for {summaries} summar{'y' if summaries == 1 else 'ies'} by the model"
+        return f"you wait for {counted(summaries, 'summary', 'summaries')} by the model"
     return "nothing"
 
 
@@ -213,10 +213,6 @@ def learnt_cells(one: Learnt) -> tuple[str, str, str, str, str]:
     """Its name and its figures."""
     sent, cached = tokens(one.usage.prompt), share(one.usage.hit_rate)
     return f"{one.layer} {one.name}", str(one.calls), sent, cached, dollars(one.cost)
-
-
-def _memories(count: int) -> str:
-    return "1 memory" if count == 1 else f"{count} memories"
 
 
 def _listed(names: Sequence[str]) -> str:
