@@ -54,9 +54,9 @@ def test_structure_stays_and_words_go() -> None:
     head = HeadFrozen(Head("m", (Text(f"# Index\n- [Zebra]({FILE}) — off\n- [B](b.md)\n"),)))
     shown = MemoriesShown((FILE, "b.md"), 10)
     data = journal(Opened("s", AT), head, Said(first), Said(thought), Said(recalled), shown, kept)
-    clean = redacted(data + b'{"torn": "The zebra project is called off, says', TRACES, AT)
+    clean = redacted(data + b'{"torn": "The zebra project is called off, says', TRACES)
     assert b"zebra" not in clean.data.lower()
-    *made, torn, last = clean.data.splitlines()
+    *made, torn, first_gone, second_gone, third_gone = clean.data.splitlines()
     assert torn == b'{"torn": "' + MARK.encode()
     assert made[-1] + b"\n" == journal(kept)
     opened, head_now, one, two, three, files, _ = [*map(_parsed, made)]
@@ -73,8 +73,9 @@ def test_structure_stays_and_words_go() -> None:
     )
     assert three.message.blocks == (Attachment("recall", f"## {MARK} (today)\n{MARK}"),)
     assert files == MemoriesShown((MARK, "b.md"), 10)
-    assert _parsed(last) == Redacted(WHY, (first.id, thought.id, recalled.id), AT)
-    assert redacted(clean.data, TRACES, AT).data == clean.data
+    gone = [_parsed(line) for line in (first_gone, second_gone, third_gone)]
+    assert gone == [Redacted(one.id, WHY) for one in (first, thought, recalled)]
+    assert redacted(clean.data, TRACES).data == clean.data
 
 
 def _parsed(line: bytes) -> Record:
@@ -84,22 +85,18 @@ def _parsed(line: bytes) -> Record:
 
 def test_what_holds_nothing_is_left_alone() -> None:
     data = journal(Opened("s", AT), Said(user("zebra")))
-    assert redacted(data, TRACES, AT).data is data
+    assert redacted(data, TRACES).data is data
     foreign = b'{"type": "user", "text": "' + SECRET.replace('"', '\\"').encode() + b'"}\n'
-    assert redacted(foreign, TRACES, AT).data == b'{"type":"user","text":"%s"}\n' % MARK.encode()
+    assert redacted(foreign, TRACES).data == b'{"type":"user","text":"%s"}\n' % MARK.encode()
 
 
-def test_the_break_it_causes_is_registered_until_the_next_answer() -> None:
+def test_the_break_it_causes_is_registered() -> None:
     head = HeadFrozen(Head("m", (Text("s"),)))
-    gone = Redacted(WHY, ("x",), AT)
     after = turn(3, written(6_000))
+    gone = Redacted("", WHY)
     told = [head, *turn(1, written(5_000)), *turn(2, read(5_000)), gone, *after]
     [row] = cache_report("s", told, RULES, Prices.of(10, 50))
     [found] = row.breaks
     assert (found.call, found.expected) == (3, True)
-    assert "forgotten memory" in found.why
-    state = SessionState.replay(told[: -len(after)])
-    assert state.redacted == WHY
-    for record in after:
-        state.apply(record)
-    assert state.redacted is None
+    assert "a memory was forgotten" in found.why
+    assert SessionState.replay(told).rewritten == WHY
