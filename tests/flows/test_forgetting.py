@@ -105,7 +105,8 @@ def spread(place: Place, app: App, session: str, message: str) -> str:
     (folder / "chat-history").write_text(f"\n# 2027\n+{SAID}\n")
     (folder / "drafts").mkdir(exist_ok=True)
     (folder / "drafts" / "linked.md").write_text(f"a draft that quotes {SECRET}")
-    hooks = SessionFolder(app.project, Occasion("gemini", "g1", str(place.root), SessionEnded()))
+    ended = Occasion("gemini", "g1", str(place.root), SessionEnded())
+    hooks = SessionFolder(app.project, ended, app.scrubber)
     hooks.hear(new_message("user", Words(f"As I said, {SAID}."), at=1.0))
     hooks.hear(new_message("assistant", Words(json.dumps({"a": json.dumps(SECRET)})), at=2.0))
     hooks.notes.write(f"# Task\nfind out\n- {SECRET}\n")
@@ -197,15 +198,15 @@ async def test_nothing_of_ours_holds_it_and_the_session_goes_on(desk: Desk) -> N
     # The transcript has the same messages, and says what happened to it.
     after = journal.load(app.project.journal(session))
     assert after.notes == ()
-    *records, last = after.records
-    assert isinstance(last, Redacted)
+    gone = [one for one in after.records if isinstance(one, Redacted)]
+    records = after.records[: -len(gone)]
     assert [type(one) for one in records] == [type(one) for one in before]
     ids = [one.message.id for one in records if isinstance(one, Said)]
     assert ids == [one.message.id for one in before if isinstance(one, Said)]
-    assert message in last.messages
+    assert message in [one.message for one in gone]
     said = next(one for one in records if isinstance(one, Said)).message.text
     assert said.startswith(f"Hello. {MARK}. Please read report.txt")
-    assert SessionState.replay(after.records).redacted == last.why
+    assert SessionState.replay(after.records).rewritten == gone[0].cause
 
     # It goes on: the provider gets none of it, and the break has a cause.
     desk.provider.expect_break("a memory was forgotten")
@@ -219,7 +220,7 @@ async def test_nothing_of_ours_holds_it_and_the_session_goes_on(desk: Desk) -> N
     assert not [e for e in kinds(events, CacheBroke) if isinstance(e.verdict, Broken)]  # type: ignore[attr-defined]
     [row] = [one for one in app.cache_report(app.project.journal(session)) if one.purpose == "main"]
     assert all(one.expected for one in row.breaks)
-    assert any("forgotten memory" in one.why for one in row.breaks)
+    assert any("a memory was forgotten" in one.why for one in row.breaks)
     assert holding(place.home) == []
 
 
