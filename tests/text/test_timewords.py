@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.text.timewords import nearness, spans
+from reverie.text.timewords import about_former, nearness, spans
 
 NOW = datetime(2026, 11, 15, 9, tzinfo=UTC).timestamp()
 
@@ -101,3 +101,21 @@ def test_times_in_other_languages(question, inside, outside):
 )
 def test_words_and_numbers_that_are_no_times(question):
     assert spans(question, NOW) == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "former"),
+    [
+        ("Which port did the API use before?", True),
+        ("what was the old limit", True),
+        ("Who used to lead payments?", True),
+        ("Welchen Port hatte die API früher?", True),
+        ("Quel était le port avant ?", True),
+        ("¿En qué puerto estaba antes?", True),
+        ("Which port does the API use?", False),
+        ("What must I run before the release?", False),
+        ("Wer leitet das Team?", False),
+    ],
+)
+def test_questions_about_what_no_longer_holds(question: str, former: bool) -> None:
+    assert about_former(question) is former

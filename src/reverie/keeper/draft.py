@@ -24,7 +24,9 @@ _SIGNS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
         "feedback",
         re.compile(
             r"^(?:please )?(?:don'?t|do not|never|always|stop|avoid|use|prefer|keep|make sure|ask)\b"
-            r"|\b(?:from now on|instead of|next time|yes,? exactly|i(?:'d| would) (?:like|prefer|rather)"
+            r"|\bfrom now on,? (?:please )?(?:(?:don'?t|do not|never|always) )?(?:use|prefer|keep|run|write|answer|ask"
+            r"|reply|call|put|make|stop|avoid|add|commit|check|explain|show|tell|test|name|format|you|i want)\b"
+            r"|\b(?:instead of|next time|yes,? exactly|i(?:'d| would) (?:like|prefer|rather)"
             r"|i want you to|you should|when you)\b",
             re.IGNORECASE,
         ),

@@ -175,7 +175,8 @@ class Recall:
         moment = datetime.fromtimestamp(now, UTC)
         until = {entry.file: entry.valid_until for entry in shortlist}
         over = [file for file in chosen if age.expired(until[file], moment)]
-        if len(over) in {0, len(chosen)} or timewords.spans(question, now):
+        past = timewords.about_former(question) or timewords.spans(question, now)
+        if len(over) in {0, len(chosen)} or past:
             return chosen, ()
         kept = tuple(file for file in chosen if file not in over)
         return kept, tuple((file, f"it held until {until[file]}") for file in over)

@@ -50,12 +50,15 @@ class Standing:
         return "low confidence" if doubtful else ""
 
 
-def prior(standing: Standing, now: float, uses: int) -> float:
-    """The sum of all that speaks for and against."""
+def _outdated(standing: Standing, now: float) -> float:
+    over = standing.valid_until is not None and standing.valid_until <= now
+    return _SUPERSEDED * bool(standing.superseded) + _EXPIRED * over
+
+
+def prior(standing: Standing, now: float, uses: int, *, former: bool = False) -> float:
+    """The sum of all that speaks for and against; a question about what was sees it unpenalised."""
     total = _TYPES.get(standing.type or "", 0.0) + _PINNED * bool(standing.pinned)
-    total += _SUPERSEDED * bool(standing.superseded)
-    if standing.valid_until is not None and standing.valid_until <= now:
-        total += _EXPIRED
+    total += _outdated(standing, now) if not former else 0.0
     if standing.valid_from is not None and standing.valid_from > now:
         total += _NOT_YET
     if standing.confidence is not None:

@@ -221,8 +221,9 @@ def _signals(
     if spans:
         signals["time"] = [timewords.nearness(spans, c.at) for c in candidates]
     moment = asked.now if asked.as_of is None else asked.as_of
+    former = timewords.about_former(asked.query.text)
     signals["prior"] = [
-        prior(c.standing, moment, asked.uses.get(c.key, 0)) if c.standing else 0.0
+        prior(c.standing, moment, asked.uses.get(c.key, 0), former=former) if c.standing else 0.0
         for c in candidates
     ]
     return signals

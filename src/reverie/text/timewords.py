@@ -56,6 +56,22 @@ class Span:
         return math.exp((self.end - at) / self.fading)
 
 
+# What asks for how something was, not for how it is.
+_FORMER = re.compile(
+    r"\b(?:before(?! (?:the|a|an|we|i|you|it)\b)|formerly|former|previous(?:ly)?|used to|earlier|originally|back then"
+    r"|in the past|no longer|any ?more|(?:what|which|where|who|when|how)\b.{0,60}?\b(?:was|were|did|had)"
+    r"|früher|vorher|zuvor|damals|ehemal\w+|bisher|ursprünglich|nicht mehr"
+    r"|avant|autrefois|auparavant|anciens?|anciennes?|précédent\w*|jadis|était|étaient"
+    r"|antes|anteriormente|antigu\w+|anterior(?:es)?|solía\w*|era|eran)\b",
+    re.IGNORECASE,
+)
+
+
+def about_former(question: str) -> bool:
+    """Whether a question asks for what no longer holds: "which port did it use before?"."""
+    return _FORMER.search(question[:2_000]) is not None
+
+
 def date_span(text: str) -> Span | None:
     """`2026`, `2026-01`, `2026-Q1` or `2026-01-31` as the time it covers."""
     match = re.fullmatch(r"(\d{4})(?:-(?:Q([1-4])|(\d{1,2})(?:-(\d{1,2}))?))?", text.strip())
