@@ -75,3 +75,27 @@ def test_about_the_project_or_in_doubt(text: str, type_: MemoryType | None) -> N
 @pytest.mark.parametrize("type_", ["project", "reference"])
 def test_decisions_and_places_are_the_projects_whatever_they_say(type_: MemoryType) -> None:
     assert infer_scope("I prefer short answers", type_) == "project"
+
+
+@pytest.mark.parametrize(
+    ("text", "scope"),
+    [
+        ("Ich bevorzuge kurze Antworten", "person"),
+        ("Ich wohne in Ulm", "person"),
+        ("Antworte bitte immer auf Deutsch", "person"),
+        ("Wir deployen freitags", "project"),
+        ("Dieses Projekt nutzt Tabs", "project"),
+        ("Je préfère les réponses courtes", "person"),
+        ("J'habite à Lyon", "person"),
+        ("Notre API écoute sur le port 8080", "project"),
+        ("Prefiero respuestas cortas", "person"),
+        ("Me llamo Rocío", "person"),
+        ("Nuestro panel está en el puerto 8080", "project"),
+        ("My sister lives in Lyon", "person"),
+        ("I live in Berlin", "person"),
+        ("The docs live in Notion", "project"),
+        ("From now on the API listens on port 9090", "project"),
+    ],
+)
+def test_in_other_languages_and_about_their_life(text: str, scope: str) -> None:
+    assert infer_scope(text) == scope

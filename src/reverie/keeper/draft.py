@@ -15,8 +15,10 @@ _SIGNS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
     (
         "reference",
         re.compile(
-            r"https?://|\b(?:dashboard|runbook|wiki|tracked in|documented (?:in|at)|lives? (?:in|at)"
-            r"|slack channel|linear|jira|grafana|confluence|notion|issue tracker|mailing list)\b",
+            r"https?://|\b(?:dashboard|runbook|wiki|tracked in|documented (?:in|at)"
+            r"|(?:docs?|documentation|code|config|notes?|tickets?|issues|designs?|specs?|secrets|keys|logs) lives? (?:in|at)"
+            r"|slack channel|linear|jira|grafana|confluence|notion|issue tracker|mailing list"
+            r"|dokumentiert (?:in|im)|documentée?s? dans|documentad[oa]s? en)\b",
             re.IGNORECASE,
         ),
     ),
@@ -27,7 +29,10 @@ _SIGNS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
             r"|\bfrom now on,? (?:please )?(?:(?:don'?t|do not|never|always) )?(?:use|prefer|keep|run|write|answer|ask"
             r"|reply|call|put|make|stop|avoid|add|commit|check|explain|show|tell|test|name|format|you|i want)\b"
             r"|\b(?:instead of|next time|yes,? exactly|i(?:'d| would) (?:like|prefer|rather)"
-            r"|i want you to|you should|when you)\b",
+            r"|i want you to|you should|when you)\b"
+            r"|^(?:bitte )?(?:nie(?:mals)?|immer|verwende|benutze|nutze|antworte|schreib[e]?|vermeide|frag[e]?|halte|erkläre?)\b"
+            r"|^(?:s['’]il (?:te|vous) plaît,? |stp,? )?(?:ne |n['’])?(?:jamais|toujours|utilise[sz]?|réponds|écris|évite[sz]?|explique[sz]?|demande[sz]?)\b"
+            r"|^(?:por favor,? )?(?:(?:no|nunca|siempre) )?(?:uses|usa|responde|respóndeme|escribe|evita|explica|pregunta|mantén)\b",
             re.IGNORECASE,
         ),
     ),
@@ -35,7 +40,14 @@ _SIGNS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
         "user",
         re.compile(
             r"\b(?:i am|i'm|i work|i've been|i have been|i know|i don'?t know|i live|i like|i prefer"
-            r"|my (?:name|role|job|background|team|title|favou?rite|pronouns|time ?zone))\b",
+            r"|my (?:name|role|job|background|team|title|favou?rite|pronouns|time ?zone|wife|husband|partner|son|daughter"
+            r"|kids?|children|sister|brother|mum|mom|mother|dad|father|parents|family|dog|cat|birthday|doctor|dentist|hobby)"
+            r"|ich (?:bin|heiße|arbeite|wohne|lebe|mag|bevorzuge|möchte|spreche|kenne)"
+            r"|meine? (?:name|rolle|beruf|job|frau|mann|sohn|tochter|kinder|schwester|bruder|mutter|vater|familie|hund|katze|geburtstag)"
+            r"|je (?:suis|m['’]appelle|travaille|vis|préfère|parle|connais)|j['’](?:habite|aime|adore|ai)"
+            r"|m(?:on|a|es) (?:nom|rôle|métier|travail|femme|mari|fils|fille|enfants|sœur|soeur|frère|mère|père|famille|chien|chat|anniversaire)"
+            r"|soy|me llamo|trabajo (?:como|en|de)|vivo en|me gustan?|prefiero|hablo"
+            r"|mis? (?:nombre|papel|trabajo|mujer|marido|hijos?|hijas?|hermanas?|hermanos?|madre|padre|familia|perro|gato|cumpleaños))\b",
             re.IGNORECASE,
         ),
     ),

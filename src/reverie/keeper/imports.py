@@ -36,6 +36,8 @@ _TEXT_KEYS = ("memory", "content", "text", "value", "data")
 _DAY_KEYS = ("created_at", "createdAt", "updated_at", "date")
 # How much of a text may be bytes that are no text; more, and it is a picture, a program or noise.
 _MOST_NOISE = 0.02
+# So many may stand in any text: an old encoding is no reason to lose a memory.
+_FEW = 4
 _NOISE = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 # Marks of trust that only this memory can give: what is pinned, who said it, how sure we are.
 _TRUST = ("pinned", "source", "confidence")
@@ -98,7 +100,7 @@ def _unpacked(name: str, data: bytes) -> dict[str, bytes]:
 
 def _not_text(data: bytes) -> Declined | None:
     text = data.decode("utf-8", "replace")
-    if "\0" not in text and len(_NOISE.findall(text)) <= _MOST_NOISE * len(text):
+    if "\0" not in text and len(_NOISE.findall(text)) <= max(_FEW, _MOST_NOISE * len(text)):
         return None
     return Declined("it is not text in UTF-8", "convert it, or export it as text")
 

@@ -22,7 +22,10 @@ _HERE = re.compile(
     r"|(?:repo|project)(?:'s|-wide|-specific)"
     r"|staging|production|prod|localhost|changelog|readme|makefile|dockerfile|ci"
     r"|deploy(?:s|ed|ing|ment|ments)?|migrations?|rollout|hotfix|on[ -]call|standup|freeze"
-    r"|until (?:then|the|\d)|deadline)\b",
+    r"|until (?:then|the|\d)|deadline"
+    r"|wir|uns|unsere?[mnrs]?|hier|dieses? (?:repo|projekt|modul|datei)|in diesem (?:repo|projekt)"
+    r"|nous|notre|nos|ici|ce(?:tte)? (?:dépôt|projet|module|fichier)"
+    r"|nosotros|nuestr[oa]s?|aquí|est[ea] (?:repositorio|proyecto|módulo|archivo))\b",
     re.IGNORECASE,
 )
 
@@ -47,7 +50,15 @@ _SELF = re.compile(
     r"|call me|address me"
     r"|(?:the )?(?:user|person) (?:is an?|prefers|likes|dislikes|hates|wants|works as|lives in|speaks|knows)"
     r"|my (?:\w+ )?(?:name|role|job|background|title|profession|pronouns?|time ?zone|language|native language|mother tongue"
-    r"|favou?rite|preference|preferred|experience|editor|keyboard|hobby|hobbies|eyesight|accessibility|style|level))\b",
+    r"|favou?rite|preference|preferred|experience|editor|keyboard|hobby|hobbies|eyesight|accessibility|style|level"
+    r"|wife|husband|partner|sons?|daughters?|kids?|children|sisters?|brothers?|mum|mom|mother|dad|father|parents|family"
+    r"|dogs?|cats?|birthday|doctor|dentist)"
+    r"|ich (?:bin|heiße|arbeite|wohne|lebe|mag|bevorzuge|möchte|will|spreche|kenne)"
+    r"|meine? (?:name|rolle|beruf|frau|mann|sohn|tochter|kinder|schwester|bruder|mutter|vater|familie|hund|katze|geburtstag)"
+    r"|je (?:suis|m['’]appelle|travaille|vis|préfère|parle|connais|veux|voudrais)|j['’](?:habite|aime|adore)"
+    r"|m(?:on|a|es) (?:nom|rôle|métier|femme|mari|fils|fille|enfants|sœur|soeur|frère|mère|père|famille|chien|chat|anniversaire)"
+    r"|soy|me llamo|trabajo como|vivo en|me gustan?|prefiero|hablo|quiero"
+    r"|mis? (?:nombre|papel|mujer|marido|hijos?|hijas?|hermanas?|hermanos?|madre|padre|familia|perro|gato|cumpleaños))\b",
     re.IGNORECASE,
 )
 
@@ -56,6 +67,8 @@ _MANNER = re.compile(
     r"\b(?:answers?|repl(?:y|ies)|your responses?|explanations?|explain|your summar(?:y|ies)"
     r"|(?:talk|speak|write) to me|(?:tell|ask|warn|remind|show|teach) me"
     r"|be (?:more |less )?(?:brief|concise|terse|verbose|wordy|direct|polite|blunt|formal)"
+    r"|antwort(?:e|en)|erkläre?|erklärungen|fass dich kurz|réponses?|réponds|explique[sz]?|explications?|sois"
+    r"|respuestas?|responde|respóndeme|explica|explicaciones|sé breve"
     r"|emojis?|bullet points?|jargon|small talk|apologi[sz]\w*|flatter\w*|praise)\b",
     re.IGNORECASE,
 )
