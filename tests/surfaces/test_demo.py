@@ -200,8 +200,14 @@ class TestWhatIsLearnt:
         return found
 
     def memories(self, played: Played) -> dict[str, str]:
-        folder = played.folder / "1" / "memory"
-        return {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+        """The project's, and (under `person/`) those about the person."""
+        folder = played.folder / "1"
+        places = {"": folder / "memory", "person/": folder / "home" / "person" / "memory"}
+        return {
+            f"{whose}{path.name}": path.read_text(encoding="utf-8")
+            for whose, place in places.items()
+            for path in place.glob("*.md")
+        }
 
     def test_what_the_person_said_is_saved_by_rules_and_by_a_model(self, played: Played) -> None:
         kept, memories = self.layer(played, 5)["kept"], self.memories(played)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--off", is_flag=True, help="Bring it back: it holds again, beside what replaced it.")
 @team_option
 def command(frame: Frame, what: tuple[str, ...], by: str | None, off: bool, team: bool) -> None:
-    """Let a memory be replaced by another one; both are kept.
+    """Let a memory replace another, or bring one back; both are kept.
 
     MEMORY is a file name, a short id from `reverie list`, or words of the title.
 

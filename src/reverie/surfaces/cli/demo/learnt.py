@@ -64,7 +64,7 @@ def _extracted(app: App, memory: OpenMemory, hearing: Hearing) -> Learnt:
 
 def _said(memory: OpenMemory, file: str) -> bool:
     """Was it the person who said what stands there?"""
-    stored = memory.store.read(file)
+    stored = memory.topics.read(file)
     return stored is not None and stored.topic.origin == "user"
 
 
