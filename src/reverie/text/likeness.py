@@ -191,7 +191,8 @@ def _compare(new: Statement, old: Statement, change: Change) -> Verdict:
     if "".join(t.key for t in ours) == "".join(t.key for t in theirs):
         # "sea-sick" and "seasick".
         ours, theirs = (), ()
-    shared = len(mine) - len(ours)
+    # Fewer on one side, where one word here is two there.
+    shared = min(len(mine) - len(ours), len(other) - len(theirs))
     score = shared / max(1, len(mine) + len(other) - shared)
     pair = _Pair(new, old, ours, theirs, shared, score, change)
     if change.former and (replaced := pair.replaces()) is not None:
