@@ -199,6 +199,8 @@ def _compare(new: Statement, old: Statement, change: Change) -> Verdict:
         return replaced
     if not pair.about_one_thing:
         return pair.verdict("unrelated")
+    if pair.opposed:
+        return pair.verdict("sibling")
     if not ours and not theirs:
         return pair.same_words()
     if not ours:
@@ -282,15 +284,23 @@ class _Pair:
         """Do two of the words play each other's part? "Alice reports to Bob", and the reverse."""
         if self.new.passive != self.old.passive:
             return False
+        if not self.new.parsed and not self.old.parsed and self._ends_exchanged():
+            return True
         ours, theirs = _parts(self.new), _parts(self.old)
         moved = [key for key in ours.keys() & theirs.keys() if ours[key] != theirs[key]]
         exchanged = {(ours[key], theirs[key]) for key in moved}
         return any((after, before) in exchanged for before, after in exchanged)
 
+    def _ends_exchanged(self) -> bool:
+        """ "Alice mentors Bob", and the reverse: no relation is known, but the names change places."""
+        ours, theirs = self.new.tokens, self.old.tokens
+        named = len(ours) > _FEWEST_SHARED and ours[-1].kind == theirs[-1].kind == "name"
+        return named and (ours[0].key, ours[-1].key) == (theirs[-1].key, theirs[0].key)
+
     def otherwise_said(self) -> Verdict:
         """Both name something the other does not: another value, or another thing."""
         diffs = (*self.ours, *self.theirs)
-        if self.opposed or any(_tells_which(token) for token in diffs):
+        if any(_tells_which(token) for token in diffs):
             return self.verdict("sibling")
         if self.change.cue and not self.change.beside and self.same_subject:
             return self.verdict("update", certain=not self.turned and _values(diffs))
