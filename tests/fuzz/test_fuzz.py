@@ -15,7 +15,7 @@ from tests.fuzz.mutations import mutated
 from tests.fuzz.targets import TARGETS, Target
 
 ROOT = Path(__file__).parents[2]
-RUNS = 3_000
+RUNS = 1_500
 
 # A Letta file whose `blocks` or `passages` are a number, and an export of ours with half a character in
 # a text, still end in a TypeError or a UnicodeEncodeError instead of an InputError.

@@ -29,7 +29,7 @@ SHELF = (PORT, COLOUR, ("deploy.md", "Deploys happen on Tuesday"))
 
 
 def entry(file: str, text: str, **more: bool) -> ManifestEntry:
-    return ManifestEntry(file, "project", DAY, text, text, **more)
+    return ManifestEntry(file, "project", DAY, text, f"The title of {file}", **more)
 
 
 def near(made: Draft, *shelf: tuple[str, str], body: str = "") -> Neighbours:

@@ -56,6 +56,21 @@ TABLE = [
     ("Fish is my shell", "copula | 1: fish 0: I shell"),
     ("The port is v5 and eu-west-1", "copula | 0: port 1: v5:number eu-west-1:code"),
     ("Das Treffen ist um 9.30 Uhr", "copula | 0: treff 1: um+9:30:number"),
+    ("Use make test in CI", "single | 1: *use make test 2: in+ci:name"),
+    ("The price is 5 €", "copula | 0: price 1: 5:number euro"),
+    ("It is not true that the database is Postgres", "copula | not 1: true database postgres:name"),
+    ("Tests must use the network", "single | 0: test 1: use network"),
+    ("Always use tabs in Go files", "single | 1: *use tab 2: in+go:name in+file"),
+    ("prod db: eu-west-1", "copula | 0: production database 1: eu-west-1:code"),
+    ("Deploy", "single | 1: *deploy"),
+    ("Owner: Mira", "copula | 0: owner 1: mira:name"),
+    ("The owner is Mira: ask her", "copula | 0: owner 1: mira:name ask her"),
+    ("Mira’s desk is in Oslo", "copula | 0: mira desk 1: in+oslo:name"),
+    ("The backup takes two weeks", "single | 0: backup 1: 1209600s:number"),
+    ("Ping Mira, if needed, at noon", "multiple | 1: *ping mira:name 2: if? need? 3: at+12:00:number"),
+    ("The build is done when the tests are green", "copula | 0: build 1: when? test? green?"),
+    ("Please note that please remember that the port is 8080", "copula | 0: port 1: 8080:number"),
+    ("Two replicas are enough", "copula | 0: 2:number replica 1: enough"),
 ]  # fmt: skip
 
 
