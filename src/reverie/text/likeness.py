@@ -197,10 +197,8 @@ def _compare(new: Statement, old: Statement, change: Change) -> Verdict:
     pair = _Pair(new, old, ours, theirs, shared, score, change)
     if change.former and (replaced := pair.replaces()) is not None:
         return replaced
-    if not pair.about_one_thing:
-        return pair.verdict("unrelated")
-    if pair.opposed:
-        return pair.verdict("sibling")
+    if pair.opposed or not pair.about_one_thing:
+        return pair.verdict("sibling" if pair.about_one_thing else "unrelated")
     if not ours and not theirs:
         return pair.same_words()
     if not ours:
