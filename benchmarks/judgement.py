@@ -67,9 +67,9 @@ def by_learning(folder: Path, old: str, new: str) -> Result:
     app = App.open(folder, home=folder / "home", overrides=("recall.embedder=none",))
     if not _learnt(app, old):
         return Result(saved=False, unheard=True)
-    (first,) = app.memory().store.entries()
+    (first,) = app.memory().topics.entries()
     saved = _learnt(app, new)
-    now = app.memory().store.read(first.file)
+    now = app.memory().topics.read(first.file)
     retired = now is None or now.topic.superseded_by is not None
     asked = any(item.proposal.file == first.file for item in app.waiting())
     return Result(saved, retired, retired or asked, retired or asked)

@@ -84,6 +84,12 @@ def test_times_with_an_offset_are_read_as_the_same_instant():
     assert parse_time("2023-11-15T00:13:20+02:00") == 1_700_000_000
 
 
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"])
+def test_a_time_that_cannot_be_written_again_is_not_read(text):
+    with pytest.raises((ValueError, OverflowError)):
+        parse_time(text)
+
+
 WHOLE = message_to_json(new_message("user", Text("hi"), at=1.0))
 
 

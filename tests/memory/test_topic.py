@@ -81,6 +81,31 @@ def test_archiving_and_bringing_back_leaves_every_other_byte():
         assert render(away.with_(archived=None)) == data
 
 
+@pytest.mark.parametrize(
+    "mark", [b"\xff\xfe", b"\x01", b"\xe2\x80\xa8", b"\xc2\x85", b"\xef\xbf\xbf"]
+)
+def test_an_edit_is_read_back_before_any_comment(mark):
+    data = PLAIN.replace(b"a broken migration", b"it  # a " + mark + b"habit")
+    edited = parse(data).with_(description='new: "words"')
+    assert edited.description == 'new: "words"'
+    assert parse(render(edited)).description == 'new: "words"'
+    assert b"# a " + mark + b"habit\n" in render(edited)
+
+
+def test_quotes_beside_bytes_that_are_no_text_are_read_back():
+    said = 'say "hi" \\ \udcff'
+    assert parse(render(new(said, said, "user", "b"))).name == 'say "hi" \\ \ufffd'
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"description": 'a "b" ' * 4_000}, {"entities": tuple(f"name-{n}" for n in range(2_000))}],
+)
+def test_a_value_too_long_to_be_read_back_is_refused(value):
+    with pytest.raises(InputError, match=r"characters; a value of a topic file has at most 15,000"):
+        parse(PLAIN).with_(**value)
+
+
 def test_every_optional_key():
     topic = parse(
         b"---\nname: n\ndescription: d\ntype: project\ncreated: 2026-11-15\n"

@@ -68,6 +68,131 @@ def test_how_a_new_text_relates_to_an_old_one(old: str, new: str, likeness: str)
     assert compare(new, old).likeness == likeness
 
 
+# old, new, likeness, whether that is certain, whether the words themselves say that the old one is over
+CLOSELY = [
+    ("Use tabs", "Use tabs in Go files", "sibling", False, False),
+    ("Backups are stored in Oslo", "Backups expire after 14 days", "sibling", False, False),
+    ("The standup is at 10", "The standup is on Monday at 9:30", "update", False, False),
+    ("The payments team is led by Mira", "Mira no longer leads the payments team", "update", True, True),
+    ("Mira is the CTO of the search team", "Mira no longer leads the payments team", "sibling", False, False),
+    ("prod db: eu-central-1", "staging db: eu-west-1", "unrelated", False, False),
+    ("Tests must not use the network or the disk", "Tests must use the network", "update", True, False),
+    ("Mi hermano vive en Madrid", "Mi hermana vive en Madrid", "sibling", False, False),
+    ("My wife works at Globex", "My wife works at Acme in Oslo", "sibling", False, False),
+    ("The standup is on Monday at 9:30", "The standup moved to Tuesday", "update", True, False),
+    ("She likes purple", "I like purple", "sibling", False, False),
+    ("I have 2 dogs", "I have three dogs", "update", False, False),
+    ("Tests run after each release", "Tests run", "sibling", False, False),
+    ("Use tabs", "From now on use spaces in Go files", "sibling", False, False),
+    ("Alice reports to Bob since May", "Bob reports to Alice", "sibling", False, False),
+    ("We use GitHub Actions for CI", "We no longer use Jenkins", "sibling", False, False),
+    ("My favourite colour is dark green", "My favourite color is purple", "update", True, False),
+    ("Backups are kept for 14 days and 6 hours", "Backups are kept for 30 days", "update", False, False),
+    ("Backups are kept for 14 days", "Backups are kept for 2 weeks", "duplicate", True, False),
+    ("Lunch at 12:30 on Mondays", "Lunch at 12:45 on Tuesdays", "update", False, False),
+    ("Lunch with Mira at noon", "Lunch with Jonas at noon", "sibling", False, False),
+    ("Release notes by Mira", "Release notes by Jonas", "update", False, False),
+    ("Support tickets from Oslo to Mira", "Support tickets from Bergen to Mira", "sibling", False, False),
+    ("The timeout is 90 s", "The timeout is 90s", "duplicate", True, False),
+    ("I live in Bergen", "I moved from Oslo to Bergen", "sibling", False, False),
+    ("I live in Oslo", "I moved from Oslo to Bergen", "update", False, False),
+    ("The limit is 1,000 requests", "The limit is 1000 requests", "duplicate", True, False),
+    ("Backups run at 3 am", "Backups run nightly at 2 am", "sibling", False, False),
+    ("Don't use tabs", "From now on use spaces in Go files", "sibling", False, False),
+    ("Never use tabs in Go files", "Use tabs", "update", True, False),
+    ("Use tabs", "Never use tabs in Go files", "update", True, False),
+    ("We use Jenkins", "We no longer use Jenkins", "update", False, True),
+    ("Mira leads the search team", "Jonas leads the payments team", "sibling", False, False),
+    ("We use Jenkins for nightly builds", "We use GitHub Actions for CI", "sibling", False, False),
+    ("Ada owns billing", "Ada now also owns billing and search", "extends", False, False),
+    ("I take aspirin and a statin", "I no longer take the statin", "update", False, False),
+    ("The database is Postgres 15", "The database is Postgres 16", "update", True, False),
+    ("The database is Postgres 15", "The database is MySQL 8", "update", False, False),
+    ("v5 is supported until 2027", "v6 is supported until 2029", "sibling", False, False),
+    ("v5 is supported until 2027", "v5 is supported until 2028", "update", True, False),
+    ("Bob is mentored by Alice", "Alice mentors Bob", "duplicate", True, False),
+    ("Alice mentors Bob", "Bob mentors Alice", "update", False, False),
+    ("Our office is in Oslo; the lab is in Bergen", "The lab is in Bergen", "duplicate", True, False),
+    ("The lab is in Bergen", "Our office is in Oslo; the lab is in Bergen", "extends", False, False),
+    ("Deploys happen before noon", "Deploys happen after noon", "sibling", False, False),
+    ("Run `make test` before a commit", "Run `make check` before a commit", "update", False, False),
+    ("Tests use the network", "Tests use the network for billing", "sibling", False, False),
+    ("Tests use the network", "Some tests use the network", "sibling", False, False),
+    ("Tests use Postgres", "Tests use Postgres in CI", "sibling", False, False),
+    ("The workshop is on 5 May", "The workshop is on 6 May", "update", True, False),
+    ("Deploy on Friday 2026-11-20", "Deploy on Monday 2026-11-23", "update", False, False),
+    ("The project is called Merlin", "The project is called Kestrel", "update", True, False),
+    ("The project is called Merlin", "The project was renamed from Merlin to Kestrel", "update", False, False),
+    ("Use tabs in Go files. **Why:** gofmt does", "Use tabs in Go files", "duplicate", True, False),
+    ("Use tabs in Go files. **Why:** gofmt does", "Use tabs in Go files. **Why:** we agreed", "extends", True, False),
+    ("Tests run before each release", "Tests run after each release", "sibling", False, False),
+    ("My sister's favourite colour is purple", "My favourite colour is purple", "sibling", False, False),
+    ("The flight to Oslo leaves at 6:40 from gate 4", "The flight to Oslo leaves at 6:40 from gate 5", "update", True, False),
+    ("The flight to Oslo leaves at 6:40", "The flight to Oslo leaves at 7:10 from gate 4", "sibling", False, False),
+    ("Mira leads the payments team", "Jonas now leads the payments team", "update", False, False),
+    ("Mira and Jonas lead the payments team", "Mira leads the payments team", "sibling", False, False),
+    ("La réunion est à 9h30", "La réunion n'est pas à 9h30", "update", True, False),
+    ("Nous utilisons Jenkins", "Nous utilisons GitLab à la place de Jenkins", "update", False, False),
+    ("We meet before lunch", "We meet after lunch", "sibling", False, False),
+    ("The train leaves to Oslo", "The train leaves from Oslo", "sibling", False, False),
+    ("The flight to Oslo leaves", "The flight from Oslo leaves at 6:40", "sibling", False, False),
+    ("Go from Alice to Bob", "Go to Bob from Alice", "duplicate", True, False),
+    ("Alice mentors Bob", "alice mentors bob", "duplicate", True, False),
+    ("The meeting is at 9.30 a.m.", "The meeting is at 9:30", "duplicate", True, False),
+    ("Alice mentors Bob", "Bob coaches Alice", "sibling", False, False),
+    ("", "anything", "unrelated", False, False),
+    ("8080", "8443", "unrelated", False, False),
+    ("Use tabs", "Prefer tabs", "sibling", False, False),
+    ("Use tabs", "Please use tabs in Go files. **Why:** we agreed", "sibling", False, False),
+    ("The owner is a tall man", "The owner is a small old kind woman", "update", False, False),
+    ("The port is 8080. Lunch is at noon.", "The host is alpha. The port is 8443.", "update", True, False),
+    ("Lunch is at noon. The port is 8080.", "Lunch is at noon. The port is 8443.", "update", True, False),
+    ("My desk is on floor 4 in Oslo", "My desk is on floor 4 in Bergen", "sibling", False, False),
+    ("Alice reports to Carol", "Alice now reports to Carol", "duplicate", True, False),
+    ("I am seasick", "I like tea", "unrelated", False, False),
+    ("I take aspirin and a statin", "I take aspirin in the morning", "sibling", False, False),
+    ("Lunch with Mira at noon", "Dinner with Jonas at noon", "unrelated", False, False),
+    ("Notes by Mira for Oslo", "Notes by Mira for Bergen", "update", False, False),
+    ("Notes for Mira", "Notes by Jonas", "sibling", False, False),
+    ("Lunch at 12:30 on Mondays", "Lunch at 12:30 in room 4", "sibling", False, False),
+    ("The server is on db-04", "The server is hosted on db-05", "sibling", False, False),
+    ("The database is MySQL in Oslo", "The database is Postgres 15 in Oslo", "update", False, False),
+    ("Servers 4 and 5 are in Oslo", "Servers 6 and 7 are in Oslo", "sibling", False, False),
+    ("Rack 4, shelf 2", "Rack 5, shelf 3", "sibling", False, False),
+    ("The printer is hosted on db-04", "The printer is on db-04", "duplicate", False, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "likeness", "certain", "said"), CLOSELY)
+def test_how_sure_a_verdict_is(
+    old: str, new: str, likeness: str, certain: bool, said: bool
+) -> None:
+    verdict = compare(new, old)
+    assert (verdict.likeness, verdict.certain, verdict.said) == (likeness, certain, said)
+
+
+def test_a_score_is_a_share() -> None:
+    joined = ("Bac kups are kept for 14 days", "Backups are kept for 2 weeks")
+    assert compare(*joined).score == compare(*reversed(joined)).score == 0.75
+    assert compare("The port is 8080", "The port is 8080").score == 1.0
+    assert compare("tea!", "Tea").score == 1.0
+    assert compare("The port is 8443", "The port is 8080").score == pytest.approx(1 / 3)
+
+
+def test_the_same_comes_first_among_many_siblings() -> None:
+    alike = [(f"{n}.md", f"The port of box {n} is 80") for n in range(30)]
+    found = related("The port of box 7 is 80", alike)
+    assert found[0].key == "7.md"
+    assert found[0].verdict.certain
+    # What has no word that could be told apart is still found when it is the same.
+    assert related("the", [("a.md", "the"), ("b.md", "of"), ("c.md", "the port")])[0].key == "a.md"
+    assert [one.key for one in related("the", [("b.md", "of")])] == []
+
+
+def test_a_new_post_does_not_end_what_somebody_built() -> None:
+    assert not compare("Ab sofort ist Mira die Leiterin", "Mira hat das Team gebaut").said
+
+
 def test_a_verdict_names_the_words_it_rests_on() -> None:
     verdict = compare("The API listens on port 9090", "The API listens on port 8080")
     assert (verdict.ours, verdict.theirs, verdict.certain) == (("9090",), ("8080",), True)

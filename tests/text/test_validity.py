@@ -142,6 +142,20 @@ def test_words_without_a_day_are_kept_as_words(text: str, words: str) -> None:
     assert validity(text, SUNDAY) == Validity(words=(words,))
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "Until Friday no deploys, starting 3 May again",
+            ("starting 2027-05-03", "Until 2026-11-20"),
+        ),
+        ("Bis Freitag keine Deploys, ab 3. Mai wieder.", ("ab 2027-05-03", "Bis 2026-11-20")),
+    ],
+)
+def test_a_beginning_after_the_end_gives_no_day(text: str, words: tuple[str, ...]) -> None:
+    assert validity(text, SUNDAY) == Validity(words=words)
+
+
 def test_the_words_that_say_so_are_told() -> None:
     found = validity("Starting Monday, no deploys until 1 December", SUNDAY)
     assert found.words == ("Starting 2026-11-16", "until 2026-12-01")

@@ -38,7 +38,11 @@ def iso_time(at: float) -> str:
 
 
 def parse_time(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()
+    """Seconds since the epoch; ValueError or OverflowError for a time that `iso_time` cannot write."""
+    at = datetime.fromisoformat(text).timestamp()
+    # The last day of 9999 in one time zone is the year 10000 in another.
+    iso_time(at)
+    return at
 
 
 def block_to_json(block: Block) -> Json:  # noqa: PLR0911 - one return a block kind

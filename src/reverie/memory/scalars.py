@@ -6,6 +6,8 @@ import re
 
 # A value longer than this is not a frontmatter value; parsing it would only cost time.
 LONGEST_VALUE = 16_384
+# What we write leaves room for a comment that stands behind it.
+LONGEST_RENDERED = 15_000
 
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#")
 _SIMPLE_QUOTED = re.compile(r"\"([^\"\\]*)\"|'([^']*)'")
@@ -14,6 +16,9 @@ _PLAIN = re.compile(r"[\w(/.][^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff
 _NUMBER_LIKE = re.compile(r"[-+.\d][\d_.,:/eExXoTZa-fA-F+ -]*")
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "none", "y", "n", "~"})
 _ESCAPED = re.compile(r"[\x00-\x1f\"\\\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
+# What a YAML reader refuses, and what it takes for the end of a line; even in a comment.
+_NOT_YAML = re.compile(r"[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_YAML_ENDS = re.compile(r"[\x85\u2028\u2029]")
 _UNWRITABLE = re.compile(r"[\ud800-\udc7f\udd00-\udfff]")
 
 
@@ -78,9 +83,10 @@ def _load(source: str) -> object:
     # Loaded here because the hook path reads only plain values and cannot spare 20 ms.
     import yaml  # noqa: PLC0415
 
+    text = _YAML_ENDS.sub(" ", _NOT_YAML.sub("\ufffd", readable(source)))
     try:
         # BaseLoader: every scalar stays text, so no date or `yes` is turned into something else.
-        loaded = yaml.load("value:" + source, Loader=yaml.BaseLoader)
+        loaded = yaml.load("value:" + text, Loader=yaml.BaseLoader)
     except (yaml.YAMLError, RecursionError, ValueError, TypeError):
         return None
     return loaded.get("value") if isinstance(loaded, dict) else None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from reverie.errors import InputError
 from reverie.memory import frontmatter
 from reverie.memory.scalars import (
+    LONGEST_RENDERED,
     one_line,
     parse_list,
     parse_text,
@@ -265,4 +266,9 @@ def _render_value(key: str, value: Value) -> str | None:
         rendered = one_line(value) if shape in {"moment", "type", "origin"} else render_text(value)
     if _READERS[shape](rendered) is None:
         raise InputError(f"{key}: {value!r} is not {_EXPECTED[shape]}")
+    if len(rendered) > LONGEST_RENDERED:
+        raise InputError(
+            f"{key}: {rendered[:80]}… has {len(rendered):,} characters; a value of a topic file has at "
+            f"most {LONGEST_RENDERED:,}: keep the point and move the rest into the body"
+        )
     return rendered

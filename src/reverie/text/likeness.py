@@ -168,13 +168,14 @@ def _compare(new: Statement, old: Statement, change: Change) -> Verdict:
     if "".join(t.key for t in ours) == "".join(t.key for t in theirs):
         # "sea-sick" and "seasick".
         ours, theirs = (), ()
-    shared = len(mine) - len(ours)
+    # Fewer on one side, where one word here is two there.
+    shared = min(len(mine) - len(ours), len(other) - len(theirs))
     score = shared / max(1, len(mine) + len(other) - shared)
     pair = _Pair(new, old, ours, theirs, shared, score, change)
     if change.former and (replaced := pair.replaces()) is not None:
         return replaced
-    if not pair.about_one_thing:
-        return pair.verdict("unrelated")
+    if pair.opposed or not pair.about_one_thing:
+        return pair.verdict("sibling" if pair.about_one_thing else "unrelated")
     if not ours and not theirs:
         return pair.same_words()
     if not ours:
@@ -258,17 +259,25 @@ class _Pair:
         """Do two of the words play each other's part? "Alice reports to Bob", and the reverse."""
         if self.new.passive != self.old.passive:
             return False
+        if not self.new.parsed and not self.old.parsed and self._ends_exchanged():
+            return True
         ours, theirs = _parts(self.new), _parts(self.old)
         moved = [key for key in ours.keys() & theirs.keys() if ours[key] != theirs[key]]
         exchanged = {(ours[key], theirs[key]) for key in moved}
         return any((after, before) in exchanged for before, after in exchanged)
 
+    def _ends_exchanged(self) -> bool:
+        """ "Alice mentors Bob", and the reverse: no relation is known, but the names change places."""
+        ours, theirs = self.new.tokens, self.old.tokens
+        named = len(ours) > _FEWEST_SHARED and ours[-1].kind == theirs[-1].kind == "name"
+        return named and (ours[0].key, ours[-1].key) == (theirs[-1].key, theirs[0].key)
+
     def otherwise_said(self) -> Verdict:
         """Both name something the other does not: another value, or another thing."""
         diffs = (*self.ours, *self.theirs)
-        if self.opposed or any(_tells_which(token) for token in diffs):
+        if any(_tells_which(token) for token in diffs):
             return self.verdict("sibling")
-        if self.change.cue and not self.change.beside and self.same_subject:
+        if self.change.cue and not self.change.beside and self.same_subject and self.same_relation:
             return self.verdict("update", certain=not self.turned and _values(diffs))
         if self.turned:
             return self.verdict("sibling")
@@ -320,6 +329,18 @@ class _Pair:
         ours, theirs = (_subject(side) for side in (self.new, self.old))
         other = _topic(self.old) | theirs
         return self.covered or bool(ours <= other and ours & theirs)
+
+    @property
+    def same_relation(self) -> bool:
+        """Do both say the same kind of thing of it? A new post does not end what somebody built."""
+        if self.new.relation == self.old.relation or _values((*self.ours, *self.theirs)):
+            return True
+        about = _subject(self.new) | _subject(self.old)
+        common = (_keys(self.new.tokens) & _keys(self.old.tokens)) - about - {""}
+        kinds = [{t.kind for t in side if not t.verb} for side in (self.ours, self.theirs)]
+        return bool(common) or (
+            kinds[0] == kinds[1] and kinds[0] <= {"number", "day", "name", "code"}
+        )
 
     @property
     def covered(self) -> bool:

@@ -94,7 +94,6 @@ class Forms:
     always: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
     quantities: frozenset[str] = frozenset()
-    over: frozenset[str] = frozenset()
     definite: frozenset[str] = frozenset()
     auxiliaries: frozenset[str] = frozenset()
     possessives: frozenset[str] = frozenset()
@@ -138,10 +137,6 @@ class Statement:
     # Before which token each negation stands; one past the last when it ends the clause.
     denied: tuple[int, ...] = ()
     passive: bool = False
-    # Whether what follows the relation is one certain thing: "is the …", not "is a …".
-    definite: bool = False
-    # Words after which order matters: "tabs over spaces".
-    ordered: bool = False
     # Whether a relation was found, so that phrases mean something.
     parsed: bool = False
 
@@ -185,7 +180,6 @@ def forms(language: str) -> Forms:
         for name in (
             "conditions",
             "quantities",
-            "over",
             "definite",
             "auxiliaries",
             "possessives",
@@ -359,8 +353,6 @@ def _statement(clause: str, rules: Forms, language: str) -> Statement:
         relation,
         tuple(denied),
         passive=rules.passive in spoken,
-        definite=at is not None and at + 1 < len(raw) and raw[at + 1].word in rules.definite,
-        ordered=any(word in rules.over for word in spoken),
         parsed=at is not None,
     )
 

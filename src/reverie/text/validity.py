@@ -345,6 +345,9 @@ class _Frames:
             # It holds already; since when was not the point.
             first = None
         words = tuple(self._unmarked(match[0]) for match in matches)
+        if first is not None and last is not None and first > last:
+            # "Until Friday no deploys, from 3 May again": two times, and no way to tell whose.
+            return Validity(words=words)
         return Validity(first, last, words)
 
     def _unmarked(self, text: str) -> str:
