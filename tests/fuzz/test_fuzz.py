@@ -17,14 +17,7 @@ from tests.fuzz.targets import TARGETS, Target
 ROOT = Path(__file__).parents[2]
 RUNS = 1_500
 
-# A Letta file whose `blocks` or `passages` are a number, and an export of ours with half a character in
-# a text, still end in a TypeError or a UnicodeEncodeError instead of an InputError.
-KNOWN = {"import"}
-
-NAMES = [
-    pytest.param(name, marks=pytest.mark.xfail(strict=False)) if name in KNOWN else name
-    for name in TARGETS
-]
+NAMES = list(TARGETS)
 
 
 def foreign(target: Target) -> st.SearchStrategy[bytes]:

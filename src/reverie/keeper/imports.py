@@ -192,20 +192,33 @@ def _own(name: str, loaded: dict[str, Any]) -> Iterator[Found]:
         given = item if isinstance(item, dict) else {}
         file, text = given.get("file"), given.get("text")
         if isinstance(file, str) and isinstance(text, str):
-            yield _loose(file, text.encode("utf-8", "surrogateescape"))
+            yield _loose(
+                file, text.encode("utf-8", "surrogateescape" if _was_bytes(text) else "replace")
+            )
         else:
             yield Found(f"{name} #{number}", Declined("it has no file and text"))
 
 
+def _was_bytes(text: str) -> bool:
+    """Does it hold only such halves of characters as stand for single bytes?"""
+    return not any("\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" for char in text)
+
+
 def _letta(name: str, loaded: dict[str, Any]) -> Iterator[Found]:
     """Memory blocks: what is known of the person and the work; the persona is the agent's."""
-    agents = [agent for agent in loaded.get("agents") or () if isinstance(agent, dict)]
+    agents = [agent for agent in _listing(loaded.get("agents")) if isinstance(agent, dict)]
     lists = [loaded.get("blocks"), loaded.get("core_memory")]
     lists += [agent.get("core_memory") or agent.get("blocks") for agent in agents]
-    for block in (block for blocks in lists for block in blocks or () if isinstance(block, dict)):
-        yield from _block(name, block)
-    for number, passage in enumerate(loaded.get("passages") or (), 1):
+    for block in (block for blocks in lists for block in _listing(blocks)):
+        if isinstance(block, dict):
+            yield from _block(name, block)
+    for number, passage in enumerate(_listing(loaded.get("passages")), 1):
         yield _item(f"{name}, passage {number}", passage)
+
+
+def _listing(value: object) -> list[Any]:
+    """A list, where one is expected; anything else holds nothing."""
+    return value if isinstance(value, list) else []
 
 
 def _block(name: str, block: dict[str, Any]) -> Iterator[Found]:
