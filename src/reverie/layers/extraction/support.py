@@ -267,7 +267,11 @@ def _missing_values(claim: str, source: str) -> tuple[str, ...]:
 
 def _known_name(name: str, tokens: frozenset[str] | set[str]) -> bool:
     plain = fold(name)
-    return plain in tokens or root(plain) in tokens or _common(plain)
+    if plain in tokens or root(plain) in tokens or _common(plain):
+        return True
+    # A title may be written as a file is named: staging_port.
+    parts = re.split(r"[_-]+", plain)
+    return len(parts) > 1 and all(_known_name(part, tokens) for part in parts if part)
 
 
 @cache
