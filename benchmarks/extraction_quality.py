@@ -115,7 +115,8 @@ def _row(name: str, outcomes: list[Outcome]) -> tuple[Any, ...]:
 
 def _judged(turn: Turn) -> Outcome:
     """Right: the type is one that fits, and the words are those that were labelled; each turn once."""
-    found = find(turn.messages)
+    # What may have been pasted is found too, but goes to the inbox.
+    found = [one for one in find(turn.messages) if not one.doubt]
     right = tuple(one for one in found if one.type in turn.types and _from(one, turn.holds))[:1]
     return Outcome(turn, right, tuple(one for one in found if one not in right))
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from reverie.app import App
     from reverie.app.memory import OpenMemory
-    from reverie.core.messages import Message
+    from reverie.core.messages import Message, Origin
     from reverie.layers.dreaming.log import LogEntry
     from reverie.layers.extraction import ToInbox
     from reverie.ports import Clock
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from reverie.stores.inbox import Inbox
     from reverie.stores.projects import Project
 
+# Whose words they are in a sub-agent's conversation, where a summary carries the other agent's.
+_IN_AGENTS: Mapping[Origin, Origin] = {"user": "assistant", "reverie": "hook"}
 # Enough neighbours to find what a sentence repeats or contradicts.
 _NEAR = 8
 # Memories a fork is shown of a large directory: the newest.
@@ -263,9 +265,15 @@ class Learnt:
 
 
 def spoken(transcript: Path) -> tuple[Message, ...]:
-    """All messages of a conversation, whoever wrote it down."""
-    records = transcripts.load(transcript).records
-    return tuple(record.message for record in records if isinstance(record, Said))
+    """All messages of a conversation, whoever wrote it down.
+
+    A sub-agent is told what to do by the agent that started it: no word in there is the person's.
+    """
+    loaded = transcripts.load(transcript)
+    messages = [record.message for record in loaded.records if isinstance(record, Said)]
+    if loaded.of_agent:
+        messages = [replace(one, origin=_IN_AGENTS.get(one.origin, one.origin)) for one in messages]
+    return tuple(messages)
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def load(path: Path) -> Loaded:
     unknown = [f"{count} × {kind}" for kind, count in sorted(passed.items())]
     if unknown:
         notes.append(f"{path.name}: passed over {', '.join(unknown)}")
-    return Loaded(tuple(records), tuple(notes))
+    return Loaded(tuple(records), tuple(notes), of_agent=alone)
 
 
 def _records(lines: Iterable[Json], passed: Counter[str], *, side_chain: bool) -> Iterator[Record]:

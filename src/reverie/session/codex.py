@@ -53,11 +53,26 @@ def load(path: Path) -> Loaded:
     notes: list[str] = []
     lines = (value for _, value in read_lines(path, notes) if isinstance(value, dict))
     passed: Counter[str] = Counter()
-    records = list(_records(lines, passed))
+    meta: list[Json] = []
+    records = list(_records(_noting(lines, meta), passed))
     unknown = [f"{count} × {kind}" for kind, count in sorted(passed.items())]
     if unknown:
         notes.append(f"{path.name}: passed over {', '.join(unknown)}")
-    return Loaded(tuple(records), tuple(notes))
+    return Loaded(tuple(records), tuple(notes), of_agent=any(map(_of_agent, meta)))
+
+
+def _noting(lines: Iterable[Json], meta: list[Json]) -> Iterator[Json]:
+    """The lines; those that say what kind of session it is are also put into `meta`."""
+    for line in lines:
+        if line.get("type") == "session_meta" and isinstance(line.get("payload"), dict):
+            meta.append(line["payload"])
+        yield line
+
+
+def _of_agent(meta: Json) -> bool:
+    """Codex says so in the source of a session that another one started."""
+    source = meta.get("source")
+    return "subagent" in source if isinstance(source, dict | str) else False
 
 
 def _records(lines: Iterable[Json], passed: Counter[str]) -> Iterator[Record]:

@@ -37,6 +37,8 @@ class Loaded:
 
     records: tuple[Record, ...]
     notes: tuple[str, ...] = ()
+    # A sub-agent's conversation: what stands there as the user's words, another agent wrote.
+    of_agent: bool = False
 
 
 class Journal:

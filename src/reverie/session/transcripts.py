@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from reverie.errors import TranscriptError
@@ -11,6 +12,8 @@ from reverie.session.journal import Loaded, read_lines
 from reverie.session.records import Said
 
 OURS = "reverie"
+# Where a session keeps the journals of agents it hired, and of its forks.
+_AGENTS = ("agents", "forks")
 
 
 def load(path: Path) -> Loaded:
@@ -22,6 +25,8 @@ def load(path: Path) -> Loaded:
     if not found:
         raise TranscriptError(f"there is no transcript at {path}; give the path of a file")
     loaded = _LOADERS[author(path)](path)
+    if path.parent.name in _AGENTS:
+        loaded = replace(loaded, of_agent=True)
     if not any(isinstance(record, Said) for record in loaded.records):
         seen = f" ({loaded.notes[0]})" if loaded.notes else ""
         raise TranscriptError(

@@ -1,7 +1,8 @@
 """Whether messages say what a memory claims: words, numbers, names, addresses and negations.
 
-Cheapest first: the words must mostly be there, and every number, date, name and address must be; an
-embedding may speak for a claim in other words, but never for a missing number or a lost "not".
+Cheapest first: the words must mostly be there, and every number, date, name and address must be, also
+the name a sentence begins with; an embedding may speak for a claim in other words, but never for a
+missing number or a lost "not". Questions, conditions, errands and guesses support nothing.
 """
 
 from __future__ import annotations
@@ -9,12 +10,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
+from reverie.layers.extraction import questions
 from reverie.layers.extraction.rules.sentences import sentences
 from reverie.layers.extraction.voices import Utterance
-from reverie.layers.extraction.word_lists import ALWAYS, FRAME_NAMES, MONTHS, SMALL, denying
+from reverie.layers.extraction.word_lists import (
+    ALWAYS,
+    FRAME_NAMES,
+    MONTHS,
+    OPENINGS,
+    SMALL,
+    denying,
+)
 from reverie.text.dates import absolute_dates
+from reverie.text.languages import STOP_WORDS
 from reverie.text.words import fold, root
 
 # Takes two texts, gives how alike their meanings are, at most 1.
@@ -25,6 +36,7 @@ ENOUGH_WORDS = 0.6
 FEWEST_WORDS = 0.25
 ENOUGH_LIKENESS = 0.75
 _MOST_SOURCES = 3
+_SPOKEN = ("english", "german", "french", "spanish")
 # How far around a word a passage reaches, and how many passages of a long text are looked at.
 _PASSAGE = 200
 _MOST_PASSAGES = 200
@@ -35,6 +47,13 @@ _TOKEN = re.compile(r"[^\W_]+(?:['.\-:][^\W_]+)*")
 _URL = re.compile(r"https?://[^\s)>\]\"'“”]+[^\s)>\]\"'“”.,;:!?]")
 _ISO_DAY = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _NAME = re.compile(r"(?<=[\w,;:\"“(] )[A-Z][\w-]+|\b[A-Z][a-z]*[A-Z]\w*|\b[A-Z]{2,}\b")
+_FIRST = re.compile(r"\W*([^\W\d_][\w'’-]*)")
+# Who does it, or to whom: a name also where it is written small.
+_ROLE = re.compile(
+    r"\b(?:by|ask|asks|tell|tells|trust|trusts|obey|von|durch|fragt?|par|demande à|por|pregunta a) ([^\W\d_][\w-]{2,})",
+    re.I,
+)
+_CALLED = re.compile(r"(?<=[\w,;:\"“(] )[A-Z][\w-]+")
 _STANDING = re.compile(
     r"from now on|going forward|in (?:the )?future|next time|again|any ?more|ever\b|ab jetzt|ab sofort|künftig|in zukunft"
     r"|nie wieder|à partir de|désormais|à l'avenir|a partir de|de ahora|no vuelvas",
@@ -71,18 +90,64 @@ def support(
     spoken: Sequence[Utterance],
     cited: Iterable[str] = (),
     similarity: Similarity | None = None,
+    *,
+    answered: bool = False,
 ) -> Supported | Unsupported:
-    """Do the cited utterances say all of the claim? Without any cited, those that fit best are found."""
+    """Do the cited utterances say all of the claim? Without any cited, those that fit best are found.
+
+    A question that was `answered` with yes is a statement.
+    """
     wanted = frozenset(cited)
     pool = [one for one in spoken if one.id in wanted] if wanted else _nearest(claim, spoken)
     if not pool or not _words(claim):
         return Unsupported("no message says it")
-    source = "\n".join(_dated(one) for one in pool)
+    texts = map(_dated, pool)
+    source = "\n".join(text if answered else _stated(claim, text) for text in texts)
     for sentence in sentences(_LABEL.sub(" ", claim)):
         lacking = _lacking(sentence, source, similarity)
         if lacking is not None:
             return lacking
     return Supported(tuple(dict.fromkeys(one.id for one in pool)))
+
+
+def _stated(claim: str, text: str) -> str:
+    """The sentences of a text that can support a claim: those that say that something is so.
+
+    A condition only supports a claim with a condition, an errand only one that tells of it, and what
+    others said is no rule of the person's.
+    """
+    kept = []
+    for sentence in sentences(text):
+        if not questions.states(sentence):
+            continue
+        if _rules(claim) and _rules(sentence) and _hearsay(claim, sentence):
+            continue
+        who = questions.errand(sentence)
+        if who and not questions.errand(claim) and fold(who) in _tokens(claim):
+            continue
+        if not questions.conditional(claim):
+            sentence = _without_conditions(claim, sentence)
+        kept.append(sentence)
+    return "\n".join(kept)
+
+
+def _rules(text: str) -> bool:
+    return bool(_tokens(text) & ALWAYS or _STANDING.search(text))
+
+
+def _hearsay(claim: str, sentence: str) -> bool:
+    """Does the claim make a rule of what somebody else said, without saying who?"""
+    who = questions.reporter(sentence)
+    return bool(who) and not _tokens(who) & _tokens(claim)
+
+
+def _without_conditions(claim: str, sentence: str) -> str:
+    """The sentence without a condition whose subject the claim speaks of as a fact."""
+    subject = _FIRST.match(claim)
+    names = {fold(name) for name in _CALLED.findall(claim)}
+    names |= {fold(subject[1])} if subject else set()
+    rest = questions.without_conditions(sentence)
+    return rest if names & (_tokens(sentence) - _tokens(rest)) else sentence
 
 
 def covered(claim: str, source: str) -> float:
@@ -137,12 +202,31 @@ def _twisted(claim: str, nearest: str, source: str) -> Unsupported | None:
         theirs = _closest(clause, _clauses(source))
         if covered(clause, theirs) >= _SAME_CLAUSE and _negated(clause) != _negated(theirs):
             return Unsupported("one says no where the other says yes", (theirs,))
+    if other := _another(claim, nearest):
+        return Unsupported(f"it was said of {other}", (nearest,))
     if _exchanged(claim, nearest):
         return Unsupported("the names stand the other way round", (nearest,))
     strong = _tokens(claim) & ALWAYS
     if strong and not (_tokens(source) & ALWAYS or _STANDING.search(source)):
         return Unsupported("nobody said that it always holds", tuple(sorted(strong)))
     return None
+
+
+def _another(claim: str, nearest: str) -> str:
+    """The name in whose place the claim puts one from another sentence; empty when there is none."""
+    mine, theirs = _named(claim), _named(nearest)
+    absent = {name for name in mine - theirs if name not in _tokens(nearest)}
+    others = theirs - mine
+    return min(others) if absent and others else ""
+
+
+def _named(text: str) -> set[str]:
+    """The names in a sentence, folded: what is written large, and a first word that is no common one."""
+    first = _FIRST.match(text)
+    names = {fold(name) for name in _CALLED.findall(text)}
+    if first and first[1][0].isupper() and not _common(first[1]):
+        names.add(fold(first[1]))
+    return {name for name in names if not _common(name)}
 
 
 def _exchanged(claim: str, nearest: str) -> bool:
@@ -176,13 +260,30 @@ def _missing_values(claim: str, source: str) -> tuple[str, ...]:
     rest = _ISO_DAY.sub(" ", rest)
     theirs = _tokens(source) | {root(token) for token in _tokens(source)}
     numbers = [token for token in sorted(_tokens(rest)) if _numeric(token) and token not in theirs]
-    names = [name for name in _NAME.findall(rest) if not _known_name(name, theirs)]
+    places = [*_NAME.findall(rest), *_FIRST.findall(rest)[:1], *_ROLE.findall(rest)]
+    names = [name for name in places if not _known_name(name, theirs)]
     return tuple(dict.fromkeys((*addresses, *(day[0] for day in days), *numbers, *names)))
 
 
 def _known_name(name: str, tokens: frozenset[str] | set[str]) -> bool:
     plain = fold(name)
-    return plain in FRAME_NAMES or plain in tokens or root(plain) in tokens
+    if plain in tokens or root(plain) in tokens or _common(plain):
+        return True
+    # A title may be written as a file is named: staging_port.
+    parts = re.split(r"[_-]+", plain)
+    return len(parts) > 1 and all(_known_name(part, tokens) for part in parts if part)
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    small = {fold(word) for name in _SPOKEN for word in STOP_WORDS[name]}
+    return SMALL | ALWAYS | FRAME_NAMES | OPENINGS | denying() | small
+
+
+def _common(word: str) -> bool:
+    """A word that is no name, wherever it stands."""
+    plain = fold(word).replace("’", "'")
+    return plain in _common_words() or root(plain) in _common_words()
 
 
 def _day_said(day: re.Match[str], source: str) -> bool:

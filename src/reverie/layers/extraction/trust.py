@@ -1,8 +1,9 @@
 """Who said it decides what becomes of a possible memory: saved, put before a person, or refused.
 
-The person's own words may be saved, and what the assistant said and the person confirmed. What
+What the person plainly says may be saved, and what the assistant said and the person confirmed. What
 stands only in tool results, files or pages waits in the inbox, whoever asks for it to be kept: a
-model that believes a page is still only repeating the page.
+model that believes a page is still only repeating the page. So does what a person may have pasted,
+and an order that reaches out: to install, fetch or run something, or to send something away.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from reverie.core.messages import Message
+from reverie.layers.extraction.questions import states
 from reverie.layers.extraction.rules import doubts
 from reverie.layers.extraction.rules.confirmations import confirmed
 from reverie.layers.extraction.rules.sentences import sentences
+from reverie.layers.extraction.speech import unreported
 from reverie.layers.extraction.support import Similarity, Supported, Unsupported, echoes, support
 from reverie.layers.extraction.values import Candidate, Delete
 from reverie.layers.extraction.voices import Utterance, utterances
@@ -24,6 +27,7 @@ from reverie.memory import exclusions
 _ORDERS = re.compile(
     r"\b(?:always|never|ignore|disregard|override|bypass|from now on|must|should|shall|do not|don't|make sure|remember"
     r"|henceforth|whenever|without (?:asking|telling|confirm\w*)|silently|secretly|immer|niemals|ab jetzt|ignoriere"
+    r"|installiere?|verwende|benutze?|installe|utilise|instala|usa"
     r"|toujours|jamais|désormais|ignorez?|siempre|nunca|ignora|a partir de ahora|sempre|всегда|никогда|总是|永远|必ず|忽略)\b"
     r"|^(?:please )?(?:run|execute|use|send|upload|post|fetch|install|add|delete|disable|enable|approve|trust|call|open"
     r"|forward|include|insert|set|skip|accept|allow|commit|push|tell|answer|reply|treat|prefer|store|save)\b"
@@ -34,6 +38,21 @@ _ORDERS = re.compile(
 
 _FORGET = re.compile(
     r"\b(?:forget|delete|remove|drop|erase|vergiss|lösche?|entferne?|oublie|supprime|efface|olvida|borra|elimina)\b",
+    re.I,
+)
+
+# Addresses, downloads, installations and deliveries: what an order must not bring in unasked.
+_REACHES_OUT = re.compile(
+    r"\b(?:https?|ftp|ssh|git|file)://|\bwww\.|(?<![\w.+-])[\w.+-]+@[\w-]+\.\w|\b(?:\d{1,3}\.){3}\d{1,3}\b"
+    r"|(?<![\w-])[\w-]+\.(?:com|net|org|io|dev|app|cloud|info|biz|xyz|example|bad|ru|cn|site|online|top|club|onion)\b"
+    r"|\b(?:curl|wget|netcat|scp|rsync)\b|\|\s*(?:sudo )?(?:ba|z|k)?sh\b|[A-Za-z0-9+/_-]{32,}={0,2}"
+    r"|\b(?:pip3?|pipx|npm|npx|pnpm|yarn|gem|cargo|brew|apt|apt-get|dnf|uv|conda|go|composer|docker|helm)(?: [\w-]+)? (?:install|add|i|get|pull|run)"
+    r"\s+(?!(?:instead|and|or|for|to|in|on|at|when|before|after|rather|over|but|any ?more|again|ever|first|with|is|the tests?)\b)[-\w@./]+"
+    r"|\binstall\w* (?:\w+ ){0,4}?(?:from|via|aus|von|depuis|desde)\b|\b(?:paket\w*|paquets|paquetes|packages) .{0,20}\b(?:from|aus|von|depuis|desde)\b"
+    r"|\b(?:send|upload|forward|post|copy|mail|e-?mail|b?cc|leak|push|publish|deliver|transfer)\b (?!(?:me|us)\b)[^.!?]{1,80}?\bto (?!(?:me|us|main|master|be|avoid|keep)\b)\S"
+    r"|\b(?:sende?|schicke?|leite?|lade?|kopiere?|überweise?)\b[^.!?]{1,80}?\b(?:an|nach|auf|hoch|weiter)\b"
+    r"|\b(?:envoie|envoyez|transfère|transmets|copie|téléverse)\b[^.!?]{1,80}?\b(?:à|vers|sur|au|aux)\b"
+    r"|\b(?:envía|manda|reenvía|sube|copia|transfiere)\b[^.!?]{1,80}?\b(?:a|al|hacia|en)\b",
     re.I,
 )
 
@@ -73,6 +92,11 @@ def judge(
         return Refuse("there is nothing to remember")
     if (excluded := exclusions.check(candidate.text)) is not None:
         return Refuse(excluded.reason)
+    if candidate.doubt:
+        doubtful = replace(candidate, origin="tool")
+        # Never without a warning: what is suspicious is not approved by a setting.
+        warning = _warning(doubtful) or "it may have been pasted"
+        return ToInbox(candidate.doubt, warning, doubtful, supported=True)
     spoken = utterances(messages)
     mine = [_stated(one) for one in spoken if one.voice == "user"]
     said = _found(claim, mine, candidate.sources, similarity)
@@ -89,6 +113,9 @@ def _the_persons(candidate: Candidate, spoken: Sequence[Utterance]) -> Verdict:
         return ToInbox("nobody asked to forget it", "a memory would be lost", candidate)
     if any(map(doubts.not_for_memory, words)):
         return Refuse("the person asked not to remember it")
+    if (reach := reaches_out(candidate)) and not isinstance(candidate.operation, Delete):
+        told = f"it is an order that names an address, a command or a recipient (“{reach}”)"
+        return ToInbox(told, "make sure that it is your own", candidate, supported=True)
     return Save(candidate)
 
 
@@ -114,6 +141,13 @@ def _not_the_persons(
         return ToInbox(told, _warning(found), found, supported=True)
     found = replace(candidate, origin="tool" if candidate.origin == "tool" else "assistant")
     return ToInbox(f"it is not what was said: {said.reason}", _warning(found), found)
+
+
+def reaches_out(candidate: Candidate) -> str:
+    """Where an order would reach out to; empty for a plain fact, such as where the dashboard is."""
+    claim = _claim(candidate)
+    found = _REACHES_OUT.search(claim)
+    return found[0][:60] if found and (candidate.type == "feedback" or orders(claim)) else ""
 
 
 def orders(text: str) -> str:
@@ -155,8 +189,8 @@ def _found(
 
 
 def _stated(one: Utterance) -> Utterance:
-    """What a person asked is not what they said."""
-    kept = [part for part in sentences(one.text) if not doubts.asks(part)]
+    """What a person asked, guessed or quoted is not what they said."""
+    kept = [unreported(part) for part in sentences(one.text) if states(part)]
     return replace(one, text="\n".join(kept))
 
 
@@ -169,7 +203,7 @@ def _agreed(claim: str, messages: Sequence[Message]) -> tuple[str, ...]:
         elif message.origin == "user" and proposal is not None:
             statement = confirmed(message.text, proposal.text)
             said = (Utterance(proposal.id, "assistant", statement or ""),)
-            if statement and isinstance(support(claim, said), Supported):
+            if statement and isinstance(support(claim, said, answered=True), Supported):
                 return proposal.id, message.id
             proposal = None
     return ()

@@ -61,6 +61,8 @@ class Candidate:
     name: str = ""
     description: str = ""
     evidence: str = ""
+    # Why the words, though they stand in the person's message, may be somebody else's.
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,15 @@
 """Memories found without a model: what a person plainly asked to last, in their own sentence.
 
 Precision comes before recall. Only the person's own words count, never what they pasted; and of
-those only sentences with a cue (`cues`) against which nothing speaks (`doubts`).
+those only sentences with a cue (`cues`) against which nothing speaks (`doubts`). Where it is not
+plain whose words a paragraph holds, what is found carries that doubt, and a person decides.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from reverie.core.messages import Message
 from reverie.layers.extraction.rules import doubts
@@ -15,7 +17,7 @@ from reverie.layers.extraction.rules.confirmations import confirmed
 from reverie.layers.extraction.rules.cues import CUES, Cue
 from reverie.layers.extraction.rules.kinds import kind
 from reverie.layers.extraction.rules.sentences import LONGEST_SENTENCE, sentences, to_the_point
-from reverie.layers.extraction.speech import own_words, unquoted
+from reverie.layers.extraction.speech import LONGEST_SPEECH, passages, unquoted
 from reverie.layers.extraction.values import Add, Candidate, Delete
 from reverie.layers.user_messages import is_request
 from reverie.memory.taxonomy import MemoryType
@@ -64,7 +66,9 @@ def find(messages: Sequence[Message], earlier: Sequence[Message] = ()) -> tuple[
             proposal = message
         elif message.origin == "user" and message.role == "user" and is_request(message.text):
             for candidate in (*_confirmation(message, proposal), *_stated(message)):
-                found.setdefault(candidate.text.casefold(), candidate)
+                known = found.get(candidate.text.casefold())
+                if known is None or (known.doubt and not candidate.doubt):
+                    found[candidate.text.casefold()] = candidate
             proposal = None
     return tuple(found.values())
 
@@ -103,16 +107,27 @@ def _confirmed_type(statement: str) -> MemoryType:
 
 
 def _stated(message: Message) -> Iterator[Candidate]:
-    words = own_words(message.text)
-    if not words or doubts.about_message(unquoted(words)):
+    found = [one for one in passages(message.text) if len(one.text) <= LONGEST_SPEECH]
+    # What is not plainly theirs cannot take back what is: a joke in a paste is not theirs either.
+    own = "\n\n".join(one.text for one in found if not one.doubt)
+    everything = "\n\n".join(one.text for one in found)
+    if doubts.about_message(unquoted(own)):
         return
-    said = sentences(words)
-    count = 0
-    for place, sentence in enumerate(said):
-        candidate = _read(message, said, place) if len(sentence) <= LONGEST_SENTENCE else None
-        if candidate is not None and count < _MOST_IN_A_MESSAGE:
-            count += 1
-            yield candidate
+    doubtful_too = not doubts.about_message(unquoted(everything))
+    spoken = [sentences(one.text) for one in found]
+    whole = [sentence for said in spoken for sentence in said]
+    count = start = 0
+    for one, said in zip(found, spoken, strict=True):
+        for place, sentence in enumerate(said):
+            if len(sentence) > LONGEST_SENTENCE or (one.doubt and not doubtful_too):
+                continue
+            candidate = _read(message, said, place)
+            if candidate is None or doubts.about_place(whole, start + place):
+                continue
+            if count < _MOST_IN_A_MESSAGE:
+                count += 1
+                yield replace(candidate, doubt=one.doubt)
+        start += len(said)
 
 
 def _read(message: Message, said: Sequence[str], place: int) -> Candidate | None:
@@ -137,7 +152,7 @@ def _cued(message: Message, said: Sequence[str], place: int) -> Candidate | None
     if cue is None or found is None:
         return None
     earlier = tuple(said[:place])
-    if doubts.about_place(said, place) or doubts.about_sentence(blotted, cue.manner, earlier):
+    if doubts.about_sentence(blotted, cue.manner, earlier):
         return None
     body = _body(sentence, found, cue)
     return _lasting(message, _with_reason(body, said, place), cue.type or kind(body), said[place])

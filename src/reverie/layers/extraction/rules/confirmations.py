@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from reverie.layers.extraction.rules.sentences import sentences, to_the_point
-from reverie.layers.extraction.speech import own_words
+from reverie.layers.extraction.speech import own_words, prose
 
 _LONGEST_YES = 90
 
@@ -50,7 +50,7 @@ def confirmed(reply: str, proposal: str) -> str | None:
     said = own_words(reply)
     if not said or len(said) > _LONGEST_YES:
         return None
-    statements = [one for one in sentences(own_words(proposal)) if not _FRAME.match(one)]
+    statements = [one for one in sentences(prose(proposal)) if not _FRAME.match(one)]
     if _KEEP.match(said):
         return _only(statements)
     if _YES.match(said):

@@ -8,6 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from reverie.layers.extraction.questions import (
+    asks,
+    begins_as_question,
+    reporter,
+    without_politeness,
+)
 from reverie.layers.extraction.rules.cues import Manner
 
 _JOKE = re.compile(
@@ -74,17 +80,6 @@ _THIS = re.compile(
 )
 _HOUSE = re.compile(
     r"\bin this (?:company|team|project|repo(?:sitory)?|codebase|house|organi[sz]ation)\b", re.I
-)
-_ASKING = re.compile(
-    r"^(?:do(?! not)|does|did|is|are|was|were|have|has|had|should|shall|would|could|can|will|may|might|why|what|when|where|who"
-    r"|which|how|whether|don't you|isn't|aren't|won't|warum|wieso|wie|was|wann|wo|wer|soll|kann|hast|merkst|weißt"
-    r"|pourquoi|comment|est-ce|tu te|qui|quand|¿|cómo|por qué|cuándo)\b",
-    re.I,
-)
-_POLITE = re.compile(
-    r"^(?:can|could|would|will) you (?:please )?(?:always|never|remember(?: that| this)?[,:]? (?!what|how|when|where|why|which|who|if|the)"
-    r"|stop \w+ing)",
-    re.I,
 )
 _CONDITIONAL = re.compile(
     r"^(?:if|once|when|unless|until|before|falls|wenn|sobald|si|cuando|quand|dès que)\b", re.I
@@ -162,11 +157,6 @@ def not_for_memory(text: str) -> bool:
     return _NOT_FOR_MEMORY.search(text) is not None
 
 
-def asks(sentence: str) -> bool:
-    """A question; "could you always …?" is a request, not a question."""
-    return sentence.endswith(("?", "？")) and not _POLITE.match(sentence)
-
-
 def about_message(text: str) -> str | None:
     """A doubt about everything a message says, or None."""
     for pattern, doubt in (
@@ -190,14 +180,13 @@ def about_place(said: Sequence[str], place: int) -> str | None:
 
 def about_sentence(sentence: str, manner: Manner, earlier: tuple[str, ...]) -> str | None:
     """A doubt about one sentence, or None; `earlier` are those before it in the message."""
-    begins_as_question = _ASKING.match(sentence) and not _POLITE.match(sentence)
-    if asks(sentence) or begins_as_question or _TAG.search(sentence):
+    if asks(sentence) or begins_as_question(sentence) or _TAG.search(sentence):
         return "a question"
     if manner == "asked":
         return _about_request(sentence)
     if _HEDGE.search(sentence):
         return "not certain"
-    if _HEARSAY.search(sentence) and not _OWN_SAYING.search(sentence):
+    if (_HEARSAY.search(sentence) or reporter(sentence)) and not _OWN_SAYING.search(sentence):
         return "said by others"
     if manner in ("rule", "standing", "decision") and _scoped(sentence):
         return "about this task"
@@ -219,7 +208,7 @@ def _about_request(sentence: str) -> str | None:
         return "about this task"
     if _PROVERB.match(sentence) and (_ADVICE.search(sentence) or not _PARTICULAR.search(sentence)):
         return "a saying"
-    if _ADVICE.search(_POLITE.sub("", sentence)) and not _FIRST_PERSON.search(sentence):
+    if _ADVICE.search(without_politeness(sentence)) and not _FIRST_PERSON.search(sentence):
         return "advice to a reader"
     return None
 

@@ -1,0 +1,115 @@
+"""Sentences that state nothing: questions, also without their mark, conditions, requests, guesses. Pure."""
+
+from __future__ import annotations
+
+import re
+
+ASKING = re.compile(
+    r"^(?:do(?! not)|does|did|is|are|was|were|have|has|had|should|shall|would|could|can|will|may|might|why|what|when|where|who"
+    r"|which|how|whether|don't you|isn't|aren't|won't|warum|wieso|wie|was|wann|wo|wer|soll|kann|hast|merkst|weißt"
+    r"|pourquoi|comment|est-ce|tu te|qui|quand|¿|cómo|por qué|cuándo)\b",
+    re.I,
+)
+_POLITE = re.compile(
+    r"^(?:can|could|would|will) you (?:please )?(?:always|never|remember(?: that| this)?[,:]? (?!what|how|when|where|why|which|who|if|the)"
+    r"|stop \w+ing)",
+    re.I,
+)
+# Begins a question that has lost its mark; "is", "was" and the like also begin other sentences.
+_UNMARKED = re.compile(
+    r"^(?:and |so |but |und |et |y )?(?:does|did|is|are|was|were|has|why|where|who(?:'s)?|whom|whose|which|how|what(?:'s)?|whether"
+    r"|warum|wieso|weshalb|wie|wann|wo|wer|wem|wen|welche[rsnm]?|ob|darf|soll|pourquoi|comment|est-ce|qui|quel(?:le)?s?|où"
+    r"|combien|¿|quién(?:es)?|cuál(?:es)?|cómo|cuándo|dónde|qué)(?!\w)(?!.*\bis how\b)",
+    re.I,
+)
+# "Tell me who approves deploys": the question stands inside a request.
+_EMBEDDED = re.compile(
+    r"\b(?:tell (?:me|us)|let (?:me|us) know|find out|figure out|check|verify|look up|see|ask(?: \w+)?|wonder(?:ing)?|know|sure|decide"
+    r"|explain|remind (?:me|us)|show (?:me|us)|say|clear|question|idea|guess|remember|forgot|understand"
+    r"|sag(?:e|t)?(?: mir| uns)?|frag(?:e|t)?(?: \w+)?|prüfe?|weiß(?:t)?|wissen|unklar|finde? heraus|erkläre?(?: mir)?|schau(?:e)?(?: nach)?"
+    r"|dis(?:-moi|-nous)?|demande(?: à \w+)?|vérifie|sais|savoir|explique(?:-moi)?|regarde|dime|dinos|pregunta(?: a \w+)?"
+    r"|averigua|comprueba|sabe[rs]?|sé|explica(?:me)?|mira),? (?:please |bitte )?"
+    r"(?:who(?:m|se|'s)?|what|which|when|where|why|how|if|whether|wer|wem|wen|was|welche[rsnm]?|wann|wo|warum|wie|ob"
+    r"|qui|que|ce que|quel(?:le)?s?|quand|où|pourquoi|comment|si|quién(?:es)?|quien(?:es)?|qué|cuál(?:es)?|cuándo|dónde|cómo)\b",
+    re.I,
+)
+_GUESS = re.compile(
+    r"\b(?:maybe|perhaps|i doubt|doubtful|i wonder|imagine|suppose|supposing|pretend\w*|what if|hypothetically|let's say|i wish"
+    r"|i hope|in theory|as if|it would be|would be (?:nice|great)|nobody knows|vielleicht|ich bezweifle|angenommen|stell dir vor"
+    r"|ich hoffe|peut-être|je doute|imagine que|supposons|j'espère|quizás?|tal vez|a lo mejor|dudo|imagina|supongamos|espero que)\b",
+    re.I,
+)
+# A condition about other people; "if you …" and "when you …" tell the assistant how to work.
+_CONDITION = re.compile(
+    r"(?:^|(?<=[,;:–—] )|(?<=\bonly )|(?<= ))(?:if|unless|once|as soon as|until|provided(?: that)?|in case|assuming(?: that)?|falls|sofern|sobald"
+    r"|solange|es sei denn|à condition que|dès que|pourvu que|en caso de que|siempre que|a menos que|en cuanto|à moins que"
+    r"|(?<!\w )when(?:ever)?|wenn|quand|lorsque|cuando|si)"
+    r" (?!you\b|du\b|sie dir\b|tu\b|vous\b|usted\b|i ask\b|i say\b)[^,;:–—.!?\n]+",
+    re.I,
+)
+# Somebody is to be asked or told to do something: that they do it is not said.
+_ERRAND = re.compile(
+    r"\b(?:ask|asked|asking|tell|told|get|let|have|remind|convince|persuade|beg|wait for|waiting for|want|wants|need|expect"
+    r"|frag(?:e|t)?|bitte(?!,)|sag(?:e|t)?|lass(?:e|t)?|erinnere?|überzeuge?|warte?(?:n)? auf|demandez?(?: à)?|dis à|dites à|laissez?"
+    r"|rappelle à|convaincs|attends(?: que)?|pide(?:le)?(?: a)?|pídele a|dile a|deja(?: que)?|recuérdale a|convence a|espera a(?: que)?)"
+    r" (?!you\b|me\b|us\b|dich\b|mich\b|uns\b|dir\b|mir\b)(?P<who>(?-i:[A-ZÀ-Þ])[\w-]+|[a-zà-ÿ][\w-]+(?= to\b))",
+    re.I,
+)
+# Whose words a sentence passes on: "Tom says …", "my boss: …".
+_REPORTER = re.compile(
+    r"^(?!(?:i|we|as i|like i|ich|wir|je|nous|on|yo|nosotros)\b)(?:(?P<who>[^,.;:!?]{2,40}?) (?:says?|said|wrote|writes|claims?|insists?"
+    r"|tells? (?:me|us)|told (?:me|us)|meint|meinte|sagt|sagte|schreibt|schrieb|dit|a dit|a écrit|dice|dijo|escribió)\b"
+    r"|(?:my|our|his|her|their|the|mein\w*|unser\w*|der|die|mon|ma|notre|le|la|mi|nuestr[oa]|el) (?P<label>(?!.*\b(?:rule|thing|point|wish)\b)[^,.;:!?]{2,40}): )",
+    re.I,
+)
+
+
+def asks(sentence: str) -> bool:
+    """A question; "could you always …?" is a request, not a question."""
+    return sentence.endswith(("?", "？")) and not _POLITE.match(sentence)
+
+
+def begins_as_question(sentence: str) -> bool:
+    return ASKING.match(sentence) is not None and not _POLITE.match(sentence)
+
+
+def without_politeness(sentence: str) -> str:
+    """The sentence without "could you please always …"."""
+    return _POLITE.sub("", sentence)
+
+
+def inquires(text: str) -> bool:
+    """Does it want to know something, with or without a question mark?"""
+    plain = text.strip()
+    if plain.endswith(("?", "？")) or "¿" in plain or begins_as_question(plain):
+        return True
+    return _UNMARKED.match(plain) is not None or _EMBEDDED.search(plain) is not None
+
+
+def states(sentence: str) -> bool:
+    """Does it say that something is so? Questions in any dress and guesses do not."""
+    plain = sentence.strip()
+    if asks(plain) or plain.startswith("¿"):
+        return False
+    return not (_UNMARKED.match(plain) or _EMBEDDED.search(plain) or _GUESS.search(plain))
+
+
+def without_conditions(sentence: str) -> str:
+    """The sentence without the clauses that only say under which condition."""
+    return _CONDITION.sub(" ", sentence)
+
+
+def conditional(sentence: str) -> bool:
+    return _CONDITION.search(sentence) is not None
+
+
+def reporter(sentence: str) -> str:
+    """Whose words a sentence passes on; empty when it speaks for the person."""
+    found = _REPORTER.match(sentence)
+    return (found["who"] or found["label"]) if found else ""
+
+
+def errand(sentence: str) -> str:
+    """Who is to be asked or told to do something in this sentence; empty when no one is."""
+    found = _ERRAND.search(sentence)
+    return found["who"] if found else ""
