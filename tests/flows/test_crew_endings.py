@@ -208,12 +208,17 @@ class TestStopped:
         gate.release()
         assert ends(desk) == ["general-1"]
 
-    async def test_while_its_worktree_is_made(self, desk: Team, provider: Provider) -> None:
+    async def test_while_its_worktree_is_made(
+        self, desk: Team, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         slow = desk.place.base / "slow"
         os.mkfifo(slow)
         desk.write(".gitattributes", "readme.md filter=slow\n")
         repository(desk)
-        git(desk, "config", "filter.slow.smudge", f"sh -c 'cat {slow}; cat'")
+        # The person's own filter: one that a repository brings along is not run at all.
+        own = desk.place.base / "gitconfig"
+        own.write_text(f'[filter "slow"]\nsmudge = "sh -c \'cat {slow}; cat\'"\n')
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
         cast = Cast(provider, {LEAD: [agent("try", how="isolated", name="ida"), "Ida tries."]})
         async with Desk.session(desk) as session:
             crew = team_of(session)

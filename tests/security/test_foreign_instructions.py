@@ -24,7 +24,7 @@ def key(place: Place) -> Path:
 
 
 def prompt(start: Path) -> str:
-    return "".join(text.text for text in system_of(App.open(start), Wish(), None))
+    return "".join(text.text for text in system_of(App.open(start), Wish(), None, "k"))
 
 
 def places(place: Place, working: Path, project: Path) -> Places:

@@ -212,4 +212,5 @@ class TestSettings:
 
     def test_a_whole_table(self, place: Place) -> None:
         keys = [item["key"] for item in data("settings", "models")]
-        assert keys == ["models.main", "models.side", "models.summary", "models.fallback"]
+        assert keys[:4] == ["models.main", "models.side", "models.summary", "models.fallback"]
+        assert keys[4:] == ["models.retries", "models.idle_timeout"]

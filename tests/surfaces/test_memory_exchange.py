@@ -51,7 +51,8 @@ def test_there_and_back_again(place: Place, form: str):
     }
     assert [row["pinned"] for row in data("list", *there) if row["type"] == "user"] == [False]
     assert [row["dropped"] for row in told["imported"] if row["dropped"]] == [["pinned"]]
-    assert len(data("index", *there)["text"].splitlines()) == 2
+    assert len(data("index", *there)["text"].splitlines()) == 1
+    assert len(data("index", *there)["others"]["person"].splitlines()) == 1
     again = data("import", path, *there)
     assert (again["imported"], len(again["declined"]), again["revision"]) == ([], 4, None)
 

@@ -16,7 +16,7 @@ from reverie.recall.index import RecallIndex
 from reverie.recall.passages import snippet
 from reverie.recall.pipeline import SHORTLIST, Ranked
 from reverie.recall.queries import Query
-from reverie.text.words import plain_words, terms
+from reverie.text.words import plain_words
 
 # How much of a file is looked at where there is no index.
 _MOST_READ = 65_536
@@ -149,17 +149,16 @@ class IndexRanker:
     def _by_words(self, question: str | Query, limit: int, trouble: str) -> Results:
         """Without an index (a full or read-only disk), from the files: the share of words in common."""
         query = queries.parse(question) if isinstance(question, str) else question
-        wanted = set(terms(query.text))
         hits: list[Hit] = []
         for entry in self.store.entries():
             stored = self.store.read(entry.file) if entry.listed else None
             if stored is None:
                 continue
             text = "\n".join((stored.topic.name, stored.topic.description, stored.topic.body))
-            share = len(wanted.intersection(terms(text[:_MOST_READ]))) / max(len(wanted), 1)
+            share = covered(query.text, text[:_MOST_READ])
             if share:
                 shown = snippet(text[:_MOST_READ], set(plain_words(query.text)))
-                score = round(share * GOOD_MATCH, 4)
+                score = round(share * GOOD_MATCH / SURE_BY_WORDS, 4)
                 hits.append(Hit(entry.file, "memories", score, {}, shown, "shares words"))
         best = sorted(hits, key=lambda hit: -hit.score)[:limit]
         note = f"{trouble}; answered from the files, by words alone"

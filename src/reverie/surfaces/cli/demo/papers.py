@@ -275,12 +275,12 @@ def test_ships_run_as_on_a_sunday():
 
 HOLIDAY_WISH = """\
 One more thing before I forget, it comes up every May. On public holidays the ships run as on a Sunday,
-and people miss them every year because the plan says Monday. The ones that count are New Year, 1 May,
+and people miss them every year because the plan has a Monday. The ones that count are New Year, 1 May,
 17 May, both days of Christmas, and those around Easter: Thursday, Friday and Monday, then Ascension and
 Whit Monday. I want a module that says for a date as which day of the week the ships run. Mind the ground
 rules: no datetime, so you will have to work out the day of the week and Easter yourself. Tests with dates
 that one can look up. Do not wire it into the command line yet, I want to think about how people would
-type a date."""
+type a date.""".replace("\n", " ")
 
 NEWS = """\
 # News from the ferry planner
