@@ -225,6 +225,8 @@ def test_what_was_retired_can_be_brought_back(keeper: Keeper) -> None:
     assert keeper.require(new.file).topic.supersedes == ()
     assert sorted(pointers(keeper)) == sorted([old.file, new.file])
     assert retired_by_siblings(keeper.store) == []
+    with pytest.raises(InputError, match="cannot replace itself"):
+        keeper.retire(old.file, old.file, ME)
     with pytest.raises(InputError, match="was not replaced by anything"):
         keeper.restore(old.file, ME)
 

@@ -115,6 +115,8 @@ class Keeper:
     def retire(self, file: str, by: str, author: Author) -> Outcome:
         """Let a memory that is there replace another; both are kept."""
         old, new = self.require(file), self.require(by)
+        if old.topic.file == new.topic.file:
+            raise InputError(f"{old.topic.file} cannot replace itself; name another memory")
         if (again := judging.replaced(old.topic)) is not None:
             return again
         now = self._now()
