@@ -42,6 +42,9 @@ from reverie.session import transcripts
 from reverie.stores.secrets import formats, named, redaction
 from reverie.text import dates, languages, likeness, timewords, words
 
+# It compares processor times: a busy machine must not fail a quick run.
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 # Long enough to be told from noise, short enough that a quadratic routine still ends.
 SMALLEST, LARGEST = 2_000, 128_000
