@@ -199,7 +199,7 @@ ROUTINES: Mapping[str, Routine] = {
     "trust.judge, a long claim": claimed,
     # secrets
     "secrets.find_formats": lambda text: list(formats.find_formats(text)),
-    "secrets.find_named": lambda text: list(named.find_named(text)),
+    "secrets.find_named": lambda text: list(named.find_named(text, text.lower())),
     "secrets.redact": redaction.redact,
     # commands, facts, previews
     "reads_only": reads_only,

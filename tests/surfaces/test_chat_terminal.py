@@ -208,6 +208,9 @@ def test_another_conversation_and_back(place: Place, provider: Provider) -> None
         terminal.until("going on with", "First question", "The first answer.")
         terminal.enter("Third question")
         terminal.until("The third answer.")
+        # What is shown is written down a moment later: only an end waits for it.
+        terminal.type(CTRL_D)
+        assert terminal.ended() == 0
     assert said(place)[-2:] == ["Third question", "The third answer."]
 
 
@@ -224,6 +227,8 @@ def test_another_model_goes_on_with_the_conversation(place: Place, provider: Pro
         terminal.until("From the second.")
         terminal.enter("/model")
         terminal.until("claude-opus-5-5, window 1.0M")
+        terminal.type(CTRL_D)
+        assert terminal.ended() == 0
     models = [request.json["model"] for request in provider.requests]
     assert models == [MODEL, "claude-opus-5-5"]
     assert said(place) == [

@@ -23,6 +23,8 @@ Relation: TypeAlias = Literal["copula", "single", "multiple", "owner", "other"]
 
 # A memory's claim is short; of a longer text only the beginning is compared.
 LONGEST = 2_000
+# A memory makes a few statements; each of one text is compared with each of the other.
+_MOST = 16
 # The languages that have a file of forms, and how many words tell a text's language.
 _READ = ("english", "german", "french", "spanish")
 _SAMPLE = 60
@@ -258,8 +260,10 @@ def reason_of(text: str) -> str:
 def statements(text: str, language: str) -> tuple[Statement, ...]:
     """The statements of a text: sentence by sentence, compound ones taken apart."""
     rules = forms(language)
-    found = []
-    for sentence in _SENTENCE.split(claim_of(text)):
+    found: list[Statement] = []
+    for sentence in _SENTENCE.split(claim_of(text), maxsplit=_MOST):
+        if len(found) >= _MOST:
+            break
         plain = _prepared(sentence, rules)
         clauses = rules.splits.split(plain) if rules.splits else [plain]
         read = (_statement(clause, rules, language) for clause in clauses)
