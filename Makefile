@@ -59,9 +59,9 @@ $(VENV)/.clients: $(VENV)/.dev
 	@$(PIP) install -c constraints.txt -e '.[clients]'
 	@touch $@
 
-.clients/.installed: tests/clients/package.json
+.clients/.installed: tests/real_clients/package.json
 	@command -v npm > /dev/null || { echo "make test-clients needs npm (Debian: apt-get install npm)" >&2; exit 1; }
 	@echo "Installing coding agents into .clients (about 1 GB) …"
-	@mkdir -p .clients && cp tests/clients/package.json .clients/
+	@mkdir -p .clients && cp tests/real_clients/package.json .clients/
 	@npm install --prefix .clients --no-package-lock --no-audit --no-fund --silent
 	@touch $@

@@ -16,13 +16,14 @@ from time import perf_counter
 
 from report import median, publish
 
-from reverie.app import App
-from reverie.app.rehearsal import Part, rehearsed
-from reverie.app.wish import Wish
+from reverie.cli.demo.rehearsal import Part, rehearsed
 from reverie.core.messages import Block, Text, ToolUse
 from reverie.core.request import Request
 from reverie.events import Event, MoneySpent
-from reverie.session.crew.serving import answer
+from reverie.session.build import open_session
+from reverie.session.options import SessionOptions
+from reverie.subagents.seat import answer
+from reverie.workspace import Workspace
 
 MODEL = "claude-sonnet-5-5"
 AGENTS = 8
@@ -79,9 +80,11 @@ async def measured(size: int, how: str) -> tuple[float, float, float]:
         project.mkdir()
         (project / "known.py").write_text(text)
         options = ("features.extract=false", "tools.Read.result_threshold=never")
-        app = App.open(project, home=Path(folder) / "home", overrides=options, clock=Wall())
+        app = Workspace.open(project, home=Path(folder) / "home", overrides=options, clock=Wall())
         model = rehearsed(play(how), like=MODEL, window=1_000_000, clock=Wall())
-        async with app.session(Wish(ready=model, mode="bypass", memory=False)) as session:
+        async with open_session(
+            app, SessionOptions(ready=model, mode="bypass", memory=False)
+        ) as session:
             with session.announce.heard_by(hear):
                 began = perf_counter()
                 await answer(session.run("Read known.py and have every part checked."))

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from report import median, milliseconds, publish
 
-from reverie.core.capabilities import CacheRules, Capabilities
+from reverie.conversation.assemble import Assembler
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.request import Head, ToolSpec
+from reverie.core.window import CacheRules, Capabilities
 from reverie.models.anthropic import AnthropicModel
-from reverie.session.assemble import Assembler
 
 CAPABILITIES = Capabilities(cache=CacheRules("explicit"), thinking_bound=True)
 HEAD = Head(

@@ -10,18 +10,19 @@ from collections import defaultdict
 
 from report import data_folder, publish
 
-from reverie.app import App
+from reverie.conversation.cache_report import what_if
 from reverie.core.usage import Usage
+from reverie.workspace import Workspace
 
 
 def main() -> None:
-    app = App.open()
+    app = Workspace.open()
     usages: defaultdict[str, Usage] = defaultdict(Usage)
     costs: defaultdict[str, float] = defaultdict(float)
     dearer: defaultdict[str, int] = defaultdict(int)
     sessions = sorted((data_folder() / "claude_sessions").glob("*.jsonl.gz"))
     for path in sessions:
-        result = app.what_if(path)
+        result = what_if(app.settings, path)
         by_name = {outcome.plan.name: outcome for outcome in result.outcomes}
         cheapest_other = min(by_name["no caching"].cost, by_name["tail only"].cost)
         for name, outcome in by_name.items():

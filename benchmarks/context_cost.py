@@ -23,12 +23,12 @@ from report import RESULTS, data_folder, publish
 from strategies import AsRecorded, Make, baselines
 from trajectories import SOURCES, Trajectory, load_all, row_of
 
-from reverie.core.capabilities import TTL_SECONDS, Ttl
+from reverie.context.microcompaction import Policy
+from reverie.conversation.records import Used
 from reverie.core.prompt_cache.breakpoints import TtlChoice, placed
 from reverie.core.prompt_cache.simulator import Simulator
 from reverie.core.usage import Usage
-from reverie.layers.microcompaction import Policy
-from reverie.session.records import Used
+from reverie.core.window import TTL_SECONDS, Ttl
 from reverie.settings.schema import SETTINGS
 
 OURS = "ours"

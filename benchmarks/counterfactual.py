@@ -13,16 +13,15 @@ from typing import Protocol
 
 from trajectories import Trajectory, row_of
 
-from reverie.core.capabilities import TTL_SECONDS, CacheRules, Ttl
-from reverie.core.incremental import shared_length
-from reverie.core.messages import Message, Text
+from reverie.conversation.records import Used
+from reverie.core.messages import Message, Text, shared_length
 from reverie.core.prompt_cache.breakpoints import Mark, TtlChoice, head_only, placed
 from reverie.core.prompt_cache.chain import Chain, Link, extend, root_digest
 from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.prompt_cache.tracker import Broken, Sent, Tracker
 from reverie.core.request import Head, Segment, message_segments
 from reverie.core.usage import PER_MILLION, Prices, Usage
-from reverie.session.records import Used
+from reverie.core.window import TTL_SECONDS, CacheRules, Ttl
 
 
 @dataclass(frozen=True, slots=True)

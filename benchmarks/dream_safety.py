@@ -24,23 +24,23 @@ from time import perf_counter
 
 from report import RESULTS, publish
 
-from reverie.app.dream import RecallProber, acquired, lock_of
-from reverie.layers.dreaming.changes import Reason
-from reverie.layers.dreaming.dream import Branch, Desk, Dreamer, Dreamt, run, tidy_dreamer
-from reverie.layers.dreaming.review import Report
-from reverie.memory import topic as topics
-from reverie.memory.index import Index, pointer_to
-from reverie.memory.manifest import INDEX_FILE
-from reverie.memory.revisions import Author, Change, Drop, Put
-from reverie.memory.topic import Topic
-from reverie.recall import queries
+from reverie.learning.dreaming.changes import Reason
+from reverie.learning.dreaming.dream import Branch, Desk, Dreamer, Dreamt, run, tidy_dreamer
+from reverie.learning.dreaming.review import Report
+from reverie.learning.dreaming.service import RecallProber, acquired, lock_of
+from reverie.memory.format import topic as topics
+from reverie.memory.format.index import Index, pointer_to
+from reverie.memory.format.manifest import INDEX_FILE
+from reverie.memory.format.revisions import Author, Change, Drop, Put
+from reverie.memory.format.topic import Topic
+from reverie.memory.history import GitHistory
+from reverie.memory.locations import MemoryPlace
+from reverie.memory.scratch import Scratch
+from reverie.memory.secrets.scrubber import SecretScrubber
+from reverie.memory.store import FileStore
+from reverie.recall import lexical as queries
 from reverie.recall.index import RecallIndex
 from reverie.recall.ranker import IndexRanker
-from reverie.stores.files import FileStore
-from reverie.stores.history import GitHistory
-from reverie.stores.places import MemoryPlace
-from reverie.stores.scratch_memory import Scratch
-from reverie.stores.scrubber import SecretScrubber
 
 START = datetime(2026, 1, 5, 3, 0, tzinfo=UTC)
 PERSON = Author("user")

@@ -28,11 +28,11 @@ from typing import Any
 
 from report import data_folder, publish
 
+from reverie.conversation import transcripts
+from reverie.conversation.records import Said
 from reverie.core.messages import Message, Text, new_message
-from reverie.layers.extraction.rules import find
-from reverie.layers.extraction.values import Candidate
-from reverie.session import transcripts
-from reverie.session.records import Said
+from reverie.learning.extraction.rules import find
+from reverie.learning.extraction.values import Candidate
 
 TURNS = Path(__file__).with_name("extraction_turns.jsonl")
 BAR = 0.95

@@ -24,8 +24,8 @@ from typing import Any
 
 from report import median, publish
 
-from reverie.surfaces.daemon import control
-from reverie.surfaces.daemon.place import DaemonPlace
+from reverie.clients.daemon import control
+from reverie.clients.daemon.control import DaemonPlace
 
 MEMORIES = 1_000
 TIMES = 40
@@ -83,13 +83,13 @@ WHERE = [
 ALONE = """
 import asyncio, sys
 from pathlib import Path
-from reverie.app import App
-from reverie.app.hooks.attendant import Attendant
-from reverie.surfaces.hooks.dialects import DIALECTS
+from reverie.workspace import Workspace
+from reverie.clients.hooks.attendant import Attendant
+from reverie.clients.hooks.dialects import DIALECTS
 import json
 event, data = sys.argv[1], json.load(sys.stdin)
 async def main():
-    attendant = Attendant(App.open(Path(data["cwd"])), lambda e: None, lambda k, w: None, lambda r: None)
+    attendant = Attendant(Workspace.open(Path(data["cwd"])), lambda e: None, lambda k, w: None, lambda r: None)
     occasion = DIALECTS["claude-code"].parse(event, data)
     sys.stdout.buffer.write(DIALECTS["claude-code"].render(event, await attendant.attend(occasion)))
     await attendant.aclose()
@@ -111,9 +111,9 @@ class Bench:
         self._fill()
 
     def _fill(self) -> None:
-        from reverie.app import App  # noqa: PLC0415 - after the home was moved
+        from reverie.workspace import Workspace  # noqa: PLC0415 - after the home was moved
 
-        directory = App.open(self.root).memory_place.directory
+        directory = Workspace.open(self.root).memory_place.directory
         directory.mkdir(parents=True)
         # A dream in between would be measured too.
         (self.home / "settings.toml").write_text("[features]\ndream = false\n")

@@ -25,9 +25,10 @@ from typing import Any
 from report import publish
 
 from reverie import Memory, Remembered
-from reverie.app import App
-from reverie.app.learning import learn
 from reverie.core.messages import Text, new_message
+from reverie.learning.service import learn
+from reverie.workspace import Workspace
+from reverie.workspace.inbox import waiting
 
 DATA = Path(__file__).with_name("judgement")
 STAND = ("sibling", "sibling_cue", "overlap", "extends")
@@ -64,18 +65,18 @@ def by_remember(folder: Path, old: str, new: str) -> Result:
 
 def by_learning(folder: Path, old: str, new: str) -> Result:
     """Both said in messages, learnt by rules when a turn ends."""
-    app = App.open(folder, home=folder / "home", overrides=("recall.embedder=none",))
+    app = Workspace.open(folder, home=folder / "home", overrides=("recall.embedder=none",))
     if not _learnt(app, old):
         return Result(saved=False, unheard=True)
     (first,) = app.memory().topics.entries()
     saved = _learnt(app, new)
     now = app.memory().topics.read(first.file)
     retired = now is None or now.topic.superseded_by is not None
-    asked = any(item.proposal.file == first.file for item in app.waiting())
+    asked = any(item.proposal.file == first.file for item in waiting(app))
     return Result(saved, retired, retired or asked, retired or asked)
 
 
-def _learnt(app: App, text: str) -> bool:
+def _learnt(app: Workspace, text: str) -> bool:
     message = new_message("user", Text(f"Please remember: {text}"), at=app.clock.now())
     return bool(learn(app, "s1", [message]).saved)
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field, replace
 
 from report import median, milliseconds, publish
 
-from reverie.core.capabilities import CacheRules, Capabilities
+from reverie.context import NotDue, microcompaction, tool_results
+from reverie.context.microcompaction import Clear, Due, Moment, Policy, ToolResultLedger
+from reverie.context.tool_results import Budget
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.usage import Prices
-from reverie.core.window import Window
-from reverie.layers import NotDue, microcompaction, tool_results
-from reverie.layers.microcompaction import Clear, Due, Moment, Policy, ToolResultLedger
-from reverie.layers.tool_results import Budget
+from reverie.core.window import CacheRules, Capabilities, Window
 
 PRICES = Prices.of(5, 25)
 NEVER_PAYS = replace(PRICES, cache_write_5m=1e6)

@@ -22,8 +22,7 @@ from time import perf_counter
 
 from report import median, publish
 
-from reverie.layers.dreaming.gates import Gates
-from reverie.stores.consolidate_lock import FILE, ConsolidateLock, Held
+from reverie.learning.dreaming.gates import FILE, ConsolidateLock, Gates, Held
 
 START = 1_800_000_000.0
 _FORK = multiprocessing.get_context("fork")

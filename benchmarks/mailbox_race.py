@@ -25,8 +25,8 @@ from pathlib import Path
 
 from report import publish
 
-from reverie.core.agent_mail import Letter
-from reverie.stores.mailbox import Post, Sent, new_reader
+from reverie.subagents.letters import Letter
+from reverie.subagents.mailbox import Post, Sent, new_reader
 
 BOX = "lead"
 _FORK = multiprocessing.get_context("fork")

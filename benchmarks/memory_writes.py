@@ -18,13 +18,13 @@ from typing import Any
 
 from report import median, milliseconds, publish
 
-from reverie.memory.index import Index, Pointer, more_line
-from reverie.memory.revisions import Author, Put
-from reverie.stores import packing
-from reverie.stores.directory import Directory
-from reverie.stores.files import FileStore
-from reverie.stores.history import GitHistory
-from reverie.stores.scan import Scanner
+from reverie.memory import packing
+from reverie.memory.directory import Directory
+from reverie.memory.format.index import Index, Pointer, more_line
+from reverie.memory.format.revisions import Author, Put
+from reverie.memory.history import GitHistory
+from reverie.memory.scan import Scanner
+from reverie.memory.store import FileStore
 
 WRITES = 41
 WRITE_BAR = 15.0

@@ -17,27 +17,26 @@ from typing import Literal, TypeAlias
 from counterfactual import Prompt, SideCall
 from trajectories import Trajectory, row_of
 
+from reverie.agent.background import Background
 from reverie.agent.permissions import Consent, by_mode
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
-from reverie.app.agent import SOON
-from reverie.core.capabilities import Ttl
+from reverie.context.facts.calls import deed_of
+from reverie.context.microcompaction import Policy
+from reverie.context.session_notes.note_taking import NoteTaking
+from reverie.context.session_notes.update import Notebook, plan
+from reverie.context.tool_results import Budget
+from reverie.context.upkeep import Upkeep
+from reverie.conversation.conversation import Conversation
+from reverie.conversation.journal import Journal
+from reverie.conversation.records import Said, Used
 from reverie.core.messages import Message, Text, new_message
 from reverie.core.request import Head
 from reverie.core.usage import Usage
-from reverie.core.window import Window
+from reverie.core.window import Ttl, Window
 from reverie.events import LayerFired, NotesUpdated, TroubleNoted
-from reverie.layers.facts.calls import deed_of
-from reverie.layers.microcompaction import Policy
-from reverie.layers.session_notes.update import Notebook, plan
-from reverie.layers.tool_results import Budget
 from reverie.models.scripted import ScriptedModel
-from reverie.session.background import Background
-from reverie.session.conversation import Conversation
-from reverie.session.journal import Journal
-from reverie.session.note_taking import NoteTaking
-from reverie.session.records import Said, Used
-from reverie.session.upkeep import Upkeep
+from reverie.session.build import SOON
 from reverie.settings.schema import SETTINGS
 
 # What a fork that refines the notes is taken to write: its edits, then a word that it is done.

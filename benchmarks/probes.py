@@ -15,15 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from reverie.core.messages import (
-    Attachment,
-    Block,
-    Message,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
-)
+from reverie.core.messages import Attachment, Block, Message, Text, Thinking, ToolResult, ToolUse
 
 if TYPE_CHECKING:
     from counterfactual import Outcome

@@ -12,10 +12,10 @@ from time import perf_counter
 
 from report import data_folder, publish
 
-from reverie.app.episodes import EpisodeIndexer
-from reverie.models.embeddings.installed import Missing, default_embedder
+from reverie.memory.secrets.scrubber import SecretScrubber
+from reverie.models.embeddings.local import Missing, default_embedder
 from reverie.recall.index import RecallIndex
-from reverie.stores.scrubber import SecretScrubber
+from reverie.recall.past_sessions import EpisodeIndexer
 
 COLUMNS = ("pass", "transcripts", "steps", "seconds", "longest step ms")
 

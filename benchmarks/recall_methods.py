@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from recall_data import Asked, Corpus
 
 from reverie.ports import Embedder
-from reverie.recall import queries
+from reverie.recall import lexical as queries
 from reverie.recall.documents import Episode, Results
 from reverie.recall.index import RecallIndex
 from reverie.recall.vectors import encoded
-from reverie.text.languages import ENGLISH
+from reverie.text.words import ENGLISH
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,7 +19,7 @@ from recall_data import CATEGORIES, Asked, Corpus, locomo, longmemeval
 from recall_methods import Bm25, Cached, EmbeddingAlone, Method, Ours
 from report import data_folder, publish
 
-from reverie.models.embeddings.installed import Missing, default_embedder, onnx_embedder
+from reverie.models.embeddings.local import Missing, default_embedder, onnx_embedder
 from reverie.ports import Embedder
 
 CUTS = (5, 10, 20)

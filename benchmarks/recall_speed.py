@@ -26,7 +26,7 @@ from peers.drivers import installed
 from recall_data import locomo
 from report import RESULTS, data_folder, milliseconds, publish
 
-from reverie.models.embeddings.installed import Missing, default_embedder
+from reverie.models.embeddings.local import Missing, default_embedder
 from reverie.ports import Embedder
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.index import RecallIndex

@@ -22,9 +22,9 @@ import hooks
 from hooks import WHAT, WHERE, Bench
 from report import median, publish
 
-from reverie.memory.names import file_name
-from reverie.memory.revisions import Author, Put
-from reverie.surfaces.daemon import control
+from reverie.clients.daemon import control
+from reverie.memory.format.paths import file_name
+from reverie.memory.format.revisions import Author, Put
 
 SIZES = (1_000, 100_000)
 TIMES = 7
@@ -52,9 +52,9 @@ class Scale(Bench):
         super().__init__(base)
 
     def _fill(self) -> None:
-        from reverie.app import App  # noqa: PLC0415 - after the home was moved
+        from reverie.workspace import Workspace  # noqa: PLC0415 - after the home was moved
 
-        self.app = App.open(self.root)
+        self.app = Workspace.open(self.root)
         directory = self.app.memory_place.directory
         directory.mkdir(parents=True)
         self.home.mkdir(parents=True, exist_ok=True)

@@ -25,9 +25,8 @@ from report import publish
 from secret_texts import HELD_OUT, TUNED, Half, Leak, harmless, known_formats, opaque_keys
 
 from reverie.agent.declare import tool
-from reverie.app import App
-from reverie.app.hooks.attendant import Attendant
-from reverie.app.hooks.moments import (
+from reverie.clients.hooks.attendant import Attendant
+from reverie.clients.hooks.moments import (
     AboutToCompact,
     Answered,
     Moment,
@@ -35,17 +34,20 @@ from reverie.app.hooks.moments import (
     Prompted,
     ToolFinished,
 )
-from reverie.app.inbox import open_inbox
-from reverie.app.wish import Wish as SessionWish
 from reverie.core.messages import ToolUse
 from reverie.events import unheard
-from reverie.keeper.daily_log import DailyLog
-from reverie.keeper.exports import as_json, exported
-from reverie.keeper.wishes import Remembered, Wish
-from reverie.memory.proposals import Proposal
-from reverie.memory.revisions import Author
+from reverie.memory.changes.daily_log import DailyLog
+from reverie.memory.changes.draft import Remembered, Wish
+from reverie.memory.changes.exports import as_json, exported
+from reverie.memory.format.proposals import Proposal
+from reverie.memory.format.revisions import Author
+from reverie.memory.secrets import library, redact, unavailable
 from reverie.models.scripted import ScriptedModel, Turn
-from reverie.stores.secrets import library, redact, unavailable
+from reverie.recall.service import index_past_sessions
+from reverie.session.build import open_session
+from reverie.session.options import SessionOptions as SessionWish
+from reverie.workspace import Workspace
+from reverie.workspace.inbox import open_inbox
 
 PERSON = Author("user")
 COLUMNS = ("half", "what", "texts", "in clear", "share", "bar", "where")
@@ -73,7 +75,7 @@ async def measured(half: Half, folder: Path) -> list[Sequence[object]]:
     os.environ["CLAUDE_CONFIG_DIR"] = str(folder / "claude")
     root = folder / "project"
     root.mkdir()
-    app = App.open(root, home=folder / "home", overrides=("recall.embedder=none",))
+    app = Workspace.open(root, home=folder / "home", overrides=("recall.embedder=none",))
     leaks = [*known, *opaque]
     # Writes are flushed to the disk one by one: each way gets its share of the leaks.
     saved = remember(app, leaks[::WAYS])
@@ -84,7 +86,7 @@ async def measured(half: Half, folder: Path) -> list[Sequence[object]]:
     await chat(app, leaks[3::WAYS])
     print(f"{time.process_time():.0f} s: the index of past conversations", flush=True)
     transcript(app, folder / "claude", leaks)
-    app.index_episodes()
+    index_past_sessions(app)
     files = app.memory().store
     export = exported({name: files.current(name) or b"" for name in files.listing()}, app.scrubber)
     (folder / "home" / "export.json").write_text(as_json(export, app.clock.now()), "utf-8")
@@ -103,7 +105,7 @@ async def measured(half: Half, folder: Path) -> list[Sequence[object]]:
 # --- writing, as people and agents do ---
 
 
-def remember(app: App, leaks: Sequence[Leak]) -> int:
+def remember(app: Workspace, leaks: Sequence[Leak]) -> int:
     memory = app.memory()
     saved = 0
     for leak in leaks:
@@ -112,7 +114,7 @@ def remember(app: App, leaks: Sequence[Leak]) -> int:
     return saved
 
 
-def propose(app: App, leaks: Sequence[Leak]) -> None:
+def propose(app: Workspace, leaks: Sequence[Leak]) -> None:
     memory = app.memory()
     inbox = open_inbox(app, memory)
     log = DailyLog(memory.store, app.clock, app.scrubber)
@@ -122,14 +124,14 @@ def propose(app: App, leaks: Sequence[Leak]) -> None:
         log.append(leak.text, PERSON)
 
 
-def team(app: App, leaks: Sequence[Leak]) -> list[Leak]:
+def team(app: Workspace, leaks: Sequence[Leak]) -> list[Leak]:
     """Texts with a secret that the shared memory took in, whole or with a marker in it."""
     keeper = app.memory(team=True).keeper
     wishes = ((leak, Wish(leak.text, "reference", even_if_known=True)) for leak in leaks)
     return [leak for leak, wish in wishes if isinstance(keeper.remember(wish, PERSON), Remembered)]
 
 
-async def hooks(app: App, leaks: Sequence[Leak]) -> None:
+async def hooks(app: Workspace, leaks: Sequence[Leak]) -> None:
     """A client whose transcript is told by its hooks: prompts, answers, long outputs, notes."""
     attendant = Attendant(app, unheard, lambda key, work: work(), lambda project: None)
     for number, leak in enumerate(leaks):
@@ -143,7 +145,7 @@ async def hooks(app: App, leaks: Sequence[Leak]) -> None:
     await attendant.aclose()
 
 
-async def chat(app: App, leaks: Sequence[Leak]) -> None:
+async def chat(app: Workspace, leaks: Sequence[Leak]) -> None:
     """Half of the leaks are said, half come out of a tool, every tenth of these at length."""
     for start in range(0, len(leaks), TURNS):
         part = leaks[start : start + TURNS]
@@ -160,13 +162,13 @@ async def chat(app: App, leaks: Sequence[Leak]) -> None:
         wish = SessionWish(
             ready=ScriptedModel(turns), tools=[look], dreams=False, session=f"chat-{start}"
         )
-        async with app.session(wish) as session:
+        async with open_session(app, wish) as session:
             for leak in part[::2]:
                 async for _ in session.run(f"{leak.text}\n{LONG[:2_000]}"):
                     pass
 
 
-def transcript(app: App, claude: Path, leaks: Sequence[Leak]) -> None:
+def transcript(app: Workspace, claude: Path, leaks: Sequence[Leak]) -> None:
     """What Claude Code writes down, which our index of past conversations reads."""
     name = "".join(char if char.isalnum() else "-" for char in str(app.project.root))
     path = claude / "projects" / name / "11111111-2222-3333-4444-555555555555.jsonl"

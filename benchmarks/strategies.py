@@ -15,15 +15,15 @@ from typing import Any, TypeAlias
 from counterfactual import Prompt, SideCall, Strategy
 from trajectories import Trajectory
 
-from reverie.core.capabilities import Capabilities, Ttl
+from reverie.context.microcompaction import context_edits
+from reverie.conversation.records import Compacted, Record, Said, Used
+from reverie.conversation.state import SessionState
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.request import ClearToolUses
-from reverie.core.substitution import substituted
+from reverie.core.tokens import substituted
 from reverie.core.transcript import rounds
 from reverie.core.usage import Usage
-from reverie.layers.microcompaction import context_edits
-from reverie.session.records import Compacted, Record, Said, Used
-from reverie.session.state import SessionState
+from reverie.core.window import Capabilities, Ttl
 
 Make: TypeAlias = Callable[[Trajectory], Strategy]
 

@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from reverie.conversation import transcripts
+from reverie.conversation.cache_report import Replay, replay
+from reverie.conversation.records import Compacted, HeadFrozen, Opened, Record, Said, Used
 from reverie.core.codec import parse_time
 from reverie.core.messages import Block, Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.request import Head, head_segments
@@ -21,9 +24,6 @@ from reverie.core.tokens import block_tokens
 from reverie.core.usage import Usage
 from reverie.core.window import DEFAULT_WINDOW, Window
 from reverie.models.catalog import Row, find
-from reverie.session import transcripts
-from reverie.session.records import Compacted, HeadFrozen, Opened, Record, Said, Used
-from reverie.session.replay import Replay, replay
 
 Json = dict[str, Any]
 

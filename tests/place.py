@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from reverie.app import App
-from reverie.session.journal import Journal
-from reverie.session.records import Record
-from reverie.settings.folders import project_folder
+from reverie.conversation.journal import Journal
+from reverie.conversation.records import Record
+from reverie.files.folders import project_folder
+from reverie.workspace import Workspace
 
 # A summer day before any of these tests was written, at noon: every time zone agrees on the day.
 NOON = datetime(2025, 6, 15, 12, tzinfo=UTC).timestamp()
@@ -41,8 +41,8 @@ class Place:
         self.person.mkdir()
         self.root.mkdir()
 
-    def app(self, *overrides: str) -> App:
-        return App.open(self.root, overrides=overrides, clock=self.clock)
+    def app(self, *overrides: str) -> Workspace:
+        return Workspace.open(self.root, overrides=overrides, clock=self.clock)
 
     def journal(self, session: str, *records: Record) -> Path:
         """A session of this project; the later it is written, the newer it is."""

@@ -15,39 +15,38 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reverie.agent.declare import tool
     from reverie.agent.tools import Tool, ToolOutput
-    from reverie.app.library.agent import Agent
-    from reverie.app.library.context import Context, Prepared
-    from reverie.app.library.memory import Hit, Memory
+    from reverie.api.agent import Agent
+    from reverie.api.context import Context, Prepared
+    from reverie.api.memory import Hit, Memory
     from reverie.core.messages import Message
-    from reverie.core.reply import Reply, TextDelta
-    from reverie.core.request import Options, Request, ToolSpec
+    from reverie.core.request import Options, Reply, Request, TextDelta, ToolSpec
     from reverie.core.usage import Usage
     from reverie.errors import InputError, NotRemembered, ReverieError
     from reverie.events import Event, LayerFired, MemoriesSurfaced, TroubleNoted, TurnEnded
-    from reverie.keeper.wishes import Declined, Related, Remembered
+    from reverie.memory.changes.draft import Declined, Related, Remembered
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Agent": "reverie.app.library.agent",
-    "Context": "reverie.app.library.context",
-    "Declined": "reverie.keeper.wishes",
+    "Agent": "reverie.api.agent",
+    "Context": "reverie.api.context",
+    "Declined": "reverie.memory.changes.draft",
     "Event": "reverie.events",
-    "Hit": "reverie.app.library.memory",
+    "Hit": "reverie.api.memory",
     "InputError": "reverie.errors",
     "LayerFired": "reverie.events",
     "MemoriesSurfaced": "reverie.events",
-    "Memory": "reverie.app.library.memory",
+    "Memory": "reverie.api.memory",
     "Message": "reverie.core.messages",
     "NotRemembered": "reverie.errors",
     "Options": "reverie.core.request",
-    "Prepared": "reverie.app.library.context",
-    "Related": "reverie.keeper.wishes",
-    "Remembered": "reverie.keeper.wishes",
-    "Reply": "reverie.core.reply",
+    "Prepared": "reverie.api.context",
+    "Related": "reverie.memory.changes.draft",
+    "Remembered": "reverie.memory.changes.draft",
+    "Reply": "reverie.core.request",
     "Request": "reverie.core.request",
     "ReverieError": "reverie.errors",
-    "TextDelta": "reverie.core.reply",
+    "TextDelta": "reverie.core.request",
     "Tool": "reverie.agent.tools",
     "ToolOutput": "reverie.agent.tools",
     "ToolSpec": "reverie.core.request",

@@ -1,6 +1,6 @@
 """`python -m reverie` is `reverie`."""
 
-from reverie.surfaces.cli import main
+from reverie.cli import main
 
 if __name__ == "__main__":
     main()

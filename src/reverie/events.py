@@ -8,9 +8,8 @@ from typing import TypeAlias
 
 from reverie.core.messages import ToolResult
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
-from reverie.core.reply import Cleared, Reply, TextDelta, ThinkingDelta, ToolUseStarted
-from reverie.core.spend import Entry, Purpose
-from reverie.core.usage import Usage
+from reverie.core.request import Cleared, Reply, TextDelta, ThinkingDelta, ToolUseStarted
+from reverie.core.usage import Entry, Purpose, Usage
 
 
 @dataclass(frozen=True, slots=True)

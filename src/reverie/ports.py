@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from reverie.core.capabilities import Capabilities
 from reverie.core.messages import Block, Message, Origin
-from reverie.core.reply import Reply, StreamItem
-from reverie.core.request import Request
-from reverie.core.spend import Caps, Decision, Entry, Purpose
-from reverie.core.usage import Prices
+from reverie.core.request import Reply, Request, StreamItem
+from reverie.core.usage import Caps, Decision, Entry, Prices, Purpose
+from reverie.core.window import Capabilities
 from reverie.errors import ReplyBroken
 from reverie.events import Event
-from reverie.memory.index import Index
-from reverie.memory.manifest import Changes, ManifestEntry
-from reverie.memory.revisions import Author, Change, Revision
-from reverie.memory.topic import Topic
+from reverie.memory.format.index import Index
+from reverie.memory.format.manifest import Changes, ManifestEntry
+from reverie.memory.format.revisions import Author, Change, Revision
+from reverie.memory.format.topic import Topic
 
 if TYPE_CHECKING:
     import numpy as np

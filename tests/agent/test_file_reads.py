@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reverie.agent.file_reads import FileRead, FileReads
+from reverie.agent.tools import FileRead, FileReads
 
 A, B, C = Path("/a"), Path("/b"), Path("/c")
 

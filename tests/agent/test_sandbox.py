@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from reverie.agent.kit import standard_kit
-from reverie.agent.permissions import Allowed, Call, Denied
-from reverie.agent.sandbox import fenced
+from reverie.agent.permissions import Allowed, Call, Denied, fenced
 from reverie.agent.tools import Workplace
 
 KIT = {tool.name: tool for tool in standard_kit()}

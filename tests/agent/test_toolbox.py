@@ -8,16 +8,7 @@ from typing import Any
 
 import pytest
 
-from reverie.agent.permissions import (
-    Answer,
-    Asked,
-    Call,
-    Consent,
-    Mode,
-    by_mode,
-    nothing,
-    only,
-)
+from reverie.agent.permissions import Answer, Asked, Call, Consent, Mode, by_mode, nothing, only
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Access, Arguments, Tool, ToolOutput, Workplace
 from reverie.core.messages import ToolUse

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.core.agent_mail import (
+from reverie.subagents.letters import (
     KINDS,
     LARGEST_LETTER,
     Letter,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.core.incremental import GrowingMap, shared_length
+from reverie.core.messages import GrowingMap, shared_length
 
 
 class Item:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.core.build import call, user
 
 from reverie.core.messages import Text, Thinking
-from reverie.core.reply import Reply
+from reverie.core.request import Reply
 from reverie.core.usage import Usage
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.core.spend import MAIN, Allowed, Caps, Refused, Spent, decide
+from reverie.core.usage import MAIN, Allowed, Caps, Refused, Spent, decide
 
 dollars = st.floats(0, 100)
 maybe_dollars = st.none() | dollars

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.core.capabilities import Capabilities
-from reverie.core.window import Window, resolve_window, split_suffix
+from reverie.core.window import Capabilities, Window, resolve_window, split_suffix
 
 EVERYTHING = {"looked_up": 400_000, "shipped": 300_000, "large_beta": True, "configured": 64_000}
 

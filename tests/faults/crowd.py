@@ -18,8 +18,8 @@ from pathlib import Path
 from tests.faults.stories import memory, pointing, store_at
 
 from reverie.errors import WriteConflict
-from reverie.memory import topic as topics
-from reverie.memory.revisions import Author, Drop, Put, Revision
+from reverie.memory.format import topic as topics
+from reverie.memory.format.revisions import Author, Drop, Put, Revision
 
 SHARED = 6
 # One writer keeps losing a race only while others win it: far more tries than there are others.

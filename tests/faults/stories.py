@@ -9,19 +9,19 @@ from pathlib import Path
 
 from tests.place import FixedClock
 
-from reverie.layers.dreaming.changes import typed
-from reverie.layers.dreaming.merge import Reindexed, merged
-from reverie.layers.dreaming.tidy import tidied
-from reverie.memory import index as indexes
-from reverie.memory.index import Index, Pointer
-from reverie.memory.manifest import INDEX_FILE
-from reverie.memory.revisions import Author, Drop, Put
-from reverie.stores import git_trees, packing
-from reverie.stores.consolidate_lock import FILE, ConsolidateLock, Held
-from reverie.stores.directory import TEMPORARY
-from reverie.stores.files import FileStore
-from reverie.stores.history import GitHistory
-from reverie.stores.scratch_memory import Scratch
+from reverie.learning.dreaming.changes import typed
+from reverie.learning.dreaming.gates import FILE, ConsolidateLock, Held
+from reverie.learning.dreaming.merge import Reindexed, merged
+from reverie.learning.dreaming.tidy import tidied
+from reverie.memory import git_trees, packing
+from reverie.memory.directory import TEMPORARY
+from reverie.memory.format import index as indexes
+from reverie.memory.format.index import Index, Pointer
+from reverie.memory.format.manifest import INDEX_FILE
+from reverie.memory.format.revisions import Author, Drop, Put
+from reverie.memory.history import GitHistory
+from reverie.memory.scratch import Scratch
+from reverie.memory.store import FileStore
 
 ME = Author("main", session="s1", messages=("m1",), model="test-model")
 # Long enough that a torn write would show, and incompressible enough for git to store it whole.

@@ -16,13 +16,13 @@ from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import Held, Reply, ScriptItem, Text, ToolCall
 
-from reverie.app.wish import Wish
+from reverie.conversation import journal
+from reverie.conversation.records import AgentHired, Record
 from reverie.events import AgentStarted, Event
-from reverie.session import journal
-from reverie.session.crew.crew import Crew
-from reverie.session.crew.serving import answer
+from reverie.session.options import SessionOptions
 from reverie.session.query import Session
-from reverie.session.records import AgentHired, Record
+from reverie.subagents.crew import Crew
+from reverie.subagents.seat import answer
 
 Step: TypeAlias = "ScriptItem | Callable[[RecordedRequest], ScriptItem]"
 
@@ -84,7 +84,7 @@ class Team(Desk):
 
     @asynccontextmanager
     async def session(
-        self, *overrides: str, wish: Wish | None = None, resume: bool = False
+        self, *overrides: str, wish: SessionOptions | None = None, resume: bool = False
     ) -> AsyncIterator[Session]:
         async with super().session(*overrides, wish=wish, resume=resume) as session:
             with session.announce.heard_by(self._tell):

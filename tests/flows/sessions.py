@@ -13,10 +13,11 @@ from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import ScriptItem, ToolCall
 
-from reverie.app import App
-from reverie.app.wish import Wish
 from reverie.events import Event, LayerFired
+from reverie.session.build import open_session
+from reverie.session.options import SessionOptions
 from reverie.session.query import Session
+from reverie.workspace import Workspace
 
 MODEL = "anthropic:claude-sonnet-5-5"
 
@@ -43,8 +44,8 @@ class Desk:
         self.provider = provider
         monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
 
-    def app(self, *overrides: str) -> App:
-        return App.open(
+    def app(self, *overrides: str) -> Workspace:
+        return Workspace.open(
             self.place.root,
             overrides=(
                 f"models.main={MODEL}",
@@ -64,13 +65,13 @@ class Desk:
 
     @asynccontextmanager
     async def session(
-        self, *overrides: str, wish: Wish | None = None, resume: bool = False
+        self, *overrides: str, wish: SessionOptions | None = None, resume: bool = False
     ) -> AsyncIterator[Session]:
         app = self.app(*overrides)
-        wish = wish or Wish(mode="bypass")
+        wish = wish or SessionOptions(mode="bypass")
         if resume:
             wish = replace(wish, resume=app.journals()[0])
-        async with app.session(wish) as session:
+        async with open_session(app, wish) as session:
             yield session
 
     async def hear(self, session: Session, prompt: str) -> list[Event]:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from tests.provider.provider import Provider
 
+from reverie.conversation import journal
+from reverie.conversation.conversation import Conversation
+from reverie.conversation.journal import Journal
+from reverie.conversation.state import SessionState
 from reverie.core.messages import Message, Text, ToolResult
 from reverie.core.request import Head, Options, ToolSpec
 from reverie.core.transcript import open_tool_uses
 from reverie.events import Event
 from reverie.models import catalog
 from reverie.models.anthropic import AnthropicModel
-from reverie.session import journal
-from reverie.session.conversation import Conversation
-from reverie.session.journal import Journal
-from reverie.session.state import SessionState
 
 READ = ToolSpec.of(
     "Read", "Read a file. " * 40, {"type": "object", "properties": {"path": {"type": "string"}}}

@@ -4,16 +4,16 @@ import asyncio
 import re
 
 import pytest
+from tests.cli.test_chat_actions import Typist
 from tests.flows.crew_cast import LEAD, Cast, Team, agent
 from tests.flows.sessions import MODEL
 from tests.place import Place
 from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import Held, Reply, Text, ToolCall
-from tests.surfaces.test_chat_actions import Typist
 
-from reverie.app.wish import Wish
-from reverie.surfaces.cli.chat.talk import Talk
+from reverie.cli.talk.talk import Talk
+from reverie.session.options import SessionOptions
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ class Patient(Typist):
 async def talked(desk: Team, typist: Typist, *, conversations: int) -> str:
     for number in range(conversations):
         desk.provider.expect_conversation(f"conversation {number}", within=50)
-    await Talk(desk.app(), typist).run(Wish(model=MODEL, mode="bypass"))
+    await Talk(desk.app(), typist).run(SessionOptions(model=MODEL, mode="bypass"))
     return typist.text
 
 

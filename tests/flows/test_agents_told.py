@@ -4,20 +4,20 @@ import json
 import shutil
 
 import pytest
+from tests.cli.run import data, done
 from tests.flows.crew_cast import LEAD, Cast, Team, agent, letter, team_of, until
 from tests.flows.sessions import hear
 from tests.place import Place
 from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import Held, HttpError, Reply, Text, ToolCall
-from tests.surfaces.run import data, done
 
 MARKED = "The answer is forty-two."
 
 
 @pytest.fixture
 def desk(place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Team:
-    monkeypatch.setattr("reverie.app.SystemClock", lambda: place.clock)
+    monkeypatch.setattr("reverie.workspace.SystemClock", lambda: place.clock)
     return Team(place, provider, monkeypatch)
 
 

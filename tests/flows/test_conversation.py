@@ -10,10 +10,10 @@ from tests.flows.talking import replace_in, send, talking, turn
 from tests.provider import script as say
 from tests.provider.provider import Provider
 
+from reverie.conversation.records import HeadFrozen
 from reverie.core.messages import Text, ToolResult
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
 from reverie.events import CacheBroke, Replied
-from reverie.session.records import HeadFrozen
 
 MODELS = ["claude-opus-4-8", "claude-opus-5-5", "claude-haiku-4-5"]
 TURNS = 6

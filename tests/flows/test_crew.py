@@ -28,15 +28,15 @@ from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import Held, HttpError, Reply, ScriptItem, Text, ToolCall
 
-from reverie.app.crew import describe
-from reverie.app.wish import Wish
+from reverie.conversation import journal
+from reverie.conversation.records import AgentHired, AgentLeft
 from reverie.core.messages import Message, new_message
 from reverie.core.messages import Text as Words
 from reverie.events import AgentEnded, AgentProgressed, AgentStarted, Event, LetterSent
-from reverie.session import journal
-from reverie.session.crew.serving import answer
-from reverie.session.crew.watching import Watch
-from reverie.session.records import AgentHired, AgentLeft
+from reverie.session.crew import describe
+from reverie.session.options import SessionOptions
+from reverie.subagents.seat import answer
+from reverie.subagents.watching import Watch
 
 
 @pytest.fixture
@@ -378,7 +378,7 @@ class TestIsolated:
                 "ida": [ToolCall("Write", {"path": "idea.md", "content": "An idea."}), "Written."],
             },
         )
-        async with desk.session(wish=Wish(mode="ask")) as session:
+        async with desk.session(wish=SessionOptions(mode="ask")) as session:
             await hear(session, "Have an idea tried.")
             await until(session, lambda: "<letter " in cast.last(LEAD))
         assert not desk.place.root.joinpath("idea.md").exists()
@@ -549,7 +549,7 @@ class TestMemoryOfItsOwn:
                 "tester-2": ["I know."],
             },
         )
-        async with desk.session(wish=Wish(mode="ask")) as session:
+        async with desk.session(wish=SessionOptions(mode="ask")) as session:
             await hear(session, "Run the tests twice.")
         assert (folder / "flaky.md").read_text() == note
         system = json.dumps(cast.asked["tester-2"][0].json["system"])

@@ -12,37 +12,26 @@ from pathlib import Path
 
 import pytest
 from rich.console import RenderableType
-from tests.flows.crew_cast import (
-    LEAD,
-    Cast,
-    Team,
-    agent,
-    held,
-    letter,
-    repository,
-    team_of,
-    until,
-)
+from tests.cli.test_chat_actions import Typist
+from tests.flows.crew_cast import LEAD, Cast, Team, agent, held, letter, repository, team_of, until
 from tests.flows.sessions import MODEL, Desk, hear, kinds
 from tests.place import Place
 from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import HttpError, Reply, ToolCall
-from tests.surfaces.test_chat_actions import Typist
 
-from reverie.app.team_mail import TeamMail
-from reverie.app.wish import Wish
+from reverie.cli.talk.once import once
+from reverie.cli.talk.talk import Talk
+from reverie.conversation.records import AgentHired, AgentLeft, Record
 from reverie.errors import StorageError
 from reverie.events import AgentEnded, AgentStarted, Event, TroubleNoted
-from reverie.session.crew.crew import Crew
-from reverie.session.crew.members import Brief, Member
-from reverie.session.crew.seat import Seat
-from reverie.session.crew.serving import answer
+from reverie.session.options import SessionOptions
 from reverie.session.query import Session
-from reverie.session.records import AgentHired, AgentLeft, Record
-from reverie.stores.mailbox import Post
-from reverie.surfaces.cli.chat.once import once
-from reverie.surfaces.cli.chat.talk import Talk
+from reverie.subagents.crew import Crew
+from reverie.subagents.mail import TeamMail
+from reverie.subagents.mailbox import Post
+from reverie.subagents.members import Brief, Member
+from reverie.subagents.seat import Seat, answer
 
 
 @pytest.fixture
@@ -533,7 +522,9 @@ class TestInChat:
         for _ in range(2):
             provider.expect_conversation("a conversation of its own", within=50)
         typist = Listener("Four, I hear.", gate, "Count.")
-        await asyncio.wait_for(Talk(desk.app(), typist).run(Wish(model=MODEL, mode="bypass")), 10)
+        await asyncio.wait_for(
+            Talk(desk.app(), typist).run(SessionOptions(model=MODEL, mode="bypass")), 10
+        )
         assert "Somebody counts." in typist.text
         assert "Four, I hear." in typist.text
 
@@ -553,7 +544,9 @@ class TestInChat:
         )
         for _ in range(2):
             provider.expect_conversation("a conversation of its own", within=50)
-        work = once(desk.app(), Wish(mode="bypass"), "Have it fixed.", "text", quiet=False)
+        work = once(
+            desk.app(), SessionOptions(mode="bypass"), "Have it fixed.", "text", quiet=False
+        )
         await asyncio.wait_for(work, 20)
         assert desk.place.root.joinpath("done.txt").exists()
         assert capsys.readouterr().out == "Rita has fixed it.\n"

@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass, field
 
 import pytest
+from tests.cli.test_chat_actions import Typist
+from tests.cli.test_chat_render import shown
 from tests.flows.crew_cast import (
     LEAD,
     Cast,
@@ -23,22 +25,19 @@ from tests.place import Place
 from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import Reply, ScriptItem, ToolCall
-from tests.surfaces.test_chat_actions import Typist
-from tests.surfaces.test_chat_render import shown
 
-from reverie.agent.kit.web_fetch import web_fetch_tool
+from reverie.agent.kit.web import web_fetch_tool
 from reverie.agent.permissions import Answer, Asked, Call
 from reverie.agent.tools import Arguments, Tool, Workplace
-from reverie.app.wish import Wish
-from reverie.core.agent_mail import Letter
+from reverie.cli.talk.talk import Talk
+from reverie.cli.talk.terminal import Question
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
-from reverie.session.crew.mail import NoMail
-from reverie.session.crew.seat import Approval, Seat
-from reverie.stores import agent_socket
-from reverie.stores.socket_files import socket_path
-from reverie.surfaces.cli.chat.talk import Talk
-from reverie.surfaces.cli.chat.terminal import Question
+from reverie.session.options import SessionOptions
+from reverie.subagents import agent_socket
+from reverie.subagents.letters import Letter
+from reverie.subagents.seat import Approval, NoMail, Seat
+from reverie.subagents.socket_files import socket_path
 
 
 @pytest.fixture
@@ -66,7 +65,7 @@ async def test_a_process_takes_no_modules_of_the_project_and_no_interrupts_of_th
             "paul": ["I am here."],
         },
     )
-    async with desk.session(wish=Wish(mode="plan")) as session:
+    async with desk.session(wish=SessionOptions(mode="plan")) as session:
         await hear(session, "Hire Paul.")
         await until(session, lambda: "I am here." in cast.last(LEAD))
         [process] = children()
@@ -283,7 +282,7 @@ class TestTypes:
                 "general-1": [write("early.txt"), "I cannot."],
             },
         )
-        async with desk.session(wish=Wish(mode="accept-edits")) as session:
+        async with desk.session(wish=SessionOptions(mode="accept-edits")) as session:
             await hear(session, "Delegate.")
         assert {tool["name"] for tool in cast.asked["general-1"][0].json["tools"]} == {
             "Read",
@@ -310,7 +309,7 @@ class TestQuestions:
                 "general-2": [write("unseen.txt"), "I may not."],
             },
         )
-        async with desk.session(wish=Wish(mode="ask", ask=person.ask)) as session:
+        async with desk.session(wish=SessionOptions(mode="ask", ask=person.ask)) as session:
             await hear(session, "Delegate.")
             await until(session, lambda: "It could not." in cast.last(LEAD))
         assert person.asked == []
@@ -327,7 +326,7 @@ class TestQuestions:
                 "general-1": [write("seen.txt"), "Written."],
             },
         )
-        async with desk.session(wish=Wish(mode="ask", ask=person.ask)) as session:
+        async with desk.session(wish=SessionOptions(mode="ask", ask=person.ask)) as session:
             await hear(session, "Write it.")
         [question] = person.asked
         assert question.startswith("general-1: ")
@@ -347,7 +346,7 @@ class TestQuestions:
         for _ in range(3):
             provider.expect_conversation("a conversation of its own", within=50)
         typist = Deliberate("Have both signed.")
-        wish = Wish(model=MODEL, mode="ask", tools=[typist.tool()])
+        wish = SessionOptions(model=MODEL, mode="ask", tools=[typist.tool()])
         await asyncio.wait_for(Talk(desk.app(), typist).run(wish), 20)
         assert typist.most_at_once == 1
         assert sorted(line for line in typist.asked if "asks" in line) == [
@@ -412,7 +411,7 @@ async def test_what_a_program_brings_along_does_not_go_to_another_process(
     )
     ready = desk.app().bare_model(MODEL) if own == "model" else None
     tools = [web_fetch_tool()] if own == "tools" else []
-    wish = Wish(mode="bypass", ready=ready, tools=tools)
+    wish = SessionOptions(mode="bypass", ready=ready, tools=tools)
     async with Desk.session(desk, wish=wish) as session:
         await hear(session, "Hire Paul.")
         await until(session, lambda: "<letter " in cast.last(LEAD))

@@ -11,16 +11,16 @@ from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import HttpError, ScriptItem, ToolCall
 
-from reverie.app import App
-from reverie.app.daily_log import open_log, undistilled
-from reverie.app.dream import DreamOptions, dream, lock_of, report_of
-from reverie.app.memory import OpenMemory
-from reverie.app.side_models import means_for
-from reverie.core.spend import DREAM
+from reverie.core.usage import DREAM
 from reverie.events import DreamEnded, ForkEnded
-from reverie.keeper.wishes import Wish as MemoryWish
-from reverie.layers.dreaming.review import Report
-from reverie.memory.revisions import Author
+from reverie.learning.dreaming.daily_log import open_log, undistilled
+from reverie.learning.dreaming.review import Report
+from reverie.learning.dreaming.service import DreamOptions, dream, lock_of, report_of
+from reverie.learning.side_models import means_for
+from reverie.memory.changes.draft import Wish as MemoryWish
+from reverie.memory.format.revisions import Author
+from reverie.memory.opening import OpenMemory
+from reverie.workspace import Workspace
 
 SIDE = "anthropic:claude-haiku-5-5"
 PORT = "The port of the harbour service is 8080."
@@ -31,14 +31,14 @@ def desk(place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> D
     return Desk(place, provider, monkeypatch)
 
 
-def remember(app: App, *texts: str) -> OpenMemory:
+def remember(app: Workspace, *texts: str) -> OpenMemory:
     memory = app.memory()
     for text in texts:
         memory.keeper.remember(MemoryWish(text, even_if_known=True), Author("user"))
     return memory
 
 
-async def dreamt(app: App, options: DreamOptions | None = None) -> Report:
+async def dreamt(app: Workspace, options: DreamOptions | None = None) -> Report:
     made = await dream(app, app.memory(), options or DreamOptions())
     assert isinstance(made, Report)
     return made
@@ -49,7 +49,7 @@ def topic(text: str, source: str) -> str:
     return f"---\n{head}---\n\n{text}\n"
 
 
-def bodies(app: App) -> str:
+def bodies(app: Workspace) -> str:
     memory = app.memory()
     return "\n".join((memory.store.current(e.file) or b"").decode() for e in memory.store.entries())
 
@@ -238,7 +238,7 @@ WISH = "From now on always use pnpm instead of npm in this repository."
 
 
 class TestDailyLog:
-    def logged(self, app: App, *texts: str) -> None:
+    def logged(self, app: Workspace, *texts: str) -> None:
         log = open_log(app, app.memory())
         for text in texts:
             log.append(text, Author("main", "s1"))

@@ -9,33 +9,35 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from tests.cli.memories import asked, contents, directory, remembered
+from tests.cli.run import data, done, failed
+from tests.conversation import claude_lines as claude
+from tests.conversation.build import write_lines
 from tests.flows.sessions import Desk, kinds
 from tests.place import Place
 from tests.provider.provider import Provider
 from tests.provider.script import Text, Thinking, ToolCall
-from tests.session import claude_lines as claude
-from tests.session.build import write_lines
-from tests.surfaces.memories import asked, contents, directory, remembered
-from tests.surfaces.run import data, done, failed
 
-from reverie.app import App
-from reverie.app.forgetting import Forgetting
-from reverie.app.hooks.moments import Occasion, SessionEnded
-from reverie.app.hooks.session_folder import SessionFolder
-from reverie.app.inbox import open_inbox
+from reverie.api.forgetting import Forgetting
+from reverie.clients.hooks.moments import Occasion, SessionEnded
+from reverie.clients.hooks.session_folder import SessionFolder
+from reverie.conversation import journal
+from reverie.conversation.cache_report import report_on
+from reverie.conversation.files import TextFile
+from reverie.conversation.records import Redacted, Said
+from reverie.conversation.state import SessionState
 from reverie.core.messages import Text as Words
 from reverie.core.messages import new_message
 from reverie.core.prompt_cache.tracker import Broken
 from reverie.events import CacheBroke
-from reverie.keeper.daily_log import DailyLog
-from reverie.keeper.wishes import Remembered, Wish
-from reverie.memory.proposals import Proposal
-from reverie.memory.revisions import Author
-from reverie.memory.traces import MARK
-from reverie.session import journal
-from reverie.session.records import Redacted, Said
-from reverie.session.state import SessionState
-from reverie.stores.text_file import TextFile
+from reverie.memory.changes.daily_log import DailyLog
+from reverie.memory.changes.draft import Remembered, Wish
+from reverie.memory.format.proposals import Proposal
+from reverie.memory.format.revisions import Author
+from reverie.memory.format.traces import MARK
+from reverie.recall.service import index_past_sessions, recall
+from reverie.workspace import Workspace
+from reverie.workspace.inbox import open_inbox
 
 SECRET = 'Okapi Partners buy us on 2027-02-01, "the heron" is what they call it, für uns geheim'
 SAID = 'Okapi Partners buy us next month, "the heron" is what they call it, für uns geheim'
@@ -44,7 +46,7 @@ OTHER = "Integration tests use a real database because a mock hid a broken migra
 
 @pytest.fixture
 def desk(place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    monkeypatch.setattr("reverie.app.SystemClock", lambda: place.clock)
+    monkeypatch.setattr("reverie.workspace.SystemClock", lambda: place.clock)
     return Desk(place, provider, monkeypatch)
 
 
@@ -77,7 +79,7 @@ async def talked(desk: Desk) -> tuple[str, str]:
         return state.session, state.messages[0].id
 
 
-def spread(place: Place, app: App, session: str, message: str) -> str:
+def spread(place: Place, app: Workspace, session: str, message: str) -> str:
     """Copies of it in every place that may hold one; its file name."""
     memory = app.memory()
     author = Author("main", session, (message,))
@@ -114,8 +116,8 @@ def spread(place: Place, app: App, session: str, message: str) -> str:
     (place.home / "daemon.log").write_text(json.dumps({"message": SECRET}) + "\n")
     done("export", place.home / "exported.zip")
     done("export", place.base / "outside.zip")
-    app.index_episodes()
-    assert app.recall(SECRET, limit=3).hits
+    index_past_sessions(app)
+    assert recall(app, SECRET, limit=3).hits
     subprocess.run(
         ["git", "--git-dir", memory.place.history, "gc", "-q", "--prune=now"], check=True
     )
@@ -193,7 +195,7 @@ async def test_nothing_of_ours_holds_it_and_the_session_goes_on(desk: Desk) -> N
         TextFile(app.project.folder / "sessions" / session / "notes.md").read() == "# Title\nkept\n"
     )
     assert [row["text"] for row in data("inbox")["waiting"]] == ["Something else entirely"]
-    assert app.recall(OTHER, limit=1).hits[0].key == kept
+    assert recall(app, OTHER, limit=1).hits[0].key == kept
 
     # The transcript has the same messages, and says what happened to it.
     after = journal.load(app.project.journal(session))
@@ -218,7 +220,11 @@ async def test_nothing_of_ours_holds_it_and_the_session_goes_on(desk: Desk) -> N
     assert MARK in sent
     assert not any(word in sent for word in ("the heron", "Okapi"))
     assert not [e for e in kinds(events, CacheBroke) if isinstance(e.verdict, Broken)]  # type: ignore[attr-defined]
-    [row] = [one for one in app.cache_report(app.project.journal(session)) if one.purpose == "main"]
+    [row] = [
+        one
+        for one in report_on(app.settings, app.project.journal(session))
+        if one.purpose == "main"
+    ]
     assert all(one.expected for one in row.breaks)
     assert any("a memory was forgotten" in one.why for one in row.breaks)
     assert holding(place.home) == []
@@ -256,7 +262,7 @@ async def test_a_crash_in_between_is_made_good_by_the_same_call(
 
     for name in ("from_notes", "drop_shadows"):
         with monkeypatch.context() as broken:
-            broken.setattr(f"reverie.stores.forgetting.{name}", crash)
+            broken.setattr(f"reverie.memory.traces_on_disk.{name}", crash)
             with pytest.raises(KeyboardInterrupt):
                 Forgetting(app, app.memory(), file).run(Author("user"))
     shutil.rmtree(place.base / "outside.zip", ignore_errors=True)
@@ -317,7 +323,7 @@ async def test_what_is_about_the_person_goes_from_every_project(desk: Desk) -> N
     (folder / "drafts").mkdir()
     same_name = folder / "drafts" / file.removeprefix("person/")
     same_name.write_text("of another memory")
-    desk.app().index_episodes()
+    index_past_sessions(desk.app())
     assert data("recall", SECRET)["hits"]
     done("export", place.base / "outside.zip")
     assert holding(place.home) != []
@@ -329,7 +335,7 @@ async def test_what_is_about_the_person_goes_from_every_project(desk: Desk) -> N
         str(theirs): "Claude Code's transcript",
         str(place.base / "outside.zip"): "an export",
     }
-    desk.app().index_episodes()
+    index_past_sessions(desk.app())
     found = data("search", "Okapi Partners heron")
     assert [hit["snippet"] for hit in found if "Okapi" in hit["snippet"]] == []
 

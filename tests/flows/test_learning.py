@@ -11,7 +11,6 @@ from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import Held, HttpError, Reply, ScriptItem, Text, ToolCall
 
-from reverie.app.wish import Wish
 from reverie.events import (
     DreamBegan,
     DreamEnded,
@@ -21,8 +20,9 @@ from reverie.events import (
     MemoriesSurfaced,
     TroubleNoted,
 )
-from reverie.keeper.wishes import Wish as MemoryWish
-from reverie.memory.revisions import Author
+from reverie.memory.changes.draft import Wish as MemoryWish
+from reverie.memory.format.revisions import Author
+from reverie.session.options import SessionOptions
 
 ON = "features.extract=true"
 
@@ -163,7 +163,7 @@ class TestFork:
             return Held(Reply((Text("Nothing to save."),)), gate) if len(side) == 1 else "Nothing."
 
         desk.provider.respond(respond)
-        async with desk.session(ON, wish=Wish(mode="bypass")) as session:
+        async with desk.session(ON, wish=SessionOptions(mode="bypass")) as session:
             for text in ("One thing.", "Another thing.", "A third thing."):
                 _ = [event async for event in session.run(text)]
                 await asyncio.sleep(0)

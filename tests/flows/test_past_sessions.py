@@ -4,17 +4,18 @@ import asyncio
 import json
 
 import pytest
+from tests.conversation.build import answer, user
 from tests.flows.sessions import MODEL, Desk
 from tests.place import NOON, Place
 from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import HttpError, ScriptItem, ToolCall
-from tests.session.build import answer, user
 
-from reverie.app import App
-from reverie.app.past_sessions import ReadSession, plan_reading, read_sessions
-from reverie.layers.extraction.prompts import BATCH_CHARACTERS
-from reverie.session.records import Opened, Said
+from reverie.conversation.records import Opened, Said
+from reverie.learning.extraction.prompts import BATCH_CHARACTERS
+from reverie.learning.past_sessions import ReadSession, plan_reading, read_sessions
+from reverie.workspace import Workspace
+from reverie.workspace.inbox import waiting
 
 PAYROLL = "Bruno owns the payroll service since March."
 WISH = "From now on always use pnpm instead of npm in this repository."
@@ -48,7 +49,7 @@ def talked(place: Place, name: str, *texts: str) -> None:
     place.journal(name, Opened(name, NOON), *said)
 
 
-async def read(app: App, **options: bool) -> list[ReadSession]:
+async def read(app: Workspace, **options: bool) -> list[ReadSession]:
     return [one async for one in read_sessions(app, plan_reading(app, **options))]
 
 
@@ -77,7 +78,7 @@ async def test_what_only_the_assistant_said_waits_in_the_inbox(desk: Desk) -> No
     desk.provider.script(ToolCall("Write", {"path": str(path), "content": content}), "Done.")
     [one] = await read(desk.app())
     assert (one.learnt.saved, one.learnt.waiting) == ((), (PAYROLL,))
-    assert len(desk.app().waiting()) == 1
+    assert len(waiting(desk.app())) == 1
 
 
 def test_the_plan_says_what_it_would_cost(desk: Desk) -> None:

@@ -17,7 +17,7 @@ def test_an_example_runs(example: Example, place: Place, provider: Provider):
 
 
 def test_every_command_it_names_exists():
-    from reverie.surfaces.cli.group import COMMANDS
+    from reverie.cli.group import COMMANDS
 
     named = set(re.findall(r"`reverie ([a-z]+)", README.read_text("utf-8")))
     table = re.findall(r"^\| (`[a-z].*?) \|", README.read_text("utf-8"), re.MULTILINE)

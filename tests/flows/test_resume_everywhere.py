@@ -11,10 +11,10 @@ from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import Reply, ScriptItem, Text, Thinking, ToolCall
 
-from reverie.app.wish import Wish
+from reverie.session.options import SessionOptions
 
 TURNS = 12
-WISH = Wish(session="same", mode="bypass")
+WISH = SessionOptions(session="same", mode="bypass")
 
 
 def answer(request: RecordedRequest, *, thinking: bool) -> ScriptItem:

@@ -11,13 +11,16 @@ from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import Held, Reply, Text, Thinking, ToolCall
 
-from reverie.app.wish import Wish
-from reverie.core.capabilities import CacheRules, Capabilities
+from reverie.conversation import journal
+from reverie.conversation.assemble import Assembler
+from reverie.conversation.records import Said as SaidRecord
+from reverie.conversation.state import SessionState
 from reverie.core.messages import Text as Said
 from reverie.core.messages import ToolUse
 from reverie.core.prompt_cache.tracker import ExpectedBreak
 from reverie.core.request import Request
 from reverie.core.transcript import INTERRUPTED, pairing
+from reverie.core.window import CacheRules, Capabilities
 from reverie.errors import InputError, WindowFull
 from reverie.events import (
     CacheBroke,
@@ -33,13 +36,10 @@ from reverie.events import (
     TroubleNoted,
     TurnEnded,
 )
-from reverie.keeper.wishes import Wish as MemoryWish
-from reverie.memory.revisions import Author
+from reverie.memory.changes.draft import Wish as MemoryWish
+from reverie.memory.format.revisions import Author
 from reverie.models.scripted import ScriptedModel
-from reverie.session import journal
-from reverie.session.assemble import Assembler
-from reverie.session.records import Said as SaidRecord
-from reverie.session.state import SessionState
+from reverie.session.options import SessionOptions
 
 
 @pytest.fixture
@@ -412,7 +412,7 @@ async def test_edits_of_the_cache_are_repeated_in_place_by_every_later_request(
     able = Capabilities(window=200_000, cache=CacheRules("explicit"), cache_edits=True)
     model = ScriptedModel(otherwise=play, capabilities=able)
     async with place.app("features.extract=false").session(
-        Wish(ready=model, mode="bypass")
+        SessionOptions(ready=model, mode="bypass")
     ) as session:
         for i in range(30):
             await hear(session, f"Count again, please: {i}.")

@@ -24,7 +24,6 @@ from tests.provider.script import (
     server_error,
 )
 
-from reverie.app.wish import Wish
 from reverie.core.transcript import pairing
 from reverie.errors import (
     AccessDenied,
@@ -37,6 +36,7 @@ from reverie.errors import (
 from reverie.events import LayerFired, TroubleNoted, TurnEnded
 from reverie.models import catalog
 from reverie.models.anthropic import AnthropicModel
+from reverie.session.options import SessionOptions
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def desk(place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> D
     return Desk(place, provider, monkeypatch)
 
 
-def at_once(desk: Desk) -> Wish:
+def at_once(desk: Desk) -> SessionOptions:
     """A model whose SDK does not wait and try again."""
     row = catalog.find("claude-sonnet-5-5")
     assert row is not None
@@ -56,7 +56,7 @@ def at_once(desk: Desk) -> Wish:
         base_url=desk.provider.anthropic_url,
         retries=0,
     )
-    return Wish(ready=model, mode="bypass")
+    return SessionOptions(ready=model, mode="bypass")
 
 
 BROKEN = [Cut(), Unfinished(), Malformed()]

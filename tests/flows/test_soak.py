@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from tests.place import Place
 
-from reverie.app.wish import Wish
-from reverie.core.capabilities import CacheRules, Capabilities
 from reverie.core.messages import Block, Text, ToolUse
-from reverie.core.reply import Reply, StopReason, StreamItem, TextDelta
-from reverie.core.request import Request, estimated_size
+from reverie.core.request import Reply, Request, StopReason, StreamItem, TextDelta, estimated_size
 from reverie.core.tokens import block_tokens
 from reverie.core.transcript import pairing
 from reverie.core.usage import Prices, Usage
+from reverie.core.window import CacheRules, Capabilities
 from reverie.errors import ModelError, Overloaded, ReplyBroken
 from reverie.events import Event, LayerFired
+from reverie.session.build import open_session
+from reverie.session.options import SessionOptions
 
 WINDOW = 200_000
 
@@ -94,7 +94,7 @@ async def soak(
         if isinstance(event, LayerFired):
             fired.add(event.layer)
 
-    async with place.app().session(Wish(ready=model, mode="bypass")) as session:
+    async with open_session(place.app(), SessionOptions(ready=model, mode="bypass")) as session:
         with session.announce.heard_by(listen):
             for turn in range(turns):
                 said.append(f"Request {turn}: {dice.choice(('go on', 'again', 'and now?'))}")

@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 from tests.place import FixedClock, git
 
-from reverie.settings.folders import slug
-from reverie.surfaces.cli.group import cli
+from reverie.cli.group import cli
+from reverie.files.folders import slug
 
 TOUR = Path(__file__).parents[2] / "docs" / "tour.md"
 BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
@@ -85,7 +85,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
         if name.startswith(("REVERIE_", "GIT_", "CLAUDE_", "COLUMNS")):
             monkeypatch.delenv(name)
     clock = FixedClock(datetime(2026, 11, 2, 9, tzinfo=UTC).timestamp())
-    monkeypatch.setattr("reverie.app.SystemClock", lambda: clock)
+    monkeypatch.setattr("reverie.workspace.SystemClock", lambda: clock)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")

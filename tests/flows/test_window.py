@@ -3,11 +3,11 @@
 from tests.place import Place
 from tests.provider.provider import Provider
 
-from reverie.app import App
-from reverie.stores.windows import FILE, read_window
+from reverie.models.choosing import FILE, read_window
+from reverie.workspace import Workspace
 
 
-def at(place: Place, provider: Provider) -> App:
+def at(place: Place, provider: Provider) -> Workspace:
     return place.app(
         "providers.mine.kind=openai",
         f"providers.mine.base_url={provider.openai_url}",

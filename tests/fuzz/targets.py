@@ -16,22 +16,23 @@ from types import FrameType
 from tests.fuzz import seeds
 
 from reverie.agent.shell_commands import reads_only, starts_nothing
-from reverie.app.hooks.moments import Context, Instructions, Nothing, ReplacedOutput
+from reverie.clients.daemon import wire
+from reverie.clients.daemon.service import _object as hook_object
+from reverie.clients.hooks.dialects import DIALECTS
+from reverie.clients.hooks.moments import Context, Instructions, Nothing, ReplacedOutput
+from reverie.clients.mcp.answers import sendable
+from reverie.clients.mcp.caller import Caller
+from reverie.clients.mcp.tools import TOOLS, checked
+from reverie.conversation import claude_code, codex, journal, records
 from reverie.core.codec import dump
 from reverie.errors import InputError, TranscriptError
-from reverie.keeper.imports import read_file as read_import
-from reverie.keeper.imports import read_pile
-from reverie.memory import frontmatter, index, manifest, scalars, topic
-from reverie.recall import queries
-from reverie.session import claude_code, codex, journal, records
+from reverie.memory.changes.imports import read_file as read_import
+from reverie.memory.changes.imports import read_pile
+from reverie.memory.format import frontmatter, index, manifest, topic
+from reverie.memory.format import frontmatter as scalars
+from reverie.recall import lexical as queries
 from reverie.settings import sources
-from reverie.stores.projects import find_root
-from reverie.surfaces.daemon import wire
-from reverie.surfaces.daemon.service import _object as hook_object
-from reverie.surfaces.hooks.dialects import DIALECTS
-from reverie.surfaces.mcp.answers import sendable
-from reverie.surfaces.mcp.caller import Caller
-from reverie.surfaces.mcp.tools import TOOLS, checked
+from reverie.settings.projects import find_root
 from reverie.text import likeness, timewords
 from reverie.text.dates import absolute_dates
 from reverie.text.validity import validity

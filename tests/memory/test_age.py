@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from reverie.memory import age
-from reverie.memory.age import caveat, words
+from reverie.memory.format import age
+from reverie.memory.format.age import caveat, words
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory import candidates
-from reverie.memory.candidates import Candidates, content_words, covered
+from reverie.memory.format import manifest as candidates
+from reverie.memory.format.manifest import Candidates, content_words, covered
 from reverie.text.likeness import nearest
 
 SENTENCES = st.lists(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.exclusions import check
+from reverie.memory.format.exclusions import check
 
 INSTRUCTIONS = {
     "AGENTS.md": """# Rules

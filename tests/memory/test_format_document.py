@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reverie.memory import index, manifest, names, paths, topic
+from reverie.memory.format import index, manifest, paths, topic
+from reverie.memory.format import paths as names
 
 TEXT = (Path(__file__).parents[2] / "MEMORY-FORMAT.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```(\w+) (\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)

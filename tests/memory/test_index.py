@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.index import (
+from reverie.memory.format.index import (
     MOST_BYTES,
     MOST_LINES,
     Index,
@@ -18,7 +18,7 @@ from reverie.memory.index import (
     rebuild,
     render,
 )
-from reverie.memory.manifest import ManifestEntry
+from reverie.memory.format.manifest import ManifestEntry
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 FOREIGN = (

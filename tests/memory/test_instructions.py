@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.instructions import (
+from reverie.memory.format.instructions import (
     LONGEST,
     InstructionFile,
     includes,

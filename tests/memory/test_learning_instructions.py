@@ -2,7 +2,7 @@
 
 import pytest
 
-from reverie.memory.learning_instructions import MOST_CHARACTERS, parse
+from reverie.memory.format.instructions import MOST_CHARACTERS, parse
 
 TEXT = """\
 # What to learn

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.manifest import HEAD_LINES, entry, head, is_index, newest_first, render
-from reverie.memory.topic import parse
+from reverie.memory.format.manifest import HEAD_LINES, entry, head, is_index, newest_first, render
+from reverie.memory.format.topic import parse
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 FILE = b"---\nname: Role\ndescription: Runs the pharmacy desk\ntype: user\n---\nbody\n"

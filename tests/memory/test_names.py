@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.names import LONGEST_STEM, file_name
-from reverie.memory.paths import Accepted, check_name
+from reverie.memory.format.paths import LONGEST_STEM, Accepted, check_name, file_name
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.paths import Accepted, Refused, check_directory, check_name
+from reverie.memory.format.paths import Accepted, Refused, check_directory, check_name
 
 HOME = "/home/mira"
 DATA = Path(os.environ.get("REVERIE_DATA", Path(__file__).parents[2] / "../shared/data"))

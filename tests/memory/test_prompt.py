@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reverie.memory import index
-from reverie.memory.prompt import Shelf, agent_memory_prompt, memory_prompt
+from reverie.memory.format import index
+from reverie.memory.format.prompt import Shelf, agent_memory_prompt, memory_prompt
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 INDEX = index.parse("- [Role](user_role.md) — runs the pharmacy desk\n".encode())

@@ -5,7 +5,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reverie.memory.scalars import (
+from reverie.memory.format.frontmatter import (
     LONGEST_VALUE,
     one_line,
     parse_list,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reverie.memory.taxonomy import KINDS, TYPES, kind_of, may_share, parse_type, scope_of
+from reverie.memory.format.taxonomy import KINDS, TYPES, kind_of, may_share, parse_type, scope_of
 
 
 def test_the_taxonomy_is_closed():

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reverie.errors import InputError
-from reverie.memory import manifest
-from reverie.memory import topic as topics
-from reverie.memory.topic import KEYS, Anchor, new, parse, render
+from reverie.memory.format import manifest
+from reverie.memory.format import topic as topics
+from reverie.memory.format.topic import KEYS, Anchor, new, parse, render
 
 PLAIN = b"""---
 name: Integration tests hit a real database

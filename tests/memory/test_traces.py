@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from reverie.memory import topic
-from reverie.memory.traces import MARK, Traces, traces_of
+from reverie.memory.format import topic
+from reverie.memory.format.traces import MARK, Traces, traces_of
 
 BODY = (
     'The zebra project is called off, says "Okapi" für immer.\n\n'

@@ -2,8 +2,7 @@
 
 import pytest
 
-from reverie.memory.revisions import Author, Revision
-from reverie.memory.undoing import Step, plan, standing
+from reverie.memory.format.revisions import Author, Revision, Step, plan, standing
 
 A1 = b"---\nname: A\ndescription: first\ntype: project\n---\none\n"
 A2 = A1.replace(b"one", b"two")

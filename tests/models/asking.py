@@ -1,8 +1,7 @@
 """Small requests for adapter tests, and one way to collect what a stream gives."""
 
 from reverie.core.messages import Message, Text, ToolResult, new_message
-from reverie.core.reply import Reply, StreamItem
-from reverie.core.request import Breakpoint, Head, Options, Request, ToolSpec
+from reverie.core.request import Breakpoint, Head, Options, Reply, Request, StreamItem, ToolSpec
 from reverie.ports import Model
 
 READ = ToolSpec.of(

@@ -19,13 +19,15 @@ from reverie.core.messages import (
     ToolUse,
     new_message,
 )
-from reverie.core.reply import TextDelta, ThinkingDelta, ToolUseStarted
 from reverie.core.request import (
     Breakpoint,
     ClearThinking,
     ClearToolUses,
     Options,
     Summarize,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseStarted,
 )
 from reverie.errors import (
     AccessDenied,

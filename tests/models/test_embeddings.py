@@ -13,7 +13,7 @@ from tests.provider import script as say
 from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 
-from reverie.core.spend import Caps
+from reverie.core.usage import Caps
 from reverie.errors import (
     AccessDenied,
     ModelError,
@@ -25,11 +25,11 @@ from reverie.errors import (
     Unreachable,
 )
 from reverie.events import MoneySpent
-from reverie.models.embeddings import endpoint, installed
+from reverie.models.embeddings import endpoint
+from reverie.models.embeddings import local as installed
 from reverie.models.embeddings.endpoint import EndpointEmbedder, Meter
-from reverie.models.embeddings.onnx import OnnxEmbedder, layout
-from reverie.models.embeddings.static import StaticEmbedder
-from reverie.stores.ledger import Ledger
+from reverie.models.embeddings.local import OnnxEmbedder, StaticEmbedder, layout
+from reverie.models.ledger import Ledger
 
 SMALL = "text-embedding-3-small"
 
@@ -181,7 +181,7 @@ _WITHOUT_NETWORK = """
 import socket, sys
 def refuse(*a, **k): raise OSError("no network in this test")
 socket.socket.connect = refuse
-from reverie.models.embeddings.installed import default_embedder
+from reverie.models.embeddings.local import default_embedder
 model = default_embedder()
 print(not {"numpy", "tokenizers"} & set(sys.modules))
 rows = model.encode(["a kitten", "a cat", "stock market", ""], "passage")

@@ -10,19 +10,27 @@ from typing import Any
 import pytest
 from tests.place import NOON, FixedClock
 
-from reverie.core.capabilities import Capabilities
 from reverie.core.messages import Text, new_message
-from reverie.core.reply import Reply, StreamItem, TextDelta, ThinkingDelta, ToolUseStarted
-from reverie.core.request import Head, Options, Request, estimated_size
-from reverie.core.spend import Caps
+from reverie.core.request import (
+    Head,
+    Options,
+    Reply,
+    Request,
+    StreamItem,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseStarted,
+    estimated_size,
+)
 from reverie.core.tokens import text_tokens
-from reverie.core.usage import Prices, Usage
+from reverie.core.usage import Caps, Prices, Usage
+from reverie.core.window import Capabilities
 from reverie.errors import Overloaded, ReplyBroken, SpendCapReached
 from reverie.events import CapReached, Event, MoneySpent
+from reverie.models.ledger import Ledger
 from reverie.models.metered import CEILING_MARGIN, MeteredModel
 from reverie.models.scripted import ScriptedModel
 from reverie.ports import Model, complete
-from reverie.stores.ledger import Ledger
 
 PRICES = Prices.of(10, 50)
 REQUEST = Request(

@@ -6,11 +6,9 @@ import pytest
 from tests.models.test_metered import REQUEST
 
 from reverie.core.messages import Attachment, Block, Message, Origin, Text, new_message
-from reverie.core.reply import Reply, TextDelta
-from reverie.core.request import Head, Request
+from reverie.core.request import Head, Reply, Request, TextDelta
 from reverie.core.usage import FREE
-from reverie.models.offline import ANSWER, FOUND, OfflineModel
-from reverie.models.scripted import ScriptedModel
+from reverie.models.scripted import ANSWER, FOUND, OfflineModel, ScriptedModel
 from reverie.ports import ExactCounter, Model, complete
 
 

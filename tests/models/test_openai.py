@@ -8,7 +8,6 @@ from tests.models.asking import READ, ask, collect, results, user
 from tests.provider import script as say
 from tests.provider.provider import Provider
 
-from reverie.core.capabilities import Capabilities
 from reverie.core.messages import (
     Attachment,
     Document,
@@ -21,8 +20,8 @@ from reverie.core.messages import (
     ToolUse,
     new_message,
 )
-from reverie.core.reply import TextDelta, ToolUseStarted
-from reverie.core.request import Options, Summarize
+from reverie.core.request import Options, Summarize, TextDelta, ToolUseStarted
+from reverie.core.window import Capabilities
 from reverie.errors import (
     AccessDenied,
     InputError,

@@ -15,8 +15,8 @@ from tests.provider.script import (
     server_error,
 )
 
-from reverie.core.capabilities import Capabilities
-from reverie.core.reply import StreamItem
+from reverie.core.request import StreamItem
+from reverie.core.window import Capabilities
 from reverie.errors import AccessDenied, ModelError, Overloaded, TimedOut, Unreachable
 from reverie.models.anthropic import AnthropicModel
 from reverie.models.openai import OpenAIModel

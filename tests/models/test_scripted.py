@@ -6,11 +6,18 @@ import pytest
 from tests.models.test_metered import REQUEST
 from tests.place import FixedClock
 
-from reverie.core.capabilities import CacheRules, Ttl
 from reverie.core.messages import Text, Thinking, ToolUse, new_message
-from reverie.core.reply import Reply, TextDelta, ToolUseStarted
-from reverie.core.request import Breakpoint, Head, Request, canonical_bytes
+from reverie.core.request import (
+    Breakpoint,
+    Head,
+    Reply,
+    Request,
+    TextDelta,
+    ToolUseStarted,
+    canonical_bytes,
+)
 from reverie.core.usage import Usage
+from reverie.core.window import CacheRules, Ttl
 from reverie.errors import Overloaded
 from reverie.models.scripted import PromptCache, ScriptedModel
 from reverie.ports import complete

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from tests.models.test_metered import REPLY, REQUEST, USAGE, Streaming
 from tests.place import FixedClock
 
-from reverie.core.reply import TextDelta
+from reverie.core.request import TextDelta
 from reverie.errors import InputError, Overloaded
 from reverie.models.traced import TracedModel
 from reverie.ports import Model, complete

@@ -2,8 +2,7 @@
 
 from reverie.core.messages import Text, Thinking, new_message
 from reverie.core.request import Head, Request
-from reverie.models.scripted import ScriptedModel
-from reverie.models.unthinking import UnthinkingModel
+from reverie.models.scripted import ScriptedModel, UnthinkingModel
 from reverie.ports import complete
 
 

@@ -6,13 +6,7 @@ from dataclasses import dataclass, replace
 from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import Held, Reply, ScriptItem
-from tests.provider.transport import (
-    Delivery,
-    Family,
-    Rendered,
-    reply_delivery,
-    whole_fault,
-)
+from tests.provider.transport import Delivery, Family, Rendered, reply_delivery, whole_fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.recall.anchors import check, content_hash
+from reverie.recall.attachment import check, content_hash
 
 
 @pytest.fixture

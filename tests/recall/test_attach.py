@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.recall.attach import MOST_BYTES, MOST_LINES, Recalled, attachment, cut
+from reverie.memory.format.attachment import MOST_BYTES, MOST_LINES, Recalled, attachment, cut
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from reverie.core.messages import Text, new_message
-from reverie.recall.gate import END, MOST_SESSION_BYTES, Due, Skipped, Surfaced, due
+from reverie.recall.attachment import END, MOST_SESSION_BYTES, Due, Skipped, Surfaced, due
 
 
 def person(text: str):

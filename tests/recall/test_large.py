@@ -6,13 +6,13 @@ import pytest
 from tests.place import FixedClock
 
 from reverie.core.messages import Text, new_message
+from reverie.memory import catalog, lookout
+from reverie.memory.history import GitHistory
+from reverie.memory.store import FileStore
 from reverie.recall import ranker as ranking
 from reverie.recall.index import RecallIndex
 from reverie.recall.pipeline import Recall
 from reverie.recall.ranker import IndexRanker
-from reverie.stores import catalog, lookout
-from reverie.stores.files import FileStore
-from reverie.stores.history import GitHistory
 
 WORDS = ["apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel"]
 

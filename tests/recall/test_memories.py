@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 from tests.recall.shelf import DAY, NOW, HashedWords, changed, files, fill, memory, shelf
 
-from reverie.memory import topic
+from reverie.memory.format import topic
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.search import POOL
 

@@ -12,13 +12,13 @@ from tests.place import FixedClock
 from reverie.core.messages import Text, new_message
 from reverie.errors import Overloaded, StorageError
 from reverie.events import TroubleNoted
-from reverie.memory import topic
-from reverie.memory.manifest import ManifestEntry
-from reverie.memory.revisions import Author, Put
+from reverie.memory.format import topic
+from reverie.memory.format.manifest import ManifestEntry
+from reverie.memory.format.revisions import Author, Put
+from reverie.memory.history import GitHistory
+from reverie.memory.store import FileStore
 from reverie.models.scripted import ScriptedModel
 from reverie.recall.pipeline import Ranked, Recall, labels
-from reverie.stores.files import FileStore
-from reverie.stores.history import GitHistory
 
 ASK = new_message("user", Text("when can I ship the release?"))
 

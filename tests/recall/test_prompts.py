@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.core.capabilities import Capabilities
-from reverie.memory.manifest import ManifestEntry
+from reverie.core.window import Capabilities
+from reverie.memory.format.manifest import ManifestEntry
 from reverie.models.scripted import ScriptedModel
-from reverie.recall.prompts import parse_selection, selection_request
+from reverie.recall.pipeline import parse_selection, selection_request
 
 SELECTOR = ScriptedModel(capabilities=Capabilities(json_schema=True, effort=True))
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.place import Place
 
-from reverie.app.recall import open_ranker
+from reverie.memory.store import FileStore
 from reverie.recall.ranker import IndexRanker
-from reverie.stores.files import FileStore
+from reverie.recall.service import open_ranker
 
 
 class Counted(FileStore):

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 from tests.place import NOON
 
-from reverie.recall import attach
-from reverie.recall.attach import Recalled
+from reverie.memory.format import attachment as attach
+from reverie.memory.format.attachment import Recalled
 
 NOW = datetime.fromtimestamp(NOON, UTC)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reverie.memory import topic as topics
-from reverie.models.embeddings.installed import Missing, default_embedder
+from reverie.memory.format import topic as topics
+from reverie.models.embeddings.local import Missing, default_embedder
 from reverie.ports import Embedder
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.fuse import GOOD_MATCH

@@ -13,7 +13,7 @@ from reverie.agent.tools import Tool, Workplace
 from reverie.core.messages import ToolResult, ToolUse
 from reverie.errors import StorageError
 from reverie.recall.documents import Results, Scope
-from reverie.recall.tool import NAME, search_memory, told
+from reverie.recall.service import NAME, search_memory, told
 
 
 @pytest.fixture

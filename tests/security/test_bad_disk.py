@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.memories import AUDIT, TESTS, directory, remembered
+from tests.cli.run import data, done, environment, process, run
 from tests.place import Place
-from tests.surfaces.memories import AUDIT, TESTS, directory, remembered
-from tests.surfaces.run import data, done, environment, process, run
 
-from reverie.surfaces.cli.group import COMMANDS
+from reverie.cli.group import COMMANDS
 
 CALLS = {
     "remember": ("--", "Deploys freeze on Fridays"),
@@ -71,7 +71,7 @@ def test_a_full_disk(place: Place) -> None:
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "sys.dont_write_bytecode = True\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))\n"
-        "from reverie.surfaces.cli import main\n"
+        "from reverie.cli import main\n"
         "sys.argv = ['reverie', *sys.argv[1:]]\n"
         "main()\n"
     )

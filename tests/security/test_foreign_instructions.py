@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
+from tests.cli.run import process
 from tests.place import Place, git
 from tests.security.folders import given_away
-from tests.surfaces.run import process
 
-from reverie.app import App
-from reverie.app.system import system_of
-from reverie.app.wish import Wish
-from reverie.stores.instruction_files import Places, read_instruction_files
+from reverie.memory.instruction_files import Places, read_instruction_files
+from reverie.session.options import SessionOptions
+from reverie.session.system_prompt import system_of
+from reverie.workspace import Workspace
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----"
 
@@ -24,7 +24,9 @@ def key(place: Place) -> Path:
 
 
 def prompt(start: Path) -> str:
-    return "".join(text.text for text in system_of(App.open(start), Wish(), None, "k"))
+    return "".join(
+        text.text for text in system_of(Workspace.open(start), SessionOptions(), None, "k")
+    )
 
 
 def places(place: Place, working: Path, project: Path) -> Places:

@@ -14,8 +14,8 @@ from reverie.agent.kit.bash import bash_tool
 from reverie.agent.permissions import Allowed, Call, by_mode
 from reverie.agent.shell_commands import reads_only
 from reverie.agent.tools import Workplace
-from reverie.git import reading_environment, unknown_settings
-from reverie.stores.worktrees import NoWorktree, Worktrees
+from reverie.files.git import reading_environment, unknown_settings
+from reverie.subagents.worktrees import NoWorktree, Worktrees
 
 # The person's own configuration is empty, so that only the repository's counts.
 ENVIRONMENT = {

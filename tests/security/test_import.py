@@ -8,12 +8,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.cli.memories import directory
+from tests.cli.run import data, environment, run
 from tests.place import Place
-from tests.surfaces.memories import directory
-from tests.surfaces.run import data, environment, run
 
-from reverie.keeper import imports
-from reverie.memory.topic import LARGEST_FILE
+from reverie.memory.changes import imports
+from reverie.memory.format.topic import LARGEST_FILE
 
 NOTE = "Deploys are on Mondays, says Mira.\n"
 TRUSTED = (

@@ -12,35 +12,45 @@ from pathlib import Path
 import pytest
 
 from reverie.agent.shell_commands import reads_only
+from reverie.context.facts import calls, outcomes
+from reverie.context.facts import sentences as fact_sentences
+from reverie.context.previews import outline_line, preview
+from reverie.conversation import transcripts
 from reverie.core.messages import Text, ToolResult, ToolUse, new_message
 from reverie.errors import ReverieError
-from reverie.keeper import imports
-from reverie.keeper.draft import draft
-from reverie.keeper.pieces import pieces
-from reverie.layers.extraction import rules, speech, support, trust
-from reverie.layers.extraction.rules import confirmations, doubts, kinds
-from reverie.layers.extraction.rules.sentences import sentences, to_the_point
-from reverie.layers.extraction.values import Candidate
-from reverie.layers.facts import calls, outcomes
-from reverie.layers.facts import sentences as fact_sentences
-from reverie.layers.previews import outline_line, preview
-from reverie.memory import (
-    candidates,
+from reverie.learning.extraction import rules, speech, support, trust
+from reverie.learning.extraction.rules import confirmations, doubts
+from reverie.learning.extraction.rules import confirmations as kinds
+from reverie.learning.extraction.rules.confirmations import sentences, to_the_point
+from reverie.learning.extraction.values import Candidate
+from reverie.memory.changes import imports
+from reverie.memory.changes.draft import draft
+from reverie.memory.changes.imports import pieces
+from reverie.memory.format import (
     exclusions,
     frontmatter,
     index,
     instructions,
     manifest,
-    names,
     paths,
     revisions,
-    scalars,
     topic,
 )
-from reverie.recall import passages, queries, usage
-from reverie.session import transcripts
-from reverie.stores.secrets import formats, named, redaction
-from reverie.text import dates, languages, likeness, timewords, words
+from reverie.memory.format import (
+    frontmatter as scalars,
+)
+from reverie.memory.format import (
+    manifest as candidates,
+)
+from reverie.memory.format import (
+    paths as names,
+)
+from reverie.memory.secrets import formats, named, redaction
+from reverie.recall import documents as passages
+from reverie.recall import lexical as queries
+from reverie.recall import usage
+from reverie.text import dates, likeness, timewords, words
+from reverie.text import words as languages
 
 # It compares processor times: a busy machine must not fail a quick run.
 pytestmark = pytest.mark.slow

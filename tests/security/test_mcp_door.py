@@ -13,11 +13,11 @@ import uvicorn
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
-from tests.surfaces.mcp.conftest import place
-from tests.surfaces.mcp.stage import Stage
-from tests.surfaces.mcp.test_http import INITIALIZE, Running
+from tests.clients.mcp.conftest import place
+from tests.clients.mcp.stage import Stage
+from tests.clients.mcp.test_http import INITIALIZE, Running
 
-from reverie.surfaces.mcp.http import HOST, Door, configured, listen
+from reverie.clients.mcp.http import HOST, Door, configured, listen
 
 __all__ = ["place"]
 

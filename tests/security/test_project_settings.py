@@ -6,23 +6,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.cli.run import data, done, failed, process, run
+from tests.cli.terminal import on_terminal
 from tests.place import Place
 from tests.provider.provider import Provider
 from tests.security.folders import HANDED_OVER, STRANGER, empty_git, given_away
 from tests.settings.test_sources import sample
 from tests.settings.world import World
-from tests.surfaces.run import data, done, failed, process, run
-from tests.surfaces.terminal import on_terminal
 
-from reverie.app.trust import ProjectTrust
+from reverie.clients.daemon.service import Service
+from reverie.clients.daemon.wire import Afterwards
 from reverie.errors import SettingsError
-from reverie.keeper.wishes import Remembered, Wish
-from reverie.memory.revisions import Author
+from reverie.memory.changes.draft import Remembered, Wish
+from reverie.memory.format.revisions import Author
 from reverie.settings import Settings, load_settings
 from reverie.settings.schema import SETTINGS, Setting
 from reverie.settings.switches import Switches
-from reverie.surfaces.daemon.afterwards import Afterwards
-from reverie.surfaces.daemon.service import Service
+from reverie.workspace.trust import ProjectTrust
 
 VPN = "The deploy script needs the VPN to be up before it starts."
 FILES = ("settings.toml", "settings.local.toml")

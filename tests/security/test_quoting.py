@@ -10,19 +10,17 @@ from tests.place import NOON, Place
 from tests.provider.provider import Provider
 from tests.provider.script import ToolCall
 
-from reverie.core.agent_mail import Letter
+from reverie.context.compaction.parts import body_of, is_summary, worded
+from reverie.context.session_notes.notes import TEMPLATE, Notes
+from reverie.context.session_notes.update import plan
 from reverie.core.foreign_text import MARKS, quoted
 from reverie.core.messages import Attachment, Text, new_message
 from reverie.core.request import attachment_text
-from reverie.layers.compaction.summary_message import body_of, is_summary, worded
-from reverie.layers.session_notes.notes import Notes
-from reverie.layers.session_notes.template import TEMPLATE
-from reverie.layers.session_notes.update import plan
-from reverie.layers.teamwork.letters import render_letters, told_letters
-from reverie.memory import instructions
-from reverie.memory.index import parse as parse_index
-from reverie.memory.instructions import InstructionFile
-from reverie.memory.prompt import Shelf, memory_prompt
+from reverie.memory.format import instructions
+from reverie.memory.format.index import parse as parse_index
+from reverie.memory.format.instructions import InstructionFile
+from reverie.memory.format.prompt import Shelf, memory_prompt
+from reverie.subagents.letters import Letter, render_letters, told_letters
 
 # {0} is the name of a mark.
 SPELLINGS = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.agent.kit import disk
+from reverie.agent.kit import files as disk
 from reverie.errors import InputError
 
 WRITERS, EACH = 8, 40

@@ -10,23 +10,22 @@ from prompt_toolkit.document import Document
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text as Line
+from tests.cli.memories import directory
+from tests.cli.run import process, run
+from tests.models.spending import entry
 from tests.place import NOON, Place
 from tests.security.hostile import ESCAPES, HOSTILE, RETURNS, SMUGGLED, TURNED, UNSEEN, steering
-from tests.stores.spending import entry
-from tests.surfaces.memories import directory
-from tests.surfaces.run import process, run
 
-from reverie.app.inbox import open_inbox
+from reverie.cli.group import COMMANDS
+from reverie.cli.screen import Screen, start_logging
+from reverie.cli.talk.drawing import Canvas
+from reverie.cli.talk.slash import ChatCompleter
+from reverie.conversation.records import AgentHired, Opened, Said, Used
 from reverie.core.foreign_text import printable, printable_json
 from reverie.core.messages import Text, ToolResult, ToolUse, new_message
 from reverie.core.usage import Usage
-from reverie.memory.proposals import Item, Proposal, cited
-from reverie.session.records import AgentHired, Opened, Said, Used
-from reverie.surfaces.cli.chat.completion import ChatCompleter
-from reverie.surfaces.cli.chat.drawing import Canvas
-from reverie.surfaces.cli.group import COMMANDS
-from reverie.surfaces.cli.logs import start_logging
-from reverie.surfaces.cli.screen import Screen
+from reverie.memory.format.proposals import Item, Proposal, cited
+from reverie.workspace.inbox import open_inbox
 
 SESSION = "20250615-100000-aaaaaa"
 MEMORY = "project_freeze.md"
@@ -77,7 +76,7 @@ PROTOCOLS = {"hook", "mcp", "demo"}
 @pytest.fixture
 def hostile(place: Place, monkeypatch: pytest.MonkeyPatch) -> str:
     """A home and a project full of it; the id of a proposal that waits."""
-    monkeypatch.setattr("reverie.app.SystemClock", lambda: place.clock)
+    monkeypatch.setattr("reverie.workspace.SystemClock", lambda: place.clock)
     app = place.app()
     run("remember", "Deploys freeze before the audit")
     folder = directory(place)

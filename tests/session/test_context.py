@@ -9,9 +9,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.session.build import STRICT, user
+from tests.conversation.build import STRICT, user
 
 from reverie import Context
+from reverie.conversation.records import Rewound, Said
 from reverie.core.messages import (
     Attachment,
     Block,
@@ -25,12 +26,10 @@ from reverie.core.messages import (
     ToolUse,
     new_message,
 )
-from reverie.core.reply import Reply
-from reverie.core.request import Request, canonical_bytes
+from reverie.core.request import Reply, Request, canonical_bytes
 from reverie.errors import InputError
 from reverie.models.scripted import ScriptedModel
-from reverie.session.context import check, mark, told_before
-from reverie.session.records import Rewound, Said
+from reverie.session.own_loop import check, mark, told_before
 
 
 def of(role: str, *blocks: Block) -> Message:

@@ -9,13 +9,13 @@ import pytest
 from tests.place import Place
 
 from reverie import Memory
-from reverie.app.clients import Clients
+from reverie.clients.files import Clients
+from reverie.conversation.files import FolderBlobs
+from reverie.conversation.journal import Journal
+from reverie.files.folders import make_private
+from reverie.files.json_files import write_json
+from reverie.files.locks import exclusive
 from reverie.recall.index import RecallIndex
-from reverie.session.journal import Journal
-from reverie.settings.folders import make_private
-from reverie.stores.blobs import FolderBlobs
-from reverie.stores.json_files import write_json
-from reverie.stores.locks import exclusive
 
 
 @pytest.fixture(autouse=True)

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import reverie.settings
-from reverie.settings.reference import reference
+from reverie.settings.lookup import reference
 from reverie.settings.schema import OTHER_VARIABLES, SETTINGS
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 RENDER = (
-    "python -c 'from reverie.settings.reference import reference; "
+    "python -c 'from reverie.settings.lookup import reference; "
     'open("docs/settings.md", "w").write(reference())\''
 )
 

@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from reverie.files.folders import project_folder
 from reverie.settings import Settings, load_settings
-from reverie.settings.folders import project_folder
 from reverie.settings.resolve import record_file
 from reverie.settings.trust import Answer, answers, digest_of, rendered
 

@@ -1,17 +1,95 @@
-"""What a tool is: a declaration the model sees, and a function that does the work."""
+"""The agent's list of what is to be done."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import hashlib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from reverie.agent.file_reads import FileRead, FileReads
-from reverie.agent.todos import Todo
 from reverie.core.messages import ResultContent, Text
 from reverie.core.request import ToolSpec
+
+Status: TypeAlias = Literal["open", "doing", "done"]
+
+_BOXES: dict[Status, str] = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    text: str
+    status: Status = "open"
+
+
+def render(todos: Iterable[Todo]) -> str:
+    """The list as people write it: one box a line."""
+    return "\n".join(f"{_BOXES[todo.status]} {todo.text}" for todo in todos)
+
+
+def objection(todos: Iterable[Todo]) -> str | None:
+    """What is wrong with a list; None when it is fine."""
+    listed = list(todos)
+    texts = [todo.text.strip() for todo in listed]
+    if not all(texts):
+        return f"item {texts.index('') + 1} has no text"
+    twice = next((text for n, text in enumerate(texts) if text in texts[:n]), None)
+    if twice is not None:
+        return f"{twice!r} is on the list twice"
+    doing = [todo.text for todo in listed if todo.status == "doing"]
+    if len(doing) > 1:
+        return f"only one item can be in progress, not {len(doing)}: {', '.join(map(repr, doing))}"
+    return None
+
+
+MOST_FILES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """A file as it was when it was read or written."""
+
+    digest: str
+    mtime_ns: int
+    size: int
+
+    @classmethod
+    def of(cls, data: bytes, mtime_ns: int) -> FileRead:
+        return cls(hashlib.blake2b(data, digest_size=16).hexdigest(), mtime_ns, len(data))
+
+    def same_content(self, other: FileRead) -> bool:
+        """A file that was only touched has not changed."""
+        return (self.digest, self.size) == (other.digest, other.size)
+
+
+class FileReads:
+    """The files read last, oldest forgotten first. Paths are real paths, without links."""
+
+    def __init__(self, reads: Iterable[tuple[Path, FileRead]] = (), most: int = MOST_FILES) -> None:
+        self._most = most
+        self._reads: OrderedDict[Path, FileRead] = OrderedDict()
+        for path, read in reads:
+            self.remember(path, read)
+
+    def remember(self, path: Path, read: FileRead) -> None:
+        self._reads[path] = read
+        self._reads.move_to_end(path)
+        while len(self._reads) > self._most:
+            self._reads.popitem(last=False)
+
+    def last(self, path: Path) -> FileRead | None:
+        """What the file was when it was last seen; None when it was not."""
+        return self._reads.get(path)
+
+    def recent(self) -> tuple[Path, ...]:
+        """The newest first."""
+        return tuple(reversed(self._reads))
+
+    def clone(self) -> FileReads:
+        return FileReads(self._reads.items(), self._most)
+
 
 # What a call would do; permission is decided by this.
 Access: TypeAlias = Literal["read", "edit", "run", "network"]

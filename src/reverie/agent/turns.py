@@ -1,4 +1,4 @@
-"""The bare loop: send, run the tools the model asks for, send again. No layers, no memory."""
+"""How far one turn may go."""
 
 from __future__ import annotations
 
@@ -6,11 +6,23 @@ from dataclasses import dataclass
 
 from reverie.agent.toolbox import Toolbox
 from reverie.core.messages import ToolUse
-from reverie.core.reply import Reply
+from reverie.core.request import Reply
 from reverie.core.usage import Usage
 from reverie.errors import ReplyBroken
 from reverie.events import Announce, Replied
 from reverie.ports import Exchange
+
+# Why a turn ended that used up its requests.
+OUT_OF_REQUESTS = "limit of requests"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Requests to the model, goings-on after a reply that was cut off, and waiting for memories."""
+
+    requests: int = 200
+    continuations: int = 3
+    recall_seconds: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from reverie.core.messages import Block, Message, Text, ToolResult, ToolUse, new_message
+from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse, new_message
 from reverie.core.tokens import message_tokens
 
 INTERRUPTED = "[Interrupted before this tool finished]"
@@ -289,3 +289,17 @@ def _merge_answers(messages: Sequence[Message]) -> list[Message]:
         else:
             merged.append(message)
     return merged
+
+
+def valid_under(message: Message, prefix: str, *, bound: bool) -> Message:
+    """The message as it may be sent after `prefix`: without thinking that was bound elsewhere."""
+    if not bound or message.role != "assistant" or message.bound_to == prefix:
+        return message
+    return without_thinking(message)
+
+
+def without_thinking(message: Message) -> Message:
+    if not any(isinstance(block, Thinking) for block in message.blocks):
+        return message
+    kept = tuple(block for block in message.blocks if not isinstance(block, Thinking))
+    return replace(message, blocks=kept)

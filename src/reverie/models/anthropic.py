@@ -7,21 +7,19 @@ import json
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from reverie.core.capabilities import Capabilities, Ttl
-from reverie.core.incremental import GrowingMap
-from reverie.core.messages import Block, Message, Opaque, Text, Thinking, ToolUse
-from reverie.core.reply import (
+from reverie.core.messages import Block, GrowingMap, Message, Opaque, Text, Thinking, ToolUse
+from reverie.core.request import (
     Cleared,
     Reply,
+    Request,
     StopReason,
     StreamItem,
     TextDelta,
     ThinkingDelta,
     ToolUseStarted,
 )
-from reverie.core.request import Request
 from reverie.core.usage import Prices, Usage
-from reverie.core.window import split_suffix
+from reverie.core.window import Capabilities, Ttl, split_suffix
 from reverie.errors import ReplyBroken
 from reverie.models import anthropic_wire as wire
 from reverie.models.failures import sdk_failures, sdk_missing

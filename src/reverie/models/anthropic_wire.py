@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
-from reverie.core.capabilities import Ttl
 from reverie.core.messages import (
     Attachment,
     Block,
@@ -31,7 +30,7 @@ from reverie.core.request import (
     attachment_text,
     wire_text,
 )
-from reverie.core.window import split_suffix
+from reverie.core.window import Ttl, split_suffix
 
 Wire = dict[str, Any]
 Marks = Mapping[int, Ttl]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
-from reverie.core.capabilities import CacheRules, Capabilities
 from reverie.core.usage import Prices
+from reverie.core.window import CacheRules, Capabilities
 
 Kind: TypeAlias = Literal["anthropic", "openai"]
 

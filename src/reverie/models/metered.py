@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
-from reverie.core.capabilities import Capabilities
-from reverie.core.reply import Reply, StreamItem, TextDelta, ThinkingDelta
-from reverie.core.request import Options, Request, estimated_size
-from reverie.core.spend import MAIN, Allowed, Caps, Entry, Purpose, Refused
+from reverie.core.request import (
+    Options,
+    Reply,
+    Request,
+    StreamItem,
+    TextDelta,
+    ThinkingDelta,
+    estimated_size,
+)
 from reverie.core.tokens import text_tokens
-from reverie.core.usage import Prices, Usage
+from reverie.core.usage import MAIN, Allowed, Caps, Entry, Prices, Purpose, Refused, Usage
+from reverie.core.window import Capabilities
 from reverie.errors import SpendCapReached
 from reverie.events import Announce, CapReached, MoneySpent, unheard
 from reverie.ports import Clock, Model, SpendLedger

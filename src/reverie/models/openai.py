@@ -6,13 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from reverie.core.capabilities import Capabilities
-from reverie.core.incremental import GrowingMap
-from reverie.core.messages import Message, Opaque
-from reverie.core.reply import Reply, StreamItem
-from reverie.core.request import Request
+from reverie.core.messages import GrowingMap, Message, Opaque
+from reverie.core.request import Reply, Request, StreamItem
 from reverie.core.usage import Prices
-from reverie.core.window import split_suffix
+from reverie.core.window import Capabilities, split_suffix
 from reverie.models import openai_chat as chat
 from reverie.models import openai_responses as responses
 from reverie.models.failures import sdk_failures, sdk_missing

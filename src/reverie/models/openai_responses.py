@@ -16,15 +16,18 @@ from reverie.core.messages import (
     ToolResult,
     ToolUse,
 )
-from reverie.core.reply import (
+from reverie.core.request import (
+    Head,
+    Options,
     Reply,
     StopReason,
     StreamItem,
     TextDelta,
     ThinkingDelta,
     ToolUseStarted,
+    attachment_text,
+    wire_text,
 )
-from reverie.core.request import Head, Options, attachment_text, wire_text
 from reverie.core.usage import Usage
 from reverie.core.window import split_suffix
 from reverie.errors import ReplyBroken, RequestRefused

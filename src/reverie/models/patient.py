@@ -7,10 +7,9 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
-from reverie.core.capabilities import Capabilities
-from reverie.core.reply import StreamItem
-from reverie.core.request import Request
+from reverie.core.request import Request, StreamItem
 from reverie.core.usage import Prices
+from reverie.core.window import Capabilities
 from reverie.errors import ModelError, Overloaded, TimedOut, Unreachable
 from reverie.ports import Model
 

@@ -6,22 +6,31 @@ With a `PromptCache` it reports what a provider that caches prompts would bill.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from reverie.core.capabilities import CacheRules, Capabilities
-from reverie.core.incremental import GrowingMap
-from reverie.core.messages import Block, Text, ToolUse
+from reverie.core.messages import Attachment, Block, GrowingMap, Message, Text, ToolUse
 from reverie.core.prompt_cache.breakpoints import Mark
 from reverie.core.prompt_cache.chain import Chain, extend, root_digest
 from reverie.core.prompt_cache.simulator import Call, Simulator
-from reverie.core.reply import Reply, StopReason, StreamItem, TextDelta, ToolUseStarted
-from reverie.core.request import Request, canonical_bytes, head_segments, message_segments
+from reverie.core.request import (
+    Reply,
+    Request,
+    StopReason,
+    StreamItem,
+    TextDelta,
+    ToolUseStarted,
+    canonical_bytes,
+    head_segments,
+    message_segments,
+)
 from reverie.core.tokens import block_tokens
+from reverie.core.transcript import without_thinking
 from reverie.core.usage import FREE, Prices, Usage
+from reverie.core.window import CacheRules, Capabilities
 from reverie.errors import ModelError
-from reverie.ports import Clock
+from reverie.ports import Clock, Model
 
 # A turn is what the model says, or the failure it has, or a function of the request.
 Turn: TypeAlias = str | Sequence[Block] | ModelError | Callable[[Request], "Turn"]
@@ -119,3 +128,85 @@ def _marks(request: Request, chain: Chain) -> tuple[Mark, ...]:
     places = {(s.section, s.index, s.block): i for i, s in enumerate(segments)}
     marks = (Mark(places[b.section, b.index, b.block], b.ttl) for b in request.breakpoints)
     return tuple(sorted(marks, key=lambda mark: mark.index))
+
+
+NAME = "offline"
+FOUND = "From memory:"
+
+# Nothing was found: one line on what this is, and what it can do.
+ANSWER = (
+    "Nothing in memory fits that closely, and this is Reverie's offline mode, not a language model. "
+    "/remember saves, /recall shows weaker matches, /search looks through past sessions; "
+    "models.main chooses a model."
+)
+
+_RECALL = "recall"
+
+
+class OfflineModel:
+    """Keeps the port's promises without a provider: free, instant, deterministic."""
+
+    name = NAME
+    capabilities = Capabilities(window=200_000, max_output=8_192)
+    prices: Prices | None = FREE
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+        digest = hashlib.blake2b(canonical_bytes(request), digest_size=8).hexdigest()
+        text = _answer(request)
+        yield TextDelta(text)
+        yield Reply(f"offline_{digest}", NAME, (Text(text),), "end")
+
+    async def aclose(self) -> None:
+        return None
+
+
+def _answer(request: Request) -> str:
+    found = [_unframed(attachment) for attachment in _recalled(request)]
+    return "\n\n".join([FOUND, *found]) if found else ANSWER
+
+
+def _recalled(request: Request) -> list[Attachment]:
+    """The memories that stand beside the last thing the person said, in their order."""
+    found: list[Attachment] = []
+    for message in reversed(request.messages):
+        found = [*_attached(message), *found]
+        if message.origin == "user" and message.text:
+            return found
+    return found
+
+
+def _attached(message: Message) -> Iterator[Attachment]:
+    for block in message.blocks:
+        if isinstance(block, Attachment) and block.label == _RECALL:
+            yield block
+
+
+def _unframed(attachment: Attachment) -> str:
+    """The memories alone: the first paragraph tells a model what they are."""
+    return attachment.text.partition("\n\n")[2] or attachment.text
+
+
+class UnthinkingModel:
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._model.capabilities
+
+    @property
+    def prices(self) -> Prices | None:
+        return self._model.prices
+
+    def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+        messages = tuple(map(without_thinking, request.messages))
+        # A message of thinking alone is none any more.
+        kept = tuple(message for message in messages if message.blocks)
+        return self._model.stream(replace(request, messages=kept))
+
+    async def aclose(self) -> None:
+        await self._model.aclose()

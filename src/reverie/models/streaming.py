@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any, Protocol
 
-from reverie.core.reply import Reply, StreamItem
+from reverie.core.request import Reply, StreamItem
 from reverie.models.failures import Call
 
 

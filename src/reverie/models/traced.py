@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from reverie.core.capabilities import Capabilities
-from reverie.core.reply import Reply, StreamItem
-from reverie.core.request import Request
-from reverie.core.spend import MAIN, Purpose
-from reverie.core.usage import Prices, Usage
+from reverie.core.request import Reply, Request, StreamItem
+from reverie.core.usage import MAIN, Prices, Purpose, Usage
+from reverie.core.window import Capabilities
 from reverie.errors import ReverieError
 from reverie.models.failures import sdk_missing
 from reverie.ports import Clock, Model

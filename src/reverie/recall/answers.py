@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from reverie.recall import passages
+from reverie.recall import documents as passages
 from reverie.recall.documents import Hit, LeftOut, Results, SessionHit
 from reverie.recall.fuse import (
     ANY_MODEL,
@@ -17,7 +17,7 @@ from reverie.recall.fuse import (
     limited,
     rivals,
 )
-from reverie.recall.queries import Query
+from reverie.recall.lexical import Query
 from reverie.recall.search import Candidate, Question, Ranked
 from reverie.text.words import fold, plain_words, said_once
 

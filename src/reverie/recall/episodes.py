@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reverie.recall import passages
+from reverie.recall import documents as passages
 from reverie.recall.documents import Episode, Refreshed, Signature
 from reverie.recall.topics import drop_vector, expect_vector, plain, signature_text
 from reverie.text import words

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from reverie.errors import ReverieError
-from reverie.memory.manifest import Changes
-from reverie.recall import episodes, queries, topics
+from reverie.memory.format.manifest import Changes
+from reverie.recall import episodes, topics
+from reverie.recall import lexical as queries
 from reverie.recall.answers import answer
 from reverie.recall.documents import (
     Collection,
@@ -28,8 +29,7 @@ from reverie.recall.documents import (
     Scope,
     Signature,
 )
-from reverie.recall.lexical import Counts
-from reverie.recall.queries import Query
+from reverie.recall.lexical import Counts, Query
 from reverie.recall.search import Question, Ranked, ranked
 from reverie.recall.shadow import (
     BUSY_SECONDS,
@@ -197,7 +197,7 @@ class RecallIndex:
         """Give passages their vectors, so many portions of them; nothing waits for this."""
         if self._embedder is None:
             return Embedded()
-        from reverie.recall.embedding import embed_portion  # noqa: PLC0415 - numpy, only when used
+        from reverie.recall.vectors import embed_portion
 
         done = Embedded()
         for _ in range(portions):
@@ -332,7 +332,7 @@ class RecallIndex:
         """A question's vector; without one, a note on why words have to do."""
         if self._embedder is None or not text.strip():
             return None, ()
-        from reverie.recall.vectors import encoded  # noqa: PLC0415 - numpy, only when used
+        from reverie.recall.vectors import encoded
 
         try:
             vector = encoded(self._embedder, [text], "question")[0]
@@ -345,8 +345,10 @@ class RecallIndex:
         """The vectors to compare with; None when those in the file are not this model's."""
         if self._embedder is None or self._dimensions is None:
             return None
-        from reverie.recall.embedding import outdated  # noqa: PLC0415 - numpy, only when used
-        from reverie.recall.vectors import Matrix  # noqa: PLC0415
+        from reverie.recall.vectors import (
+            Matrix,
+            outdated,
+        )
 
         if outdated(connection, self._embedder.name, self._dimensions):
             return None

@@ -1,22 +1,101 @@
-"""BM25 over the terms of a collection, within a fixed amount of work however large it is.
+"""The query language for people: `type:feedback after:2026-01 is:archived "exact phrase" -word`.
 
-FTS5 scores every row that matches any word. In a large collection the common words of a question
-alone match more rows than there is time for; then rows must match a rare word, or two common ones,
-and the common words only help to rank them.
+Nothing a person types is an error: what does not read as an option is just words.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 from reverie.recall.documents import Collection
-from reverie.recall.queries import Query
 from reverie.text import words
+from reverie.text.timewords import Span, date_span
 from reverie.text.words import COMPOUND_LENGTH, SHORTEST_PART, QueryWord
+
+_TOKEN = re.compile(
+    r"(?P<minus>(?<!\S)-(?=[\w\"]))?(?:"
+    r"(?P<key>(?<![^\s-])(?:type|after|before|session|role|is)):(?P<value>\"[^\"]*\"|\S+)"
+    r"|\"(?P<phrase>[^\"]*)\""
+    r"|(?P<word>[^\s\"]+))"
+)
+TYPES = frozenset({"user", "feedback", "project", "reference"})
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question with its options taken out."""
+
+    text: str
+    phrases: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    after: float | None = None
+    before: float | None = None
+    session: str | None = None
+    role: str | None = None
+    archived: bool = False
+
+    @property
+    def filtered(self) -> bool:
+        options = (self.after, self.before, self.session, self.role)
+        return bool(self.types) or self.archived or any(option is not None for option in options)
+
+
+def plain(text: str) -> Query:
+    """What somebody said, as a question: quotes and dashes in it are no options."""
+    return Query(text)
+
+
+def parse(text: str) -> Query:
+    """Options, phrases and excluded words, in any order; the rest is what is asked."""
+    words: list[str] = []
+    phrases: list[str] = []
+    excluded: list[str] = []
+    options: dict[str, str] = {}
+    types: list[str] = []
+    for match in _TOKEN.finditer(text):
+        value = (match["value"] or "").strip('"')
+        if match["key"] and not match["minus"] and _reads(match["key"], value):
+            if match["key"] == "type":
+                types.append(value.lower())
+            else:
+                options[match["key"]] = value
+        elif match["minus"] and (match["phrase"] or match["word"]):
+            excluded.append(match["phrase"] or match["word"])
+        elif match["phrase"] is None:
+            words.append(match[0])
+        elif match["phrase"].strip():
+            phrases.append(match["phrase"])
+    after, before = _day(options.get("after")), _day(options.get("before"))
+    return Query(
+        text=" ".join((*words, *phrases)),
+        phrases=tuple(phrases),
+        excluded=tuple(excluded),
+        types=tuple(types),
+        after=after.start if after else None,
+        before=before.start if before else None,
+        session=options.get("session"),
+        role=options.get("role"),
+        archived="is" in options,
+    )
+
+
+def _reads(key: str, value: str) -> bool:
+    if key == "type":
+        return value.lower() in TYPES
+    if key == "is":
+        return value.lower() == "archived"
+    return _day(value) is not None if key in {"after", "before"} else bool(value)
+
+
+def _day(value: str | None) -> Span | None:
+    return date_span(value) if value else None
+
 
 # Rows one search may score, and rows it may count to know how rare each word is.
 ROW_BUDGET = 5_000

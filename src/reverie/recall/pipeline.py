@@ -1,13 +1,9 @@
-"""From a person's message to the memories beside it: scan, shortlist, select, read, attach.
-
-Nothing here may stop a turn. A selector that fails, is slow or talks nonsense gives way to the
-calibrated score; an index that fails gives way to the newest memories; a file that went away is
-left out. Each such step is counted as trouble and announced, never raised.
-"""
+"""What the selector is told, and the shape of its answer."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,20 +11,74 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from reverie.core.messages import Attachment, Message
+from reverie.core.messages import Attachment, Message, Text, new_message
+from reverie.core.request import Head, Options, Request
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, unheard
-from reverie.memory import age
-from reverie.memory.manifest import ManifestEntry
-from reverie.memory.scopes import ORIGINS, split
-from reverie.memory.topic import Topic
+from reverie.memory.format import age, manifest
+from reverie.memory.format import attachment as attach
+from reverie.memory.format.attachment import Recalled
+from reverie.memory.format.manifest import ManifestEntry
+from reverie.memory.format.taxonomy import SCOPE_ORIGINS, split
+from reverie.memory.format.topic import Topic
 from reverie.ports import Clock, Model, TopicReader, complete
-from reverie.recall import anchors, attach
-from reverie.recall.attach import Recalled
-from reverie.recall.gate import MOST_FILES, Skipped, Surfaced, due
-from reverie.recall.prompts import parse_selection, selection_request
+from reverie.recall import attachment as anchors
+from reverie.recall.attachment import MOST_FILES, Skipped, Surfaced, due
 from reverie.recall.usage import CountUses, Use, uncounted, used
 from reverie.text import timewords
+
+MOST_OUTPUT = 256
+
+SYSTEM = """\
+You pick notes for an assistant that is about to answer a message. You see the message and a list \
+of saved notes, one a line: its kind, file name, when it was last changed, and what it says in a \
+sentence. You do not answer the message.
+
+Pick a note only if the assistant would answer worse without it. A note on the same subject that \
+changes nothing is left out. Most messages need none; an empty list is a good answer. Never more \
+than five.
+
+Some tools are in use right now. The assistant already knows how they work, so leave out notes that \
+only describe them. Keep notes that warn of trouble with them: now is when a warning counts.
+
+Answer with JSON and nothing else: {"selected_memories": ["file.md", …]}, with file names exactly as \
+they stand in the list.
+"""
+
+SCHEMA = json.dumps(
+    {
+        "type": "object",
+        "properties": {"selected_memories": {"type": "array", "items": {"type": "string"}}},
+        "required": ["selected_memories"],
+        "additionalProperties": False,
+    }
+)
+
+
+def selection_request(
+    model: Model, question: str, shortlist: Sequence[ManifestEntry], tools: Sequence[str]
+) -> Request:
+    """One small request of its own: nothing of the conversation but the message goes with it."""
+    used = f"\n\nTools in use: {', '.join(tools)}" if tools else ""
+    text = f"Message:\n{question}{used}\n\nNotes:\n{manifest.render(shortlist)}"
+    can = model.capabilities
+    schema = SCHEMA if can.json_schema else None
+    effort = "low" if can.effort else None
+    options = Options(max_tokens=MOST_OUTPUT, output_schema=schema, effort=effort)
+    head = Head(model.name, (Text(SYSTEM),), (), options)
+    return Request(head, (new_message("user", Text(text)),))
+
+
+def parse_selection(reply: str, shortlist: Sequence[ManifestEntry], most: int) -> tuple[str, ...]:
+    """The chosen names that exist, each once, in the order given; ValueError for no such answer."""
+    data = json.loads(reply)
+    chosen = data.get("selected_memories") if isinstance(data, dict) else None
+    if not isinstance(chosen, list):
+        raise ValueError("the answer has no list of selected_memories")
+    known = {entry.file for entry in shortlist}
+    real = [name for name in chosen if isinstance(name, str) and name in known]
+    return tuple(dict.fromkeys(real))[:most]
+
 
 SHORTLIST = 200
 
@@ -226,7 +276,7 @@ def recalled(topic: Topic, path: Path, project: Path, now: datetime) -> Recalled
     """A memory as it is shown: whose it is, its age and standing, what the working tree says of it."""
     moment = _moment(topic.updated or topic.created) or _changed(path)
     notes = (*labels(topic, now), *anchors.check(topic.anchors, project))
-    whose = ORIGINS[split(topic.file)[0]]
+    whose = SCOPE_ORIGINS[split(topic.file)[0]]
     return Recalled(topic.file, str(path), topic.body, moment or now, notes, whose)
 
 

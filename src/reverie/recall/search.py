@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from reverie.recall import fuse, graph, lexical
+from reverie.recall import fuse, lexical
+from reverie.recall import fuse as graph
 from reverie.recall.documents import Collection
-from reverie.recall.fuse import WEIGHTS, Signals
-from reverie.recall.lexical import TABLES, Counts, Lookup, Matches
-from reverie.recall.priors import Standing, prior
-from reverie.recall.queries import Query
+from reverie.recall.fuse import WEIGHTS, Signals, Standing, prior
+from reverie.recall.lexical import TABLES, Counts, Lookup, Matches, Query
 from reverie.text import timewords
 from reverie.text.words import plain_words
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from reverie.settings.folders import make_private
+from reverie.files.folders import make_private
 from reverie.text.words import VERSION
 
 log = logging.getLogger(__name__)

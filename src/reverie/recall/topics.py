@@ -6,9 +6,9 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable, Mapping
 
-from reverie.recall import passages
+from reverie.recall import documents as passages
 from reverie.recall.documents import MemoryDoc, Refreshed, Signature
-from reverie.recall.graph import ties
+from reverie.recall.fuse import ties
 from reverie.text import words
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from reverie.text import languages
+from reverie.text import words as languages
 from reverie.text.words import fold, plain_words
 
 Use: TypeAlias = Literal["recalled", "used"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, date, datetime, tzinfo
 
+from reverie.conversation.conversation import Conversation
+from reverie.conversation.records import DateChanged
 from reverie.core.messages import Attachment
-from reverie.keeper.daily_log import date_message
+from reverie.memory.changes.daily_log import date_message
 from reverie.ports import Clock
-from reverie.session.conversation import Conversation
-from reverie.session.records import DateChanged
 
 DATE = "date"
 

@@ -14,28 +14,26 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from reverie.agent.background import Background, Broadcast
 from reverie.agent.toolbox import Toolbox
-from reverie.agent.turns import ask, calls_of
+from reverie.agent.turns import OUT_OF_REQUESTS, Limits, ask, calls_of
+from reverie.context.folding import Folding
+from reverie.context.session_notes.note_taking import NoteTaking
+from reverie.context.upkeep import Upkeep
+from reverie.conversation.conversation import Conversation
+from reverie.conversation.records import HeadFrozen, MemoriesShown, TodosSet
 from reverie.core.messages import Attachment, Block, Message, Text, ToolUse
-from reverie.core.reply import Reply
+from reverie.core.request import Reply
 from reverie.core.transcript import INTERRUPTED, answers_to, open_tool_uses
 from reverie.core.window import Window
 from reverie.errors import Overloaded, PromptTooLong, ReplyBroken
 from reverie.events import Event, MemoriesSurfaced, TroubleNoted, TurnEnded
+from reverie.learning.dreaming.in_session import Dreaming
+from reverie.learning.extraction.forked import Learning
 from reverie.ports import Model
 from reverie.recall.pipeline import Recollection
-from reverie.session.background import Background
-from reverie.session.broadcast import Broadcast
-from reverie.session.conversation import Conversation
-from reverie.session.crew.crew import Place
-from reverie.session.dreaming import Dreaming
-from reverie.session.folding import Folding
-from reverie.session.learning import Learning
-from reverie.session.limits import OUT_OF_REQUESTS, Limits
-from reverie.session.note_taking import NoteTaking
 from reverie.session.prefetch import Late, Prefetch, Recollects
-from reverie.session.records import HeadFrozen, MemoriesShown, TodosSet
-from reverie.session.upkeep import Upkeep
+from reverie.subagents.crew import Place
 
 CONTINUE = "[Cut off by the output limit. Go on exactly where you stopped.]"
 STOPPED = "[Interrupted by the user]"

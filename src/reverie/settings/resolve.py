@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from reverie.errors import SettingsError
+from reverie.files.folders import project_folder
 from reverie.settings import lookup, schema, sources
-from reverie.settings.folders import project_folder
 from reverie.settings.sources import DEFAULT, Found, Layer, Origin, SettingsFile, Wanted
-from reverie.settings.suggestions import unknown_key
+from reverie.settings.values import unknown_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import stat
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from reverie.files.folders import owned_by_us
 from reverie.settings import flat_toml, lookup, schema
-from reverie.settings.folders import owned_by_us
-from reverie.settings.suggestions import unknown_key, unknown_variable
-from reverie.settings.values import check, check_text, quote, shown
+from reverie.settings.values import check, check_text, quote, shown, unknown_key, unknown_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from reverie.settings.schema import Setting, Value
+
 
 Source = Literal["default", "managed", "user", "project", "local", "environment", "command line"]
 
@@ -309,3 +310,24 @@ def read_options(overrides: Iterable[str], home: Path) -> Layer:
         except ValueError as error:
             problems.append(f"--set {shown(written)}: {error}")
     return Layer(values, tuple(problems))
+
+
+SERVICE = "reverie"
+
+
+def secret(name: str | None, environ: Mapping[str, str] | None = None) -> str | None:
+    """The key that a variable of this name holds, or the keyring under it; None without one."""
+    if not name:
+        return None
+    environ = environment() if environ is None else environ
+    # A key that was pasted with its newline makes a header no server accepts.
+    return environ.get(name, "").strip() or _from_keyring(name)
+
+
+def _from_keyring(name: str) -> str | None:
+    try:
+        stored = import_module("keyring").get_password(SERVICE, name)
+    # Backends raise what they like; one that is broken or locked is as good as none.
+    except Exception:  # noqa: BLE001
+        return None
+    return stored.strip() or None if isinstance(stored, str) else None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from reverie.errors import SettingsError
-from reverie.settings import schema
+from reverie.settings import lookup, schema
 from reverie.settings.resolve import merge
 from reverie.settings.sources import read_file, stamp_of
+from reverie.settings.values import check_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from openfeature.client import OpenFeatureClient
 
     from reverie.settings.resolve import Settings, Threshold
     from reverie.settings.sources import Layer
@@ -97,3 +99,35 @@ def _warn(problem: str) -> None:
     logger(__name__).warning(
         "a settings file became invalid; its last good values stay: %s", problem
     )
+
+
+def bridge_openfeature(switches: Switches, domain: str | None = None) -> None:
+    """From now on ask the OpenFeature provider (of that domain) about every switch."""
+    try:
+        # An extra; and its import is slow.
+        from openfeature import api  # noqa: PLC0415
+    except ImportError:
+        raise SettingsError(
+            "remote switches need OpenFeature; run: pip install 'reverie[openfeature]'"
+        ) from None
+    switches.remote = _OpenFeature(api.get_client(domain))
+
+
+class _OpenFeature(NamedTuple):
+    """The SDK never raises: it gives back the default it was passed."""
+
+    client: OpenFeatureClient
+
+    def switch(self, key: str, *, local: bool) -> bool:
+        return self.client.get_boolean_value(f"reverie.{key}", local)
+
+    def threshold(self, key: str, local: Threshold | None) -> Threshold | None:
+        flag = f"reverie.{key}"
+        number = self.client.get_integer_value(flag, -1)
+        # A flag has one type: one that can say "never" is text, and no integer to the SDK.
+        raw = str(number) if number >= 0 else self.client.get_string_value(flag, "")
+        found = lookup.find(key)
+        try:
+            return cast("Threshold", check_text(found[0], key, raw, Path())) if found else local
+        except ValueError:
+            return local

@@ -16,7 +16,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from reverie.text import languages, words
+from reverie.text import words
+from reverie.text import words as languages
 
 Kind: TypeAlias = Literal["word", "number", "day", "name", "code", "speaker", "quantity"]
 Relation: TypeAlias = Literal["copula", "single", "multiple", "owner", "other"]

@@ -1,17 +1,71 @@
-"""Text as search terms: folded, identifiers split, CJK in pairs, the rest stemmed."""
+"""Small facts about languages: words that carry no meaning, and which stemmer fits a text."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
 
 import Stemmer
 
-from reverie.text import languages
-from reverie.text.languages import COMPOUNDING, LATIN, STOP_WORDS
+_NAMES = [
+    "english",
+    "german",
+    "french",
+    "spanish",
+    "italian",
+    "portuguese",
+    "dutch",
+    "russian",
+    "arabic",
+]
+
+
+def _stop_words(language: str) -> frozenset[str]:
+    file = Path(__file__).with_name("stop_words") / f"{language}.txt"
+    return frozenset(file.read_text(encoding="utf-8").split())
+
+
+STOP_WORDS: Mapping[str, frozenset[str]] = {name: _stop_words(name) for name in _NAMES}
+ENGLISH = STOP_WORDS["english"]
+LATIN = ("english", "german", "french", "spanish", "italian", "portuguese", "dutch")
+# Languages that write compounds as one word: Datenbankverbindung, ziekenhuisbed.
+COMPOUNDING = frozenset({"german", "dutch"})
+# How many stop words of another language a text must have more of than English ones.
+_MARGIN = 2
+
+
+def language(words: list[str]) -> str:
+    """The language most of the small words are in; English when in doubt."""
+    for word in words[:40]:
+        if word[0] >= "\u0400":
+            script = _script(word[0])
+            if script:
+                return script
+    sample = words[:200]
+    counts = {name: sum(word in STOP_WORDS[name] for word in sample) for name in LATIN}
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] >= counts["english"] + _MARGIN else "english"
+
+
+def leaning(words: list[str]) -> str | None:
+    """The language a short question seems to be in; None when no small word tells."""
+    found = language(words)
+    if found != "english":
+        return found
+    counts = {name: sum(word in STOP_WORDS[name] for word in words) for name in LATIN}
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] else None
+
+
+def _script(char: str) -> str | None:
+    if "\u0400" <= char <= "\u04ff":
+        return "russian"
+    return "arabic" if "\u0600" <= char <= "\u06ff" else None
+
 
 # Changes when the same text would give other terms: an index built before must be built again.
 VERSION = f"1-{Stemmer.version()}"
@@ -122,7 +176,7 @@ def root(word: str) -> str:
 def terms(text: str) -> list[str]:
     """Every term a text is indexed under, in order."""
     words = plain_words(text)
-    spoken = languages.language(words)
+    spoken = language(words)
     return [stem(word, spoken) for word in words]
 
 
@@ -133,13 +187,13 @@ def fields(*texts: str) -> tuple[str, ...]:
     search by.
     """
     split = [plain_words(text) for text in texts]
-    spoken = [languages.language(words) for words in split]
+    spoken = [language(words) for words in split]
     columns = [
         " ".join([stem(word, one) for word in words])
         for words, one in zip(split, spoken, strict=True)
     ]
     whole = [word for words in split for word in words]
-    tails = _tails(whole) if languages.language(whole) in COMPOUNDING else []
+    tails = _tails(whole) if language(whole) in COMPOUNDING else []
     return (*columns, " ".join(tails))
 
 
@@ -162,8 +216,8 @@ class QueryWord:
 def query_words(text: str) -> tuple[QueryWord, ...]:
     """The words of a question that carry meaning, each once; if none does, all of them."""
     words = plain_words(text)
-    spoken = languages.leaning(words)
-    stop = languages.ENGLISH | STOP_WORDS.get(spoken or "english", frozenset())
+    spoken = leaning(words)
+    stop = ENGLISH | STOP_WORDS.get(spoken or "english", frozenset())
     kept = [word for word in words if word not in stop] or words
     single_han = {
         word for word in kept if len(word) == 1 and not word.isascii() and _han().match(word)
@@ -183,7 +237,7 @@ def _alternatives(word: str, spoken: str | None) -> tuple[str, ...]:
 
 def compounding(text: str) -> bool:
     """Whether a question is in a language whose compounds should be taken apart."""
-    return languages.leaning(plain_words(text)) in COMPOUNDING
+    return leaning(plain_words(text)) in COMPOUNDING
 
 
 def said_once(parts: Iterable[str], joint: str = "\n") -> str:

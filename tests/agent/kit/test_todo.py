@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.agent.workplaces import call
 
-from reverie.agent.todos import Todo, objection, render
-from reverie.agent.tools import Workplace
+from reverie.agent.tools import Todo, Workplace, objection, render
 
 
 async def test_the_list_is_replaced_and_shown(desk: Workplace) -> None:

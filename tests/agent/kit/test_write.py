@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.agent.workplaces import call
 
-from reverie.agent.kit import disk
+from reverie.agent.kit import files as disk
 from reverie.agent.tools import Workplace
 from reverie.core.messages import ToolResult
 from reverie.errors import InputError

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.place import git
 
-from reverie.agent.searching.ignoring import parse_rule
-from reverie.agent.searching.walking import files_below
+from reverie.agent.searching.patterns import files_below, parse_rule
 
 
 def lay_out(root: Path, files: Mapping[str, str]) -> None:

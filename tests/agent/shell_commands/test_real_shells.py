@@ -13,7 +13,7 @@ from tests.agent.shell_commands.test_reads_only import HOSTILE, READING
 from tests.place import git
 
 from reverie.agent.shell_commands import reads_only
-from reverie.git import reading_environment
+from reverie.files.git import reading_environment
 
 # Not even by mistake: these would reach beyond the scratch folder, or only take time.
 BEYOND = (

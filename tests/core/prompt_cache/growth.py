@@ -7,9 +7,9 @@ from itertools import cycle, islice
 from hypothesis import strategies as st
 from tests.core.build import a_head, chain_of, filler, user
 
-from reverie.core.capabilities import CacheRules
 from reverie.core.messages import Block, Image, Text, Thinking, ToolResult, ToolUse
 from reverie.core.prompt_cache.simulator import Call
+from reverie.core.window import CacheRules
 
 EXPLICIT = CacheRules("explicit", minimum=100)
 AUTOMATIC = CacheRules("automatic", minimum=100)

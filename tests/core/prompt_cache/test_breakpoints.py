@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.core.build import a_head, chain_of, chain_of_blocks, filler, result, user
 from tests.core.prompt_cache.growth import AUTOMATIC, EXPLICIT, blocks, rules
 
-from reverie.core.capabilities import CacheRules
 from reverie.core.messages import Text, Thinking
 from reverie.core.prompt_cache.breakpoints import (
     Mark,
@@ -22,6 +21,7 @@ from reverie.core.prompt_cache.breakpoints import (
     tail_only,
 )
 from reverie.core.request import Breakpoint
+from reverie.core.window import CacheRules
 
 BIG = Text(filler(200))
 HEAD = a_head(system=[filler(200)], tools=["t: " + filler(200)])

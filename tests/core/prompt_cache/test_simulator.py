@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.core.build import chain_of_blocks, filler
 from tests.core.prompt_cache.growth import AUTOMATIC, EXPLICIT, HOUR, MINUTE, growing_calls, rules
 
-from reverie.core.capabilities import CacheRules
 from reverie.core.messages import Text, Thinking
 from reverie.core.prompt_cache.breakpoints import Mark, Standing, no_marks, placed, tail_only
 from reverie.core.prompt_cache.simulator import Call, Plan, Simulator, simulate
 from reverie.core.usage import FREE, Prices, Usage
+from reverie.core.window import CacheRules
 
 PRICES = Prices.of(3.0, 15.0)
 

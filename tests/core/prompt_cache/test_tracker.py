@@ -12,7 +12,7 @@ from tests.core.prompt_cache.growth import AUTOMATIC, EXPLICIT, MINUTE, growing_
 
 from reverie.core.messages import Text
 from reverie.core.prompt_cache.breakpoints import placed
-from reverie.core.prompt_cache.changes import Change
+from reverie.core.prompt_cache.chain import Change
 from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.prompt_cache.tracker import (
     TOLERATED_TOKENS,

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.agent.kit.places import printable
+from reverie.agent.kit.files import printable
 from reverie.agent.processes import end_group, found_program, inlet, program
 from reverie.agent.shell_commands import reads_only, starts_nothing
 from reverie.agent.tools import Access, Arguments, Tool, ToolOutput, Workplace
 from reverie.core.messages import Text
 from reverie.core.request import ToolSpec
-from reverie.git import reading_environment
+from reverie.files.git import reading_environment
 
 DEFAULT_SECONDS = 120
 MOST_SECONDS = 600

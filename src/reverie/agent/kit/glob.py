@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from reverie.agent.kit.places import located, shown
-from reverie.agent.searching.patterns import PathPattern, is_magic
-from reverie.agent.searching.walking import files_below
+from reverie.agent.kit.files import located, shown
+from reverie.agent.searching.patterns import PathPattern, files_below, is_magic
 from reverie.agent.tools import Access, Arguments, Tool, Workplace
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError

@@ -13,9 +13,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from reverie.agent.kit.places import located, missing, printable, shown
+from reverie.agent.kit.files import located, missing, printable, shown
 from reverie.agent.processes import found_program, inlet, program
-from reverie.agent.searching.walking import VERSION_CONTROL
+from reverie.agent.searching.patterns import VERSION_CONTROL
 from reverie.agent.searching.worker import Search
 from reverie.agent.tools import Access, Arguments, Tool, Workplace
 from reverie.core.request import ToolSpec

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from reverie.agent.todos import Todo, objection, render
-from reverie.agent.tools import Access, Arguments, Tool, Workplace
+from reverie.agent.tools import Access, Arguments, Todo, Tool, Workplace, objection, render
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 

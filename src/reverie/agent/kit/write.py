@@ -5,13 +5,22 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from reverie.agent.file_reads import FileRead
-from reverie.agent.kit import disk
-from reverie.agent.kit.changes import compact_diff
-from reverie.agent.kit.places import located, printable, real, shown, written
-from reverie.agent.kit.seen import Written, check_seen, rendered
-from reverie.agent.kit.text_files import TextFile, plain, with_endings
-from reverie.agent.tools import Access, Arguments, Tool, Workplace
+from reverie.agent.kit import files as disk
+from reverie.agent.kit.files import (
+    TextFile,
+    Written,
+    check_seen,
+    compact_diff,
+    located,
+    plain,
+    printable,
+    real,
+    rendered,
+    shown,
+    with_endings,
+    written,
+)
+from reverie.agent.tools import Access, Arguments, FileRead, Tool, Workplace
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 

@@ -1,13 +1,89 @@
-"""Patterns over paths, as in a shell or a .gitignore: `*`, `?`, `[…]`, `{a,b}` and `**`."""
+"""What version control ignores: the rules of .gitignore files, as git reads them."""
 
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TypeAlias
+
+# Later files win over earlier ones.
+_FILES = (".gitignore", ".ignore", ".rgignore")
+_LARGEST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    pattern: PathPattern
+    ignores: bool = True
+    folders_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one folder; its path as components."""
+
+    base: tuple[str, ...]
+    rules: tuple[Rule, ...]
+
+
+def parse_rule(line: str) -> Rule | None:
+    """One line of a .gitignore; None for blank lines and comments."""
+    text = line.rstrip("\r\n")
+    while text.endswith(" ") and not text.endswith("\\ "):
+        text = text[:-1]
+    if not text or text.startswith("#"):
+        return None
+    ignores = not text.startswith("!")
+    text = text if ignores else text[1:]
+    folders_only = text.endswith("/")
+    text = text.rstrip("/")
+    if not text:
+        return None
+    anchored = "/" in text
+    return Rule(PathPattern.parse(text if anchored else f"**/{text}"), ignores, folders_only)
+
+
+def rules_in(folder: Path) -> Rules:
+    """What a folder's own files say, weakest first."""
+    lines = [line for name in _FILES for line in _lines(folder / name)]
+    if (folder / ".git").is_dir():
+        lines = [*_lines(folder / ".git" / "info" / "exclude"), *lines]
+    found = (parse_rule(line) for line in lines)
+    return Rules(folder.parts, tuple(rule for rule in found if rule))
+
+
+def rules_above(folder: Path) -> tuple[Rules, ...]:
+    """The rules of the folders that lead here, from the repository's root."""
+    chain: list[Rules] = []
+    inside = folder
+    while not (inside / ".git").exists() and inside != inside.parent:
+        inside = inside.parent
+        chain.append(rules_in(inside))
+    return tuple(rules for rules in reversed(chain) if rules.rules)
+
+
+def ignored(path: Sequence[str], layers: Iterable[Rules], *, folder: bool) -> bool:
+    """The last rule that matches decides; `layers` go from the outermost folder inwards."""
+    for layer in reversed(tuple(layers)):
+        inner = path[len(layer.base) :]
+        for rule in reversed(layer.rules):
+            if (folder or not rule.folders_only) and rule.pattern.matches(inner):
+                return rule.ignores
+    return False
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        with path.open(encoding="utf-8", errors="surrogateescape") as file:
+            return file.read(_LARGEST).split("\n")
+    except OSError:
+        return []
+
 
 Parts: TypeAlias = Sequence[str]
 
@@ -105,3 +181,57 @@ def _alternatives(text: str) -> list[str]:
         before, after = one[: braces.start()], one[braces.end() :]
         waiting += [before + choice + after for choice in reversed(braces[1].split(","))]
     return done
+
+
+VERSION_CONTROL = (".git", ".hg", ".jj", ".svn")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file, and the way to it from the folder that was searched."""
+
+    path: Path
+    parts: tuple[str, ...]
+    ignored: bool
+    link: bool
+
+
+def files_below(
+    folder: Path, enter: Callable[[tuple[str, ...]], bool] = lambda parts: True
+) -> Iterator[FoundFile]:
+    """Every file, by name; ignored folders are not entered, ignored files are marked.
+
+    `enter` says which folders are worth looking into. Links are not followed.
+    """
+    base = Path(os.path.abspath(folder))  # noqa: PTH100 - links above the folder stay as they are
+    yield from _below(base, (), rules_above(base), enter)
+
+
+def _below(
+    folder: Path,
+    parts: tuple[str, ...],
+    above: tuple[Rules, ...],
+    enter: Callable[[tuple[str, ...]], bool],
+) -> Iterator[FoundFile]:
+    own = rules_in(folder)
+    layers = (*above, own) if own.rules else above
+    for entry in _entries(folder):
+        if entry.name in VERSION_CONTROL:
+            continue
+        inner = (*parts, entry.name)
+        path = folder / entry.name
+        if not entry.is_dir(follow_symlinks=False):
+            skipped = ignored(path.parts, layers, folder=False)
+            yield FoundFile(path, inner, skipped, entry.is_symlink())
+        elif enter(inner) and not ignored(path.parts, layers, folder=True):
+            # A repository inside this one has rules of its own.
+            apart = (path / ".git").exists()
+            yield from _below(path, inner, () if apart else layers, enter)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []

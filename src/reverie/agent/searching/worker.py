@@ -14,8 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from reverie.agent.searching.patterns import PathPattern
-from reverie.agent.searching.walking import FoundFile, files_below
+from reverie.agent.searching.patterns import FoundFile, PathPattern, files_below
 
 Output: TypeAlias = Literal["files", "content", "count"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reverie.agent.shell_commands.programs import program_reads
 from reverie.agent.shell_commands.syntax import SimpleCommand, Word, parse
-from reverie.git import unknown_settings
+from reverie.files.git import unknown_settings
 
 __all__ = ["reads_only", "starts_nothing"]
 

@@ -1,4 +1,4 @@
-"""Which git commands only read, by their arguments. What the repository configures is judged in `reverie.git`."""
+"""Which git commands only read, by their arguments. What the repository configures is judged in `reverie.files.git`."""
 
 from __future__ import annotations
 

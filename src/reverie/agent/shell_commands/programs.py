@@ -10,10 +10,11 @@ from reverie.agent.shell_commands.options import (
     Rule,
     Words,
     at_most_one,
+    awk_reads,
     names,
     no_words,
+    sed_reads,
 )
-from reverie.agent.shell_commands.scripts import awk_reads, sed_reads
 from reverie.agent.shell_commands.syntax import ANYTHING, Word
 
 

@@ -21,9 +21,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from reverie.core.capabilities import CacheRules, Ttl
 from reverie.core.prompt_cache.chain import Chain, Link
 from reverie.core.request import Breakpoint
+from reverie.core.window import CacheRules, Ttl
 
 TtlChoice: TypeAlias = Literal["5m", "1h", "auto"]
 

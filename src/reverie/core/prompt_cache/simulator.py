@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from reverie.core.capabilities import TTL_SECONDS, CacheRules, Ttl
 from reverie.core.prompt_cache.breakpoints import Mark, Policy, Standing
 from reverie.core.prompt_cache.chain import Chain
 from reverie.core.usage import Prices, Usage
+from reverie.core.window import TTL_SECONDS, CacheRules, Ttl
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from reverie.core.capabilities import TTL_SECONDS, CacheRules, Ttl
 from reverie.core.prompt_cache.breakpoints import Mark
-from reverie.core.prompt_cache.chain import Chain, common_length
-from reverie.core.prompt_cache.changes import Change, changes
+from reverie.core.prompt_cache.chain import Chain, Change, changes, common_length
 from reverie.core.usage import Usage
+from reverie.core.window import TTL_SECONDS, CacheRules, Ttl
 
 # Providers round and re-tokenise at block edges: less than this is noise, not a break.
 TOLERATED_SHARE = 0.05

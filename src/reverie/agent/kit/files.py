@@ -1,0 +1,374 @@
+"""Plain files, read whole and replaced whole: a crash or a rival leaves the old file or the new."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import fcntl
+import os
+import re
+import stat
+from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from reverie.agent.tools import Arguments, FileRead, Workplace
+from reverie.errors import InputError, StorageError
+
+LARGEST = 64_000_000
+
+_TEMPORARY = ".reverie-tmp-"
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """A file's content, and the state it was in."""
+
+    data: bytes
+    status: os.stat_result
+
+    @property
+    def read(self) -> FileRead:
+        return FileRead.of(self.data, self.status.st_mtime_ns)
+
+
+def load(path: Path) -> OnDisk | None:
+    """A plain file; None when there is none. Folders, pipes and giants are refused."""
+    with _explained("read", path):
+        try:
+            # A pipe must not make us wait for somebody to write into it.
+            opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            status = os.fstat(opened)
+            _check_readable(path, status)
+            with os.fdopen(opened, "rb", closefd=False) as file:
+                return OnDisk(file.read(LARGEST), status)
+        finally:
+            os.close(opened)
+
+
+def save(path: Path, data: bytes, before: OnDisk | None) -> FileRead:
+    """Replace the file that was seen as `before`, or create one where there was none."""
+    with _explained("write", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.parent / f"{_TEMPORARY}{os.urandom(6).hex()}"
+        try:
+            _write_new(temporary, data, before)
+            with _sole(path.parent):
+                _check_unchanged(path, before)
+                _put(temporary, path, fresh=before is None)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+        return FileRead.of(data, path.stat().st_mtime_ns)
+
+
+@contextmanager
+def _sole(folder: Path) -> Iterator[None]:
+    """One writer of ours at a time in a folder, between its last look and its change."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        # Where there are no locks, the last look must do.
+        with suppress(OSError):
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
+
+
+def _put(temporary: Path, path: Path, *, fresh: bool) -> None:
+    """Into its place; a new file never over one that somebody created meanwhile."""
+    if fresh:
+        try:
+            os.link(temporary, path)
+        except FileExistsError as error:
+            raise InputError(f"{path} was created meanwhile; read it, then repeat") from error
+        except OSError:
+            # No hard links here.
+            temporary.replace(path)
+        else:
+            temporary.unlink()
+        return
+    temporary.replace(path)
+
+
+def _write_new(path: Path, data: bytes, before: OnDisk | None) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    # A new file gets what the person's umask allows, an old one keeps its owner and its mode.
+    with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
+        file.write(data)
+        if before is not None:
+            with suppress(OSError):
+                os.fchown(file.fileno(), before.status.st_uid, before.status.st_gid)
+            os.fchmod(file.fileno(), stat.S_IMODE(before.status.st_mode))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _check_unchanged(path: Path, before: OnDisk | None) -> None:
+    """At the last moment: whoever wrote meanwhile must not be overwritten."""
+    try:
+        now = path.stat()
+    except FileNotFoundError:
+        now = None
+    if (now and _identity(now)) != (before and _identity(before.status)):
+        raise InputError(f"{path} changed while it was being written; read it again, then repeat")
+    if now is not None and not os.access(path, os.W_OK):
+        raise StorageError(f"{path} is write-protected; nothing was written")
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _check_readable(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise InputError(f"{path} is a folder, not a file")
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(f"{path} is a device or a pipe, not a plain file")
+    if status.st_size > LARGEST:
+        raise InputError(
+            f"{path} is too large to read whole ({status.st_size:,} bytes, the most is "
+            f"{LARGEST:,}); use Grep, or a shell command such as sed -n '1,200p'"
+        )
+
+
+@contextmanager
+def _explained(verb: str, path: Path) -> Iterator[None]:
+    """Errors of the disk, in words."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"cannot {verb} {path}: {error.strerror or error}") from error
+
+
+LineEndings: TypeAlias = Literal["LF", "CRLF", "mixed"]
+
+_SNIFFED = 8_192
+# UTF-32 first: its mark begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A file's text with its line endings as they are, and what is needed to write it back.
+
+    Bytes that are not UTF-8 stand as lone surrogates in `text`, and become the same bytes again.
+    """
+
+    text: str
+    encoding: str = "utf-8"
+    mark: bytes = b""
+
+    @classmethod
+    def parse(cls, data: bytes) -> TextFile | None:
+        """None when it is not text."""
+        mark, encoding = next((one for one in _MARKS if data.startswith(one[0])), (b"", "utf-8"))
+        if encoding == "utf-8" and b"\0" in data[:_SNIFFED]:
+            return None
+        try:
+            return cls(data[len(mark) :].decode(encoding, _strictness(encoding)), encoding, mark)
+        except UnicodeDecodeError:
+            return None
+
+    def render(self, text: str) -> bytes:
+        """Another text in this file's encoding."""
+        return self.mark + text.encode(self.encoding, _strictness(self.encoding))
+
+    @property
+    def is_exact(self) -> bool:
+        """Is every byte part of a letter?"""
+        return re.search("[\udc80-\udcff]", self.text) is None
+
+    @property
+    def line_endings(self) -> LineEndings:
+        crlf = self.text.count("\r\n")
+        if crlf == 0:
+            return "LF"
+        return "CRLF" if crlf == self.text.count("\n") else "mixed"
+
+    def replaced(self, spans: list[tuple[int, int]], new: str) -> str:
+        """The text with `new` in place of each span of `plain(text)`; the rest untouched.
+
+        New lines end as those they replace, or else as most of the file does.
+        """
+        shifts = _crlf_positions(self.text)
+        pieces: list[str] = []
+        last = 0
+        for start, end in spans:
+            raw_start, raw_end = start + bisect_left(shifts, start), end + bisect_left(shifts, end)
+            old = self.text[raw_start:raw_end]
+            pieces += [self.text[last:raw_start], with_endings(new, like=old, otherwise=self.text)]
+            last = raw_end
+        return "".join([*pieces, self.text[last:]])
+
+
+def plain(text: str) -> str:
+    """Lines that all end in a single newline, as models write them."""
+    return text.replace("\r\n", "\n")
+
+
+def with_endings(new: str, *, like: str, otherwise: str = "") -> str:
+    """The text with the line endings of another; if that has none, of a third."""
+    model = like if "\n" in like else otherwise
+    crlf = model.count("\r\n")
+    ending = "\r\n" if crlf * 2 > model.count("\n") else "\n"
+    return plain(new).replace("\n", ending)
+
+
+def _strictness(encoding: str) -> str:
+    return "surrogateescape" if encoding == "utf-8" else "surrogatepass"
+
+
+def _crlf_positions(text: str) -> list[int]:
+    """Where, in the plain text, the newlines stand that were CRLF."""
+    positions: list[int] = []
+    at = text.find("\r\n")
+    while at >= 0:
+        positions.append(at - len(positions))
+        at = text.find("\r\n", at + 2)
+    return positions
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is told of a change, and the file as it is now."""
+
+    report: str
+    read: FileRead
+
+
+def check_seen(name: str, last: FileRead | None, now: FileRead) -> None:
+    """Refuse to write over what the agent has not seen."""
+    if last is None:
+        raise InputError(f"{name} has not been read yet; read it first, then change it")
+    if not last.same_content(now):
+        raise InputError(f"{name} changed since it was read; read it again, then change it")
+
+
+def rendered(file: TextFile, text: str, name: str) -> bytes:
+    """The text in the file's encoding."""
+    try:
+        return file.render(text)
+    except UnicodeEncodeError as error:
+        letter = error.object[error.start]
+        raise InputError(
+            f"{name} is {file.encoding.upper()} and cannot hold {letter!r}; nothing was written"
+        ) from error
+
+
+_MOST_SUGGESTED = 5
+
+
+def located(name: str, workplace: Workplace) -> Path:
+    """The absolute path a name stands for: from the root, from home, or as it is."""
+    if not name or "\0" in name:
+        raise InputError(f"{name!r} is not a path")
+    if name == "~" or name.startswith("~/"):
+        home = workplace.environment.get("HOME") or str(Path.home())
+        name = home + name[1:]
+    # Links stay as they are; `..` is taken as people mean it.
+    path = Path(os.path.normpath(workplace.root / name))
+    return path if workplace.workshop is None else workplace.workshop.inside(path)
+
+
+def real(path: Path) -> Path:
+    """Where the content is, past every link: what would be written."""
+    try:
+        return path.resolve()
+    except RuntimeError as error:
+        raise InputError(f"{path} is a link that leads back to itself") from error
+
+
+def written(arguments: Arguments, workplace: Workplace) -> tuple[Path, ...]:
+    """The file a call with a `path` writes, past every link."""
+    return (real(located(arguments["path"], workplace)),)
+
+
+def shown(path: Path, workplace: Workplace) -> str:
+    """Short inside the root, whole outside; always printable text."""
+    path = path if workplace.workshop is None else workplace.workshop.outside(path)
+    inside = path.is_relative_to(workplace.root)
+    return printable(str(path.relative_to(workplace.root) if inside else path))
+
+
+def printable(text: str) -> str:
+    """Names and files on disk need not be text; what is not becomes a question mark in a box."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def missing(path: Path, workplace: Workplace) -> str:
+    """Says that there is no such file, and what there is instead."""
+    said = f"There is no file {shown(path, workplace)}."
+    folder = path.parent
+    if not folder.is_dir():
+        while not folder.is_dir():
+            folder = folder.parent
+        return f"{said} The nearest folder that exists is {shown(folder, workplace)}."
+    near = [shown(folder / name, workplace) for name in _near(path.name, folder)]
+    return f"{said} Did you mean {' or '.join(near)}?" if near else said
+
+
+def _near(name: str, folder: Path) -> list[str]:
+    """Names that differ in case, ending, or a few letters."""
+    readable = os.access(folder, os.R_OK)
+    names = sorted(entry.name for entry in folder.iterdir()) if readable else []
+    stem = Path(name).stem.casefold()
+    same = [other for other in names if Path(other).stem.casefold() == stem]
+    close = difflib.get_close_matches(name, names, _MOST_SUGGESTED)
+    return list(dict.fromkeys([*same, *close]))[:_MOST_SUGGESTED]
+
+
+_MOST_LINES = 60
+# Beyond this, comparing takes longer than anybody would read.
+_MOST_COMPARED = 2_000
+_CONTEXT = 2
+
+
+def compact_diff(before: str, after: str) -> str:
+    """The changed lines with two around them; a long one ends with how much is left out."""
+    old, new = before.split("\n"), after.split("\n")
+    start, end = _unchanged_ends(old, new)
+    first = max(0, start - _CONTEXT)
+    kept = max(0, end - _CONTEXT)
+    old, new = old[first : len(old) - kept], new[first : len(new) - kept]
+    if max(len(old), len(new)) > _MOST_COMPARED:
+        return f"[from line {start + 1:,}: {len(old):,} lines became {len(new):,}]"
+    lines = _changes(old, new, first)
+    more = len(lines) - _MOST_LINES
+    return "\n".join([*lines[:_MOST_LINES], *([f"[{more:,} more lines]"] if more > 0 else [])])
+
+
+def _changes(old: list[str], new: list[str], first: int) -> list[str]:
+    lines: list[str] = []
+    compared = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for group in compared.get_grouped_opcodes(_CONTEXT):
+        lines.append(f"@@ line {first + group[0][3] + 1} @@")
+        for kind, old_from, old_to, new_from, new_to in group:
+            if kind == "equal":
+                lines += [f" {line}" for line in new[new_from:new_to]]
+            else:
+                lines += [f"-{line}" for line in old[old_from:old_to]]
+                lines += [f"+{line}" for line in new[new_from:new_to]]
+    return lines
+
+
+def _unchanged_ends(old: list[str], new: list[str]) -> tuple[int, int]:
+    """How many lines are the same at the start, and at the end."""
+    most = min(len(old), len(new))
+    start = next((at for at in range(most) if old[at] != new[at]), most)
+    most -= start
+    end = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    return start, end

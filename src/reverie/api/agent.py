@@ -1,0 +1,190 @@
+"""`Agent`: our loop, for programs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from reverie.agent.permissions import Ask, Mode, nobody_to_ask
+from reverie.agent.tools import Tool
+from reverie.api.memory import Overrides, Place, Remembering, open_for
+from reverie.errors import InputError
+from reverie.events import Event
+from reverie.session.build import open_session
+from reverie.session.options import SessionOptions
+from reverie.subagents.seat import answer
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from reverie.ports import Model
+    from reverie.session.query import Session
+
+T = TypeVar("T")
+
+
+class Agent:
+    """An agent that reads, edits, runs and remembers, in one conversation.
+
+    The conversation begins with the first `run` or `ask` and goes on with the next. Close the agent
+    with `async with`, `aclose()`, or (where it was used without async) `with` or `close()`.
+    """
+
+    def __init__(  # noqa: PLR0913 - what an agent is made of
+        self,
+        model: str | Model | None = None,
+        *,
+        memory: Remembering = None,
+        tools: Sequence[Tool] = (),
+        system: str = "",
+        mode: Mode | None = None,
+        approve: Ask = nobody_to_ask,
+        resume: str | None = None,
+        listener: Callable[[Event], None] | None = None,
+        project: str | PathLike[str] | None = None,
+        home: str | PathLike[str] | None = None,
+        settings: Overrides | None = None,
+        user: str | None = None,
+    ) -> None:
+        """`model` is a name as in `models.main` (its default), or a Model.
+
+        `memory` is the project's when it is not given; False for none. `tools` come beside the
+        agent's own, `system` beside its prompt. `mode` says what it may do without asking, and
+        `approve` is asked for the rest; without it, the answer is no. `resume` is the id of a conversation to
+        go on with. `listener` hears every event, also of work in the background.
+        """
+        self._app, opened = open_for(memory, Place.of(project, home, settings, user=user))
+        named = model if isinstance(model, str | None) else None
+        self._wish = SessionOptions(
+            model=named,
+            ready=None if isinstance(model, str | None) else model,
+            resume=None if resume is None else self._app.transcript(resume),
+            mode=mode,
+            ask=approve,
+            tools=tuple(_checked(tool) for tool in tools),
+            system=system,
+            memory=opened,
+        )
+        self._listener = listener
+        self._stack = AsyncExitStack()
+        self._session: Session | None = None
+        self._busy = False
+        self._ended = False
+        self._runner: asyncio.Runner | None = None
+
+    @property
+    def session(self) -> str | None:
+        """The id of the conversation, by which it can be resumed; None before it begins."""
+        return None if self._session is None else self._session.conversation.state.session
+
+    async def run(self, prompt: str) -> AsyncGenerator[Event, None]:
+        """Say something, and hear everything that follows. Closing the stream interrupts the turn."""
+        if self._busy:
+            raise InputError("this agent is still at work; finish or close its stream first")
+        self._busy = True
+        try:
+            session = await self._opened()
+            async with aclosing(session.run(prompt)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self._busy = False
+
+    async def ask(self, prompt: str) -> str:
+        """Say something, and get the answer: what the agent said after its last tool."""
+        return await answer(self.run(prompt))
+
+    def run_sync(self, prompt: str) -> Iterator[Event]:
+        """`run` where nothing is async; leaving the loop interrupts the turn."""
+        self._require_no_loop("run_sync", "async for event in agent.run(…)")
+        events = self.run(prompt)
+        try:
+            while (event := self._wait(_next(events))) is not None:
+                yield event
+        finally:
+            self._wait(_closed(events))
+
+    def ask_sync(self, prompt: str) -> str:
+        """`ask` where nothing is async."""
+        self._require_no_loop("ask_sync", "await agent.ask(…)")
+        return self._wait(self.ask(prompt))
+
+    async def aclose(self) -> None:
+        """Let background work finish, and close what was opened."""
+        self._ended = True
+        if self._session is not None:
+            await self._session.aclose()
+        await self._stack.aclose()
+
+    def close(self) -> None:
+        """`aclose` where nothing is async."""
+        self._require_no_loop("close", "await agent.aclose()")
+        try:
+            self._wait(self.aclose())
+        finally:
+            if self._runner is not None:
+                self._runner.close()
+            self._runner = None
+
+    async def __aenter__(self) -> Agent:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def __enter__(self) -> Agent:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def _opened(self) -> Session:
+        if self._ended:
+            raise InputError("this agent is closed; make another, with resume=… to go on")
+        if self._session is None:
+            session = await self._stack.enter_async_context(open_session(self._app, self._wish))
+            if self._listener is not None:
+                self._stack.enter_context(session.announce.heard_by(self._listener))
+            self._session = session
+        return self._session
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a piece of work in the loop this agent keeps for callers without one."""
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        return self._runner.run(work)
+
+    def _require_no_loop(self, name: str, instead: str) -> None:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        raise InputError(f"{name}() cannot wait inside a running event loop; there, use: {instead}")
+
+
+async def _next(events: AsyncGenerator[Event, None]) -> Event | None:
+    return await anext(events, None)
+
+
+async def _closed(events: AsyncGenerator[Event, None]) -> None:
+    await events.aclose()
+
+
+def _checked(tool: object) -> Tool:
+    if isinstance(tool, Tool):
+        return tool
+    name = getattr(tool, "__name__", repr(tool))
+    raise InputError(f"{name} is no tool; decorate the function with @reverie.tool")

@@ -1,0 +1,227 @@
+"""`Context`: memory and all layers for people who call the model themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+from reverie.api.history import History, read_history
+from reverie.api.memory import Overrides, Place, Remembering, open_for
+from reverie.api.shapes import read_reply, read_system, read_tools
+from reverie.conversation import journal
+from reverie.conversation.records import HeadFrozen, Record
+from reverie.core.messages import Text
+from reverie.core.request import Options, Request
+from reverie.errors import InputError
+from reverie.events import Event
+from reverie.models.choosing import make_model
+from reverie.session.build import open_session
+from reverie.session.options import Led, SessionOptions
+from reverie.session.own_loop import OwnLoop, check, told_before
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    from reverie.core.request import Head, Reply
+    from reverie.ports import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What to send: as a value, and as keyword arguments for the provider's own SDK.
+
+    The arguments fit `client.beta.messages.create` (Anthropic), `client.chat.completions.create` or
+    `client.responses.create` (OpenAI); they are empty for a model that is reached otherwise.
+    `sources` says of each message of the request which message of the history it is (results and
+    words of one message count as two); None for what was added.
+    """
+
+    request: Request
+    arguments: Mapping[str, Any]
+    sources: tuple[int | None, ...] = ()
+
+
+@runtime_checkable
+class _Worded(Protocol):
+    """A model whose requests can be said in an SDK's words."""
+
+    def body(self, request: Request) -> dict[str, Any]: ...
+
+
+class Context:
+    """One conversation that you lead: you call the model and run the tools.
+
+    Before a call, `prepare` takes your whole history and gives what to send; after it, `observe`
+    takes the response. Everything between is kept for you: memories, long results, the window, the
+    prompt cache, notes, cost, and a journal from which `session` goes on after a restart.
+    """
+
+    # Does the caller put requests into words of its own, instead of sending the arguments?
+    _reworded: ClassVar[bool] = False
+
+    def __init__(  # noqa: PLR0913 - what a conversation is made of
+        self,
+        *,
+        model: str | Model | None = None,
+        memory: Remembering = None,
+        system: str | Sequence[object] | None = None,
+        tools: Sequence[object] | None = None,
+        options: Options | None = None,
+        session: str | None = None,
+        listener: Callable[[Event], None] | None = None,
+        project: str | PathLike[str] | None = None,
+        home: str | PathLike[str] | None = None,
+        settings: Overrides | None = None,
+        user: str | None = None,
+    ) -> None:
+        """`model` is a name as in `models.main` (its default), or a Model.
+
+        `memory` is the project's when it is not given; False for none. `system`, `tools` and
+        `options` are frozen for the conversation. `session` names it: one that exists goes on, with
+        the system prompt, tools and options it had unless others are given. `listener` hears every
+        event.
+        """
+        self._app, self._memory = open_for(memory, Place.of(project, home, settings, user=user))
+        self._model = model
+        self._system = None if system is None else read_system(system)
+        self._tools = None if tools is None else read_tools(tools)
+        self._options = options
+        self._session = session
+        self._listener = listener
+        self._stack = AsyncExitStack()
+        self._loop: OwnLoop | None = None
+        self._words: _Worded | None = None
+        self._closed = False
+
+    @property
+    def session(self) -> str | None:
+        """The name of the conversation; None before the first `prepare`, unless it was given."""
+        return self._session
+
+    @property
+    def tokens(self) -> int:
+        """The size of the conversation as it is sent, as far as it is known."""
+        return 0 if self._loop is None else self._loop.session.conversation.state.tokens
+
+    async def prepare(self, messages: Sequence[object]) -> Prepared:
+        """What to send for this history: memories attached, results stored, the window kept.
+
+        `messages` is the whole conversation each time, in your SDK's words. Do not shorten it:
+        what no longer fits is summarized. Raises InputError for what cannot be sent, WindowFull when
+        nothing makes it fit, SpendCapReached at a cap.
+        """
+        history = read_history(messages)
+        loop = await self._opened(history)
+        self._require_system(history)
+        request = await loop.prepare(history.messages)
+        return Prepared(request, self._arguments(request), loop.sources(request))
+
+    async def observe(self, response: object) -> Reply:
+        """Take in the response to what was prepared: an SDK's object or dictionary, or a Reply.
+
+        Of a stream, give its final message. Notes are brought up to date in the background.
+        """
+        if self._loop is None:
+            raise InputError("nothing was prepared yet; call prepare() first")
+        reply = read_reply(response)
+        self._loop.observe(reply)
+        return reply
+
+    async def compact(self, instructions: str = "") -> None:
+        """Summarize now, for instance because the provider says the prompt is too long."""
+        if self._loop is not None:
+            await self._loop.session.upkeep.compact_now(instructions=instructions)
+
+    async def aclose(self) -> None:
+        """Let background work finish, and close what was opened."""
+        self._closed = True
+        if self._loop is not None:
+            self._loop.close()
+            await self._loop.session.aclose()
+        await self._stack.aclose()
+
+    async def __aenter__(self) -> Context:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def _opened(self, history: History) -> OwnLoop:
+        if self._closed:
+            raise InputError("this Context is closed; make another, with the same session to go on")
+        if self._loop is None:
+            # Nothing is written down for a history that cannot be sent.
+            check(history.messages)
+            if not self._system and history.system:
+                self._system = (Text(history.system),)
+            self._loop = await self._open(self._past())
+        return self._loop
+
+    async def _open(self, past: Path | None) -> OwnLoop:
+        records = () if past is None else journal.load(past).records
+        wish = replace(self._wish(_frozen(records)), resume=past, session=self._session)
+        if isinstance(self._model, str | None):
+            name = self._model or self._app.settings.model("main")
+            # It only puts requests into words here: who leads the loop makes the calls.
+            wish, words = replace(wish, model=name), make_model(self._app.settings, name)
+        else:
+            wish, words = replace(wish, ready=self._model), self._model
+        session = await self._stack.enter_async_context(open_session(self._app, wish))
+        if self._listener is not None:
+            self._stack.enter_context(session.announce.heard_by(self._listener))
+        self._session = session.conversation.state.session
+        self._words = words if isinstance(words, _Worded) else None
+        meter = self._app.metered(words, session=self._session, announce=session.announce)
+        return OwnLoop(session, meter, told_before(records))
+
+    def _wish(self, frozen: Head | None) -> SessionOptions:
+        """A session for this head: as it was given, else as it was before."""
+        if frozen is not None:
+            self._system = frozen.system if self._system is None else self._system
+            self._tools = read_tools(frozen.tools) if self._tools is None else self._tools
+            self._options = self._options or frozen.options
+        led = Led(self._system or (), self._options, reworded=self._reworded)
+        return SessionOptions(tools=self._tools or (), memory=self._memory, led=led)
+
+    def _past(self) -> Path | None:
+        if self._session is None:
+            return None
+        path = self._app.project.journal(self._session)
+        if path.parent != self._app.project.sessions or path.name.startswith("."):
+            raise InputError(
+                f"the session {self._session!r} cannot be a file name; give a plain one"
+            )
+        return path if path.exists() else None
+
+    def _require_system(self, history: History) -> None:
+        """The head is frozen: a system prompt that comes with the messages must be the same."""
+        if history.system is None:
+            return
+        frozen = "\n\n".join(block.text for block in self._system or ())
+        if history.system != frozen:
+            raise InputError(
+                "the system message differs from the one this conversation began with; "
+                "keep it as it was, or begin another Context"
+            )
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        if self._words is None:
+            return {}
+        # Only a call that streams may say how; whoever streams adds it.
+        body = self._words.body(request)
+        return {key: value for key, value in body.items() if key != "stream_options"}
+
+
+def _frozen(records: Sequence[Record]) -> Head | None:
+    """The head a session was last sent with."""
+    heads = (record.head for record in reversed(records) if isinstance(record, HeadFrozen))
+    return next(heads, None)

@@ -1,0 +1,388 @@
+"""Forgetting everywhere put together: our own places are cleaned, other people's are named.
+
+What is ours: the memory and its history, transcripts, notes, stored results, inbox, drafts, dreams, counts,
+indexes, and whatever else lies in the project's folder or in the home. A memory about the person is recalled
+in every project, so that the folders of all of them are cleaned. Of the team's memory the history stays:
+the next sync needs it, and the team's repository has it too. What belongs to other software, to another
+memory or to the person's own hand is only changed when they say so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.conversation import redaction, transcripts
+from reverie.conversation.journal import read_lines
+from reverie.conversation.records import Said
+from reverie.errors import InputError, TranscriptError
+from reverie.files.json_files import read_json, write_json
+from reverie.files.locks import is_held, sole
+from reverie.memory import traces_on_disk as forgetting
+from reverie.memory.format.traces import Traces, traces_of
+from reverie.memory.locations import USERS, memory_place, person_place, read_identity
+from reverie.memory.traces_on_disk import Cleaned, MemoryForgetter, any_file, holds, plain_files
+from reverie.memory.uses import FILE as USES
+from reverie.recall.past_sessions import SDK, conversations, leave_out
+from reverie.settings.neighbours import codex_home
+from reverie.settings.projects import Project
+
+if TYPE_CHECKING:
+    from reverie.memory.format.revisions import Author
+    from reverie.memory.format.topic import Topic
+    from reverie.memory.opening import OpenMemory
+    from reverie.workspace import Workspace
+
+# Where exports were written to, so that they can be named when something in them is forgotten.
+EXPORTS = "exports.json"
+MOST_EXPORTS = 200
+
+# What a person writes in the home by hand.
+_BY_HAND = (
+    "settings.toml",
+    "settings.local.toml",
+    "REVERIE.md",
+    "rules",
+    "agents",
+    "session-notes",
+)
+
+_SHARED_HISTORY = Cleaned(
+    "history.git",
+    "not changed",
+    remains="`reverie team sync` removes the file for all; the history lies in the team's repository "
+    "too, for its owners to rewrite",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A file that holds the memory's words and is not ours to change, and whose it is."""
+
+    path: Path
+    whose: str
+    redacted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Every place that was looked at, and every file elsewhere that holds it or did."""
+
+    file: str
+    places: tuple[Cleaned, ...]
+    elsewhere: tuple[Elsewhere, ...] = ()
+
+
+def note_export(memories: Iterable[OpenMemory], path: Path) -> None:
+    """Remember where an export of these memories went."""
+    for memory in memories:
+        kept = [one for one in _exports(memory) if one != path.absolute()]
+        paths = [*map(str, kept), str(path.absolute())][-MOST_EXPORTS:]
+        write_json(memory.beside / EXPORTS, paths)
+
+
+def _exports(memory: OpenMemory) -> list[Path]:
+    known = read_json(memory.beside / EXPORTS)
+    return [Path(one) for one in known if isinstance(one, str)] if isinstance(known, list) else []
+
+
+@dataclass(slots=True)
+class Forgetting:
+    """One memory that is to be forgotten: what gives it away, and where that is."""
+
+    app: Workspace
+    memory: OpenMemory
+    file: str
+    traces: Traces = field(init=False)
+    _versions: list[Topic] = field(init=False)
+    _folders: tuple[Path, ...] = field(init=False)
+    _projects: tuple[Project, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        memory, home = self.memory, self.app.settings.home
+        self._versions = forgetting.versions_of(self.file, memory.store)
+        folders = [memory.place.state, memory.beside, self.app.memory_place.state]
+        projects = [self.app.project]
+        if memory.scope == "person":
+            folders += [*_below(home / "projects", "*"), *_below(home / "directories", "*")]
+            projects += [one for one in _known_projects(home) if one.folder != projects[0].folder]
+        self._folders = tuple(dict.fromkeys(folders))
+        self._projects = tuple(projects)
+        found = traces_of(self.file, self._versions)
+        self.traces = found.with_sentences(self._said_first(found))
+
+    def run(self, author: Author, also: Sequence[Path] = ()) -> Receipt:
+        """Clean every place. The memory goes last: after a crash, the same call goes on."""
+        with ExitStack() as stack:
+            for session in self._sessions_that_hold():
+                self._take(session, stack)
+            redacted = self._also(also)
+            known = {one.path for one in redacted}
+            left = [one for one in self.elsewhere() if one.path not in known]
+            self._leave_out({one.path for one in left})
+            others = [*self._beside(), *self._transcripts()]
+            places = [*self._itself(author), *others]
+        return Receipt(self.memory.label(self.file), tuple(places), (*redacted, *left))
+
+    # --- what to look for ---
+
+    def _said_first(self, traces: Traces) -> Iterator[str]:
+        """What was said in the messages it came from: there, a date may be a day of the week."""
+        wanted: dict[str, set[str]] = {}
+        for cited in (one for version in self._versions for one in version.source):
+            session, _, message = cited.partition("#")
+            wanted.setdefault(session, set()).add(message)
+        for revision in self.memory.history.log(self.file):
+            by = revision.author
+            if by.session and by.messages:
+                wanted.setdefault(by.session, set()).update(by.messages)
+        known = {path.stem: path for path in self._journals()} | self._conversations()
+        for session, ids in wanted.items():
+            if session in known:
+                with suppress(TranscriptError):
+                    for record in transcripts.load(known[session]).records:
+                        if isinstance(record, Said) and record.message.id in ids:
+                            yield from traces.same_words(record.message.text)
+
+    # --- our own places ---
+
+    def _beside(self) -> list[Cleaned]:
+        folders, traces = self._folders, self.traces
+        results = [path for path in self._session_files() if path.parent.name == "tool-results"]
+        return [
+            forgetting.from_inbox(folders, traces),
+            forgetting.from_drafts(self.memory.place.state, folders, traces),
+            *forgetting.from_dreams(folders, traces),
+            forgetting.from_notes(self._notes(), traces),
+            forgetting.clean_files("stored tool results", results, any_file(traces)),
+            forgetting.clean_files("other files", self._others(), any_file(traces)),
+        ]
+
+    def _transcripts(self) -> list[Cleaned]:
+        """Those it was learnt from come last: they tell in which words it was said."""
+        cited = {one.partition("#")[0] for version in self._versions for one in version.source}
+        paths = sorted(self._journals(), key=lambda path: path.stem in cited)
+
+        def clean(path: Path, data: bytes) -> tuple[bytes, int]:
+            made = redaction.redacted(data, self.traces)
+            return made.data, made.count
+
+        return [forgetting.clean_files("transcripts", paths, clean)]
+
+    def _itself(self, author: Author) -> list[Cleaned]:
+        memory = self.memory
+        now = datetime.fromtimestamp(self.app.clock.now(), UTC).isoformat(timespec="seconds")
+        titles = frozenset(version.name for version in self._versions)
+        forgetter = MemoryForgetter(memory.store, self.traces, titles, author, now)
+        places = [*forgetter.from_directory()]
+        places.append(_SHARED_HISTORY if memory.team else forgetter.from_history())
+        lines = memory.uses.forget(self.file)
+        return [
+            *places,
+            forgetting.drop_shadows(self._folders),
+            Cleaned("use counts", f"{lines} lines spoke of it and were removed", lines),
+        ]
+
+    def _journals(self) -> list[Path]:
+        found = [path for path in self._session_files() if path.suffix == ".jsonl"]
+        return found + [path for one in self._folders for path in _below(one / SDK, "*/*.jsonl")]
+
+    def _notes(self) -> list[Path]:
+        return [path for path in self._session_files() if path.name == "notes.md"]
+
+    def _session_files(self) -> list[Path]:
+        """Everything of our sessions and of other clients' hooks."""
+        folders = [folder / name for folder in self._folders for name in ("sessions", "hooks")]
+        return [path for folder in folders for path in plain_files(folder)]
+
+    def _others(self) -> Iterator[Path]:
+        """Whatever else lies in the project's folder and in the home, and is ours."""
+        done = {*self._journals(), *self._notes()}
+        done |= {path for path in self._session_files() if path.parent.name == "tool-results"}
+        for folder in self._folders:
+            yield from (
+                path for path in plain_files(folder, self._apart(folder)) if path not in done
+            )
+        home = self.app.settings.home
+        for path in plain_files(home, (*_stores_in(home), *(home / name for name in _BY_HAND))):
+            if not any(path.is_relative_to(folder) for folder in self._folders):
+                yield path
+
+    def _apart(self, state: Path) -> list[Path]:
+        """What is cleaned in another way, or belongs to another memory."""
+        place = self.memory.place
+        own = [place.directory, state / "memory", state / "team", state / "inbox", state / "drafts"]
+        own += [state / "dreams", state / USERS, state / USES, *state.glob("history.git*")]
+        own += _stores_in(state)
+        return own + [path for name in forgetting.SHADOWS for path in state.glob(f"{name}*")]
+
+    # --- sessions that are open ---
+
+    def _sessions_that_hold(self) -> list[Path]:
+        """The folders of these sessions."""
+        held = set()
+        for sessions in (folder / "sessions" for folder in self._folders):
+            for path in plain_files(sessions):
+                if holds(path, self.traces):
+                    name = path.relative_to(sessions).parts[0].removesuffix(".jsonl")
+                    held.add(sessions / name)
+        return sorted(held)
+
+    def _take(self, session: Path, stack: ExitStack) -> None:
+        """Nothing is half-forgotten: while a session is open its process writes on, so it must end."""
+        lock = session / "lock"
+        told = (
+            f"session {session.name} is open and holds what is to be forgotten; close it first, then "
+            "forget again (nothing was changed)"
+        )
+        if is_held(lock):
+            raise InputError(told)
+        if lock.exists():
+            stack.enter_context(sole(lock, told))
+
+    # --- other people's places ---
+
+    def elsewhere(self) -> list[Elsewhere]:
+        """Files of other software, other memories and the person's own that hold it."""
+        found: dict[Path, str] = {}
+        for path, whose in self._foreign():
+            if path not in found and holds(path, self.traces):
+                found[path] = whose
+        return [Elsewhere(path, whose) for path, whose in found.items()]
+
+    def _leave_out(self, held: set[Path]) -> None:
+        """What stays in transcripts of others must not come back through the search over them."""
+        for project in self._projects:
+            for session, path in self._conversations_of(project).items():
+                if path in held:
+                    with suppress(TranscriptError, InputError):
+                        records = transcripts.load(path).records
+                        said = [one.message for one in records if isinstance(one, Said)]
+                        ids = [message.id for message in said if self.traces.holds(message.text)]
+                        leave_out(self._state_of(project), session, ids)
+
+    def _state_of(self, project: Project) -> Path:
+        """Where a project has its index."""
+        if project is self.app.project:
+            return self.app.memory_place.state
+        settings = self.app.settings
+        return memory_place(project, None, home=settings.home, person=settings.person_home).state
+
+    def _conversations_of(self, project: Project) -> dict[str, Path]:
+        return conversations(project, {}, user=self.app.user)
+
+    def _conversations(self) -> dict[str, Path]:
+        return {
+            session: path
+            for project in self._projects
+            for session, path in self._conversations_of(project).items()
+        }
+
+    def _foreign(self) -> Iterator[tuple[Path, str]]:
+        if self.app.user is not None:
+            # They are shown nothing but what lies in their own folder.
+            return
+        home = self.app.settings.home
+        for path in self._conversations().values():
+            if not path.is_relative_to(home):
+                yield path, "Claude Code's transcript"
+        for path in _codex([project.root for project in self._projects]):
+            yield path, "Codex's transcript"
+        for path in (one for one in _exports(self.memory) if not one.is_relative_to(home)):
+            for one in plain_files(path) if path.is_dir() else [path]:
+                yield one, "an export"
+        yield from self._of_hand(home)
+        yield from self._other_memories(home)
+
+    def _other_memories(self, home: Path) -> Iterator[tuple[Path, str]]:
+        for directory, whose in self._other_directories(home):
+            for path in _texts(directory):
+                if not self._is_own(path):
+                    yield path, whose
+        for folder in (*_stores_in(home), self.app.project.root / ".reverie"):
+            if not any(folder in (own, *own.parents) for own in self._folders):
+                yield from ((path, "another memory or project") for path in _texts(folder))
+        for folder in _below(home / "projects", "*"):
+            if folder not in self._folders:
+                yield from ((path, "another project") for path in _texts(folder))
+
+    def _other_directories(self, home: Path) -> Iterator[tuple[Path, str]]:
+        """Where memories beside this one lie, in the folders that are cleaned too."""
+        project = self.app.memory_place
+        yield project.team.directory, "the team's memory, and its remote"
+        yield person_place(home).directory, "the memory about you"
+        yield project.directory, "this project's memory"
+        for folder in self._folders:
+            for name in ("memory", "team", USERS):
+                if folder / name != self.memory.place.state:
+                    yield folder / name, "another memory"
+
+    def _is_own(self, path: Path) -> bool:
+        """Whether a file is of this very memory; the team's may lie inside the project's."""
+        place = self.memory.place
+        shared = self.app.memory_place.team.directory
+        apart = not self.memory.team and path.is_relative_to(shared)
+        return path.is_relative_to(place.directory) and not apart
+
+    def _of_hand(self, home: Path) -> Iterator[tuple[Path, str]]:
+        for name in _BY_HAND:
+            place = home / name
+            for path in plain_files(place) if place.is_dir() else [place]:
+                yield path, "a file you wrote"
+
+    def _also(self, paths: Iterable[Path]) -> list[Elsewhere]:
+        """Files elsewhere that the person wants cleaned too."""
+        done = []
+        for given in paths:
+            path = given.absolute()
+            if not path.exists():
+                raise InputError(f"--also {str(given)!r} is not there")
+            count = 0
+            for one in list(plain_files(path)) if path.is_dir() else [path]:
+                count += forgetting.clean_file(one, any_file(self.traces))
+            done.append(Elsewhere(path, "cleaned at your request", count))
+        return done
+
+
+def _stores_in(home: Path) -> list[Path]:
+    """Folders in the home that are memories by themselves, or hold them."""
+    known = [home / "projects", home / "directories", home / "agent-memory"]
+    return known + [path.parent for path in _below(home, "*/history.git")]
+
+
+def _texts(folder: Path) -> Iterator[Path]:
+    """Files a person can read below a folder: neither git's objects nor an index."""
+    for path in plain_files(folder, _below(folder, "**/history.git")):
+        if not path.name.startswith(forgetting.SHADOWS):
+            yield path
+
+
+def _known_projects(home: Path) -> Iterator[Project]:
+    """Every project of this home that says where it lies."""
+    for folder in _below(home / "projects", "*"):
+        identity = read_identity(folder)
+        if identity is not None and identity.root:
+            yield Project(Path(identity.root), folder)
+
+
+def _codex(roots: Sequence[Path]) -> Iterator[Path]:
+    """Codex's sessions in these projects: their first line says where they ran."""
+    for path in _below(codex_home() / "sessions", "**/*.jsonl"):
+        with suppress(TranscriptError, OSError, ValueError, StopIteration):
+            _, first = next(islice(read_lines(path, []), 1))
+            place = json.dumps(first)
+            if any(json.dumps(str(root))[1:-1] in place for root in roots):
+                yield path
+
+
+def _below(folder: Path, pattern: str) -> list[Path]:
+    try:
+        return sorted(folder.glob(pattern))
+    except OSError:
+        return []

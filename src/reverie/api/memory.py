@@ -1,0 +1,357 @@
+"""Where a library object works: the project, the home and the settings it was given."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from dataclasses import replace as changed
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from reverie.api.forgetting import Forgetting
+from reverie.errors import InputError, NotRemembered
+from reverie.memory.changes.draft import Declined, Outcome, Wish
+from reverie.memory.changes.handles import Ambiguous, Missing, explained
+from reverie.memory.format.revisions import Author
+from reverie.memory.opening import changes, with_revision
+from reverie.recall.fuse import GOOD_MATCH
+from reverie.recall.service import chosen_meaning, index_episodes, open_ranker, recall_as_of
+from reverie.workspace import Workspace
+from reverie.workspace.handles import Located, locate_or_gone, required
+from reverie.workspace.undo import redo_last, undo, undo_last
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from reverie.memory.format.manifest import ManifestEntry
+    from reverie.memory.format.revisions import Revision
+    from reverie.memory.format.taxonomy import MemoryScope, MemoryType, OwnScope
+    from reverie.memory.format.topic import Topic
+    from reverie.memory.opening import OpenMemory
+    from reverie.ports import Clock
+    from reverie.recall.documents import Hit as Found
+    from reverie.recall.documents import Results, Scope
+    from reverie.recall.ranker import IndexRanker
+
+
+# Keys as `reverie settings` lists them, or tables of them: {"recall.late": "drop"}, {"recall": {…}}.
+Overrides: TypeAlias = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A project folder and a home, with what is set for this program alone."""
+
+    project: Path | None = None
+    home: Path | None = None
+    overrides: tuple[str, ...] = ()
+    clock: Clock | None = None
+    # Whom a program serves: their memory is apart from everybody else's.
+    user: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        project: str | PathLike[str] | None,
+        home: str | PathLike[str] | None,
+        settings: Overrides | None,
+        clock: Clock | None = None,
+        user: str | None = None,
+    ) -> Place:
+        folder = None if project is None else Path(project)
+        if folder is not None and not folder.is_dir():
+            raise InputError(f"the project {str(project)!r} is not a folder")
+        at = None if home is None else Path(home)
+        return cls(folder, at, options(settings or {}), clock, user)
+
+    def beside(self, other: Place) -> Place:
+        """This place; what was not said of it is as in the other."""
+        if self.user not in (None, other.user):
+            raise InputError(
+                f"user={self.user!r} was given a memory that is not theirs; open it with "
+                f"Memory.open(user={self.user!r})"
+            )
+        return Place(
+            self.project or other.project,
+            self.home or other.home,
+            (*other.overrides, *self.overrides),
+            self.clock or other.clock,
+            other.user,
+        )
+
+    def open(self) -> Workspace:
+        return Workspace.open(
+            self.project,
+            home=self.home,
+            overrides=self.overrides,
+            clock=self.clock,
+            user=self.user,
+        )
+
+
+def options(settings: Overrides) -> tuple[str, ...]:
+    """Settings as `key=value`, the way the command line takes them."""
+    return tuple(f"{key}={text}" for key, text in _flat(settings, ""))
+
+
+def _flat(settings: Overrides, table: str) -> Iterator[tuple[str, str]]:
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{table}{key}.")
+        else:
+            yield f"{table}{key}", _written(value)
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+# What an agent remembers by: this memory, none, or (None) the memory of its project.
+Remembering: TypeAlias = "Memory | Literal[False] | None"
+
+log = logging.getLogger(__name__)
+
+# Whoever calls the library stands for the person.
+_PERSON = Author("user")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What was found: a memory in `file`, or (then `file` is empty) a message of `session`.
+
+    `score` is the chance that it fits, `sure` whether an agent would be shown it unasked, and `why`
+    says by which signals it was found.
+    """
+
+    file: str
+    score: float
+    text: str
+    why: str
+    sure: bool
+    session: str = ""
+
+
+class Memory:
+    """The memory of one project: a folder of markdown files with a history.
+
+    Everything is synchronous. Use it as a context manager, or call `close()`, to let go of the
+    search index.
+    """
+
+    def __init__(self, place: Place) -> None:
+        """Use `Memory.open()`."""
+        self._app = place.open()
+        # Where the program goes afterwards does not matter.
+        self.place = changed(place, project=self._app.place)
+        if self.project != self._app.place:
+            log.info("%s is in the project %s, whose memory is used", self._app.place, self.project)
+        self._memory = self._app.memory()
+        self._stack = ExitStack()
+        self._ranker: IndexRanker | None = None
+
+    @classmethod
+    def open(
+        cls,
+        project: str | PathLike[str] | None = None,
+        *,
+        home: str | PathLike[str] | None = None,
+        settings: Overrides | None = None,
+        clock: Clock | None = None,
+        user: str | None = None,
+    ) -> Memory:
+        """The memory of the project that `project` (default: here) lies in.
+
+        `home` is Reverie's own folder (default: `~/.reverie`). `settings` hold for this object
+        alone: `{"recall.embedder": "none"}`. `clock` replaces the machine's time. `user` is whom a
+        service works for: each has a memory of their own in the project, apart from all others.
+        """
+        return cls(Place.of(project, home, settings, clock, user))
+
+    @property
+    def directory(self) -> Path:
+        """Where the project's files are (or this user's)."""
+        return self._memory.place.directory
+
+    @property
+    def project(self) -> Path:
+        """The project whose memory this is: of a folder in a repository, the repository's root."""
+        return self._app.project.root
+
+    @property
+    def user(self) -> str | None:
+        """Whose memory this is, where a program serves several people."""
+        return self._app.user
+
+    def remember(  # noqa: PLR0913 - what can be said of a fact
+        self,
+        text: str,
+        *,
+        type: MemoryType | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        supersedes: str | None = None,
+        replace: bool = False,
+        even_if_known: bool = False,
+        strict: bool = False,
+        scope: OwnScope | None = None,
+    ) -> Outcome:
+        """Save a fact; dates become absolute, secrets are taken out, what is missing is inferred.
+
+        Gives `Remembered`, with the memories near to it in `related`, or `Declined` with the reason:
+        a memory says the same, or it is not memory. With `strict` that is an error (`NotRemembered`).
+        `supersedes` names the memory this replaces, `replace` looks for the one of which it is a newer
+        value; both are kept. `scope` is "project", or "person" for what is known in every project
+        (its file is then `person/…`); inferred when left out.
+        """
+        wish = Wish(
+            text,
+            type,
+            name,
+            description,
+            None if supersedes is None else self._label(supersedes),
+            even_if_known=even_if_known,
+            replace=replace,
+            scope=scope,
+        )
+        outcome = self._app.remember(wish, _PERSON)[1]
+        if strict and isinstance(outcome, Declined):
+            raise NotRemembered(outcome.reason, outcome.existing)
+        return outcome
+
+    def recall(self, question: str, *, limit: int = 5, as_of: datetime | None = None) -> list[Hit]:
+        """The memories that fit a question, best first; also as memory was at another time."""
+        if as_of is None:
+            return self._hits(self._index.search(question, limit=limit))
+        meaning = chosen_meaning(self._app)
+        past = recall_as_of(self._memory, question, as_of, limit, meaning)
+        return self._hits(past, whole=False)
+
+    def search(self, words: str, *, limit: int = 10, only: Scope = "both") -> list[Hit]:
+        """Memories and past conversations, best first: words, "phrases", -without, type:feedback."""
+        if only != "memories":
+            journals = {path.stem: path for path in self._app.journals()}
+            index_episodes(self._index.index, journals, self._app.scrubber)
+        return self._hits(self._index.search(words, limit=limit, scope=only))
+
+    def read(self, file: str) -> Topic:
+        """One memory, by its file name, its short id, or words of its title.
+
+        Raises InputError when there is none, with names that are close, or when several fit.
+        """
+        memory, name = required(self._app, file)
+        topic = memory.keeper.require(name).topic
+        return changed(topic, file=memory.label(topic.file))
+
+    def __iter__(self) -> Iterator[ManifestEntry]:
+        """Every memory that is recalled here, newest first: file, type, name, description."""
+        return iter(self._memory.topics.entries())
+
+    def forget(self, file: str, *, everywhere: bool = False) -> None:
+        """Remove a memory. History and transcripts keep it, unless it is to go from `everywhere`.
+
+        Then every trace of it goes, for good; what belongs to other software is left alone.
+        """
+        memory, name = required(self._app, file)
+        if everywhere:
+            Forgetting(self._app, memory, name).run(_PERSON)
+        else:
+            memory.keeper.forget(name, _PERSON)
+
+    def history(self, file: str | None = None, *, limit: int | None = None) -> list[Revision]:
+        """Every change, newest first: who, when, what; of one file, also when it is gone."""
+        if file is None:
+            return list(islice(changes(self._memory.private), limit))
+        found = locate_or_gone(self._app, file)
+        match found:
+            case Located(memory, name):
+                return list(islice(memory.changes(name), limit))
+            case Ambiguous():
+                raise InputError(explained(file, found))
+            case Missing():
+                return []
+
+    def undo(self, revision: str | None = None) -> Revision:
+        """Take a change back, by default the last one that still stands; that is a change itself.
+
+        Each further `undo()` goes one change back, and `redo()` brings back what was undone last.
+        """
+        private = self._up_to_date()
+        if revision is None:
+            return undo_last(self._app, private, _PERSON).made
+        memory, wanted = with_revision(private, revision)
+        return undo(self._app, memory, [wanted], _PERSON).made
+
+    def redo(self) -> Revision:
+        """Bring back what was undone last; what changed meanwhile stays."""
+        return redo_last(self._app, self._up_to_date(), _PERSON).made
+
+    def move(self, file: str, scope: MemoryScope) -> str:
+        """Give a memory to another scope: "project", "person" or "team"; gives its new name."""
+        return self._app.move(self._label(file), scope, _PERSON)
+
+    def close(self) -> None:
+        """Let go of the search index; the next search opens it again."""
+        self._ranker = None
+        self._stack.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _up_to_date(self) -> tuple[OpenMemory, ...]:
+        """The memories that are one person's, with what was edited by hand in their histories."""
+        private = self._memory.private
+        for memory in private:
+            if memory.place.directory.is_dir():
+                memory.store.notice_hand_edits()
+        return private
+
+    def _label(self, wanted: str) -> str:
+        """The name of the memory that is meant."""
+        memory, file = required(self._app, wanted)
+        return memory.label(file)
+
+    @property
+    def _index(self) -> IndexRanker:
+        if self._ranker is None:
+            meaning = chosen_meaning(self._app)
+            opened = open_ranker(self._memory, self._app.clock, meaning)
+            self._ranker = self._stack.enter_context(opened)
+        return self._ranker
+
+    def _hits(self, results: Results, *, whole: bool = True) -> list[Hit]:
+        for note in results.notes:
+            log.info("recall: %s", note)
+        return [self._hit(found, whole=whole) for found in results.hits]
+
+    def _hit(self, found: Found, *, whole: bool) -> Hit:
+        sure = found.score >= GOOD_MATCH
+        if found.collection == "episodes":
+            return Hit("", found.score, found.snippet, found.why, sure, found.session)
+        stored = self._memory.topics.read(found.key) if whole else None
+        text = found.snippet if stored is None else stored.topic.body.strip()
+        return Hit(found.key, found.score, text, found.why, sure)
+
+
+def open_for(
+    memory: Remembering, place: Place
+) -> tuple[Workspace, OpenMemory | Literal[False] | None]:
+    """The app of an agent or a context, and the memory it was given.
+
+    It is opened once more: an agent reads in other threads than its caller.
+    """
+    if memory is None or memory is False:
+        return place.open(), memory
+    return place.beside(memory.place).open(), memory.place.open().memory()

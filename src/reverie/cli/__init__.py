@@ -1,0 +1,32 @@
+"""The command line. `main` is the entry point; each command lives in its own module."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; a hook goes its own way, for a client waits for it."""
+    arguments = sys.argv[2:]
+    if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & {*arguments}:
+        _hook(arguments)
+        return
+    from reverie.cli.group import main as run
+
+    run()
+
+
+def _hook(arguments: list[str]) -> None:
+    """A hook ends well whatever happens: what ends with 2 forbids the client to go on."""
+    from reverie.clients import hook_client
+
+    try:
+        if not hook_client.run(arguments):
+            from reverie.cli.wiring.hook import command
+
+            command.main(arguments, prog_name="reverie hook", standalone_mode=False)
+    except Exception as error:  # noqa: BLE001 - a client must never suffer from its memory
+        said = str(error) or type(error).__name__
+        hook_client.note(hook_client.default_home(), f"hook {' '.join(arguments)}: {said}")

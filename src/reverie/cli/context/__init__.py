@@ -1,0 +1,1 @@
+"""Commands about the context of a session."""

@@ -1,0 +1,149 @@
+"""`reverie cache`: how well the prompt cache works, what broke it, and what another way would cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.cli.figures import counted, dollars, printable, share, tokens
+from reverie.cli.frame import Frame, reverie_command
+from reverie.conversation.cache_report import WhatIf, report_on, what_if
+from reverie.errors import TranscriptError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.conversation.cache_report import CacheRow
+    from reverie.workspace import Workspace
+
+
+@reverie_command(name="cache")
+@click.argument("session", required=False)
+@click.option(
+    "--what-if",
+    "transcripts",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="TRANSCRIPT",
+    help="Replay a transcript (Reverie's or Claude Code's, also .gz) and price each way to cache it.",
+)
+@click.option("--model", help="Price it as this model.")
+def command(
+    frame: Frame, session: str | None, transcripts: tuple[Path, ...], model: str | None
+) -> None:
+    """Cache hit rate, breaks and their cost; what-if.
+
+    Without SESSION, every session of this project.
+    """
+    if transcripts:
+        _what_if(frame, transcripts, model)
+    else:
+        _hit_rates(frame, session, model)
+
+
+def _hit_rates(frame: Frame, session: str | None, model: str | None) -> None:
+    app = frame.app()
+    if session:
+        rows = report_on(app.settings, app.transcript(session), model=model)
+    else:
+        rows = [row for path in app.journals() for row in _readable(app, path, model)]
+    frame.show([row.as_json() for row in rows], lambda console: _print_rates(console, rows))
+
+
+def _readable(app: Workspace, path: Path, model: str | None) -> list[CacheRow]:
+    """Among all sessions, one that cannot be read does not hide the others."""
+    try:
+        return report_on(app.settings, path, model=model)
+    except TranscriptError as error:
+        click.echo(f"note: {printable(str(error))}", err=True)
+        return []
+
+
+def _print_rates(console: Console, rows: list[CacheRow]) -> None:
+    from rich.table import Table
+
+    if not rows:
+        console.print("No model calls yet in this project.")
+        return
+    table = Table("session", "purpose", "calls", "read", "written", "hit rate", "breaks", "cost", box=None, pad_edge=False)  # fmt: skip
+    for row in rows:
+        table.add_row(
+            row.session,
+            row.purpose,
+            str(row.calls),
+            tokens(row.usage.cache_read),
+            tokens(row.usage.cache_write),
+            share(row.usage.hit_rate),
+            str(len(row.breaks)),
+            dollars(sum(b.cost for b in row.breaks)),
+        )
+    console.print(table)
+    for row in rows:
+        for found in row.breaks:
+            console.print(
+                f"  {row.session} call {found.call}: {found.why} ({tokens(found.lost)} tokens)"
+            )
+
+
+def _what_if(frame: Frame, transcripts: tuple[Path, ...], model: str | None) -> None:
+    app = frame.app()
+    results = []
+    for path in transcripts:
+        found = what_if(app.settings, path, model=model)
+        results.append(found)
+        if not frame.as_json and not frame.quiet:
+            _print_what_if(path, found)
+    if frame.as_json:
+        data = [_what_if_json(p, r) for p, r in zip(transcripts, results, strict=True)]
+        frame.show(data, lambda console: None)
+
+
+def _what_if_json(path: Path, result: WhatIf) -> dict[str, Any]:
+    return {
+        "transcript": str(path),
+        "model": result.row.name,
+        "calls": len(result.replay.calls),
+        "plans": [
+            {
+                "plan": outcome.plan.name,
+                "tokens": outcome.total.prompt,
+                "cache_read": outcome.total.cache_read,
+                "cache_write": outcome.total.cache_write,
+                "hit_rate": outcome.total.hit_rate,
+                "cost": outcome.cost,
+            }
+            for outcome in result.outcomes
+        ],
+        "billed": {
+            "tokens": result.billed.prompt,
+            "cache_read": result.billed.cache_read,
+            "hit_rate": result.billed.hit_rate,
+            "cost": result.billed_cost,
+        },
+    }
+
+
+def _print_what_if(path: Path, result: WhatIf) -> None:
+    from rich.table import Table
+
+    from reverie.cli.frame import console
+
+    screen = console()
+    screen.print(
+        f"{path.name} · {result.row.name} · {counted(len(result.replay.calls), 'call')}",
+        style="bold",
+    )
+    table = Table("plan", "prompt", "read", "written", "hit rate", "cost", box=None, pad_edge=False)
+    rows = [(o.plan.name, o.total, o.cost) for o in result.outcomes]
+    for name, usage, cost in [*rows, ("as billed", result.billed, result.billed_cost)]:
+        table.add_row(
+            name,
+            tokens(usage.prompt),
+            tokens(usage.cache_read),
+            tokens(usage.cache_write),
+            share(usage.hit_rate),
+            dollars(cost),
+        )
+    screen.print(table)

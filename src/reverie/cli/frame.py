@@ -1,0 +1,114 @@
+"""What every command shares: its options, its app, and one way to print."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from reverie.cli.figures import printable
+from reverie.core.foreign_text import printable_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.workspace import Workspace
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The shared options of one invocation."""
+
+    project: Path | None = None
+    home: Path | None = None
+    memory_dir: Path | None = None
+    overrides: tuple[str, ...] = ()
+    as_json: bool = False
+    quiet: bool = False
+    verbose: int = 0
+
+    def over(self, outer: Frame | None) -> Frame:
+        """Options may stand before or after the command; the inner ones win."""
+        if outer is None:
+            return self
+        merged = {f.name: getattr(self, f.name) or getattr(outer, f.name) for f in fields(self)}
+        return Frame(**{**merged, "overrides": outer.overrides + self.overrides})
+
+    def app(self) -> Workspace:
+        """The app these options ask for."""
+        from reverie.cli.screen import start_logging
+        from reverie.workspace import Workspace
+
+        overrides = self.overrides
+        if self.memory_dir is not None:
+            overrides = (*overrides, f"memory_directory={self.memory_dir.absolute()}")
+        app = Workspace.open(self.project, home=self.home, overrides=overrides)
+        start_logging(app.settings, self.verbose)
+        return app
+
+    def show(self, data: Any, human: Callable[[Console], None]) -> None:
+        """Print the result: for programs with --json, for people otherwise."""
+        if self.as_json:
+            click.echo(printable_json(data, indent=2))
+            return
+        if not self.quiet:
+            human(console())
+
+    def warn(self, *notices: str) -> None:
+        """Tell what the person should hear, on stderr, where it is no part of the result."""
+        for notice in () if self.quiet else notices:
+            click.echo(f"reverie: {printable(notice)}", err=True)
+
+
+def console() -> Console:
+    from reverie.cli.screen import Screen
+    from reverie.settings.neighbours import columns
+
+    # Not a terminal: no colour, and no folding of long lines that a pipe would choke on, unless a
+    # width was asked for. Without markup: "[/b]" in a transcript is text.
+    width = columns() or (None if sys.stdout.isatty() else 10_000)
+    return Screen(highlight=False, soft_wrap=False, width=width, markup=False, emoji=False)
+
+
+_OPTIONS = (
+    click.option("--project", type=click.Path(path_type=Path), help="Work on the project in this folder."),
+    click.option("--home", type=click.Path(path_type=Path), help="Where Reverie keeps its files."),
+    click.option("--memory-dir", type=click.Path(path_type=Path), help="Use this memory directory."),
+    click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Set a setting for this run."),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+    click.option("-v", "--verbose", count=True, help="Log more (-vv: everything)."),
+)  # fmt: skip
+
+
+def shared_options(handler: Handler) -> Handler:
+    """Add the shared options; the handler gets them as one `frame`."""
+
+    @wraps(handler)
+    def framed(*args: Any, **kwargs: Any) -> Any:
+        own = {f.name: kwargs.pop(f.name) for f in fields(Frame)}
+        outer = click.get_current_context().obj
+        return handler(*args, frame=Frame(**own).over(outer), **kwargs)
+
+    wrapped: Any = framed
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    result: Handler = wrapped
+    return result
+
+
+def reverie_command(**attributes: Any) -> Callable[[Callable[..., None]], click.Command]:
+    """A Reverie command: click's, with the shared options."""
+
+    def decorate(handler: Callable[..., None]) -> click.Command:
+        made: click.Command = click.command(**attributes)(shared_options(handler))
+        return made
+
+    return decorate

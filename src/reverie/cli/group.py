@@ -1,0 +1,177 @@
+"""The `reverie` command: a table of commands, loaded only when they are called."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from importlib import import_module
+from typing import IO, Any, NamedTuple
+
+import click
+
+from reverie.cli.figures import printable
+from reverie.cli.frame import Frame, shared_options
+from reverie.errors import ReverieError
+
+
+class Entry(NamedTuple):
+    """A command's place: help group, module, and the one line `--help` prints without loading it."""
+
+    group: str
+    module: str
+    line: str
+
+
+COMMANDS: dict[str, Entry] = {
+    "chat": Entry("talk", "talk", "Talk to a model that remembers, reads, edits and runs."),
+    "remember": Entry("memory", "memory.remember", "Save a memory, with absolute dates and without secrets."),
+    "recall": Entry("memory", "memory.recall", "The memories that fit a question, best first."),
+    "search": Entry("memory", "memory.search", "Search memories and past conversations."),
+    "list": Entry("memory", "memory.listing", "The memories of this project, newest first."),
+    "show": Entry("memory", "memory.show", "Read a memory, a change to memory, or a session."),
+    "edit": Entry("memory", "memory.edit", "Change a memory in your editor ($VISUAL, $EDITOR)."),
+    "move": Entry("memory", "memory.move", "Give a memory to the project, to you in every project, or to the team."),
+    "forget": Entry("memory", "memory.forget", "Remove a memory, or every trace of it."),
+    "retire": Entry("memory", "memory.retire", "Let a memory replace another, or bring one back; both are kept."),
+    "pin": Entry("memory", "memory.pin", "Keep a memory first in the index."),
+    "index": Entry("memory", "memory.index", "MEMORY.md as it goes into every prompt."),
+    "import": Entry("memory", "memory.imports", "Bring in memories from files of many kinds."),
+    "export": Entry("memory", "memory.exports", "Write all memories to a folder, a .zip or JSON."),
+    "adopt": Entry("memory", "memory.adopt", "Use a memory that exists elsewhere, in place."),
+    "log": Entry("history", "history.log", "Every change to memory, newest first."),
+    "diff": Entry("history", "history.diff", "What changed in memory."),
+    "blame": Entry("history", "history.blame", "Which change taught us each line of a memory."),
+    "undo": Entry("history", "history.undo", "Take a change to memory back: the last one, or REV."),
+    "redo": Entry("history", "history.redo", "Bring back what was undone last."),
+    "dream": Entry("learning", "learning.dream", "Put memory in order: duplicates, dates, the index; nothing is lost by it."),
+    "extract": Entry("learning", "learning.extract", "Look through past conversations for what should be remembered."),
+    "learning": Entry("learning", "learning.learning", "What you want remembered and what never, in your own words."),
+    "inbox": Entry("learning", "learning.inbox", "Proposed memories that wait for you: look, approve, reject."),
+    "context": Entry("context", "context.context", "What fills the window of a session (default: the newest one)."),
+    "cache": Entry("context", "context.cache", "Cache hit rate, breaks and their cost; what-if."),
+    "spend": Entry("context", "context.spend", "What was spent, on what, and the caps."),
+    "sessions": Entry("context", "context.sessions", "The sessions of this project, newest first."),
+    "install": Entry("wiring", "wiring.install", "Give a coding agent Reverie's memory: hooks and the MCP server."),
+    "uninstall": Entry("wiring", "wiring.uninstall", "Take Reverie out of a coding agent again."),
+    "hook": Entry("wiring", "wiring.hook", "Answer a hook of a coding agent; `reverie install` sets them up."),
+    "daemon": Entry("wiring", "wiring.daemon", "The process behind the hooks: status, start, stop; run serves here."),
+    "team": Entry("wiring", "wiring.team", "Share a part of memory with your team, through git."),
+    "agents": Entry("wiring", "wiring.agents", "The agents a session hired, how they stand, and the types there are."),
+    "mcp": Entry("wiring", "wiring.mcp", "Give any client memory over the Model Context Protocol."),
+    "settings": Entry("wiring", "wiring.settings", "Every setting, its value and where it came from."),
+    "trust": Entry("wiring", "wiring.trust", "What this project's settings files want, and your answer to it."),
+    "doctor": Entry("wiring", "wiring.doctor", "Check that everything is in order."),
+    "demo": Entry("look", "demo", "A long session through the layers, live, without a key."),
+}  # fmt: skip
+
+GROUPS = ("talk", "memory", "history", "learning", "context", "wiring", "look")
+
+
+class LazyGroup(click.Group):
+    """Knows the names and lines of all commands; imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module = import_module(f"reverie.cli.{entry.module}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(_no_such(args[0]), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for group in GROUPS:
+            rows = [(name, entry.line) for name, entry in COMMANDS.items() if entry.group == group]
+            with formatter.section(group):
+                formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except ReverieError as error:
+            raise Failed(str(error)) from error
+        except BrokenPipeError:
+            # The reader went away (`reverie … | head`): nothing is wrong, nothing is left to say.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+        except OSError as error:
+            # The disk, or who may write to it: a line for the person, not a traceback.
+            raise Failed(_disk_trouble(error)) from error
+
+
+def _disk_trouble(error: OSError) -> str:
+    at = f"{error.filename}: " if error.filename else ""
+    said = error.strerror or str(error) or type(error).__name__
+    return f"{at}{said}; `reverie doctor` checks the home and the disk"
+
+
+def show_error(error: click.ClickException) -> None:
+    """Click's message quotes what was typed: through the same filter as everything else."""
+    said = io.StringIO()
+    error.show(said)
+    click.echo(printable(said.getvalue()), nl=False, err=True)
+
+
+class Failed(click.ClickException):
+    """An error of ours: one message on stderr, exit code 1."""
+
+    exit_code = 1
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(f"reverie: {printable(self.message)}", file=file, err=True)
+
+
+def _no_such(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, COMMANDS, n=1)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    return f"No such command '{name}'.{hint}"
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        from reverie import __version__
+
+        click.echo(f"reverie {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@shared_options
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
+    help="Print the version.",
+)  # fmt: skip
+@click.pass_context
+def cli(ctx: click.Context, frame: Frame) -> None:
+    """Layered memory and context management for any LLM agent.
+
+    Memory is plain markdown you can read, edit and undo; cost is visible and capped.
+    """
+    ctx.obj = frame
+
+
+def main() -> None:
+    """Run the command line; exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    # A transcript may hold text that no encoding has: show it escaped rather than fail.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        sys.exit(cli.main(prog_name="reverie", standalone_mode=False))
+    except click.ClickException as error:
+        show_error(error)
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("reverie: interrupted", err=True)
+        sys.exit(130)

@@ -1,0 +1,66 @@
+"""`reverie log`: every change to memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import click
+
+from reverie.cli.figures import printable, when
+from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.memories import handle, private, revision_json, scope_option, who
+from reverie.memory.format.taxonomy import MemoryScope
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.memory.format.revisions import Revision
+    from reverie.workspace import Workspace
+
+
+@reverie_command(name="log")
+@click.argument("what", nargs=-1, metavar="[MEMORY]")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
+)
+@scope_option
+def command(frame: Frame, what: tuple[str, ...], limit: int, scope: MemoryScope | None) -> None:
+    """Every change to memory, newest first.
+
+    Changes to what is about you (person/…) are among them; the team's are shown with --team. With
+    MEMORY (a file name, a short id, words of the title) the changes to that one, also when it is
+    gone.
+
+    \b
+    reverie log
+    reverie log project_audit.md -n 5
+    """
+    app = frame.app()
+    found = list(islice(_wanted(app, what, scope), limit))
+    frame.show([revision_json(one) for one in found], lambda console: _print(console, found))
+
+
+def _wanted(app: Workspace, what: tuple[str, ...], scope: MemoryScope | None) -> Iterator[Revision]:
+    from reverie.memory.opening import changes
+    from reverie.workspace.handles import required_or_gone
+
+    if not what:
+        return changes(private(app, scope))
+    memory, name = required_or_gone(app, handle(what), scope)
+    return memory.changes(name)
+
+
+def _print(console: Console, revisions: list[Revision]) -> None:
+    from rich.table import Table
+
+    if not revisions:
+        console.print("Nothing has changed in this memory yet.")
+        return
+    table = Table("revision", "when", "who", "what", box=None, pad_edge=False)
+    for column in table.columns[:3]:
+        column.no_wrap = True
+    for one in revisions:
+        table.add_row(one.short, when(one.at), printable(who(one)), printable(one.summary))
+    console.print(table)

@@ -1,0 +1,123 @@
+"""`reverie undo`: take changes to memory back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from reverie.cli.figures import counted, printable
+from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.memories import PERSON, private, revision_json, scope_option, up_to_date
+from reverie.errors import InputError
+from reverie.memory.format.taxonomy import MemoryScope
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.memory.format.revisions import Revision
+    from reverie.memory.opening import OpenMemory
+    from reverie.workspace import Workspace
+    from reverie.workspace.undo import TakenBack
+
+
+@reverie_command(name="undo")
+@click.argument("rev", required=False)
+@click.option("--session", metavar="ID", help="Everything this session changed.")
+@click.option("--dream", metavar="ID", help="Everything this dream changed.")
+@scope_option
+def command(
+    frame: Frame,
+    rev: str | None,
+    session: str | None,
+    dream: str | None,
+    scope: MemoryScope | None,
+) -> None:
+    """Take a change to memory back: the last one, or REV.
+
+    Again, it takes back the change before that one, and so on; `reverie redo` brings back what was
+    undone last. Changes to what is about you are among them; the team's are meant with --team. What
+    came later stays. A proposal whose approval is undone waits in the inbox again.
+
+    \b
+    reverie undo
+    reverie undo 1a2b3c4d5e
+    reverie undo --session 0442a060
+    """
+    if sum(given is not None for given in (rev, session, dream)) > 1:
+        raise click.UsageError("give a revision, --session or --dream: one of them")
+    app = frame.app()
+    memories = [up_to_date(memory) for memory in private(app, scope)]
+    tell(frame, _undone(app, memories, rev, session, dream), "Undid")
+
+
+def _undone(
+    app: Workspace,
+    memories: Sequence[OpenMemory],
+    rev: str | None,
+    session: str | None,
+    dream: str | None,
+) -> list[TakenBack]:
+    """Take back what is meant, in each memory that it changed."""
+    from reverie.memory.changes.undo import of_dream, of_session
+    from reverie.memory.opening import with_revision
+    from reverie.workspace.undo import undo, undo_last
+
+    if session is not None:
+        wanted = _each(memories, lambda memory: of_session(memory.history, session))
+    elif dream is not None:
+        wanted = _each(memories, lambda memory: of_dream(memory.history, dream))
+    elif rev is not None:
+        memory, revision = with_revision(memories, rev)
+        wanted = [(memory, [revision])]
+    else:
+        return [undo_last(app, memories, PERSON)]
+    return [undo(app, memory, revisions, PERSON) for memory, revisions in wanted]
+
+
+def _each(
+    memories: Sequence[OpenMemory], find: Callable[[OpenMemory], list[Revision]]
+) -> list[tuple[OpenMemory, list[Revision]]]:
+    """What is found in each of the memories; in none of them is an error."""
+    found: list[tuple[OpenMemory, list[Revision]]] = []
+    problems: list[InputError] = []
+    for memory in memories:
+        try:
+            found.append((memory, find(memory)))
+        except InputError as error:
+            problems.append(error)
+    if not found:
+        raise problems[0]
+    return found
+
+
+def tell(frame: Frame, done: Sequence[TakenBack], verb: str) -> None:
+    """Say what was undone or redone, and the way back."""
+    data = {
+        "undone": [revision_json(one) for part in done for one in part.revisions],
+        "waiting": [proposal for part in done for proposal in part.waiting],
+        **revision_json(done[0].made),
+        "also": [revision_json(part.made) for part in done[1:]],
+    }
+    frame.show(data, lambda console: _print(console, done, verb))
+
+
+def _print(console: Console, done: Sequence[TakenBack], verb: str) -> None:
+    for part in done:
+        for one in part.revisions:
+            # An undo or a redo is told as the change that both are about.
+            about = (
+                one.summary.partition(" ")[2]
+                if one.author.undoes
+                else f"{one.short}: {one.summary}"
+            )
+            console.print(printable(f"{verb} {about}"), soft_wrap=True)
+        console.print(f"  changed {printable(', '.join(part.made.files))}", soft_wrap=True)
+    if count := sum(len(part.waiting) for part in done):
+        waits = counted(count, "proposal waits", "proposals wait")
+        console.print(f"  {waits} in the inbox again")
+    back = "reverie redo" if verb == "Undid" else "reverie undo"
+    shared = " --team" if done[0].memory.team else ""
+    times = f", {len(done)} times" if len(done) > 1 else ""
+    console.print(f"  the way back: {back}{shared}{times}")

@@ -1,0 +1,282 @@
+"""`reverie dream`: put memory in order, and look at what dreams did."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.cli.figures import dollars, print_patch, printable, when
+from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.memories import opened, scope_option
+from reverie.memory.format.taxonomy import MemoryScope
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.context import NotDue
+    from reverie.learning.dreaming.review import Entry, Report, Status
+    from reverie.memory.opening import OpenMemory
+    from reverie.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the options ask for."""
+
+    force: bool
+    no_model: bool
+    dry_run: bool
+    review: bool
+    last: bool
+    watch: bool
+    kill: bool
+    approve: str | None
+    reject: str | None
+    install_timer: bool
+    changes: tuple[str, ...]
+
+
+@reverie_command(name="dream")
+@click.argument("changes", nargs=-1, metavar="[CHANGE]...")
+@click.option("--force", is_flag=True, help="Dream even if it is not time yet.")
+@click.option("--no-model", is_flag=True, help="Dream by rules alone, which costs nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show which model would dream, its cap, and what the rules would do; change and spend nothing.",
+)
+@click.option("--review", is_flag=True, help="Leave the dream as a proposal for you to approve.")
+@click.option("--last", is_flag=True, help="What the last dream did, with reasons.")
+@click.option("--watch", is_flag=True, help="Follow the dream that is running.")
+@click.option("--kill", is_flag=True, help="End the dream that is running.")
+@click.option("--approve", metavar="ID", help="Make these CHANGEs of a proposal (default: all).")
+@click.option("--reject", metavar="ID", help="Drop these CHANGEs of a proposal (default: all).")
+@click.option("--install-timer", is_flag=True, help="Dream every night (systemd or cron).")
+@scope_option
+def command(frame: Frame, scope: MemoryScope | None, **options: Any) -> None:
+    """Put memory in order: duplicates, dates, the index; nothing is lost by it.
+
+    Without options: dream if a day and five sessions have passed since the last one. The side model
+    (`models.side`, else `models.main`) dreams under the caps of `spend.dream` and
+    `spend.purpose.dream`; without a model, or where it fails, the rules do. All that a dream
+    does is one change: `reverie undo --dream ID` takes it back.
+
+    \b
+    reverie dream --dry-run --force
+    reverie dream --last
+    reverie dream --approve 20261115-030000-1a2b c1 c4
+    """
+    asked = Asked(**options)
+    if asked.changes and not (asked.approve or asked.reject):
+        raise click.UsageError("CHANGEs go with --approve ID or --reject ID")
+    app = frame.app()
+    memory = opened(app, scope)
+    _chosen(asked)(frame, app, memory, asked)
+
+
+Action = Callable[[Frame, "Workspace", "OpenMemory", Asked], None]
+
+
+def _chosen(asked: Asked) -> Action:
+    chosen: list[Action] = [
+        action
+        for given, action in (
+            (asked.last, _last),
+            (asked.watch, _watch),
+            (asked.kill, _kill),
+            (asked.approve, _approve),
+            (asked.reject, _reject),
+            (asked.install_timer, _install_timer),
+        )
+        if given
+    ]
+    if len(chosen) > 1:
+        raise click.UsageError(
+            "give one of --last, --watch, --kill, --approve, --reject, --install-timer"
+        )
+    return chosen[0] if chosen else _dream
+
+
+def _dream(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+    from reverie.context import NotDue
+    from reverie.core.usage import DREAM
+    from reverie.learning.dreaming.service import DreamOptions, dream, gates_for
+    from reverie.learning.side_models import means_for
+
+    due = None if asked.force else gates_for(app, memory).due()
+    if isinstance(due, NotDue):
+        _not_now(frame, due, "; `reverie dream --force` dreams all the same")
+        return
+    use_model = not asked.no_model
+    means = means_for(app, DREAM, use_model=use_model)
+    # On stderr: the report is the result.
+    if not (frame.quiet or frame.as_json):
+        verb = "A dream would go" if asked.dry_run else "Dreaming"
+        click.echo(printable(f"{verb} {means.told}."), err=True)
+    options = DreamOptions(use_model=use_model, review=asked.review, dry=asked.dry_run)
+    made = asyncio.run(dream(app, memory, options))
+    if isinstance(made, NotDue):
+        _not_now(frame, made)
+    else:
+        _show(frame, made, {"with": {"model": means.model, "most": means.most, "why": means.why}})
+
+
+def _not_now(frame: Frame, no: NotDue, hint: str = "") -> None:
+    def told(console: Console) -> None:
+        console.print(printable(f"No dream now: {no.reason}{hint}."), soft_wrap=True)
+
+    frame.show({"state": "not due", "why": no.reason}, told)
+
+
+def _last(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+    from reverie.learning.dreaming.service import report_of
+
+    _show(frame, report_of(memory))
+
+
+def _approve(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+    from reverie.learning.dreaming.service import approve
+
+    _show(frame, approve(app, memory, asked.approve or "", asked.changes)[0])
+
+
+def _reject(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+    from reverie.learning.dreaming.service import reject
+
+    _show(frame, reject(memory, asked.reject or "", asked.changes))
+
+
+def _kill(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+    from reverie.learning.dreaming.service import stop
+
+    id_ = stop(memory, app.clock)
+    frame.show({"id": id_, "asked": "stop"}, lambda console: console.print(f"Asked {id_} to stop."))
+
+
+# --- a report on the screen ---
+
+
+def _show(frame: Frame, report: Report, more: dict[str, Any] | None = None) -> None:
+    from reverie.learning.dreaming.review import report_json
+
+    frame.show({**report_json(report), **(more or {})}, lambda console: _print(console, report))
+
+
+def _print(console: Console, report: Report) -> None:
+    trial = " (a trial: nothing was changed)" if report.dry else ""
+    why = f": {report.why}" if report.why else ""
+    head = f"Dream {report.id}, {when(report.began)}: {report.state}{why}{trial}"
+    console.print(printable(head), soft_wrap=True)
+    for note in report.notes:
+        console.print(printable(f"  note: {note}"), soft_wrap=True)
+    if not report.entries:
+        console.print("  there was nothing to do")
+    for entry in report.entries:
+        _print_entry(console, entry)
+    for name, reason in report.ignored:
+        console.print(printable(f"ignored {name}: {reason}"), soft_wrap=True)
+    for flag in report.flags:
+        console.print(
+            printable(f"look at {', '.join(flag.files)} ({flag.kind}): {flag.about}"),
+            soft_wrap=True,
+        )
+    console.print(printable(_summary(report)), soft_wrap=True)
+    if report.revision:
+        console.print(f"take it back with: reverie undo --dream {report.id}")
+    if report.open and not report.dry:
+        console.print(f"decide with: reverie dream --approve {report.id} [CHANGE]...")
+
+
+def _summary(report: Report) -> str:
+    """What came of it and what it cost, in one line."""
+    made = len(report.with_standing("made")) + len(report.with_standing("approved"))
+    refused, waiting = (len(report.with_standing(fate)) for fate in ("refused", "waiting"))
+    counts = [
+        f"{made} change{'' if made == 1 else 's'} made",
+        f"{len(report.open)} for you to decide",
+    ]
+    counts += [f"{refused} refused"] if refused else []
+    counts += [f"{waiting} left for the next dream"] if waiting else []
+    if not report.model and not report.cost:
+        paid = "by rules, without a model"
+    else:
+        cost = "at a price that is not known" if report.cost is None else dollars(report.cost)
+        paid = f"{report.model or 'a model that failed'}, {cost}"
+    return f"{', '.join(counts)}; {paid}"
+
+
+def _print_entry(console: Console, entry: Entry) -> None:
+    from reverie.learning.dreaming.review import patch
+
+    change = entry.change
+    because = f"{change.reason}" + (f" [{', '.join(change.sources)}]" if change.sources else "")
+    console.print(printable(f"\n{change.id} {entry.standing}: {change.title}"), soft_wrap=True)
+    console.print(printable(f"   why: {because}"), soft_wrap=True)
+    if entry.why:
+        console.print(printable(f"   not made: {entry.why}"), soft_wrap=True)
+    print_patch(console, patch(change))
+
+
+# --- following one ---
+
+
+def _watch(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+    from reverie.learning.dreaming.review import status_json
+    from reverie.learning.dreaming.service import status_of
+
+    status = status_of(memory, app.clock)
+    if frame.as_json or status is None or status.state != "running" or not sys.stdout.isatty():
+        data = None if status is None else status_json(status)
+        frame.show(data, lambda console: _print_status(console, status))
+        return
+    asyncio.run(_follow(frame, app, memory))
+
+
+async def _follow(frame: Frame, app: Workspace, memory: OpenMemory) -> None:
+    from reverie.learning.dreaming.service import status_of
+
+    shown: Status | None = None
+    while True:
+        status = status_of(memory, app.clock)
+        if status != shown:
+            frame.show(None, lambda console, now=status: _print_status(console, now))  # type: ignore[misc]
+            shown = status
+        if status is None or status.state != "running":
+            return
+        await asyncio.sleep(0.5)
+
+
+def _print_status(console: Console, status: Status | None) -> None:
+    if status is None:
+        console.print("There was no dream yet.")
+        return
+    why = f" ({status.why})" if status.why else ""
+    head = f"Dream {status.id}: {status.state}, {status.phase}{why}"
+    console.print(printable(head), soft_wrap=True)
+    for turn in status.turns:
+        files = f" — {', '.join(turn.files)}" if turn.files else ""
+        console.print(printable(f"  {turn.text} ({turn.tools} tools){files}"), soft_wrap=True)
+
+
+# --- every night ---
+
+
+def _install_timer(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+    from reverie.learning.dreaming.timer import install, timer
+
+    wanted = timer(app.project.root, app.settings.person_home, app.settings.home)
+    if not asked.dry_run:
+        install(wanted)
+    data = {"kind": wanted.kind, "files": dict(wanted.files), "installed": not asked.dry_run}
+
+    def told(console: Console) -> None:
+        for name, text in wanted.files:
+            console.print(printable(f"# {name}\n{text}"), soft_wrap=True)
+        console.print("Nothing was installed." if asked.dry_run else "Installed.")
+
+    frame.show(data, told)

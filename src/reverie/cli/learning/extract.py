@@ -1,0 +1,216 @@
+"""`reverie extract`: what past conversations hold for memory, ours or Claude Code's."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.cli.figures import dollars, printable
+from reverie.cli.frame import Frame, reverie_command
+from reverie.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from reverie.learning.past_sessions import PastSession, ReadingPlan, ReadSession
+    from reverie.learning.service import Learnt
+    from reverie.workspace import Workspace
+
+
+@reverie_command(name="extract")
+@click.argument("sessions", nargs=-1, metavar="[SESSION]...")
+@click.option("--yes", is_flag=True, help="Do not ask before a model is used.")
+@click.option("--no-model", is_flag=True, help="By rules alone, which costs nothing.")
+@click.option("--again", is_flag=True, help="Also what was read before.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show the plan, its cost and what the rules would save; save and spend nothing.",
+)
+def command(
+    frame: Frame, sessions: tuple[str, ...], yes: bool, no_model: bool, again: bool, dry_run: bool
+) -> None:
+    """Look through past conversations for what should be remembered.
+
+    SESSION is the id of a session of this project, the start of one, or the path of a
+    transcript: Reverie's, Claude Code's or Codex's. Without any, all conversations of this
+    project are read. Rules find the wishes, decisions and preferences you stated; the side model
+    (`models.side`, else `models.main`) finds more, after you have seen what that costs. What is not
+    surely yours goes to the inbox.
+
+    What was read is not read again: a run that was interrupted goes on where it was, and a session
+    that grew is read from there.
+
+    \b
+    reverie extract 20261101
+    reverie extract --dry-run
+    reverie extract ~/.claude/projects/*/*.jsonl --yes
+    """
+    from reverie.learning.past_sessions import plan_reading
+
+    app = frame.app()
+    app.memory()
+    chosen = {(path := app.transcript(one)).stem: path for one in sessions} or None
+    plan = plan_reading(app, chosen, use_model=not no_model, again=again)
+    told = _plan_json(plan)
+    if dry_run:
+        rows = [_row(one.name, _by_rules(app, one), dry_run=True) for one in plan.open]
+        skipped = _skipped(plan)
+        data = {"plan": told, "dry_run": True, "sessions": rows, "skipped": skipped}
+        frame.show(data, lambda console: _print_trial(console, plan, data))
+        return
+    _tell_plan(frame, plan)
+    _confirm(frame, plan, yes=yes)
+    try:
+        done = asyncio.run(_read(app, plan, _progress(frame, plan)))
+    except KeyboardInterrupt:
+        click.echo("What was read is kept; the next `reverie extract` goes on there.", err=True)
+        raise
+    rows = [
+        {
+            **_row(one.name, one.learnt, dry_run=False),
+            "messages": one.messages,
+            "model": one.model,
+            "cost": one.cost,
+        }
+        for one in done
+    ]
+    costs = [one.cost for one in done]
+    cost = None if None in costs else sum(one or 0.0 for one in costs)
+    data = {
+        "plan": told,
+        "dry_run": False,
+        "sessions": rows,
+        "skipped": _skipped(plan),
+        "cost": cost,
+    }
+    frame.show(data, lambda console: _print(console, data))
+
+
+async def _read(
+    app: Workspace, plan: ReadingPlan, progress: Callable[[ReadSession, int], None]
+) -> list[ReadSession]:
+    from reverie.learning.past_sessions import read_sessions
+
+    done: list[ReadSession] = []
+    async for one in read_sessions(app, plan):
+        done.append(one)
+        progress(one, len(done))
+    return done
+
+
+def _by_rules(app: Workspace, session: PastSession) -> Learnt:
+    from reverie.learning.service import learn
+
+    earlier, new = session.load()
+    return learn(app, session.name, new, earlier, dry_run=True)
+
+
+# --- before it begins ---
+
+
+def _plan_json(plan: ReadingPlan) -> dict[str, Any]:
+    return {
+        "sessions": len(plan.open),
+        "messages": plan.messages,
+        "model": plan.means.model,
+        "why": plan.means.why,
+        "about": plan.cost,
+        "most": plan.means.most,
+    }
+
+
+def _plan_line(plan: ReadingPlan) -> str:
+    line = f"{_count(len(plan.open), 'session')} with {_count(plan.messages, 'new message')}"
+    if not plan.open:
+        return "Nothing is new since the last time; --again reads all of it once more"
+    about = f"; about {dollars(plan.cost)}" if plan.means.model and plan.cost is not None else ""
+    return f"{line}, {plan.means.told}{about}"
+
+
+def _tell_plan(frame: Frame, plan: ReadingPlan) -> None:
+    """On stderr: what was learnt is the result."""
+    if not (frame.quiet or frame.as_json):
+        click.echo(printable(f"{_plan_line(plan)}."), err=True)
+
+
+def _confirm(frame: Frame, plan: ReadingPlan, *, yes: bool) -> None:
+    if yes or not plan.means.model or not plan.open:
+        return
+    if frame.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError(
+            f"this would read {_plan_line(plan)}; say so with --yes, or use the rules with --no-model"
+        )
+    if not click.confirm("Begin?", default=True, err=True):
+        raise click.Abort
+
+
+def _progress(frame: Frame, plan: ReadingPlan) -> Callable[[ReadSession, int], None]:
+    def told(one: ReadSession, number: int) -> None:
+        if plan.means.model and not (frame.quiet or frame.as_json):
+            saved, waiting = len(one.learnt.saved), len(one.learnt.waiting)
+            line = (
+                f"{number} of {len(plan.open)}  {one.name}: {saved} saved, {waiting} for the inbox"
+            )
+            click.echo(printable(line), err=True)
+
+    return told
+
+
+def _skipped(plan: ReadingPlan) -> list[dict[str, str]]:
+    return [
+        {"session": one.name, "why": one.problem or "read before, nothing new"}
+        for one in plan.sessions
+        if not one.count
+    ]
+
+
+# --- what came of it ---
+
+
+def _row(session: str, learnt: Learnt, *, dry_run: bool) -> dict[str, Any]:
+    return {"session": session, "dry_run": dry_run, **asdict(learnt)}
+
+
+def _print_trial(console: Console, plan: ReadingPlan, data: dict[str, Any]) -> None:
+    console.print(printable(f"Would read {_plan_line(plan)}."), soft_wrap=True)
+    _print_sessions(console, data)
+
+
+def _print(console: Console, data: dict[str, Any]) -> None:
+    _print_sessions(console, data)
+    rows = data["sessions"]
+    if not rows:
+        return
+    saved, waiting = (sum(len(row[key]) for row in rows) for key in ("saved", "waiting"))
+    models = sorted({row["model"] for row in rows} - {""})
+    price = "?" if data["cost"] is None else dollars(data["cost"])
+    paid = f"{', '.join(models) or 'a model that failed'}, {price}"
+    by = paid if models or data["cost"] else "by rules, without a model"
+    line = f"{saved} saved, {waiting} waiting in the inbox; {by}"
+    console.print(printable(line), soft_wrap=True)
+    if waiting:
+        console.print("decide with: reverie inbox")
+
+
+def _print_sessions(console: Console, data: dict[str, Any]) -> None:
+    saves, waits = ("would save", "would wait in") if data["dry_run"] else ("saved", "waits in")
+    for row in data["sessions"]:
+        lines = [f"{saves}: {saved}" for saved in row["saved"]]
+        lines += [f"{waits} the inbox: {text}" for text in row["waiting"]]
+        lines += [f"left out, as learning.md says never: {text}" for text in row["left"]]
+        for line in [*(lines or ["nothing to remember"]), *row["troubles"]]:
+            console.print(printable(f"{row['session']}: {line}"), soft_wrap=True)
+    for one in data["skipped"]:
+        line = f"{one['session']}: nothing to remember ({one['why']})"
+        console.print(printable(line), soft_wrap=True)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

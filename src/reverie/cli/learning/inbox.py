@@ -1,0 +1,281 @@
+"""`reverie inbox`: proposed memories, for a person to look at and decide."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.cli.figures import counted, printable
+from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.learning.proposals import (
+    SHORT,
+    as_json,
+    cells,
+    described,
+    line_of,
+    outcome_json,
+    outcome_lines,
+)
+from reverie.cli.memories import PERSON, opened, replaced_by_it
+from reverie.errors import InputError
+from reverie.memory.format.proposals import Item
+from reverie.memory.format.taxonomy import TYPES, MemoryType
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.memory.changes.inbox import Decision
+    from reverie.memory.opening import OpenMemory
+    from reverie.workspace import Workspace
+    from reverie.workspace.inbox import Contents, Inbox
+
+ACTIONS = ("list", "show", "approve", "reject")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the arguments ask for."""
+
+    ids: tuple[str, ...]
+    everything: bool
+    session: str | None
+    type_: MemoryType | None
+    yes: bool
+    even_if_known: bool
+    supersedes: str | None
+
+    @property
+    def narrowed(self) -> bool:
+        return self.session is not None or self.type_ is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The inbox, the memory beside it, and whoever asked."""
+
+    frame: Frame
+    app: Workspace
+    memory: OpenMemory
+    inbox: Inbox
+
+
+@reverie_command(name="inbox")
+@click.argument("action", type=click.Choice(ACTIONS), default="list")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--all", "everything", is_flag=True, help="Approve or reject all that waits.")
+@click.option("--from", "session", metavar="SESSION", help="Only what comes from this session.")
+@click.option("--type", "type_", type=click.Choice(TYPES), help="Only memories of this type.")
+@click.option("--even-if-known", is_flag=True, help="With approve: although it is known.")
+@click.option("--supersedes", metavar="MEMORY", help="With approve ID: replace this memory by it.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+def command(frame: Frame, action: str, **options: Any) -> None:
+    """Proposed memories that wait for you: look, approve, reject.
+
+    What nobody said, or only a tool, page or file said, waits here: it is in no prompt, index or
+    search until you approve it. What you reject does not come back. `!` marks what may be planted.
+
+    \b
+    reverie inbox show 3f9a
+    reverie inbox approve 3f9a 81c2
+    reverie inbox reject --all --from 4f1c
+    """
+    from reverie.workspace.inbox import open_inbox
+
+    asked = Asked(**options)
+    _check_usage(action, asked)
+    app = frame.app()
+    memory = opened(app)
+    desk = Desk(frame, app, memory, open_inbox(app, memory))
+    actions: dict[str, Callable[[Desk, Asked], None]] = {
+        "list": _list,
+        "show": _show,
+        "approve": _approve,
+        "reject": _reject,
+    }
+    actions[action](desk, asked)
+
+
+def _check_usage(action: str, asked: Asked) -> None:
+    decides = action in ("approve", "reject")
+    if asked.everything and (asked.ids or not decides):
+        raise click.UsageError("--all goes with approve or reject, and without IDs")
+    if action == "list" and asked.ids:
+        raise click.UsageError("to see proposals by their ids: reverie inbox show ID")
+    if action != "list" and not asked.ids and not asked.everything:
+        raise click.UsageError(f"say which: reverie inbox {action} ID" + decides * ", or --all")
+    if asked.narrowed and asked.ids:
+        raise click.UsageError("--from and --type go with --all, or with the list")
+    if action != "approve" and (asked.even_if_known or asked.supersedes):
+        raise click.UsageError("--even-if-known and --supersedes go with approve")
+    if asked.supersedes and len(asked.ids) != 1:
+        raise click.UsageError("--supersedes goes with one ID")
+
+
+# --- which ones ---
+
+
+def _wanted(asked: Asked, contents: Contents) -> list[Item]:
+    """The proposals that are meant: by id, or all that fit."""
+    if asked.ids:
+        found = [_named(one, contents.items) for one in asked.ids]
+        return list(dict.fromkeys(found))
+    return [item for item in contents.items if _fits(item, asked)]
+
+
+def _fits(item: Item, asked: Asked) -> bool:
+    sessions = item.proposal.sessions
+    wanted = asked.session
+    return (asked.type_ is None or item.proposal.type == asked.type_) and (
+        wanted is None or any(session.startswith(wanted) for session in sessions)
+    )
+
+
+def _named(id_: str, items: Sequence[Item]) -> Item:
+    """The proposal whose id starts like this, or an error that names what is close to it."""
+    fitting = [item for item in items if item.id.startswith(id_.lower())]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        names = ", ".join(item.id for item in fitting[:5])
+        raise InputError(f"{id_!r} fits several proposals: {names}; write more of the id")
+    raise InputError(_unknown(id_, items))
+
+
+def _unknown(id_: str, items: Sequence[Item]) -> str:
+    from difflib import get_close_matches
+
+    short = [item.id[:SHORT] for item in items]
+    close = get_close_matches(id_[:SHORT].lower(), short, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else "`reverie inbox` shows what waits"
+    return f"no proposal {id_!r} in the inbox; {hint}"
+
+
+# --- looking ---
+
+
+def _list(desk: Desk, asked: Asked) -> None:
+    contents = desk.inbox.contents()
+    rows = _wanted(asked, contents)
+    _mention_broken(contents)
+    data = {
+        "waiting": [as_json(item) for item in rows],
+        "broken": [{"file": one.file, "reason": one.reason} for one in contents.broken],
+    }
+    desk.frame.show(data, lambda console: _print_list(console, desk, rows, asked))
+
+
+def _mention_broken(contents: Contents) -> None:
+    for one in contents.broken:
+        click.echo(printable(f"note: {one.file} cannot be read: {one.reason}"), err=True)
+
+
+def _print_list(console: Console, desk: Desk, rows: Sequence[Item], asked: Asked) -> None:
+    from rich.table import Table
+
+    if not rows:
+        console.print("Nothing like that waits." if asked.narrowed else "Nothing waits for you.")
+        return
+    table = Table("id", "type", "", "what it says", "since", "session", box=None, pad_edge=False)
+    for column in table.columns:
+        column.no_wrap = True
+    table.columns[3].overflow = "ellipsis"
+    for item in rows:
+        table.add_row(*cells(item, desk.app))
+    console.print(table)
+    count = counted(len(rows), "proposal waits", "proposals wait")
+    console.print(f"{count}; decide with: reverie inbox approve|reject ID", style="dim")
+
+
+def _show(desk: Desk, asked: Asked) -> None:
+    items = _wanted(asked, desk.inbox.contents())
+
+    def human(console: Console) -> None:
+        for item in items:
+            for line in described(item, desk.app):
+                console.print(line, soft_wrap=True)
+
+    desk.frame.show([as_json(item) for item in items], human)
+
+
+# --- deciding ---
+
+
+def _approve(desk: Desk, asked: Asked) -> None:
+    from reverie.workspace.inbox import approve
+
+    items = _wanted(asked, desk.inbox.contents())
+    suspicious = [item for item in items if item.proposal.caution]
+    if suspicious and not asked.yes:
+        _ask(suspicious, f"approve {_counted(items)}, {len(suspicious)} of them suspicious")
+    supersedes = replaced_by_it(desk.app, asked.supersedes) if asked.supersedes else None
+    made = [
+        (
+            item,
+            approve(
+                desk.inbox,
+                item,
+                desk.memory,
+                PERSON,
+                even_if_known=asked.even_if_known,
+                supersedes=supersedes,
+            ),
+        )
+        for item in items
+    ]
+    _tell(desk.frame, made)
+
+
+def _reject(desk: Desk, asked: Asked) -> None:
+    items = _wanted(asked, desk.inbox.contents())
+    if items and asked.everything and not asked.yes:
+        _ask(items, f"reject {_counted(items)} for good")
+    for item in items:
+        desk.inbox.reject(item.id)
+
+    def human(console: Console) -> None:
+        for item in items:
+            console.print(printable(f"Rejected {line_of(item)}"), soft_wrap=True)
+        if not items:
+            console.print("Nothing like that waits.")
+
+    desk.frame.show([{"id": item.id, "rejected": True} for item in items], human)
+
+
+def _ask(items: Sequence[Item], deed: str) -> None:
+    """On a terminal the person is asked; elsewhere nobody is there, so they must have said so."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        names = ", ".join(item.id[:SHORT] for item in items)
+        raise InputError(f"this would {deed} ({names}); say so with --yes")
+    for item in items:
+        warning = f"\n    ! {item.proposal.caution}" if item.proposal.caution else ""
+        click.echo(printable(f"  {line_of(item)}{warning}"), err=True)
+    if not click.confirm(f"{deed.capitalize()}?", err=True):
+        raise click.Abort
+
+
+def _counted(items: Sequence[Item]) -> str:
+    return counted(len(items), "proposal")
+
+
+def _tell(frame: Frame, made: Sequence[tuple[Item, Decision]]) -> None:
+    from reverie.memory.changes.draft import Declined
+
+    def human(console: Console) -> None:
+        for item, decision in made:
+            if not isinstance(decision, Declined):
+                for line in outcome_lines(item, decision):
+                    console.print(printable(line), soft_wrap=True)
+        if not made:
+            console.print("Nothing like that waits.")
+
+    frame.show([outcome_json(item, decision) for item, decision in made], human)
+    declined = [(item, one) for item, one in made if isinstance(one, Declined)]
+    for item, one in declined:
+        said = "; ".join(filter(None, (one.reason.rstrip("."), one.advice)))
+        click.echo(f"reverie: {printable(item.id[:SHORT])} waits on: {printable(said)}", err=True)
+    if declined:
+        click.get_current_context().exit(1)

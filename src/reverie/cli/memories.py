@@ -1,0 +1,151 @@
+"""What the memory and history commands share: whose memory, which file, and how a change is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from reverie.core.foreign_text import printable
+from reverie.errors import InputError
+from reverie.memory.format.revisions import Author, Revision
+from reverie.memory.format.taxonomy import SCOPES, MemoryScope
+
+if TYPE_CHECKING:
+    from reverie.memory.opening import OpenMemory
+    from reverie.workspace import Workspace
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+# Whoever types a command is the user.
+PERSON = Author("user")
+
+
+def team_option(handler: Decorated) -> Decorated:
+    """`--team`: the part of memory that is shared."""
+    return click.option("--team", is_flag=True, help="Work on the memory shared with the team.")(
+        handler
+    )
+
+
+def scope_option(handler: Decorated) -> Decorated:
+    """`--scope`: the memory of the project, about you, or of the team; `--team` is short for that."""
+
+    @wraps(handler)
+    def scoped(*args: Any, team: bool, scope: MemoryScope | None, **given: Any) -> Any:
+        if team and scope not in (None, "team"):
+            raise click.UsageError("give --scope or --team: one of them")
+        return handler(*args, scope="team" if team else scope, **given)
+
+    about = "Only the memory of this project, about you, or of the team."
+    choice = click.option("--scope", type=click.Choice(SCOPES), help=about)
+    wrapped: Any = choice(team_option(scoped))
+    result: Decorated = wrapped
+    return result
+
+
+def opened(app: Workspace, scope: MemoryScope | None = None, *, team: bool = False) -> OpenMemory:
+    """The project's memory, that about the person, or the shared one if it is on."""
+    wanted = "team" if team else scope or "project"
+    require_team(app, team=wanted == "team")
+    return app.memory(wanted)
+
+
+def private(app: Workspace, scope: MemoryScope | None = None) -> tuple[OpenMemory, ...]:
+    """The memories that are this person's alone, or the one that is asked for."""
+    return app.memory().private if scope is None else (opened(app, scope),)
+
+
+def opened_for(
+    app: Workspace, file: str, scope: MemoryScope | None = None, *, team: bool = False
+) -> tuple[OpenMemory, str]:
+    """The memory that is meant and its file: by file name, short id, or words of the title."""
+    from reverie.workspace.handles import required
+
+    return required(app, file, scope="team" if team else scope)
+
+
+def replaced_by_it(app: Workspace, wanted: str, *, team: bool = False) -> str:
+    """The label of the memory that a new one replaces; the new one goes to where that one is."""
+    found, file = opened_for(app, wanted, team=team)
+    if found.team and not team:
+        raise InputError(
+            f"{found.label(file)} is shared: replace it with --team, or save yours beside it"
+        )
+    return found.label(file)
+
+
+def handle(words: tuple[str, ...]) -> str:
+    """What a person typed to name a memory: its words need no quotes."""
+    return " ".join(words)
+
+
+def require_team(app: Workspace, *, team: bool) -> None:
+    if team and not app.settings.flag("features.team"):
+        raise InputError("team memory is off; turn it on with features.team = true in the settings")
+
+
+def shown_path(app: Workspace, path: Path) -> str:
+    """A path as a person writes it: `~` for their home."""
+    person = app.settings.person_home
+    return f"~/{path.relative_to(person)}" if path.is_relative_to(person) else str(path)
+
+
+def label(memory: OpenMemory, file: str) -> str:
+    """A file's name as any command takes it: others than the project's say whose they are."""
+    return memory.label(file)
+
+
+def up_to_date(memory: OpenMemory) -> OpenMemory:
+    """With what was edited by hand in its history; nothing is made where there is no memory."""
+    if memory.place.directory.is_dir():
+        memory.store.notice_hand_edits()
+    return memory
+
+
+def iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def revision_json(revision: Revision) -> dict[str, Any]:
+    author = revision.author
+    return {
+        "revision": revision.id,
+        "at": iso(revision.at),
+        "writer": author.writer,
+        "session": author.session,
+        "messages": list(author.messages),
+        "model": author.model,
+        "dream": author.dream,
+        "undoes": list(author.undoes),
+        "summary": revision.summary,
+        "files": list(revision.files),
+    }
+
+
+def who(revision: Revision) -> str:
+    """Who made a change, and in which session or dream."""
+    author = revision.author
+    of = author.dream or author.session
+    return f"{author.writer} {of[:8]}" if of else author.writer
+
+
+def undo_hint(revision: Revision, *, team: bool = False) -> str:
+    return f"undo with: reverie undo {revision.short}" + (" --team" if team else "")
+
+
+def mention_former(app: Workspace) -> None:
+    """A repository that moved is told where its memory is, before it starts an empty one."""
+    if app.memory_place.directory.is_dir() or app.adoption.current:
+        return
+    for folder, identity in app.adoption.former():
+        if (folder / "memory").is_dir() or identity.adopted:
+            said = (
+                f"note: this repository has a memory from when it was {identity.root}; "
+                f"continue it with: reverie adopt --from {folder.name}"
+            )
+            click.echo(printable(said), err=True)

@@ -1,0 +1,205 @@
+"""Texts that are being edited: kept beside the memory until they are saved, never lost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.cli.figures import printable
+from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.memories import (
+    PERSON,
+    handle,
+    label,
+    opened_for,
+    shown_path,
+    team_option,
+    undo_hint,
+    up_to_date,
+)
+from reverie.errors import InputError, WriteConflict
+from reverie.files.folders import make_private
+from reverie.memory.format.topic import LARGEST_FILE, Topic, parse, render
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.memory.format.revisions import Revision
+    from reverie.memory.opening import OpenMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What an edit began with, and the version a write is based on."""
+
+    topic: Topic
+    version: str
+
+
+class DraftFile:
+    """The file an editor opens for one memory, and which version it was made from."""
+
+    def __init__(self, state: Path, name: str) -> None:
+        self.path = state / "drafts" / name.replace("/", "__")
+        self._base = self.path.with_name(f".{self.path.name}.base")
+
+    @property
+    def waiting(self) -> bool:
+        """Is there a text from last time that was not saved?"""
+        return self.path.is_file()
+
+    @property
+    def base(self) -> str:
+        return self._base.read_text("utf-8").strip() if self._base.is_file() else ""
+
+    def write(self, data: bytes, version: str) -> None:
+        make_private(self.path.parent)
+        self.path.touch(mode=0o600)
+        self.path.write_bytes(data)
+        self.rebase(version)
+
+    def rebase(self, version: str) -> None:
+        """The text is now meant to replace this version: the person was told what it says."""
+        self._base.write_text(version, "utf-8")
+
+    def read(self) -> bytes:
+        return self.path.read_bytes()
+
+    def discard(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self._base.unlink(missing_ok=True)
+
+
+@reverie_command(name="edit")
+@click.argument("what", nargs=-1, required=True, metavar="MEMORY")
+@click.option("--fresh", is_flag=True, help="Drop a text that was not saved last time.")
+@team_option
+def command(frame: Frame, what: tuple[str, ...], fresh: bool, team: bool) -> None:
+    """Change a memory in your editor ($VISUAL, $EDITOR).
+
+    MEMORY is a file name, a short id from `reverie list`, or words of the title.
+
+    It is checked when you save. What cannot be saved (broken frontmatter, too large, changed by
+    somebody else meanwhile) stays in a file that the next `reverie edit` opens again.
+
+    \b
+    EDITOR=nano reverie edit project_audit.md
+    """
+    app = frame.app()
+    memory, name = opened_for(app, handle(what), team=team)
+    up_to_date(memory)
+    draft = DraftFile(memory.place.state, name)
+    _begin(memory, draft, name, shown_path(app, draft.path), fresh=fresh)
+    problem, data = _edited(memory, draft, name)
+    while problem is not None:
+        click.echo(f"reverie: {printable(problem)}", err=True)
+        click.echo(printable(f"  your text is kept in {shown_path(app, draft.path)}"), err=True)
+        if not (_at_terminal() and click.confirm("Open it again?", default=True, err=True)):
+            click.echo(printable(f"  go on with: reverie edit {label(memory, name)}"), err=True)
+            frame.show({**data, "problem": problem, "draft": str(draft.path)}, lambda console: None)
+            click.get_current_context().exit(1)
+        problem, data = _edited(memory, draft, name)
+    frame.show(data, lambda console: _print(console, data, memory))
+
+
+def _begin(memory: OpenMemory, draft: DraftFile, name: str, shown: str, *, fresh: bool) -> None:
+    if draft.waiting and not fresh:
+        said = f"note: going on with {shown}, which was not saved last time"
+        click.echo(printable(said), err=True)
+        click.echo("  to begin anew from the memory: --fresh", err=True)
+        return
+    stored = memory.keeper.require(name)
+    draft.write(render(stored.topic), stored.version)
+
+
+def _open(draft: DraftFile) -> str | None:
+    """Let the person edit; what went wrong with the editor, if something did."""
+    from reverie.settings.neighbours import editor
+
+    command = [*editor(), str(draft.path)]
+    try:
+        code = subprocess.run(command, check=False).returncode
+    except OSError as error:
+        return f"cannot start the editor {command[0]!r} ({error.strerror}); set VISUAL or EDITOR"
+    return f"the editor ended with {code}; nothing was saved" if code else None
+
+
+def _edited(memory: OpenMemory, draft: DraftFile, name: str) -> tuple[str | None, dict[str, Any]]:
+    """Edit once. Why it could not be saved, or None; and what there is to tell."""
+    failed = _open(draft)
+    data = draft.read()
+    base = _base(memory, draft, name)
+    told: dict[str, Any] = {"file": label(memory, name), "saved": False, "revision": None}
+    if data == render(base.topic):
+        draft.discard()
+        if failed is not None:
+            raise InputError(failed)
+        return None, told | {"secrets": [], "warnings": []}
+    fresh = parse(data, name)
+    problem = failed or _broken(data, fresh, base.topic)
+    if problem is not None:
+        return problem, told
+    secrets = memory.scrubber.scrub(data.decode("utf-8", "surrogateescape")).kinds
+    try:
+        revision = memory.keeper.change(base, fresh, PERSON, f"edit {fresh.name}")
+    except WriteConflict as conflict:
+        return _conflict(memory, draft, conflict), told
+    except InputError as error:
+        return str(error), told
+    draft.discard()
+    found = {"secrets": list(secrets), "warnings": list(fresh.warnings)}
+    return None, told | {"saved": True, "revision": revision.id if revision else None, **found}
+
+
+def _base(memory: OpenMemory, draft: DraftFile, name: str) -> Base:
+    """The version the draft was made from; one that history has not is compared and will differ."""
+    content = memory.history.content(draft.base) if draft.base else None
+    return Base(parse(content or b"", name), draft.base or "unknown")
+
+
+def _broken(data: bytes, fresh: Topic, before: Topic) -> str | None:
+    if not data.strip():
+        return "the text is empty; to remove a memory: reverie forget"
+    if len(data) > LARGEST_FILE:
+        return f"{len(data):,} bytes are too many; a memory holds at most {LARGEST_FILE:,}"
+    # A file that somebody else left broken may be edited; ours may not become so.
+    if fresh.problem is not None and fresh.problem != before.problem:
+        return f"not saved: {fresh.problem}"
+    return None
+
+
+def _conflict(memory: OpenMemory, draft: DraftFile, conflict: WriteConflict) -> str:
+    """The person is told what the file says now; saving again means they have seen it."""
+    from reverie.memory.format.revisions import version
+
+    if conflict.current is None:
+        return f"{conflict.file} was removed meanwhile; to save it anew: reverie remember - < FILE"
+    draft.rebase(version(conflict.current))
+    up_to_date(memory)
+    return (
+        f"{conflict.file} was changed meanwhile in the same place; look at it with "
+        f"`reverie show {conflict.file}`, put both together, and save again"
+    )
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _print(console: Console, data: dict[str, Any], memory: OpenMemory) -> None:
+    if not data["saved"]:
+        console.print("Nothing changed.")
+        return
+    console.print(printable(f"Saved {data['file']}"), soft_wrap=True)
+    for warning in data["warnings"]:
+        console.print(printable(f"  note: {warning}"), soft_wrap=True)
+    if data["secrets"]:
+        console.print(f"  removed a secret ({', '.join(data['secrets'])})")
+    if data["revision"]:
+        made: Revision = memory.history.revision(data["revision"])
+        console.print(f"  {undo_hint(made, team=memory.team)}")

@@ -1,0 +1,256 @@
+"""`reverie forget`: remove memories, and with --everywhere every trace of them."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.cli.figures import printable
+from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.memories import (
+    PERSON,
+    label,
+    opened_for,
+    private,
+    shown_path,
+    team_option,
+    undo_hint,
+)
+from reverie.errors import InputError
+from reverie.memory.changes.handles import Ambiguous, explained, is_id
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.api.forgetting import Elsewhere, Forgetting, Receipt
+    from reverie.memory.opening import OpenMemory
+    from reverie.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One memory to forget."""
+
+    memory: OpenMemory
+    file: str
+    title: str
+
+    @property
+    def label(self) -> str:
+        return label(self.memory, self.file)
+
+
+@reverie_command(name="forget")
+@click.argument("what", nargs=-1, required=True, metavar="MEMORY|WORDS…")
+@click.option(
+    "--everywhere",
+    is_flag=True,
+    help="Also from history, transcripts, notes and all else of ours: for good.",
+)
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    help="With --everywhere: take it out of this file or folder of other software too.",
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@team_option
+def command(
+    frame: Frame,
+    what: tuple[str, ...],
+    everywhere: bool,
+    also: tuple[Path, ...],
+    yes: bool,
+    team: bool,
+) -> None:
+    """Remove a memory, or every trace of it.
+
+    Give files or short ids from `reverie list`, a title, or words: every memory that holds all of
+    them is meant. On a terminal it asks first; elsewhere words, and --everywhere, need --yes.
+
+    \b
+    reverie forget project_audit.md
+    reverie forget old staging server --everywhere
+    """
+    app = frame.app()
+    targets, exact = _targets(app, what, everywhere=everywhere, team=team)
+    _confirm(app, targets, everywhere=everywhere, yes=yes, exact=exact)
+    if everywhere:
+        receipts = [(t.label, _for_good(app, t, also, yes=yes)) for t in targets]
+        frame.show(
+            [_receipt_json(file, receipt) for file, receipt in receipts],
+            lambda console: _print_receipts(console, app, receipts),
+        )
+    else:
+        frame.show(*_forget(targets))
+
+
+def _targets(
+    app: Workspace, what: tuple[str, ...], *, everywhere: bool, team: bool
+) -> tuple[list[Target], bool]:
+    """The memories that are meant, and whether they were named one by one."""
+    titled = _named(app, " ".join(what), everywhere=everywhere, team=team)
+    if titled is not None:
+        return [titled], True
+    found = [_named(app, one, everywhere=everywhere, team=team) for one in what]
+    named = [target for target in found if target is not None]
+    if len(named) == len(what):
+        return named, True
+    missing = [one for one, target in zip(what, found, strict=True) if target is None]
+    if named or any(one.endswith(".md") for one in missing):
+        # A list of files with one that is not there: a typing mistake, not a search.
+        opened_for(app, missing[0], team=team)
+    matching = _matching(app, what, team=team)
+    if not matching:
+        raise InputError(f"no memory holds {' '.join(what)!r}; `reverie list` shows them all")
+    return matching, False
+
+
+def _named(app: Workspace, what: str, *, everywhere: bool, team: bool) -> Target | None:
+    from reverie.workspace.handles import EXACT, Located, locate, required_or_gone
+
+    found = locate(app, what, "team" if team else None)
+    if isinstance(found, Located) and found.how in EXACT:
+        stored = found.memory.keeper.require(found.file)
+        return Target(found.memory, found.file, stored.topic.name)
+    if isinstance(found, Ambiguous) and is_id(what):
+        raise InputError(explained(what, found))
+    if not everywhere:
+        return None
+    # One that was removed before can still be taken out of history.
+    with suppress(InputError):
+        memory, name = required_or_gone(app, what, "team" if team else None)
+        if memory.store.read(name) is None:
+            return Target(memory, name, name)
+    return None
+
+
+def _matching(app: Workspace, words: tuple[str, ...], *, team: bool) -> list[Target]:
+    wanted = [word.casefold() for piece in words for word in piece.split()]
+    found = []
+    for memory in private(app, "team" if team else None):
+        for entry in memory.store.entries():
+            text = (memory.store.current(entry.file) or b"").decode("utf-8", "replace")
+            held = f"{entry.file}\n{text}".casefold()
+            if all(word in held for word in wanted):
+                found.append(Target(memory, entry.file, entry.name))
+    return found
+
+
+def _confirm(
+    app: Workspace, targets: list[Target], *, everywhere: bool, yes: bool, exact: bool
+) -> None:
+    if yes:
+        return
+    names = ", ".join(target.label for target in targets)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if everywhere or not exact:
+            others = _held_elsewhere(app, targets) if everywhere else ""
+            raise InputError(f"this would forget {names}; say so with --yes{others}")
+        return
+    for target in targets:
+        click.echo(printable(f"  {target.label}  {target.title}"), err=True)
+    ending = " for good, with its history" if everywhere else ""
+    count = "this memory" if len(targets) == 1 else f"these {len(targets)} memories"
+    if not click.confirm(f"Forget {count}{ending}?", err=True):
+        raise click.Abort
+
+
+def _for_good(app: Workspace, target: Target, also: tuple[Path, ...], *, yes: bool) -> Receipt:
+    from reverie.api.forgetting import Forgetting
+
+    forgetting = Forgetting(app, target.memory, target.file)
+    chosen = also if yes else (*also, *_asked_about(app, forgetting, also))
+    return forgetting.run(PERSON, chosen)
+
+
+def _held_elsewhere(app: Workspace, targets: list[Target]) -> str:
+    """Named before it is too late: once the memory is gone, its words are not known any more."""
+    from reverie.api.forgetting import Forgetting
+
+    found = [
+        f"\n  --also {shlex.quote(str(one.path))} ({one.whose})"
+        for target in targets
+        for one in Forgetting(app, target.memory, target.file).elsewhere()
+    ]
+    return f"; these hold it too, and stay as they are without:{''.join(found)}" if found else ""
+
+
+def _asked_about(app: Workspace, forgetting: Forgetting, also: tuple[Path, ...]) -> list[Path]:
+    """What else the person wants cleaned; nothing of others is changed unasked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return []
+    known = {path.absolute() for path in also}
+    found = [one for one in forgetting.elsewhere() if one.path not in known]
+    return [
+        one.path
+        for one in found
+        if click.confirm(
+            printable(f"{shown_path(app, one.path)} ({one.whose}) holds it too. Clean it?"),
+            err=True,
+        )
+    ]
+
+
+def _forget(targets: list[Target]) -> tuple[list[dict[str, Any]], Any]:
+    made = [(target, target.memory.keeper.forget(target.file, PERSON)) for target in targets]
+    data = [
+        {"file": target.label, "everywhere": False, "revision": revision.id if revision else None}
+        for target, revision in made
+    ]
+
+    def human(console: Console) -> None:
+        for target, revision in made:
+            console.print(printable(f"Forgot {target.label}: {target.title}"), soft_wrap=True)
+            if revision is not None:
+                console.print(f"  {undo_hint(revision, team=target.memory.team)}")
+        console.print("  history and transcripts still hold it; for good: add --everywhere")
+
+    return data, human
+
+
+def _receipt_json(file: str, receipt: Receipt) -> dict[str, Any]:
+    return {
+        "file": file,
+        "everywhere": True,
+        "receipt": [asdict(place) for place in receipt.places],
+        "elsewhere": [
+            {"path": str(one.path), "whose": one.whose, "redacted": one.redacted}
+            for one in receipt.elsewhere
+        ],
+    }
+
+
+def _print_receipts(console: Console, app: Workspace, receipts: list[tuple[str, Receipt]]) -> None:
+    from rich.table import Table
+
+    for file, receipt in receipts:
+        console.print(printable(f"Forgot {file} everywhere:"), soft_wrap=True)
+        table = Table(box=None, pad_edge=False, show_header=False)
+        table.add_column(overflow="fold")
+        table.add_column(overflow="fold")
+        for place in receipt.places:
+            left = f"; {place.remains}" if place.remains else ""
+            table.add_row(f"  {printable(place.place)}", printable(f"{place.done}{left}"))
+        console.print(table)
+        _print_elsewhere(console, app, receipt.elsewhere)
+
+
+def _print_elsewhere(console: Console, app: Workspace, found: Sequence[Elsewhere]) -> None:
+    for one in found:
+        where = printable(f"{shown_path(app, one.path)} ({one.whose})")
+        if one.redacted:
+            console.print(f"  cleaned too: {where}", soft_wrap=True)
+        else:
+            console.print(f"  not changed, still holds it: {where}", soft_wrap=True)
+    console.print(
+        "  backups, and copies elsewhere, were not looked at", style="dim", soft_wrap=True
+    )

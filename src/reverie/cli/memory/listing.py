@@ -1,0 +1,183 @@
+"""`reverie list`: what is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import click
+
+from reverie.cli.figures import counted, printable
+from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.memories import iso, mention_former, opened, scope_option, shown_path
+from reverie.memory.format.taxonomy import TYPES, MemoryScope
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.memory.format.manifest import ManifestEntry
+    from reverie.memory.opening import OpenMemory
+    from reverie.workspace import Workspace
+
+Which: TypeAlias = Literal["all", "archived", "problems"]
+
+_NONE: dict[Which | None, str] = {
+    "archived": "Nothing is archived.",
+    "problems": "No file has a problem.",
+}
+
+
+_OTHERS: dict[MemoryScope, str] = {
+    "person": "about you (in every project)",
+    "team": "the team's",
+}
+
+
+@reverie_command(name="list")
+@click.option("--type", "type_", type=click.Choice(TYPES), help="Only memories of this type.")
+@click.option("--all", "which", flag_value="all", help="Also what was superseded or archived.")
+@click.option("--archived", "which", flag_value="archived", help="Only what was archived.")
+@click.option(
+    "--problems",
+    "which",
+    flag_value="problems",
+    help="Only files that cannot be read as they should.",
+)
+@scope_option
+def command(
+    frame: Frame, type_: str | None, which: Which | None, scope: MemoryScope | None
+) -> None:
+    """The memories of this project, newest first.
+
+    Those about you (person/…) and of the team (team/…) come with them. Every command takes a memory
+    by its id, its file name, or words of its title.
+
+    \b
+    reverie list --type feedback
+    reverie list --archived
+    reverie list --problems
+    """
+    from reverie.workspace.handles import ids_of, parts
+
+    app = frame.app()
+    memories = parts(app) if scope is None else (opened(app, scope),)
+    rows = _rows(app, memories, ids_of(app))
+    rows = [row for row in rows if _wanted(row, which) and type_ in (None, row["type"])]
+    if not rows:
+        mention_former(app)
+    where = app.memory_place.directory if scope is None else memories[0].place.directory
+    told = shown_path(app, where) + (_about(rows) if scope is None else "")
+    frame.show(rows, lambda console: _print(console, rows, which, told))
+
+
+def _wanted(row: dict[str, Any], which: Which | None) -> bool:
+    match which:
+        case "all":
+            return True
+        case "archived":
+            return bool(row["archived"])
+        case "problems":
+            return bool(row["problem"])
+        case None:
+            return not (row["superseded"] or row["archived"] or row["skipped"])
+
+
+def _rows(
+    app: Workspace, memories: Sequence[OpenMemory], ids: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """All of them, newest first; what is no memory comes last."""
+    now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
+    found = [(entry, memory) for memory in memories for entry in memory.store.entries()]
+    found.sort(key=lambda pair: pair[0].mtime, reverse=True)
+    rows = [
+        {"id": ids.get(memory.label(entry.file)), **_row(memory, entry, now)}
+        for entry, memory in found
+    ]
+    for memory, skipped in ((one, skipped) for one in memories for skipped in one.store.skipped):
+        unknown = ("name", "type", "description", "changed", "age", "superseded_by")
+        empty = dict.fromkeys((*unknown, "valid_from", "valid_until", "term"))
+        flags = dict.fromkeys(("pinned", "superseded", "archived"), False)
+        why = {"skipped": True, "problem": skipped.reason, "scope": memory.scope}
+        rows.append({"id": None, "file": memory.label(skipped.file), **empty, **flags, **why})
+    return rows
+
+
+def _row(memory: OpenMemory, entry: ManifestEntry, now: datetime) -> dict[str, Any]:
+    from reverie.memory.format.age import term, words
+
+    return {
+        "file": memory.label(entry.file),
+        "name": entry.name,
+        "type": entry.type,
+        "description": entry.description,
+        "changed": iso(entry.mtime.timestamp()),
+        "age": words(entry.mtime, now),
+        "pinned": entry.pinned,
+        "superseded": entry.superseded,
+        "superseded_by": memory.label(newer) if (newer := entry.superseded_by) else None,
+        "archived": entry.archived,
+        "valid_from": entry.valid_from,
+        "valid_until": entry.valid_until,
+        "term": term(entry.valid_from, entry.valid_until, now) or None,
+        "skipped": False,
+        "problem": entry.problem,
+        "scope": memory.scope,
+    }
+
+
+# Below these widths a column is left out, and text goes over several lines.
+_FOR_AGE = 70
+_FOR_FILE = 110
+
+
+def _print(console: Console, rows: list[dict[str, Any]], which: Which | None, where: str) -> None:
+    from rich.table import Table
+
+    if not rows:
+        console.print(_NONE.get(which, 'Nothing remembered yet. Begin with: reverie remember "…"'))
+        return
+    told = "problem" if which == "problems" else "what it says"
+    # A file that is no memory has no id: it is known by its name alone.
+    filed = console.width >= _FOR_FILE or any(row["skipped"] for row in rows)
+    columns = ["id", "type", *(["memory"] if filed else [])]
+    columns += ["changed"] if console.width >= _FOR_AGE else []
+    table = Table(*columns, told, box=None, pad_edge=False)
+    for column in table.columns[:-1]:
+        column.no_wrap = column.header != "memory"
+        column.overflow = "fold"
+    table.columns[-1].overflow = "fold"
+    for row in rows:
+        cells = {
+            "id": row["id"] or "–",
+            "type": row["type"] or "–",
+            "memory": printable(row["file"]),
+            "changed": row["age"] or "–",
+        }
+        said = row["problem"] or f"{_marks(row)}{_said(row)}"
+        table.add_row(*(cells[name] for name in columns), printable(said))
+    console.print(table)
+    count = counted(len(rows), "memory", "memories")
+    console.print(f"{count} in {where}", style="dim", soft_wrap=True)
+
+
+def _said(row: dict[str, Any]) -> str:
+    """The title and the description, each if it says something of its own."""
+    from reverie.text.words import said_once
+
+    return said_once((row["name"] or row["file"], row["description"] or ""), ": ")
+
+
+def _about(rows: list[dict[str, Any]]) -> str:
+    """How many of them lie elsewhere."""
+    scopes = [row["scope"] for row in rows]
+    found = [f", {scopes.count(one)} of them {_OTHERS[one]}" for one in _OTHERS if one in scopes]
+    return "".join(found)
+
+
+def _marks(row: dict[str, Any]) -> str:
+    marks = ["pinned"] if row["pinned"] else []
+    marks += [f"replaced by {row['superseded_by']}"] if row["superseded"] else []
+    marks += ["archived"] if row["archived"] else []
+    marks += [row["term"]] if row["term"] and not row["superseded"] else []
+    return f"({', '.join(marks)}) " if marks else ""

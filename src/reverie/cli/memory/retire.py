@@ -1,0 +1,62 @@
+"""`reverie retire`: let one memory replace another, or bring back what was replaced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from reverie.cli.figures import printable
+from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.memories import PERSON, handle, label, opened_for, team_option, undo_hint
+from reverie.errors import InputError
+
+if TYPE_CHECKING:
+    from reverie.memory.format.revisions import Revision
+
+
+@reverie_command(name="retire")
+@click.argument("what", nargs=-1, required=True, metavar="MEMORY")
+@click.option("--by", metavar="MEMORY", help="The memory that holds the newer value.")
+@click.option("--off", is_flag=True, help="Bring it back: it holds again, beside what replaced it.")
+@team_option
+def command(frame: Frame, what: tuple[str, ...], by: str | None, off: bool, team: bool) -> None:
+    """Let a memory replace another, or bring one back; both are kept.
+
+    MEMORY is a file name, a short id from `reverie list`, or words of the title.
+
+    \b
+    reverie retire project_port_8080.md --by project_port_8443.md
+    reverie retire project_port_8080.md --off
+    """
+    if bool(by) == off:
+        raise click.UsageError(
+            "say which memory replaces it (--by MEMORY), or --off to bring it back"
+        )
+    from reverie.memory.changes.draft import Declined
+
+    app = frame.app()
+    memory, name = opened_for(app, handle(what), team=team)
+    shown = label(memory, name)
+    if by:
+        newer_memory, newer = opened_for(app, by, team=team)
+        if newer_memory.place != memory.place:
+            raise InputError(f"{shown} and {by} are in different memories; move one of them first")
+        by = label(newer_memory, newer)
+        outcome = memory.keeper.retire(name, newer, PERSON)
+        if isinstance(outcome, Declined):
+            raise InputError("; ".join(filter(None, (outcome.reason, outcome.advice))))
+        revision: Revision | None = outcome.revision
+    else:
+        revision = memory.keeper.restore(name, PERSON)
+    told = f"{shown} holds again" if off else f"{shown} is replaced by {by} and kept"
+    data = {"file": shown, "by": by, "retired": not off, "revision": revision and revision.id}
+    frame.show(
+        data,
+        lambda console: console.print(
+            printable(
+                f"{told}\n  {undo_hint(revision, team=memory.team) if revision else ''}".rstrip()
+            ),
+            soft_wrap=True,
+        ),
+    )

@@ -1,0 +1,86 @@
+"""The terminal as rich draws on it: whatever is drawn, only we steer it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from reverie.core.foreign_text import printable, printable_json
+from reverie.errors import SettingsError
+from reverie.logs import WithoutSecrets
+from reverie.settings import Settings
+from reverie.workspace import without_secrets
+
+
+class Screen(Console):
+    """A console through which no text reaches the terminal unchecked.
+
+    Colours and cursor movements are styles and control segments, never text; so every text that
+    would move a cursor or turn a line round is foreign, wherever in a table or a list it stands.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            yield segment if control else Segment(printable(text), style)
+
+    def on_broken_pipe(self) -> None:
+        # Rich would exit with 1; the group knows better.
+        raise BrokenPipeError
+
+
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line: time, level, logger, message, and whatever `extra` held."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        extra = {key: value for key, value in vars(record).items() if key not in _STANDARD}
+        if record.exc_info:
+            extra["error"] = self.formatException(record.exc_info)
+        return printable_json(line | extra)
+
+
+class Lines(logging.Formatter):
+    """One record for the eye; what it quotes cannot steer the terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+def start_logging(settings: Settings, verbose: int) -> None:
+    """To the log file if one is set; to stderr with -v."""
+    log = logging.getLogger("reverie")
+    level = logging.getLevelName(str(settings["log.level"]).upper())
+    log.setLevel(min(level, {0: level, 1: logging.INFO}.get(verbose, logging.DEBUG)))
+    file = settings["log.file"]
+    if isinstance(file, Path):
+        log.addHandler(_file_handler(file))
+    if verbose:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(Lines("%(levelname).1s %(name)s: %(message)s"))
+        log.addHandler(handler)
+
+
+def _file_handler(path: Path) -> logging.Handler:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"log.file: cannot write {path} ({error.strerror})") from error
+    handler.setFormatter(WithoutSecrets(JsonLines(), without_secrets))
+    return handler

@@ -1,0 +1,307 @@
+"""A real terminal: what was said scrolls up, below it stand what is under way, the input and the status.
+
+The input is there all the time, so that the next message can be typed while the agent works. Lines
+that stay are written above it; everything else is drawn by prompt_toolkit, which changes only
+the cells that differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.filters import Condition, has_completions
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout import (
+    BufferControl,
+    ConditionalContainer,
+    Dimension,
+    HSplit,
+    Layout,
+    VerticalAlign,
+    Window,
+)
+from prompt_toolkit.layout.menus import CompletionsMenu
+from prompt_toolkit.layout.processors import BeforeInput
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.widgets import SearchToolbar
+from rich.text import Text
+
+from reverie.agent.permissions import Answer
+from reverie.cli.talk import drawing, render, status
+from reverie.cli.talk.drawing import Canvas
+from reverie.cli.talk.status import Status
+from reverie.cli.talk.terminal import Question
+
+if TYPE_CHECKING:
+    from prompt_toolkit.completion import Completer
+    from prompt_toolkit.history import History
+    from rich.console import RenderableType
+
+_ANSWERS: dict[str, Answer] = {"y": "yes", "a": "always", "n": "no"}
+# Somebody who was typing when a question came up has not read it yet.
+_READING_SECONDS = 0.8
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A question nobody has answered yet."""
+
+    question: Question
+    answer: asyncio.Future[Answer]
+    not_before: float
+
+
+class FullTerminal:
+    """Use as `async with`; the terminal is given back as it was, however it ends."""
+
+    markdown = True
+
+    def __init__(self, completer: Completer, history: History, *, colour: bool = True) -> None:
+        self.on_interrupt: Callable[[], bool] = lambda: False
+        self._status: Callable[[], Status | None] = lambda: None
+        self._buffer = Buffer(
+            completer=completer,
+            history=history,
+            multiline=True,
+            complete_while_typing=True,
+            on_text_changed=lambda _: self._calm(),
+        )
+        self._output = Vt100_Output.from_pty(sys.stdout)
+        # Asking where the cursor is gains nothing here, and not every terminal answers.
+        self._output.enable_cpr = False
+        self._queue: deque[str] = deque()
+        self._changed = asyncio.Event()
+        self._drawn = asyncio.Event()
+        self._leaving = False
+        self._warned = False
+        self._what: Text | None = None
+        self._draft = ""
+        self._since = 0.0
+        self._waiting: _Waiting | None = None
+        self._app = self._application(None if colour else ColorDepth.MONOCHROME)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> FullTerminal:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        running = asyncio.create_task(self._run())
+        running.add_done_callback(lambda _: self._leave())
+        self._tasks = [running, asyncio.create_task(self._tick())]
+        # Opening a session takes a moment: whoever waits for it sees where they are.
+        await self._drawn.wait()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+
+    @property
+    def width(self) -> int:
+        return self._canvas.width
+
+    def show(self, *renderables: RenderableType) -> None:
+        text = self._canvas.ansi(*renderables)
+        # A terminal that is gone cannot be written to; the conversation is in its journal.
+        with suppress(OSError):
+            if self._app.is_running:
+                self._app.renderer.erase()
+            self._output.write_raw(text.replace("\n", "\r\n"))
+            self._output.flush()
+        self._app.invalidate()
+
+    def under_way(self, what: Text | None, draft: str = "") -> None:
+        if self._what is None:
+            self._since = asyncio.get_running_loop().time()
+        self._what, self._draft = what, draft
+        self._app.invalidate()
+
+    def follow(self, status: Callable[[], Status]) -> None:
+        self._status = status
+        self._app.invalidate()
+
+    async def line(self) -> str | None:
+        while not self._queue:
+            if self._leaving:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        text = self._queue.popleft()
+        self.show("", render.spoken(text))
+        return text
+
+    async def ask(self, question: Question) -> Answer:
+        loop = asyncio.get_running_loop()
+        patience = _READING_SECONDS if self._buffer.text else 0.0
+        answer: asyncio.Future[Answer] = loop.create_future()
+        self._waiting = _Waiting(question, answer, loop.time() + patience)
+        if not self._canvas.fits(question):
+            self.show("", *question.shown)
+        self._app.invalidate()
+        try:
+            return await answer
+        finally:
+            self._waiting = None
+            self._app.invalidate()
+
+    # --- keys ---
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+        asking = Condition(lambda: self._waiting is not None)
+        typing = Condition(lambda: self._app.layout.has_focus(self._buffer))
+        keys.add("enter", filter=typing & ~asking)(self._enter)
+        keys.add("c-j", filter=typing & ~asking)(_newline)
+        keys.add("escape", "enter", filter=typing & ~asking)(_newline)
+        keys.add("c-c", eager=True)(lambda event: self._interrupt())
+        empty = Condition(lambda: not self._buffer.text)
+        keys.add("c-d", filter=empty & ~asking, eager=True)(lambda event: self._leave())
+        keys.add("c-z")(lambda event: event.app.suspend_to_background())
+        keys.add(Keys.Any, filter=asking, eager=True)(self._answer)
+        keys.add("enter", filter=asking, eager=True)(lambda event: None)
+        return keys
+
+    def _enter(self, event: KeyPressEvent) -> None:
+        buffer = self._buffer
+        if buffer.complete_state and buffer.complete_state.current_completion:
+            buffer.complete_state = None
+            return
+        if buffer.document.text_before_cursor.endswith("\\"):
+            buffer.delete_before_cursor()
+            buffer.insert_text("\n")
+            return
+        if not buffer.text.strip():
+            return
+        self._queue.append(buffer.text)
+        buffer.append_to_history()
+        buffer.reset()
+        self._changed.set()
+
+    def _answer(self, event: KeyPressEvent) -> None:
+        waiting = self._waiting
+        answer = _ANSWERS.get(event.data.lower())
+        late = asyncio.get_running_loop().time()
+        if waiting and answer and late >= waiting.not_before and not waiting.answer.done():
+            waiting.answer.set_result(answer)
+
+    def _interrupt(self) -> None:
+        """Stop what runs; else clear the line; else, the second time, leave."""
+        if self.on_interrupt():
+            # What waited for its turn was typed for another situation: it is given back.
+            held = [*self._queue, *([self._buffer.text] if self._buffer.text else [])]
+            self._queue.clear()
+            self._buffer.text = "\n".join(held)
+            self._buffer.cursor_position = len(self._buffer.text)
+        elif self._buffer.text:
+            self._buffer.reset()
+        elif self._warned:
+            self._leave()
+        else:
+            self._warned = True
+        self._app.invalidate()
+
+    def _calm(self) -> None:
+        """Somebody who types does not want to leave."""
+        self._warned = False
+
+    def _leave(self) -> None:
+        self._leaving = True
+        self._drawn.set()
+        self._changed.set()
+        self._app.invalidate()
+
+    # --- the picture ---
+
+    def _application(self, depth: ColorDepth | None) -> Application[None]:
+        search = SearchToolbar()
+        entry = Window(
+            BufferControl(
+                self._buffer,
+                input_processors=[BeforeInput("❯ ", style="class:prompt")],
+                search_buffer_control=search.control,
+            ),
+            height=Dimension(min=1),
+            dont_extend_height=True,
+            wrap_lines=True,
+            get_line_prefix=lambda number, wrapped: "  " if number or wrapped else "",
+        )
+        picture = HSplit(
+            [
+                ConditionalContainer(drawing.lines(self._upper), Condition(self._has_upper)),
+                drawing.rule(),
+                entry,
+                search,
+                CompletionsMenu(max_height=8, extra_filter=has_completions),
+                drawing.rule(),
+                drawing.lines(self._lowest),
+            ],
+            align=VerticalAlign.TOP,
+        )
+        return Application(
+            Layout(picture, focused_element=entry),
+            key_bindings=self._keys(),
+            style=drawing.STYLE,
+            color_depth=depth,
+            output=self._output,
+            erase_when_done=True,
+            after_render=lambda _: self._drawn.set(),
+        )
+
+    def _has_upper(self) -> bool:
+        return self._waiting is not None or self._what is not None
+
+    def _upper(self) -> str:
+        canvas = self._canvas
+        if self._waiting is not None:
+            return canvas.asked(self._waiting.question)
+        hints = ["Ctrl-C interrupts"]
+        hints += [f"{len(self._queue)} waiting"] if self._queue else []
+        hints += ["leaving then"] if self._leaving else []
+        now = asyncio.get_running_loop().time()
+        doing = drawing.activity(self._what or Text(), now, self._since, hints)
+        return canvas.ansi(*canvas.draft(self._draft), doing)
+
+    def _lowest(self) -> str:
+        if self._warned and self._what is None:
+            return self._canvas.ansi(Text(" Ctrl-C again leaves", "yellow"))
+        return self._canvas.ansi(status.render(self._status(), self.width))
+
+    @property
+    def _canvas(self) -> Canvas:
+        size = self._output.get_size()
+        return Canvas(max(1, size.columns), max(1, size.rows))
+
+    # --- running ---
+
+    async def _run(self) -> None:
+        # A keyboard that is gone is a person who left.
+        with suppress(EOFError, OSError):
+            await self._app.run_async(handle_sigint=False, set_exception_handler=False)
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(drawing.TICK)
+            if self._what is not None:
+                self._app.invalidate()
+
+
+def _newline(event: KeyPressEvent) -> None:
+    event.current_buffer.insert_text("\n")

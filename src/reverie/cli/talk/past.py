@@ -1,0 +1,101 @@
+"""Conversations one may go on with: the newest ones of a project, by number, id or place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from reverie.cli.figures import printable, when
+from reverie.conversation import journal
+from reverie.conversation.records import Said, parse
+from reverie.core.messages import Message
+from reverie.errors import InputError, TranscriptError
+
+if TYPE_CHECKING:
+    from reverie.workspace import Workspace
+
+MOST_LISTED = 9
+_FIRST_WORDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One conversation: its journal, when it was last spoken in, and how it began."""
+
+    path: Path
+    at: float
+    begins: str
+
+    @property
+    def session(self) -> str:
+        return self.path.stem
+
+
+def recent(app: Workspace, limit: int = MOST_LISTED) -> list[Past]:
+    """The newest first; those in which nothing was said are left out."""
+    found: list[Past] = []
+    for path in app.journals():
+        words = _first_words(path)
+        if words:
+            found.append(Past(path, path.stat().st_mtime, words))
+        if len(found) == limit:
+            break
+    return found
+
+
+def newest(app: Workspace) -> Path:
+    found = recent(app, 1)
+    if not found:
+        raise InputError("there is no conversation to go on with in this project; start one")
+    return found[0].path
+
+
+def chosen(app: Workspace, word: str) -> Path:
+    """A conversation by its number in the list, or by its id, or the start of one."""
+    listed = recent(app)
+    if word.isdecimal() and len(word) <= 2:
+        if not 1 <= int(word) <= len(listed):
+            raise InputError(f"there is no conversation {word} in the list of {len(listed)}")
+        return listed[int(word) - 1].path
+    return app.transcript(word)
+
+
+def table(listed: Sequence[Past]) -> Table:
+    rows = Table(box=None, pad_edge=False, show_header=False)
+    rows.add_column(justify="right")
+    rows.add_column(no_wrap=True)
+    rows.add_column(no_wrap=True)
+    rows.add_column(no_wrap=True, overflow="ellipsis")
+    for number, past in enumerate(listed, 1):
+        rows.add_row(
+            Text(str(number), "bold"),
+            Text(past.session, "dim"),
+            Text(when(past.at), "dim"),
+            Text(printable(past.begins)),
+        )
+    return rows
+
+
+def _first_words(path: Path) -> str:
+    """The first thing the person said, without reading the rest of the journal."""
+    try:
+        for _, value in journal.read_lines(path, []):
+            message = _said(value)
+            if message is not None and message.origin == "user" and message.text.strip():
+                return " ".join(message.text.split())[:_FIRST_WORDS]
+    except TranscriptError:
+        return ""
+    return ""
+
+
+def _said(value: object) -> Message | None:
+    try:
+        record = parse(value)
+    except TranscriptError:
+        return None
+    return record.message if isinstance(record, Said) else None

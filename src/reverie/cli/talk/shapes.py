@@ -1,0 +1,239 @@
+"""Markdown as it streams in, given out in blocks that are finished and can be rendered. Pure."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+from reverie.cli.talk import render
+from reverie.cli.talk.status import Tally
+from reverie.cli.talk.terminal import Screen
+from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
+from reverie.core.request import TextDelta, ThinkingDelta, ToolUseStarted
+from reverie.core.usage import Usage
+from reverie.events import (
+    AgentEnded,
+    AgentProgressed,
+    AgentStarted,
+    CacheBroke,
+    CapReached,
+    ContextCleared,
+    DreamBegan,
+    DreamEnded,
+    Event,
+    ForkEnded,
+    ForkStarted,
+    LayerFired,
+    LetterSent,
+    MemoriesSaved,
+    MemoriesSurfaced,
+    MoneySpent,
+    NotesUpdated,
+    Replied,
+    ToolFinished,
+    ToolStarted,
+    TroubleNoted,
+    TurnEnded,
+)
+
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
+
+
+class Paragraphs:
+    """Cuts a stream at blank lines, but never inside a code block or before an indented line."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._tail = ""
+        self._fence = ""
+        self._gap = False
+
+    @property
+    def draft(self) -> str:
+        """What has come of the block that is not finished."""
+        return "\n".join([*self._lines, self._tail])
+
+    def add(self, text: str) -> list[str]:
+        """Take in more; the blocks it finished."""
+        *whole, self._tail = (self._tail + text).split("\n")
+        done = [block for line in whole if (block := self._line(line))]
+        if self._gap and self._tail[:1].strip():
+            done += self._cut()
+        return done
+
+    def end(self) -> list[str]:
+        """Nothing more comes: what is left, if anything."""
+        self._lines.append(self._tail)
+        self._tail, self._fence = "", ""
+        return self._cut()
+
+    def _line(self, line: str) -> str:
+        """Take in a whole line; the block before it, if that is finished now."""
+        if self._fence:
+            self._lines.append(line)
+            if _closes(line, self._fence):
+                self._fence = ""
+            return ""
+        if not line.strip():
+            self._gap = True
+            self._lines.append("")
+            return ""
+        done = self._cut() if self._gap and not line[0].isspace() else []
+        self._gap = False
+        self._lines.append(line)
+        if opened := _FENCE.fullmatch(line):
+            # A line of inline code may begin with three backticks; its own end is on it.
+            self._fence = "" if opened[1][0] in opened[2] else opened[1]
+        return done[0] if done else ""
+
+    def _cut(self) -> list[str]:
+        block = "\n".join(self._lines).strip("\n")
+        self._lines, self._gap = [], False
+        return [block] if block.strip() else []
+
+
+def _closes(line: str, fence: str) -> bool:
+    found = line.strip()
+    return len(found) >= len(fence) and set(found) == {fence[0]}
+
+
+class LogLines(logging.Handler):
+    """Shows what is logged, whichever thread logs it."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__()
+        self._screen = screen
+        self._loop = asyncio.get_running_loop()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = render.aside(f"{record.levelname.lower()}: {record.getMessage()}", "yellow")
+        self._loop.call_soon_threadsafe(self._screen.show, line)
+
+
+@contextmanager
+def logged_on(screen: Screen) -> Iterator[None]:
+    """In place of what logs to the terminal; a log file is written as before."""
+    log = logging.getLogger("reverie")
+    before = list(log.handlers)
+    log.handlers = [handler for handler in before if isinstance(handler, logging.FileHandler)]
+    log.addHandler(LogLines(screen))
+    try:
+        yield
+    finally:
+        log.handlers = before
+
+
+Json: TypeAlias = dict[str, Any]
+
+
+def event_json(event: Event) -> Json:
+    """`type` comes first, so that a person can scan the stream."""
+    name, fields = _SHAPES[type(event)]
+    return {"type": name, **fields(event)}
+
+
+def usage_json(usage: Usage) -> Json:
+    return asdict(usage)
+
+
+def opened_json(session: str, model: str, window: int, *, resumed: bool) -> Json:
+    """The first line of a stream."""
+    return {
+        "type": "session",
+        "session": session,
+        "model": model,
+        "window": window,
+        "resumed": resumed,
+    }
+
+
+def result_json(session: str, result: str, tally: Tally, *, error: str = "") -> Json:
+    """The last line of a stream, and all of `--output-format json`."""
+    return {
+        "type": "result",
+        "session": session,
+        "result": result,
+        "error": error or None,
+        "usage": usage_json(tally.usage),
+        "requests": tally.requests,
+        "cost": tally.cost,
+        "unpriced": tally.unpriced,
+        "cache_hit_rate": tally.usage.hit_rate,
+        "layers": dict(tally.layers),
+        "memories": list(tally.memories),
+    }
+
+
+def _replied(event: Replied) -> Json:
+    reply = event.reply
+    return {
+        "id": reply.id,
+        "model": reply.model,
+        "text": reply.text,
+        "stop": reply.stop,
+        "usage": usage_json(reply.usage),
+    }
+
+
+def _finished(event: ToolFinished) -> Json:
+    return {
+        "id": event.id,
+        "name": event.name,
+        "headline": event.headline,
+        "error": event.result.is_error,
+        "text": event.result.text,
+    }
+
+
+def _broke(event: CacheBroke) -> Json:
+    match event.verdict:
+        case ExpectedBreak(reason, lost):
+            return {"purpose": event.purpose, "expected": True, "lost": lost, "why": [reason]}
+        case Broken(lost, causes):
+            why = [f"{cause.what}: {cause.detail}" for cause in causes]
+            return {"purpose": event.purpose, "expected": False, "lost": lost, "why": why}
+
+
+def _spent(event: MoneySpent) -> Json:
+    entry = event.entry
+    return {
+        "purpose": entry.purpose,
+        "model": entry.model,
+        "cost": entry.cost,
+        "estimated": entry.estimated,
+        "usage": usage_json(entry.usage),
+    }
+
+
+# A name, and the fields behind it; a kind of event that is missing here fails a test.
+_SHAPES: Mapping[type[Any], tuple[str, Callable[[Any], Json]]] = {
+    TextDelta: ("text", asdict),
+    ThinkingDelta: ("thinking", asdict),
+    ToolUseStarted: ("tool_requested", asdict),
+    Replied: ("replied", _replied),
+    CacheBroke: ("cache_broke", _broke),
+    ContextCleared: ("context_cleared", lambda event: asdict(event.cleared)),
+    MoneySpent: ("spent", _spent),
+    CapReached: ("cap_reached", asdict),
+    TroubleNoted: ("trouble", asdict),
+    ToolStarted: ("tool_started", asdict),
+    ToolFinished: ("tool_finished", _finished),
+    LayerFired: ("layer", asdict),
+    MemoriesSurfaced: ("memories", asdict),
+    MemoriesSaved: ("saved", asdict),
+    DreamBegan: ("dream_began", asdict),
+    DreamEnded: ("dream_ended", asdict),
+    NotesUpdated: ("notes", asdict),
+    ForkStarted: ("fork_started", asdict),
+    ForkEnded: ("fork_ended", asdict),
+    AgentStarted: ("agent_started", asdict),
+    AgentProgressed: ("agent_progressed", asdict),
+    AgentEnded: ("agent_ended", asdict),
+    LetterSent: ("letter_sent", asdict),
+    TurnEnded: ("turn_ended", asdict),
+}

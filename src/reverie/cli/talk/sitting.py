@@ -1,0 +1,166 @@
+"""Events as they happen, told on a screen: text in finished blocks, tools and remarks in lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from rich.text import Text
+
+from reverie.cli.talk import render
+from reverie.cli.talk.shapes import Paragraphs
+from reverie.cli.talk.status import Status, Tally, cost_of
+from reverie.cli.talk.terminal import Screen
+from reverie.core.request import TextDelta, ThinkingDelta, ToolUseStarted
+from reverie.events import Event, ForkStarted, Replied, ToolFinished, ToolStarted
+from reverie.models.choosing import OFFLINE
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from reverie.cli.talk.terminal import Terminal
+    from reverie.core.usage import Entry
+    from reverie.session.options import SessionOptions
+    from reverie.session.query import Session
+    from reverie.workspace import Workspace
+
+
+Kind: TypeAlias = Literal["start", "text", "tool", "aside"]
+
+
+class Telling:
+    """Turns a session's events into what a person sees. `quiet` leaves the remarks out."""
+
+    def __init__(self, screen: Screen, *, quiet: bool = False) -> None:
+        self._screen = screen
+        self._quiet = quiet
+        self._text = Paragraphs()
+        self._thinking = ""
+        self._tools: dict[str, ToolStarted] = {}
+        self._last: Kind = "start"
+
+    def hear(self, event: Event) -> None:
+        match event:
+            case TextDelta(text):
+                self._fold_thinking()
+                self._say(self._text.add(text))
+                self._screen.under_way(Text("answering"), self._text.draft)
+            case ThinkingDelta(text):
+                self._thinking += text
+                self._screen.under_way(Text("thinking"), self._thinking)
+            case ToolUseStarted(_, name):
+                self._end_text()
+                self._screen.under_way(Text(f"preparing {name}"))
+            case ToolStarted(id_):
+                self._end_text()
+                self._tools[id_] = event
+                self._show_running()
+            case ToolFinished():
+                self._finished(event)
+            case Replied():
+                self._end_text()
+                self._screen.under_way(Text("working"))
+            case ForkStarted("compact"):
+                self._screen.under_way(Text("compacting"))
+            case _:
+                self._remark(event)
+
+    def began(self) -> None:
+        """A turn begins."""
+        self._screen.under_way(Text("working"))
+
+    def ended(self) -> None:
+        """A turn is over, however it ended: what was begun is told as far as it came."""
+        self._end_text()
+        self._tools.clear()
+        self._screen.under_way(None)
+        self._last = "start"
+
+    def tell(self, kind: Kind, *what: RenderableType) -> None:
+        """Show something; different kinds of things are set apart by an empty line."""
+        apart = kind != self._last or kind == "text"
+        self._screen.show(*([""] if apart else []), *what)
+        self._last = kind
+
+    def _say(self, blocks: list[str]) -> None:
+        for block in blocks:
+            self.tell("text", render.prose(block, markdown=self._screen.markdown))
+
+    def _fold_thinking(self) -> None:
+        if self._thinking.strip() and not self._quiet:
+            self.tell("aside", render.thought(self._thinking))
+        self._thinking = ""
+
+    def _end_text(self) -> None:
+        self._fold_thinking()
+        self._say(self._text.end())
+
+    def _finished(self, event: ToolFinished) -> None:
+        self._tools.pop(event.id, None)
+        lines = render.result_lines(event.result)
+        self.tell("tool", render.call_line(event.name, event.headline), *lines)
+        self._show_running()
+
+    def _show_running(self) -> None:
+        running = [render.call_line(tool.name, tool.headline) for tool in self._tools.values()]
+        self._screen.under_way(Text(", ").join(running) if running else Text("working"))
+
+    def _remark(self, event: Event) -> None:
+        told = render.remark(event)
+        if told is not None and not self._quiet:
+            self.tell("aside", told)
+
+
+@dataclass(slots=True)
+class Sitting:
+    """`before` is what the session had cost when it was resumed."""
+
+    app: Workspace
+    session: Session
+    terminal: Terminal
+    telling: Telling
+    wish: SessionOptions
+    before: list[Entry] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+    _status: Status = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.refresh()
+
+    @property
+    def offline(self) -> bool:
+        return self.session.conversation.model.name == OFFLINE
+
+    @property
+    def spent(self) -> list[Entry]:
+        """Every call of this session, in this process and before it."""
+        return [*self.before, *self.tally.spent]
+
+    def hear(self, event: Event) -> None:
+        self.tally.hear(event)
+        self.telling.hear(event)
+        # Counting the window takes time; a piece of text does not change it by much.
+        if not isinstance(event, TextDelta | ThinkingDelta):
+            self.refresh()
+
+    def show(self, *what: RenderableType) -> None:
+        """Show the outcome of a command, set apart from what came before."""
+        self.terminal.show("", *what)
+
+    def refresh(self) -> None:
+        """Measure what the status line tells."""
+        state, window = self.session.conversation.state, self.session.upkeep.window
+        spent = self.spent
+        self._status = Status(
+            model=self.session.conversation.model.name,
+            tokens=state.tokens,
+            window=window.tokens,
+            state=window.state(state.tokens),
+            hit_rate=state.usage.hit_rate if state.usage.prompt else None,
+            cost=cost_of(spent),
+            unpriced=sum(entry.cost is None for entry in spent),
+            mode=self.wish.mode or self.app.settings.permission_mode,
+        )
+
+    def status(self) -> Status:
+        return replace(self._status, running=self.session.background.running)

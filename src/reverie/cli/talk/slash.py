@@ -1,0 +1,178 @@
+"""What a typed line means: words for the model, a slash command, or a slip of the finger. Pure."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+
+from reverie.cli.figures import printable
+
+if TYPE_CHECKING:
+    from prompt_toolkit.document import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Slash:
+    """One slash command; `argument` is shown as it is typed, in brackets when it may be left out."""
+
+    name: str
+    argument: str
+    about: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> str:
+        return f"/{self.name} {self.argument}".rstrip()
+
+    @property
+    def needs_argument(self) -> bool:
+        return bool(self.argument) and not self.argument.startswith("[")
+
+
+COMMANDS: tuple[Slash, ...] = (
+    Slash("help", "", "This list."),
+    Slash("remember", "TEXT", "Save a memory."),
+    Slash("recall", "QUESTION", "The memories that fit a question."),
+    Slash("search", "WORDS", "Memories and past conversations."),
+    Slash("memory", "", "Where memory is kept, and its index."),
+    Slash("inbox", "", "What was proposed for memory and waits for you."),
+    Slash("dream", "[stop]", "Put memory in order now, beside the conversation; or stop it."),
+    Slash("context", "", "What fills the window."),
+    Slash("compact", "[FOCUS]", "Summarise the conversation to make room; say what matters most."),
+    Slash("snip", "ROUNDS [NOTE]", "Leave so many finished rounds out of the window."),
+    Slash("notes", "", "The notes of this session."),
+    Slash("todos", "", "What the agent still has to do."),
+    Slash("agents", "[types or stop NAME]", "The agents of this session; their types; or end one."),
+    Slash("cost", "", "What this session cost, and on what."),
+    Slash("model", "[NAME]", "Which model answers; or change it."),
+    Slash("clear", "", "Begin a new conversation."),
+    Slash("resume", "[ID]", "List past conversations, or go on with one."),
+    Slash("exit", "", "Leave.", aliases=("quit",)),
+)
+
+NAMES: dict[str, Slash] = {
+    name: command for command in COMMANDS for name in (command.name, *command.aliases)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Words for the model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A slash command with what stands behind it."""
+
+    command: Slash
+    rest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistyped:
+    """Meant as a command, and none; `advice` says what to type instead."""
+
+    advice: str
+
+
+Line: TypeAlias = Said | Called | Mistyped | None
+
+# `/etc/hosts is wrong` is about a file: a command's name ends at a space or at the end.
+_COMMAND = re.compile(r"/([A-Za-z?][A-Za-z-]*)(?:\s+(.*))?", re.DOTALL)
+_REMEMBER = re.compile(
+    r"(?:please\s+)?remember\s*(?:(?:that|this)\b)?\s*[:,]?\s+(.+)", re.IGNORECASE | re.DOTALL
+)
+
+
+def read_line(line: str, *, offline: bool = False) -> Line:
+    """None for an empty line. Without a model, "remember …" is the command: nobody else would do it."""
+    text = line.strip()
+    if not text:
+        return None
+    if found := _COMMAND.fullmatch(text):
+        return _called(found[1].lower(), (found[2] or "").strip())
+    if offline and (wish := _REMEMBER.fullmatch(text)) and not text.endswith("?"):
+        return Called(NAMES["remember"], wish[1].strip())
+    return Said(text)
+
+
+def _called(name: str, rest: str) -> Called | Mistyped:
+    command = NAMES.get("help" if name == "?" else name)
+    if command is None:
+        return Mistyped(_no_such(name))
+    if command.needs_argument and not rest:
+        return Mistyped(f"/{command.name} needs more: {command.usage}")
+    return Called(command, rest)
+
+
+def _no_such(name: str) -> str:
+    close = get_close_matches(name, NAMES, n=1) or [
+        known for known in NAMES if known[:2] == name[:2]
+    ]
+    hint = f"did you mean /{close[0]}?" if close else "/help lists them"
+    return f"there is no /{name}; {hint}"
+
+
+_MENTION = re.compile(r"(?:^|\s)@(\S*)$")
+_MOST_FILES = 200
+
+
+class ChatCompleter(Completer):
+    """`root` is where paths begin."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterable[Completion]:
+        before = document.text_before_cursor
+        if before.startswith("/") and not before[1:].strip(_LETTERS):
+            yield from _commands(before[1:])
+        elif found := _MENTION.search(before):
+            yield from _files(self._root, found[1])
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def _commands(typed: str) -> Iterator[Completion]:
+    for command in COMMANDS:
+        if command.name.startswith(typed):
+            yield Completion(
+                command.name,
+                start_position=-len(typed),
+                display=command.usage,
+                display_meta=command.about,
+            )
+
+
+def _files(root: Path, typed: str) -> Iterator[Completion]:
+    """What lies in the folder typed so far; hidden files only when asked for."""
+    folder, _, start = typed.rpartition("/")
+    lead = f"{folder}/" if folder or typed.startswith("/") else ""
+    names = _names(root, lead)
+    fitting = (name for name in names if name.lower().startswith(start.lower()))
+    visible = (name for name in fitting if start.startswith(".") or not name.startswith("."))
+    # The line that is being edited is drawn as it is: no name that could steer the terminal.
+    visible = (name for name in visible if printable(name) == name)
+    for name, _ in zip(visible, range(_MOST_FILES), strict=False):
+        yield Completion(f"{lead}{name}", start_position=-len(typed), display=name)
+
+
+def _names(root: Path, folder: str) -> list[str]:
+    """None for a folder that cannot be read, or a `~somebody` nobody knows."""
+    try:
+        with os.scandir(root / Path(folder).expanduser()) as entries:
+            return sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
+    except (OSError, ValueError, RuntimeError):
+        return []

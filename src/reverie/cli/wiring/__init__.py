@@ -1,0 +1,1 @@
+"""Commands that connect Reverie to other programs."""

@@ -1,0 +1,280 @@
+"""`reverie agents`: who was hired, how they stand, and which types of agents there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.cli.figures import counted, printable, tokens, when
+from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.memories import iso, shown_path
+from reverie.memory.format.frontmatter import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from reverie.subagents.letters import Letter
+    from reverie.subagents.listing import AgentStatus, AgentStory
+    from reverie.subagents.types import AgentType, Catalogue
+    from reverie.workspace import Workspace
+
+ACTIONS = ("list", "types", "show")
+
+_NOBODY = "No session of this project has hired an agent yet."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the arguments ask for."""
+
+    name: str | None
+    session: str | None
+    everything: bool
+
+
+@reverie_command(name="agents")
+@click.argument("action", type=click.Choice(ACTIONS), default="list")
+@click.argument("name", required=False)
+@click.option("--session", metavar="ID", help="The agents of this session.")
+@click.option("--all", "everything", is_flag=True, help="With list: of every session.")
+def command(frame: Frame, action: str, **options: Any) -> None:
+    """The agents a session hired, how they stand, and the types there are.
+
+    Without --session it is the newest session that hired somebody. An agent is lost when the process
+    of its session ended without it.
+
+    \b
+    reverie agents
+    reverie agents show rita
+    reverie agents types
+    reverie agents types explore
+    """
+    asked = Asked(**options)
+    _check_usage(action, asked)
+    actions: dict[str, Callable[[Frame, Workspace, Asked], None]] = {
+        "list": _list,
+        "types": _types,
+        "show": _show,
+    }
+    actions[action](frame, frame.app(), asked)
+
+
+def _check_usage(action: str, asked: Asked) -> None:
+    if action == "list" and asked.name:
+        raise click.UsageError("to see one agent whole: reverie agents show NAME")
+    if action == "show" and not asked.name:
+        raise click.UsageError("say which: reverie agents show NAME")
+    if action == "types" and asked.session:
+        raise click.UsageError("--session goes with list or show")
+    if asked.everything and (action != "list" or asked.session):
+        raise click.UsageError("--all goes with list, and without --session")
+
+
+def _transcripts(app: Workspace, asked: Asked) -> Iterator[Path]:
+    """The session that is meant, or all that hired somebody, newest first."""
+    from reverie.subagents.listing import sessions_with_agents
+
+    if asked.session is not None:
+        return iter([app.transcript(asked.session)])
+    return sessions_with_agents(app)
+
+
+# --- who there is ---
+
+
+def _list(frame: Frame, app: Workspace, asked: Asked) -> None:
+    from reverie.subagents.listing import agents_of
+
+    transcripts = islice(_transcripts(app, asked), None if asked.everything else 1)
+    agents = [agent for transcript in transcripts for agent in agents_of(transcript)]
+    data = [_agent_json(agent) for agent in agents]
+    frame.show(data, lambda console: _print_list(console, agents, asked))
+
+
+def _agent_json(agent: AgentStatus) -> dict[str, Any]:
+    return {
+        "session": agent.session,
+        "name": agent.name,
+        "type": agent.agent_type,
+        "how": agent.how,
+        "by": agent.by,
+        "state": agent.state,
+        "why": agent.why,
+        "since": iso(agent.since),
+        "until": None if agent.until is None else iso(agent.until),
+        "tokens": agent.tokens,
+        "summary": agent.summary,
+        "transcript": str(agent.transcript),
+    }
+
+
+def _print_list(console: Console, agents: Sequence[AgentStatus], asked: Asked) -> None:
+    if not agents:
+        console.print(_NOBODY if asked.session is None else "This session has hired nobody.")
+        return
+    for session in dict.fromkeys(agent.session for agent in agents):
+        own = [agent for agent in agents if agent.session == session]
+        console.print(f"session {printable(session)}", style="bold")
+        console.print(_table(own))
+        if asked.everything:
+            console.print()
+    console.print(_counted(agents), style="dim")
+
+
+def _table(agents: Sequence[AgentStatus]) -> RenderableType:
+    from rich.table import Table
+
+    columns = ("name", "type", "how", "hired by", "state", "since", "tokens", "for")
+    table = Table(*columns, box=None, pad_edge=False)
+    for column in table.columns:
+        column.no_wrap = True
+    for place in (4, 7):
+        table.columns[place].overflow = "ellipsis"
+    table.columns[6].justify = "right"
+    for agent in agents:
+        who = (agent.name, agent.agent_type, agent.how, agent.by, one_line(agent.told))
+        told = (*who, when(agent.since), tokens(agent.tokens), one_line(agent.summary))
+        table.add_row(*map(printable, told))
+    return table
+
+
+def _counted(agents: Sequence[AgentStatus]) -> str:
+    count = counted(len(agents), "agent")
+    running = sum(agent.state == "running" for agent in agents)
+    return f"{count}, {running} running; see one whole with: reverie agents show NAME"
+
+
+# --- one of them ---
+
+
+def _show(frame: Frame, app: Workspace, asked: Asked) -> None:
+    from reverie.subagents.listing import story_of
+
+    story = story_of(asked.name or "", _transcripts(app, asked))
+    data = {
+        **_agent_json(story.agent),
+        "task": story.task,
+        "answer": story.answer,
+        "letters": [_letter_json(letter) for letter in story.letters],
+    }
+
+    def human(console: Console) -> None:
+        for line in _told(story, app):
+            console.print(printable(line), soft_wrap=True)
+
+    frame.show(data, human)
+
+
+def _letter_json(letter: Letter) -> dict[str, Any]:
+    return {**asdict(letter), "id": letter.id or None, "at": iso(letter.at)}
+
+
+def _told(story: AgentStory, app: Workspace) -> Iterator[str]:
+    agent = story.agent
+    there = "" if agent.transcript.is_file() else " (not there)"
+    until = f" to {when(agent.until)}" if agent.until is not None else ""
+    facts = {
+        "state": agent.told,
+        "hired by": f"{agent.by}, in session {agent.session}",
+        "for": agent.summary,
+        "at work": f"{when(agent.since)}{until}",
+        "tokens": f"{agent.tokens:,}",
+        "transcript": f"{shown_path(app, agent.transcript)}{there}",
+    }
+    yield f"{agent.name} · {agent.agent_type} · {agent.how}"
+    yield from (f"{label}: {one_line(value)}" for label, value in facts.items())
+    for label, text in (("task", story.task), ("last answer", story.answer)):
+        if text.strip():
+            yield from ("", f"{label}:", *_indented(text))
+    if story.letters:
+        yield from ("", "letters:")
+    for letter in story.letters:
+        yield from _letter_lines(letter)
+
+
+def _letter_lines(letter: Letter) -> Iterator[str]:
+    answer = {True: ", agreed", False: ", not agreed", None: ""}[letter.agreed]
+    kind = "" if letter.kind == "message" else f" ({letter.kind}{answer})"
+    who = f"{letter.sender} to {letter.to}{kind}"
+    yield f"  {when(letter.at)}  {one_line(f'{who}: {letter.summary}')}"
+
+
+def _indented(text: str) -> Iterator[str]:
+    """No line of theirs passes for one of ours."""
+    return (f"  {line}".rstrip() for line in text.strip().splitlines())
+
+
+# --- types ---
+
+
+def _types(frame: Frame, app: Workspace, asked: Asked) -> None:
+    from reverie.subagents.listing import named_type
+    from reverie.subagents.type_files import agent_types
+
+    types = agent_types(app)
+    if asked.name is not None:
+        kind = named_type(types, asked.name)
+        frame.show(_type_json(kind), lambda console: _print_type(console, app, kind))
+        return
+    data = {
+        "types": [_type_json(kind) for kind in types.types],
+        "hidden": [_type_json(kind) for kind in types.hidden],
+        "unusable": [asdict(one) for one in types.unusable],
+    }
+    frame.show(data, lambda console: _print_types(console, app, types))
+
+
+def _type_json(kind: AgentType) -> dict[str, Any]:
+    return asdict(kind)
+
+
+def _print_types(console: Console, app: Workspace, types: Catalogue) -> None:
+    for line in type_lines(app, types):
+        console.print(printable(line), soft_wrap=True)
+
+
+def type_lines(app: Workspace, types: Catalogue) -> Iterator[str]:
+    """Every type in two or three lines, then the files that make none."""
+    for kind in types.types:
+        yield f"{kind.name}: {one_line(kind.description)}"
+        yield f"  {' · '.join(_terms(app, kind))}"
+        yield from (f"  note: {one_line(note)}" for note in kind.notes)
+    for hidden in types.hidden:
+        yield f"hidden by a nearer {hidden.name}: {_source(app, hidden.source)}"
+    for one in types.unusable:
+        yield f"not usable: {_source(app, one.source)}: {one_line(one.reason)}"
+    if not app.switches.on("agents"):
+        yield "Agents are off: no session can hire one (features.agents)."
+
+
+def _print_type(console: Console, app: Workspace, kind: AgentType) -> None:
+    lines = (kind.name, *_terms(app, kind), *(f"note: {note}" for note in kind.notes))
+    texts = (*map(one_line, lines), "", *_indented(kind.description), "", *_indented(kind.prompt))
+    for line in texts:
+        console.print(printable(line), soft_wrap=True)
+
+
+def _terms(app: Workspace, kind: AgentType) -> Iterator[str]:
+    """Where a type comes from and what its agents are given."""
+    yield _source(app, kind.source)
+    every = "every tool" + (f" but {', '.join(kind.denied)}" if kind.denied else "")
+    given = every if kind.tools is None else ", ".join(kind.tools) or "none"
+    yield f"tools: {given}"
+    yield f"model: {kind.model or 'that of whoever hires it'}"
+    if kind.memory is not None:
+        yield f"memory: {kind.memory}"
+    if kind.max_turns is not None:
+        yield f"at most {kind.max_turns:,} requests"
+
+
+def _source(app: Workspace, source: str) -> str:
+    """A file of the project as seen from there; what is built in is no file."""
+    path, root = Path(source), app.project.root
+    if path.is_relative_to(root):
+        return str(path.relative_to(root))
+    return shown_path(app, path) if path.is_absolute() else source

@@ -1,0 +1,179 @@
+"""What `install` and `uninstall` share: where clients are, showing a plan, asking, carrying it out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.cli.figures import print_patch, printable
+from reverie.cli.frame import Frame, console
+from reverie.cli.memories import shown_path
+from reverie.clients.install.clients import CLIENTS
+from reverie.clients.install.plan import Change, Installation, Plan, Scope
+from reverie.clients.install.wiring import Places
+from reverie.errors import InputError
+from reverie.settings import neighbours
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.clients.files import Clients
+    from reverie.workspace import Workspace
+
+names = click.argument(
+    "names",
+    nargs=-1,
+    required=True,
+    type=click.Choice(tuple(CLIENTS)),
+    metavar="CLIENT...",
+)
+dry_run = click.option("--dry-run", is_flag=True, help="Show what would change, and stop.")
+yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+
+
+def places_of(app: Workspace) -> Places:
+    """Where the clients of this machine look."""
+    return Places(
+        person=app.settings.person_home,
+        project=app.project.root,
+        claude=neighbours.claude_config(),
+        claude_state=neighbours.claude_state(),
+        codex=neighbours.codex_home(),
+        opencode=neighbours.opencode_config(),
+    )
+
+
+def home_of(app: Workspace) -> str:
+    """Reverie's home, as commands must name it; empty for the usual one, which they find."""
+    usual = app.settings.person_home / ".reverie"
+    return "" if app.settings.home == usual else str(app.settings.home)
+
+
+def bare(app: Workspace, client: str, scope: Scope, program: str = "") -> Installation:
+    """Who and where, with nothing written yet."""
+    return Installation(client, scope, "" if scope == "user" else str(app.project.root), program)
+
+
+def installations(clients: Clients) -> list[Installation]:
+    """What was written down, as far as it can be read."""
+    return list(_readable(clients.installed()))
+
+
+def _readable(rows: Sequence[dict[str, Any]]) -> Iterator[Installation]:
+    for row in rows:
+        with suppress(KeyError, TypeError, ValueError):
+            one = Installation.read(row)
+            if one.client in CLIENTS:
+                yield one
+
+
+def known(bare: Installation, there: Sequence[Installation]) -> Installation | None:
+    return next((one for one in there if one.key == bare.key), None)
+
+
+def carry_out(clients: Clients, plans: Sequence[Plan]) -> None:
+    """Write what is new, note it down, and remove what is no longer needed.
+
+    The note comes before the files: who dies in between leaves nothing that cannot be found again.
+    """
+    changes = [change for plan in plans for change in plan.changes]
+    for change in changes:
+        if change.kind != "none":
+            clients.files.check_writable(change.path)
+    with clients.alone():
+        _carry_out(clients, plans, changes)
+
+
+def _carry_out(clients: Clients, plans: Sequence[Plan], changes: Sequence[Change]) -> None:
+    kept = [plan.record for plan in plans if plan.record.files]
+    settled = {plan.record.key for plan in plans}
+    others = [one for one in installations(clients) if one.key not in settled]
+    both = [*others, *kept]
+    if kept:
+        clients.write_down([one.as_json() for one in both])
+    for change in changes:
+        if change.kind == "none":
+            continue
+        if change.after is None:
+            clients.files.remove(change.path)
+        else:
+            clients.files.write(change.path, change.after, expected=change.before)
+    for change in changes:
+        clients.files.tidy(change.folders)
+    if not kept:
+        clients.write_down([one.as_json() for one in both])
+
+
+def settle(
+    frame: Frame,
+    app: Workspace,
+    plans: Sequence[Plan],
+    notes: dict[str, list[str]],
+    *,
+    asked: bool,
+    dry: bool,
+) -> bool:
+    """Show the plans and ask; True when they are to be carried out."""
+    empty = all(plan.empty for plan in plans)
+    if not frame.as_json and not frame.quiet:
+        _print(console(), app, plans, notes)
+    if dry or empty:
+        return False
+    if not asked:
+        _ask(app, plans)
+    return True
+
+
+def as_json(plans: Sequence[Plan], notes: dict[str, list[str]], *, written: bool) -> dict[str, Any]:
+    """The plans for programs."""
+    rows = [
+        {
+            "client": plan.record.client,
+            "scope": plan.record.scope,
+            "files": [
+                {
+                    "path": str(change.path),
+                    "change": change.kind,
+                    "diff": change.diff(str(change.path)),
+                }
+                for change in plan.changes
+            ],
+            "notes": notes.get(plan.record.client, []),
+        }
+        for plan in plans
+    ]
+    return {"clients": rows, "written": written}
+
+
+def _print(
+    out: Console, app: Workspace, plans: Sequence[Plan], notes: dict[str, list[str]]
+) -> None:
+    for plan in plans:
+        title = CLIENTS[plan.record.client].title
+        if plan.empty:
+            out.print(f"{title} ({plan.record.scope}): nothing to change.")
+            continue
+        for change in plan.changes:
+            if patch := change.diff(shown_path(app, change.path)):
+                print_patch(out, patch)
+        for note in notes.get(plan.record.client, []):
+            out.print(printable(f"{title}: {note}"), soft_wrap=True)
+
+
+def _ask(app: Workspace, plans: Sequence[Plan]) -> None:
+    """On a terminal the person is asked; elsewhere nobody is there, so they must have said so."""
+    files = [
+        shown_path(app, change.path)
+        for plan in plans
+        for change in plan.changes
+        if change.kind != "none"
+    ]
+    named = ", ".join(files)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError(f"this would change {named}; say so with --yes, or look with --dry-run")
+    if not click.confirm(f"Change {named}?", err=True):
+        raise click.Abort

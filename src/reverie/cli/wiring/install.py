@@ -1,0 +1,94 @@
+"""`reverie install`: give a coding agent Reverie's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.memories import shown_path
+from reverie.cli.wiring import client_plans
+from reverie.clients.install.clients import CLIENTS
+from reverie.clients.install.plan import SCOPES, Installation, Plan, Scope, install
+from reverie.clients.install.wiring import Wish, program
+from reverie.clients.mcp import caller as package
+
+if TYPE_CHECKING:
+    from reverie.workspace import Workspace
+
+_LEFT_OUT = (
+    "The MCP server was left out, since the package mcp is not installed. To add it: "
+    f"{package.ADVICE}, then `{{again}}`."
+)
+
+
+@reverie_command(name="install")
+@client_plans.names
+@click.option(
+    "--scope",
+    type=click.Choice(SCOPES),
+    default="user",
+    show_default=True,
+    help="For you in every project, or for this project.",
+)
+@click.option("--no-mcp", is_flag=True, help="Hooks only, without the MCP server.")
+@client_plans.dry_run
+@client_plans.yes
+def command(
+    frame: Frame, names: tuple[str, ...], scope: Scope, no_mcp: bool, dry_run: bool, yes: bool
+) -> None:
+    """Give a coding agent Reverie's memory: hooks and the MCP server.
+
+    CLIENT is one or more of claude-code, codex, gemini, opencode, cursor. The diff of every file is
+    shown first; everything else in those files stays as it is, and `reverie uninstall` takes it
+    back. Installing again changes nothing, or brings the path of reverie up to date.
+
+    \b
+    reverie install claude-code --dry-run
+    reverie install claude-code codex --yes
+    reverie install cursor --scope project --no-mcp
+    """
+    from reverie.clients.files import open_clients
+
+    app = frame.app()
+    clients = open_clients(app)
+    there = client_plans.installations(clients)
+    places, path, home = client_plans.places_of(app), program(), client_plans.home_of(app)
+    mcp = not no_mcp and package.installed()
+    plans: list[Plan] = []
+    for name in dict.fromkeys(names):
+        bare = client_plans.bare(app, name, scope, path)
+        files = CLIENTS[name].files(Wish(places, scope, path, mcp, home))
+        plans.append(install(bare, files, client_plans.known(bare, there), clients.files))
+    left_out = [] if mcp or no_mcp else [_LEFT_OUT.format(again=_again(names, scope))]
+    notes = {plan.record.client: [*left_out, *_notes(app, plan, there)] for plan in plans}
+    go = client_plans.settle(frame, app, plans, notes, asked=yes, dry=dry_run)
+    if go:
+        client_plans.carry_out(clients, plans)
+    if frame.as_json:
+        frame.show(client_plans.as_json(plans, notes, written=go), lambda _: None)
+    elif go:
+        frame.show(None, lambda out: out.print("Installed. `reverie doctor` tries the hooks."))
+
+
+def _again(names: Sequence[str], scope: Scope) -> str:
+    return f"reverie install {' '.join(dict.fromkeys(names))} --scope {scope}"
+
+
+def _notes(app: Workspace, plan: Plan, there: Sequence[Installation]) -> list[str]:
+    """What a person has to know or do beside it."""
+    made = plan.record
+    client = CLIENTS[made.client]
+    home = shown_path(app, app.settings.home)
+    notes = [note.format(home=home) for note in client.notes]
+    if made.scope == "project":
+        notes.append("The files name a path of this machine: do not commit them.")
+        notes += [client.project_note] if client.project_note else []
+    roots = {"", str(app.project.root)}
+    if any(
+        one.client == made.client and one.scope != made.scope and one.root in roots for one in there
+    ):
+        notes.append("It is installed in both scopes now: hooks may run twice in this project.")
+    return notes

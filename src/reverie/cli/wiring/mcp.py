@@ -1,0 +1,109 @@
+"""`reverie mcp`: memory for any program that speaks the Model Context Protocol."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reverie.cli.frame import Frame, reverie_command
+from reverie.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.workspace import Workspace
+
+USUAL_PORT = 8765
+
+
+@reverie_command(name="mcp")
+@click.option("--http", "over_http", is_flag=True, help="Serve on loopback HTTP, behind a token.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help=f"Where to listen with --http ({USUAL_PORT}); 0 takes any free port.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    help="Take the token from this file (mode 0600); made if it is not there.",
+)
+def command(frame: Frame, over_http: bool, port: int | None, token_file: Path | None) -> None:
+    """Give any client memory over the Model Context Protocol.
+
+    A client starts it and speaks over standard input and output. With --http it waits for clients
+    of this machine; they show the token that is printed, or the one in REVERIE_MCP_TOKEN.
+
+    \b
+    reverie mcp
+    claude mcp add reverie -- reverie mcp
+    reverie mcp --http --port 8765 --token-file ~/.reverie/mcp-token
+    """
+    if not over_http and (token_file is not None or port is not None):
+        raise click.UsageError("--port and --token-file go with --http")
+    frame = replace(frame, project=frame.project or _clients_project())
+    app = frame.app()
+    _require_package()
+    if over_http:
+        _serve_http(frame, app, USUAL_PORT if port is None else port, token_file)
+    else:
+        _serve_stdio(app)
+
+
+def _require_package() -> None:
+    from reverie.clients.mcp import caller as package
+
+    if not package.installed():
+        raise InputError(
+            f"`reverie mcp` needs the package mcp, 2.3 or newer; install it with: {package.ADVICE}"
+        )
+    # Thousands of small objects come with the import, and none of them is garbage.
+    gc.disable()
+    try:
+        import reverie.clients.mcp.server  # noqa: F401
+    finally:
+        gc.enable()
+
+
+def _clients_project() -> Path | None:
+    """The project Claude Code says it works in; others start the server in its folder."""
+    from reverie.clients.mcp.caller import PROJECT_VARIABLE
+    from reverie.settings.sources import environment
+
+    named = environment().get(PROJECT_VARIABLE, "").strip()
+    return Path(named) if named and Path(named).is_dir() else None
+
+
+def _serve_stdio(app: Workspace) -> None:
+    from reverie.clients.mcp import caller as stdio
+    from reverie.clients.mcp.caller import SESSION_VARIABLE
+    from reverie.clients.mcp.server import make_server
+    from reverie.settings.sources import environment
+
+    session = environment().get(SESSION_VARIABLE, "")
+    stdio.serve(make_server(app, session))
+
+
+def _serve_http(frame: Frame, app: Workspace, port: int, token_file: Path | None) -> None:
+    from reverie.clients.mcp import http
+    from reverie.clients.mcp.server import make_server
+    from reverie.settings.sources import environment
+
+    token = http.choose_token(environment().get(http.TOKEN_VARIABLE), token_file)
+    opened = http.listen(port)
+    url = http.address(opened)
+
+    def tell(console: Console) -> None:
+        console.print(f"Memory of {app.project.root}", soft_wrap=True)
+        console.print(f"  at {url}", soft_wrap=True)
+        if token.fresh:
+            console.print(f"  with the header Authorization: Bearer {token.value}", soft_wrap=True)
+        console.print("  until Ctrl-C", soft_wrap=True)
+
+    data = {"url": url, "project": str(app.project.root)}
+    data |= {"token": token.value} if token.fresh else {}
+    http.serve(make_server(app), opened, token, lambda: frame.show(data, tell))

@@ -1,0 +1,432 @@
+"""The Anthropic memory tool on Reverie's store: six commands on `/memories`, each write a safe one.
+
+The model sees what it wrote. Frontmatter that the store put before a text stays hidden; frontmatter
+that the model or a person wrote is part of the text. MEMORY.md can be read and follows by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from reverie.api.memory import Place, open_for
+from reverie.errors import InputError, ReverieError, WriteConflict
+from reverie.memory.changes.draft import draft
+from reverie.memory.format import topic as topics
+from reverie.memory.format.frontmatter import readable, writable
+from reverie.memory.format.manifest import INDEX_FILE, is_index
+from reverie.memory.format.paths import Refused, check_name
+from reverie.memory.format.revisions import Author
+from reverie.memory.format.taxonomy import APART
+from reverie.memory.format.topic import Topic
+
+try:
+    from anthropic.lib.tools import (
+        BetaAbstractMemoryTool,
+        BetaAsyncAbstractMemoryTool,
+        ToolError,
+    )
+except ImportError as error:
+    raise InputError(
+        "ReverieMemoryTool needs the package anthropic; install it with: "
+        "pip install 'reverie[anthropic]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from anthropic.types.beta import (
+        BetaMemoryTool20250818CreateCommand,
+        BetaMemoryTool20250818DeleteCommand,
+        BetaMemoryTool20250818InsertCommand,
+        BetaMemoryTool20250818RenameCommand,
+        BetaMemoryTool20250818StrReplaceCommand,
+        BetaMemoryTool20250818ViewCommand,
+    )
+
+    from reverie.api.memory import Memory
+    from reverie.memory.changes.keeper import Keeper
+    from reverie.ports import Stored
+
+ROOT = "/memories"
+MOST_LINES = 999_999
+# What a view shows at once; view_range leads to the rest.
+MOST_SHOWN = 16_000
+
+_AGENT = Author("main")
+_AROUND = 2
+
+T = TypeVar("T")
+
+
+class ReverieMemoryTool(BetaAbstractMemoryTool):
+    """The tool for `anthropic.Anthropic`: pass it in `tools=[…]` of a tool runner."""
+
+    def __init__(self, memory: Memory | None = None, *, cache_control: Any = None) -> None:
+        """`memory` is the project's when it is not given."""
+        super().__init__(cache_control=cache_control)
+        self._files = _Files.of(memory)
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        return self._files.at(command.path).view(command.path, command.view_range)
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        return self._files.at(command.path).create(command.path, command.file_text)
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        return self._files.at(command.path).str_replace(
+            command.path, command.old_str, _new_text(command)
+        )
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        return self._files.at(command.path).insert(
+            command.path, command.insert_line, command.insert_text
+        )
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        return self._files.at(command.path).delete(command.path)
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        return self._files.at(command.old_path).rename(command.old_path, command.new_path)
+
+
+class AsyncReverieMemoryTool(BetaAsyncAbstractMemoryTool):
+    """The tool for `anthropic.AsyncAnthropic`; the disk is waited for in a thread."""
+
+    def __init__(self, memory: Memory | None = None, *, cache_control: Any = None) -> None:
+        """`memory` is the project's when it is not given."""
+        super().__init__(cache_control=cache_control)
+        self._files = _Files.of(memory)
+        self._turn = threading.Lock()
+
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        return await self._do(
+            lambda: self._files.at(command.path).view(command.path, command.view_range)
+        )
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        return await self._do(
+            lambda: self._files.at(command.path).create(command.path, command.file_text)
+        )
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        old, new = command.old_str, _new_text(command)
+        return await self._do(
+            lambda: self._files.at(command.path).str_replace(command.path, old, new)
+        )
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        line, text = command.insert_line, command.insert_text
+        return await self._do(lambda: self._files.at(command.path).insert(command.path, line, text))
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        return await self._do(lambda: self._files.at(command.path).delete(command.path))
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        return await self._do(
+            lambda: self._files.at(command.old_path).rename(command.old_path, command.new_path)
+        )
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        return await asyncio.to_thread(self._alone, work)
+
+    def _alone(self, work: Callable[[], T]) -> T:
+        with self._turn:
+            return work()
+
+
+class _Files:
+    """A folder as a model knows it, on the files of a store; `person` is a folder in it."""
+
+    def __init__(self, keeper: Keeper, root: str = ROOT, person: _Files | None = None) -> None:
+        self._keeper = keeper
+        self._store = keeper.store
+        self._root = root
+        self._person = person
+
+    @classmethod
+    def of(cls, memory: Memory | None) -> _Files:
+        app, given = open_for(memory, Place())
+        opened = given or app.memory()
+        about = next((part.keeper for part in opened.others if part.scope == "person"), None)
+        return cls(opened.keeper, ROOT, None if about is None else cls(about, f"{ROOT}/person"))
+
+    def at(self, path: str) -> _Files:
+        """Whose files a path leads to."""
+        person, plain = self._person, path.rstrip("/")
+        if person is None:
+            return self
+        inside = plain.startswith(f"{person._root}/")
+        return person if inside or (plain == person._root and person._store.listing()) else self
+
+    def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
+        with _told():
+            inside = self._inside(path)
+            if self._holds(inside):
+                return self._listed(inside, path.rstrip("/"))
+            lines = _lines(self._text(inside, path))
+            if len(lines) > MOST_LINES:
+                raise ToolError(f"File {path} exceeds maximum line limit of 999,999 lines.")
+            first, last = _range(view_range, len(lines))
+            shown = _cut(_numbered(lines, first, last), last)
+            return f"Here's the content of {path} with line numbers:\n{shown}"
+
+    def create(self, path: str, text: str) -> str:
+        with _told():
+            file = _file(self._inside(path))
+            if self._store.current(file) is not None or self._holds(self._inside(path)):
+                raise ToolError(f"Error: File {path} already exists")
+            _require_topic(file, path)
+            try:
+                self._keeper.create(file, text, _AGENT)
+            except WriteConflict as conflict:
+                raise ToolError(f"Error: File {path} already exists") from conflict
+            return f"File created successfully at: {path}{self._left_out(text)}"
+
+    def str_replace(self, path: str, old: str, new: str) -> str:
+        with _told():
+            stored = self._require(path, f"Error: The path {path} does not exist. {_VALID}")
+            text = _shown(stored.topic)
+            if not old or old not in text:
+                raise ToolError(
+                    f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
+                )
+            places = [number for number, _ in _found(text, old)]
+            if len(places) > 1:
+                raise ToolError(
+                    f"No replacement was performed. Multiple occurrences of old_str `{old}` in "
+                    f"lines: {', '.join(map(str, places))}. Please ensure it is unique"
+                )
+            note = self._edit(stored, text.replace(old, new))
+            lines = _lines(self._text(self._inside(path), path))
+            first = max(1, places[0] - _AROUND)
+            snippet = _numbered(lines, first, places[0] + new.count("\n") + _AROUND)
+            return f"The memory file has been edited.{note}\n" + "\n".join(snippet)
+
+    def insert(self, path: str, line: int, text: str) -> str:
+        with _told():
+            stored = self._require(path, f"Error: The path {path} does not exist")
+            lines = _lines(_shown(stored.topic))
+            if not 0 <= line <= len(lines):
+                raise ToolError(
+                    f"Error: Invalid `insert_line` parameter: {line}. It should be within the "
+                    f"range of lines of the file: [0, {len(lines)}]"
+                )
+            lines.insert(line, text.removesuffix("\n"))
+            note = self._edit(stored, "\n".join(lines) + "\n")
+            return f"The file {path} has been edited.{note}"
+
+    def delete(self, path: str) -> str:
+        with _told():
+            inside = self._inside(path)
+            _require_inside(inside, "delete")
+            files = self._below(inside) or [self._existing(inside, path)]
+            self._keeper.forget_all(files, _AGENT)
+            return f"Successfully deleted {path}"
+
+    def rename(self, old_path: str, new_path: str) -> str:
+        with _told():
+            old, new = self._inside(old_path), self._inside(new_path)
+            _require_inside(old, "rename")
+            _require_inside(new, "rename to")
+            if new.startswith(f"{old}/") and self._holds(old):
+                raise ToolError(f"Error: Cannot rename {old_path} to a place inside itself")
+            below = self._below(old)
+            names = {name: f"{new}{name[len(old) :]}" for name in below}
+            names = names or {self._existing(old, old_path): _file(new)}
+            taken = (self._store.current(name) is not None for name in names.values())
+            if any(taken) or self._holds(new):
+                raise ToolError(f"Error: The destination {new_path} already exists")
+            for name in names.values():
+                _require_topic(name, new_path)
+            self._keeper.rename(names, _AGENT)
+            return f"Successfully renamed {old_path} to {new_path}"
+
+    def _inside(self, path: str) -> str:
+        """The part of a path below our folder; refused when it leads elsewhere."""
+        plain = path.rstrip("/")
+        if plain == self._root:
+            return ""
+        if not plain.startswith(f"{self._root}/"):
+            raise ToolError(f"Error: Path must start with {self._root}, got: {path}")
+        inside = plain[len(self._root) + 1 :]
+        verdict = check_name(_file(inside))
+        if isinstance(verdict, Refused):
+            raise ToolError(f"Error: {verdict.reason}")
+        if verdict.path.parts[0].removesuffix(".md") in APART and "/" in inside:
+            raise ToolError(f"Error: {path} is kept apart and cannot be reached from here")
+        return inside
+
+    def _edit(self, stored: Stored, text: str) -> str:
+        """Save another text; gives what to tell of it."""
+        fresh = _with_text(stored.topic, text)
+        self._keeper.change(stored, fresh, _AGENT, f"edit {stored.topic.name}")
+        return self._left_out(text)
+
+    def _left_out(self, text: str) -> str:
+        """The model is told when the file does not hold what it wrote."""
+        found = self._keeper.secrets_in(text)
+        return " Secrets in it were not stored; view the file to see it." if found else ""
+
+    def _text(self, inside: str, path: str) -> str:
+        missing = f"The path {path} does not exist. {_VALID}"
+        if is_index(_file(inside)):
+            data = self._store.current(_file(inside))
+            if data is None:
+                raise ToolError(missing)
+            return data.decode("utf-8", "replace")
+        return readable(_shown(self._require(path, missing).topic))
+
+    def _require(self, path: str, missing: str) -> Stored:
+        file = _file(self._inside(path))
+        stored = None if self._holds(self._inside(path)) else self._store.read(file)
+        if stored is None:
+            raise ToolError(missing)
+        _require_topic(file, path)
+        return stored
+
+    def _existing(self, inside: str, path: str) -> str:
+        self._require(path, f"Error: The path {path} does not exist")
+        return _file(inside)
+
+    def _holds(self, inside: str) -> bool:
+        """Is it a folder?"""
+        return not inside or bool(self._below(inside))
+
+    def _below(self, inside: str) -> list[str]:
+        return sorted(name for name in self._store.listing() if name.startswith(f"{inside}/"))
+
+    def _listed(self, inside: str, path: str) -> str:
+        """A folder, two levels deep, each line with a size."""
+        sizes: dict[str, int] = {"": 0}
+        for name, size in self._sizes(f"{inside}/" if inside else ""):
+            sizes[""] += size
+            first, *rest = name.split("/")
+            for shown in _levels(first, rest):
+                sizes[shown] = sizes.get(shown, 0) + size
+        rows = [f"{_size(sizes[shown])}\t{path}{shown and f'/{shown}'}" for shown in sorted(sizes)]
+        header = (
+            f"Here're the files and directories up to 2 levels deep in {path}, "
+            "excluding hidden items and node_modules:"
+        )
+        return "\n".join([header, *rows])
+
+    def _sizes(self, prefix: str) -> Iterator[tuple[str, int]]:
+        index = self._store.current(INDEX_FILE)
+        if not prefix and index is not None:
+            yield INDEX_FILE, len(index)
+        for name, (_, size, _) in self._store.listing().items():
+            if name.startswith(prefix):
+                yield name[len(prefix) :], size
+        if not prefix and self._person is not None:
+            yield from ((f"person/{name}", size) for name, size in self._person._sizes(""))
+
+
+_VALID = "Please provide a valid path."
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What the store refuses, or the disk, is told to the model; its agent goes on."""
+    try:
+        yield
+    except ReverieError as error:
+        raise ToolError(f"Error: {error}") from error
+
+
+def _file(inside: str) -> str:
+    """Every memory is markdown: a path with another ending, or none, means the file with `.md`."""
+    return inside if inside.endswith(".md") else f"{inside}.md"
+
+
+def _require_inside(inside: str, verb: str) -> None:
+    if not inside:
+        raise ToolError(f"Error: Cannot {verb} the {ROOT} directory itself")
+
+
+def _require_topic(file: str, path: str) -> None:
+    if is_index(file):
+        raise ToolError(f"Error: {path} is an index; it follows the memories by itself")
+
+
+def _shown(topic: Topic) -> str:
+    """What somebody wrote: without the frontmatter, if the store added it."""
+    return topic.body if topic.created is not None else topic.document.text
+
+
+def _with_text(topic: Topic, text: str) -> Topic:
+    """The same memory with another text; what was derived from the old one follows the new one."""
+    if topic.created is None:
+        return topics.parse(writable(text).encode("utf-8", "surrogateescape"), topic.file)
+    before, after = draft(topic.body), draft(text)
+    changed = topic.with_(body=text)
+    if topic.name == before.name and after.name:
+        changed = changed.with_(name=after.name)
+    if topic.description == before.description and after.description:
+        changed = changed.with_(description=after.description)
+    return changed
+
+
+def _new_text(command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+    """Leaving it out means to remove the old text."""
+    return getattr(command, "new_str", None) or ""
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _found(text: str, part: str) -> Iterator[tuple[int, int]]:
+    """Every occurrence: its line, and where it begins."""
+    at = text.find(part)
+    while at >= 0:
+        yield text.count("\n", 0, at) + 1, at
+        at = text.find(part, at + 1)
+
+
+def _range(wanted: Sequence[int] | None, count: int) -> tuple[int, int]:
+    if not wanted:
+        return 1, count
+    if len(wanted) != 2 or not _is_range(wanted[0], wanted[1], count):
+        raise ToolError(
+            f"Error: Invalid `view_range` parameter: {list(wanted)}. It should be [first, last], "
+            f"with lines from 1 to {count}, or -1 for the last"
+        )
+    return wanted[0], count if wanted[1] == -1 else min(wanted[1], count)
+
+
+def _is_range(first: int, last: int, count: int) -> bool:
+    return 1 <= first <= max(1, count) and (last == -1 or last >= first)
+
+
+def _numbered(lines: Sequence[str], first: int, last: int) -> list[str]:
+    chosen = lines[first - 1 : last]
+    return [f"{number:>6}\t{line}" for number, line in enumerate(chosen, first)]
+
+
+def _cut(rows: Sequence[str], last: int) -> str:
+    """As many whole lines as fit, at least one, and how to see the rest."""
+    size, kept = 0, 0
+    for row in rows:
+        size += len(row) + 1
+        if size > MOST_SHOWN and kept:
+            break
+        kept += 1
+    shown = "\n".join(rows[:kept])
+    if kept == len(rows):
+        return shown
+    begin = last - len(rows) + kept + 1
+    return f"{shown}\n(cut here; lines {begin} to {last} can be seen with view_range)"
+
+
+def _levels(first: str, rest: Sequence[str]) -> Iterator[str]:
+    """The rows of a listing that a file counts for."""
+    yield f"{first}/" if rest else first
+    if rest:
+        yield f"{first}/{rest[0]}/" if len(rest) > 1 else f"{first}/{rest[0]}"
+
+
+def _size(count: int) -> str:
+    return f"{count}B" if count < 1024 else f"{count / 1024:.1f}K"

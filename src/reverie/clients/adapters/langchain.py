@@ -1,0 +1,222 @@
+"""LangChain agents with memory: one middleware around each model call.
+
+agent = create_agent(model, tools, middleware=[ReverieMiddleware()], checkpointer=…)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from reverie.clients.adapters.bridge import (
+    Bridge,
+    Bridges,
+    Given,
+    Head,
+    Turn,
+    mark,
+    missing,
+    said,
+    text_of,
+)
+from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
+from reverie.core.request import Reply
+from reverie.core.usage import Usage
+from reverie.errors import InputError
+
+try:
+    from langchain.agents.middleware import AgentMiddleware
+    from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+except ImportError as error:
+    raise missing("langchain", "ReverieMiddleware") from error
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
+    from langchain_core.language_models import BaseChatModel
+
+_SERVED_BY = {"anthropic": "anthropic", "openai": "openai", "ollama": "ollama"}
+
+
+class ReverieMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Memories beside the question, long results in files, the window kept, what is said learnt.
+
+    The conversation is the graph's thread; `session` names one for a graph without a checkpointer.
+    With neither, a history that goes on from an answer given here goes on with its conversation.
+    The state stays as it is: what Reverie adds or replaces is in requests alone.
+    """
+
+    def __init__(self, *, session: str | None = None, **given: Unpack[Given]) -> None:
+        super().__init__()
+        self._session = session
+        self._bridges: Bridges[AnyMessage] = Bridges(Messages(), given, "langchain")
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
+    ) -> Any:
+        bridge, run = self._bridge(request), object()
+        messages = bridge.prepare_sync(run, lambda: _head(request), request.messages)
+        response = handler(request.override(messages=messages))
+        bridge.observe_sync(run, lambda: _reply(response))
+        return response
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]
+    ) -> Any:
+        bridge, run = self._bridge(request), object()
+        messages = await bridge.prepare(run, lambda: _head(request), request.messages)
+        response = await handler(request.override(messages=messages))
+        await bridge.observe(run, lambda: _reply(response))
+        return response
+
+    def close(self) -> None:
+        """Let background work finish, and let go of the sessions; the next call opens them again."""
+        self._bridges.close()
+
+    async def aclose(self) -> None:
+        await self._bridges.aclose()
+
+    def _bridge(self, request: ModelRequest[Any]) -> Bridge[AnyMessage]:
+        info = request.runtime.execution_info if request.runtime else None
+        name = self._session or (info.thread_id if info else None)
+        return self._bridges.of(name) if name else self._bridges.of_history(request.messages)
+
+
+class Messages:
+    """Messages as LangChain keeps them."""
+
+    def read(self, entries: Sequence[AnyMessage]) -> list[Turn[AnyMessage]]:
+        grouped = groupby(enumerate(entries), key=lambda pair: _side(pair[1], pair[0]))
+        return [_turn([message for _, message in group]) for _, group in grouped]
+
+    def with_results(
+        self, entries: Sequence[AnyMessage], texts: Mapping[str, str]
+    ) -> list[AnyMessage]:
+        return [_with_text(message, texts) for message in entries]
+
+    def written(self, message: Message, names: Mapping[str, str]) -> list[AnyMessage]:
+        results: list[AnyMessage] = [
+            ToolMessage(
+                result.text,
+                tool_call_id=result.tool_use_id,
+                name=names.get(result.tool_use_id),
+                status="error" if result.is_error else "success",
+            )
+            for result in message.tool_results
+        ]
+        words = text_of(message)
+        if message.role == "assistant":
+            calls = [
+                {"type": "tool_call", "id": use.id, "name": use.name, "args": use.input}
+                for use in message.tool_uses
+            ]
+            return [AIMessage(words, tool_calls=calls)]
+        return [*results, HumanMessage(words)] if words else results
+
+
+def _side(message: AnyMessage, place: int) -> int:
+    """Results that stand together are one message; every other message is one by itself."""
+    return -1 if isinstance(message, ToolMessage) else place
+
+
+def _turn(messages: Sequence[AnyMessage]) -> Turn[AnyMessage]:
+    role = "assistant" if isinstance(messages[0], AIMessage) else "user"
+    blocks = (block for message in messages for block in _blocks(message))
+    return Turn(said(role, *blocks), tuple(messages))
+
+
+def _blocks(message: AnyMessage) -> list[Block]:
+    parts = [block for part in _parts(message) if (block := _block(part)) is not None]
+    if isinstance(message, ToolMessage):
+        texts = tuple(part for part in parts if isinstance(part, Text))
+        return [ToolResult(message.tool_call_id, texts, message.status == "error")]
+    if isinstance(message, AIMessage):
+        calls = (
+            ToolUse(call["id"] or "", call["name"], json.dumps(call["args"], ensure_ascii=False))
+            for call in message.tool_calls
+        )
+        return [*parts, *calls]
+    return parts
+
+
+def _parts(message: AnyMessage) -> list[Any]:
+    content = message.content
+    return [content] if isinstance(content, str) else list(content)
+
+
+def _block(part: Any) -> Block | None:
+    """A part of a message's content; calls are read from where LangChain gathers them."""
+    if isinstance(part, str):
+        return Text(part) if part else None
+    match part.get("type"):
+        case "text":
+            return Text(part.get("text") or "") if part.get("text") else None
+        case "thinking":
+            return Thinking(part.get("thinking") or "", part.get("signature"))
+        case "redacted_thinking":
+            return Thinking("", part.get("data"), redacted=True)
+        case "tool_use" | "tool_call" | "function_call" | "input_json_delta":
+            return None
+        case _:
+            return mark(part)
+
+
+def _with_text(message: AnyMessage, texts: Mapping[str, str]) -> AnyMessage:
+    text = texts.get(message.tool_call_id) if isinstance(message, ToolMessage) else None
+    if text is None:
+        return message
+    others = [part for part in _parts(message) if isinstance(part, dict) and not _is_text(part)]
+    content = [{"type": "text", "text": text}, *others] if others else text
+    return message.model_copy(update={"content": content})
+
+
+def _is_text(part: Mapping[str, Any]) -> bool:
+    return part.get("type") == "text"
+
+
+def _head(request: ModelRequest[Any]) -> Head:
+    tools = (_function(tool) for tool in request.tools)
+    known = tuple(tool for tool in tools if tool is not None)
+    return Head(_model(request.model), request.system_prompt or "", known)
+
+
+def _function(tool: Any) -> Mapping[str, Any] | None:
+    """A tool that is run here; None for a provider's own, whatever its shape."""
+    try:
+        found = convert_to_openai_tool(tool)
+    except ValueError:
+        return None
+    return found if "parameters" in found.get("function", {}) else None
+
+
+def _model(model: BaseChatModel) -> str | None:
+    """What LangChain itself reports of a model when it traces calls."""
+    told = model._get_ls_params()
+    provider, name = _SERVED_BY.get(told.get("ls_provider", "")), told.get("ls_model_name")
+    return f"{provider}:{name}" if provider and name else None
+
+
+def _reply(response: ModelResponse[Any] | ExtendedModelResponse[Any] | AIMessage) -> Reply:
+    inner = getattr(response, "model_response", response)
+    result = inner.result if hasattr(inner, "result") else [inner]
+    answer = next((message for message in result if isinstance(message, AIMessage)), None)
+    if answer is None:
+        raise InputError("what was answered holds no AIMessage")
+    blocks = tuple(_blocks(answer))
+    stop: Literal["tool_use", "end"] = "tool_use" if answer.tool_calls else "end"
+    model = str(answer.response_metadata.get("model_name") or "")
+    return Reply(answer.id or "", model, blocks, stop, _usage(answer))
+
+
+def _usage(answer: AIMessage) -> Usage:
+    told: Mapping[str, Any] = answer.usage_metadata or {}
+    details: Mapping[str, Any] = told.get("input_token_details") or {}
+    read, written = details.get("cache_read") or 0, details.get("cache_creation") or 0
+    return Usage(
+        input=max(0, (told.get("input_tokens") or 0) - read - written),
+        cache_read=read,
+        cache_write_5m=written,
+        output=told.get("output_tokens") or 0,
+    )

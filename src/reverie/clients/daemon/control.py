@@ -1,0 +1,216 @@
+"""Where the daemon keeps itself: a lock, a socket, a log, and how it is reached."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from reverie.clients import hook_client
+from reverie.clients.hook_client import DAEMON_LOG, FOLDER, SOCKET
+from reverie.errors import InputError, StorageError
+
+_ENDING = b"ending"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """How the daemon is reached over HTTP; port and token stay the same when it starts again.
+
+    `pid` is 0 while none runs.
+    """
+
+    pid: int
+    port: int
+    token: str
+    version: str
+    started: float
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonPlace:
+    """The daemon's folder in Reverie's home, for its owner alone."""
+
+    home: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.home / FOLDER
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / SOCKET
+
+    @property
+    def log(self) -> Path:
+        return self.folder / DAEMON_LOG
+
+    @property
+    def _lock(self) -> Path:
+        return self.folder / "lock"
+
+    def prepare(self) -> None:
+        """Make the folder; another person's home is no place for our daemon."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            owner = self.home.stat().st_uid
+        except OSError as error:
+            raise StorageError(
+                f"the daemon has no place at {self.folder}: {error.strerror}; give access, or set "
+                "REVERIE_HOME to a folder of yours"
+            ) from error
+        if owner != os.geteuid():
+            raise InputError(
+                f"{self.home} belongs to another person; run the daemon as them, or set REVERIE_HOME"
+            )
+        self.folder.chmod(0o700)
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Hold the lock of the daemon; False when another one has it."""
+        file = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            os.close(file)
+
+    @property
+    def ending(self) -> bool:
+        """Does whoever has the lock say that it is about to end?"""
+        try:
+            return self._lock.read_bytes() == _ENDING
+        except OSError:
+            return False
+
+    def mark(self, *, ending: bool) -> None:
+        """Say in the lock's file whether its holder is about to end."""
+        self._lock.write_bytes(_ENDING if ending else b"")
+
+    def address(self) -> Address | None:
+        """What the last daemon wrote down; None when there never was one."""
+        try:
+            data = json.loads((self.folder / "daemon.json").read_bytes())
+            return Address(
+                int(data["pid"]),
+                int(data["port"]),
+                str(data["token"]),
+                str(data["version"]),
+                float(data["started"]),
+            )
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def write_address(self, address: Address) -> None:
+        fresh = self.folder / ".daemon.json.new"
+        fresh.touch(mode=0o600)
+        fresh.write_text(json.dumps(asdict(address)))
+        fresh.replace(self.folder / "daemon.json")
+
+    def token(self) -> str:
+        """The token clients were given, or a new one."""
+        known = self.address()
+        return known.token if known and known.token else secrets.token_urlsafe(32)
+
+
+_SECONDS = 10.0
+_START_SECONDS = 30.0
+_STOP_SECONDS = 30.0
+_PAUSE = 0.02
+
+
+def status(home: Path) -> dict[str, Any] | None:
+    """What the daemon says of itself; None when none runs. `hook_errors` are lines of the hooks' log."""
+    try:
+        told = json.loads(hook_client.ask(str(home), "/status", b"", _SECONDS))
+    except (OSError, hook_client.Unanswered, ValueError):
+        return None
+    return {
+        **told,
+        "hook_errors": _lines(home / hook_client.LOG),
+        "log": str(DaemonPlace(home).log),
+    }
+
+
+def start(home: Path) -> dict[str, Any]:
+    """Start it unless it runs; returns when it answers."""
+    if (running := status(home)) is not None:
+        return running
+    DaemonPlace(home).prepare()
+    process = hook_client.start(str(home))
+    running = awaited(home, process)
+    if running["pid"] == process.pid:
+        # It is to outlive us: nobody here waits for its end.
+        process.returncode = 0
+    else:
+        # Another one was quicker; ours must not wait for its turn after that one's end.
+        process.terminate()
+        process.wait()
+    return running
+
+
+def awaited(home: Path, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """What the daemon says of itself, once it answers; one that stepped back leaves it to another."""
+    log = DaemonPlace(home).log
+    until = time.monotonic() + _START_SECONDS
+    while time.monotonic() < until:
+        if (running := status(home)) is not None:
+            return running
+        if process.poll():
+            raise StorageError(f"the daemon does not start: {_last_line(log)} ({log})")
+        time.sleep(_PAUSE)
+    raise StorageError(f"the daemon does not answer; see {log}, or run `reverie daemon run`")
+
+
+def stop(home: Path) -> bool:
+    """Ask it to end, and wait for what it is at; False when none ran.
+
+    One that took its place meanwhile, having waited for its turn, is asked too.
+    """
+    place = DaemonPlace(home)
+    if not _asked_to_stop(home):
+        return False
+    until = time.monotonic() + _STOP_SECONDS
+    while time.monotonic() < until:
+        with place.alone() as free:
+            if free:
+                return True
+        time.sleep(_PAUSE)
+        _asked_to_stop(home)
+    raise StorageError(f"the daemon does not end; see {place.log}")
+
+
+def _asked_to_stop(home: Path) -> bool:
+    try:
+        hook_client.ask(str(home), "/stop", b"", _SECONDS)
+    except (OSError, hook_client.Unanswered):
+        return False
+    return True
+
+
+def _lines(path: Path) -> int:
+    try:
+        return path.read_bytes().count(b"\n")
+    except OSError:
+        return 0
+
+
+def _last_line(path: Path) -> str:
+    try:
+        lines = path.read_text("utf-8", "replace").split("\n")
+    except OSError:
+        lines = []
+    return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")

@@ -1,0 +1,268 @@
+"""The hook a client runs: hands what it was told to the daemon, and prints the answer.
+
+A client runs this before every prompt and after every tool, so it imports next to nothing. Whatever goes wrong,
+it exits with 0 and says nothing: one line in `<home>/hooks.log` tells what happened.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+
+# The typing module takes longer to import than the answer takes to come.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Sequence
+
+LARGEST = 16 * 1024 * 1024
+LONGEST_LOG = 1024 * 1024
+LOG = "hooks.log"
+FOLDER = "daemon"
+SOCKET = "socket"
+DAEMON_LOG = "log"
+# Is there while a daemon is being started, which takes it away; it says so if that failed.
+STARTING = "starting"
+_FAILED = b"failed"
+PROJECT = "Reverie-Project"
+
+# How long a daemon is waited for that was not there: sessions begin seldom, a prompt without memories is
+# answered without them, and all else can be done without.
+START_SECONDS = 3.0
+PROMPT_SECONDS = 1.5
+OTHER_SECONDS = 0.3
+AGAIN_SECONDS = 10.0
+PATIENT_SECONDS = 20.0
+ANSWER_SECONDS = 5.0
+
+_PATIENT = ("sessionstart", "session.created", "precompact", "experimental.session.compacting")
+_PROMPTS = ("userpromptsubmit", "beforeagent", "chat.message", "beforesubmitprompt")
+_SETTINGS = "REVERIE_"
+_LONGEST_ADDRESS = 100
+_OFF = ("", "0", "false", "no", "off")
+
+
+class Unanswered(Exception):
+    """The daemon would not answer this."""
+
+
+def run(arguments: Sequence[str]) -> bool:
+    """Do what `reverie hook` is asked for; False when that takes more than this to understand."""
+    asked = _understood(arguments)
+    if asked is None:
+        return False
+    event, client, home = asked
+    forward(event, client, home)
+    return True
+
+
+def forward(event: str, client: str, home: str) -> None:
+    """Ask the daemon, and print what it answers; never fails."""
+    try:
+        if not _memory_is_off():
+            answer = _asked(home, event, client, _stdin())
+            if answer:
+                _print(answer)
+    except Exception as error:  # noqa: BLE001 - a client must never suffer from its memory
+        note(home, f"{event} of {client}: {error or type(error).__name__}")
+
+
+def default_home() -> str:
+    chosen = os.environ.get("REVERIE_HOME")  # noqa: TID251 - reading settings would take too long
+    return os.path.abspath(os.path.expanduser(chosen or "~/.reverie"))  # noqa: PTH100, PTH111
+
+
+def ask(home: str, path: str, body: bytes, seconds: float, project: str = "") -> bytes:
+    """One request to the daemon; OSError when there is none, Unanswered when it would not."""
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: reverie\r\nContent-Length: {len(body)}\r\n"
+        f"{PROJECT}: {project.encode().hex()}\r\n\r\n"
+    )
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(seconds)
+        _connect(connection, home)
+        connection.sendall(head.encode() + body)
+        parts = []
+        while part := connection.recv(65_536):
+            parts.append(part)
+    told, _, answer = b"".join(parts).partition(b"\r\n\r\n")
+    status = told[:12]
+    if status != b"HTTP/1.1 200":
+        raise Unanswered(f"the daemon answered {status.decode('ascii', 'replace')!r}")
+    return answer
+
+
+def worth_waiting(event: str) -> float:
+    """How many seconds an event may wait for a daemon that is being started."""
+    name = event.lower()
+    if name in _PATIENT:
+        return START_SECONDS
+    return PROMPT_SECONDS if name in _PROMPTS else OTHER_SECONDS
+
+
+def may_start(home: str) -> bool:
+    """Is it ours to start the daemon? Not while another hook is at it."""
+    folder = os.path.join(home, FOLDER)  # noqa: PTH118
+    mark = os.path.join(folder, STARTING)  # noqa: PTH118
+    os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103
+    try:
+        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        age = time.time() - os.path.getmtime(mark)  # noqa: TID251, PTH204 - a file has the machine's time
+        if 0 <= age < AGAIN_SECONDS:
+            return False
+        os.utime(mark)
+    return True
+
+
+def has_failed(home: str) -> bool:
+    """Did the last start fail, of late? Then nobody waits for it again."""
+    mark = os.path.join(home, FOLDER, STARTING)  # noqa: PTH118
+    try:
+        with open(mark, "rb") as file:  # noqa: PTH123
+            told = file.read()
+        age = time.time() - os.path.getmtime(mark)  # noqa: TID251, PTH204 - a file has the machine's time
+    except OSError:
+        return False
+    # Whoever started it may have left before it was known: what takes longer than this has failed.
+    return age < AGAIN_SECONDS and (told == _FAILED or age > START_SECONDS)
+
+
+def mark_failed(home: str) -> None:
+    with open(os.path.join(home, FOLDER, STARTING), "wb") as file:  # noqa: PTH118, PTH123
+        file.write(_FAILED)
+
+
+def start(home: str) -> subprocess.Popen[bytes]:
+    """A daemon of its own session, which outlives us; a second one finds the first and ends.
+
+    It serves everybody of this home, so it does not keep the settings in the environment of one.
+    """
+    import subprocess
+
+    command = [sys.executable, "-P", "-m", "reverie", "daemon", "run", "--home", home]
+    theirs = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}  # noqa: TID251 - only handed on
+    log = os.open(
+        os.path.join(home, FOLDER, DAEMON_LOG),  # noqa: PTH118
+        os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC,
+        0o600,
+    )
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            env=theirs,
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
+
+
+def note(home: str, what: str) -> None:
+    """One line for people who wonder; where none can be written, there is none."""
+    try:
+        path = os.path.join(home, LOG)  # noqa: PTH118
+        if os.path.exists(path) and os.path.getsize(path) > LONGEST_LOG:  # noqa: PTH110, PTH202
+            os.replace(path, f"{path}.1")  # noqa: PTH105
+        line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {what}"
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with os.fdopen(file, "w", encoding="utf-8", errors="replace") as log:
+            log.write(" ".join(line.split())[:500] + "\n")
+    except OSError:
+        pass
+
+
+def _understood(arguments: Sequence[str]) -> tuple[str, str, str] | None:
+    """The event, the client and the home, when nothing else was given."""
+    words, options = [], {"--client": "", "--home": ""}
+    rest = iter(arguments)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name in options:
+            options[name] = value if equals else next(rest, "")
+            if not options[name]:
+                return None
+        elif word.startswith("-"):
+            return None
+        else:
+            words.append(word)
+    if len(words) != 1 or not options["--client"]:
+        return None
+    chosen = options["--home"]
+    home = os.path.abspath(os.path.expanduser(chosen)) if chosen else default_home()  # noqa: PTH100, PTH111
+    return words[0], options["--client"], home
+
+
+def _asked(home: str, event: str, client: str, body: bytes) -> bytes:
+    seconds = PATIENT_SECONDS if event.lower() in _PATIENT else ANSWER_SECONDS
+    project = os.environ.get("CLAUDE_PROJECT_DIR", "")  # noqa: TID251 - the client's own word
+    path = f"/hook/{_plain(client)}/{_plain(event)}"
+    try:
+        return ask(home, path, body, seconds, project)
+    except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
+        process = start(home) if may_start(home) else None
+    until = time.monotonic() + worth_waiting(event)
+    while True:
+        try:
+            return ask(home, path, body, seconds, project)
+        except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
+            _check_start(home, process)
+            if time.monotonic() > until:
+                raise Unanswered("the daemon was not there, and is being started") from None
+            time.sleep(0.02)
+
+
+def _check_start(home: str, process: subprocess.Popen[bytes] | None) -> None:
+    """Raise Unanswered if there is nothing to wait for."""
+    if process is not None and process.poll():
+        mark_failed(home)
+    if has_failed(home):
+        raise Unanswered(f"the daemon does not start; see {os.path.join(home, FOLDER, DAEMON_LOG)}")  # noqa: PTH118
+
+
+def _plain(name: str) -> str:
+    if not name.replace(".", "").replace("-", "").replace("_", "").isalnum():
+        raise Unanswered("no name of an event or a client")
+    return name
+
+
+def _connect(connection: socket.socket, home: str) -> None:
+    """Addresses of sockets are short: a long one is reached from its folder."""
+    folder = os.path.join(home, FOLDER)  # noqa: PTH118
+    path = os.path.join(folder, SOCKET)  # noqa: PTH118
+    if len(os.fsencode(path)) < _LONGEST_ADDRESS:
+        connection.connect(path)
+        return
+    here = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.chdir(folder)
+        connection.connect(SOCKET)
+    finally:
+        os.fchdir(here)
+        os.close(here)
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:
+        raise Unanswered("there is no input")
+    data = sys.stdin.buffer.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise Unanswered(f"the input has more than {LARGEST:,} bytes")
+    return data
+
+
+def _print(answer: bytes) -> None:
+    """Past `sys.stdout`, which would fail once more at the end where nobody reads."""
+    while answer:
+        answer = answer[os.write(1, answer) :]
+
+
+def _memory_is_off() -> bool:
+    """The daemon has an environment of its own; what this one says is said here."""
+    said = os.environ.get("REVERIE_DISABLE_MEMORY", "")  # noqa: TID251 - settings would take too long
+    return said.strip().lower() not in _OFF

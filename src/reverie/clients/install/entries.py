@@ -1,0 +1,252 @@
+"""What Reverie asks of a client's JSON file, and how it finds its own entries there again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from reverie.clients.install import json_text
+from reverie.clients.install.json_text import Malformed, Node, Where
+
+Json = dict[str, Any]
+
+HOOKS = "hooks"
+NAME = "reverie"
+HOME = "--home"
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One element of the list of an event; `item` is what the client expects there."""
+
+    event: str
+    item: Json
+
+    @property
+    def where(self) -> Where:
+        return (HOOKS, self.event)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The MCP server, under a name of its own in the client's table of servers."""
+
+    table: str
+    item: Json
+
+    @property
+    def where(self) -> Where:
+        return (self.table,)
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """A member the client insists on; what is there already is left alone."""
+
+    key: str
+    value: Any
+
+    @property
+    def where(self) -> Where:
+        return ()
+
+
+Entry = Hook | Server | Default
+
+
+def command_line(program: str, event: str, client: str, at: Sequence[str] = ()) -> str:
+    """The hook command a client runs through a shell; `at` names a home that is not the usual one."""
+    return shlex.join((program, "hook", event, "--client", client, *at))
+
+
+def is_ours(command: object, client: str) -> bool:
+    """Is this a hook command of Reverie, whatever path it was installed from?"""
+    if not isinstance(command, str):
+        return False
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    match words:
+        case [program, "hook", _, "--client", named] | [
+            program,
+            "hook",
+            _,
+            "--client",
+            named,
+            "--home",
+            _,
+        ]:
+            return named == client and PurePath(program).name == NAME
+        case _:
+            return False
+
+
+def is_our_server(entry: object) -> bool:
+    """Is this the MCP server of Reverie? Clients write its command as a text or as a list."""
+    if not isinstance(entry, dict):
+        return False
+    command, arguments = entry.get("command"), entry.get("args")
+    words = [command] if isinstance(command, str) else command
+    if isinstance(words, list) and isinstance(arguments, list):
+        words = [*words, *arguments]
+    return (
+        isinstance(words, list)
+        and all(isinstance(word, str) for word in words)
+        and [PurePath(words[0]).name if words else "", *words[1:2]] == [NAME, "mcp"]
+    )
+
+
+# --- looking ---
+
+
+def ours(value: Json, client: str, tables: Sequence[str]) -> Iterator[Where]:
+    """Where our hooks and servers stand in a file's value."""
+    hooks = value.get(HOOKS)
+    for event, elements in hooks.items() if isinstance(hooks, dict) else ():
+        for index, element in enumerate(elements if isinstance(elements, list) else ()):
+            for inner in _in_element(element, client):
+                yield (HOOKS, event, index, *inner)
+    for table in tables:
+        servers = value.get(table)
+        if isinstance(servers, dict) and is_our_server(servers.get(NAME)):
+            yield (table, NAME)
+
+
+def _in_element(element: object, client: str) -> Iterator[Where]:
+    """An element is a hook, or a group of hooks that share a matcher; a group of ours goes whole."""
+    if not isinstance(element, dict):
+        return
+    if is_ours(element.get("command"), client):
+        yield ()
+    grouped = element.get(HOOKS)
+    if not isinstance(grouped, list):
+        return
+    found = [
+        index
+        for index, hook in enumerate(grouped)
+        if isinstance(hook, dict) and is_ours(hook.get("command"), client)
+    ]
+    if found and len(found) == len(grouped):
+        yield ()
+    else:
+        yield from ((HOOKS, index) for index in found)
+
+
+def holds(value: Json, entries: Sequence[Entry], client: str, tables: Sequence[str]) -> bool:
+    """Are exactly these entries of ours in the value, as they should be?"""
+    wanted = sum(1 for entry in entries if not isinstance(entry, Default))
+    found = sum(1 for _ in ours(value, client, tables))
+    return found == wanted and all(_has(value, entry) for entry in entries)
+
+
+def _has(value: Json, entry: Entry) -> bool:
+    match entry:
+        case Hook(event, item):
+            elements = value.get(HOOKS, {}).get(event)
+            return isinstance(elements, list) and item in elements
+        case Server(table, item):
+            there = value.get(table, {}).get(NAME, {})
+            # A person may have added to it, such as variables for its environment.
+            return all(there.get(key) == wanted for key, wanted in item.items())
+        case Default(key):
+            return key in value
+
+
+# --- changing ---
+
+
+def with_entries(text: str, entries: Sequence[Entry], *, comments: bool) -> str:
+    """The text with our entries in it; it must hold none of ours."""
+    for entry in entries:
+        root = _object(text, comments=comments)
+        match entry:
+            case Hook(event, item):
+                text = _appended(text, root, (HOOKS, event), item)
+            case Server(table, item):
+                text = _set(text, root, (table,), NAME, item)
+            case Default(key, value) if root.find(key) is None:
+                text = json_text.added(text, root, root, key, value)
+            case Default():
+                pass
+    return text
+
+
+def _appended(text: str, root: Node, where: Where, item: Json) -> str:
+    there = json_text.at(root, where)
+    if there is None:
+        return _set(text, root, where[:-1], str(where[-1]), [item])
+    if there.kind != "array":
+        raise _unexpected(text, there, where, "a list")
+    return json_text.added(text, root, there, None, item)
+
+
+def _set(text: str, root: Node, where: Where, key: str, value: object) -> str:
+    """A new member, with the objects that lead to it where they are missing."""
+    container = root
+    for depth, step in enumerate(where):
+        inner = container.find(str(step))
+        if inner is None:
+            for missing in reversed(where[depth + 1 :]):
+                value, key = {key: value}, str(missing)
+            return json_text.added(text, root, container, str(step), {key: value})
+        container = inner.value
+        if container.kind != "object":
+            raise _unexpected(text, container, where[: depth + 1], "an object")
+    if (there := container.find(key)) is not None:
+        raise _unexpected(text, there.value, (*where, key), "Reverie's entry")
+    return json_text.added(text, root, container, key, value)
+
+
+def _unexpected(text: str, node: Node, where: Where, wanted: str) -> Malformed:
+    line = text.count("\n", 0, node.start) + 1
+    return Malformed(f"{'.'.join(map(str, where))} is something else than {wanted}", line)
+
+
+def _object(text: str, *, comments: bool) -> Node:
+    root = json_text.parse(text, comments=comments)
+    if root.kind != "object":
+        raise Malformed("the file should hold an object", text.count("\n", 0, root.start) + 1)
+    return root
+
+
+def made(text: str, entries: Sequence[Entry], *, comments: bool) -> list[Where]:
+    """The containers that are missing now: what adding our entries will make."""
+    root = _object(text, comments=comments)
+    wanted = {entry.where[:depth] for entry in entries for depth in range(1, 3)}
+    return sorted(
+        (where for where in wanted if json_text.at(root, where) is None),
+        key=lambda where: (len(where), where),
+    )
+
+
+def without_entries(
+    text: str,
+    client: str,
+    tables: Sequence[str],
+    made: Sequence[Where] | None,
+    *,
+    comments: bool,
+) -> str:
+    """The text without our entries and without the empty containers that were `made` for them.
+
+    Nobody remembers what was made: then every container that our leaving empties goes.
+    """
+    emptied: set[Where] = set()
+    while found := next(ours(value_of(text, comments=comments), client, tables), None):
+        text = json_text.without(text, found, comments=comments)
+        emptied |= {found[:depth] for depth in range(1, len(found)) if depth < 3}
+    for where in sorted(emptied if made is None else made, key=len, reverse=True):
+        node = json_text.at(json_text.parse(text, comments=comments), where)
+        if node is not None and node.kind != "scalar" and not node.items:
+            text = json_text.without(text, where, comments=comments)
+    return text
+
+
+def value_of(text: str, *, comments: bool) -> Json:
+    """The object a file holds."""
+    value: Json = json_text.plain(text, _object(text, comments=comments))
+    return value

@@ -1,0 +1,192 @@
+"""The files Reverie writes into for a client: what they should hold, and what they are without it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from reverie.clients.install import entries, toml_text
+from reverie.clients.install.entries import Entry, Server
+from reverie.clients.install.json_text import Malformed, Where
+
+NOTE = "Written by `reverie install`; `reverie uninstall` takes it out again."
+SERVERS = ("mcp_servers", entries.NAME)
+
+
+class ClientFile(Protocol):
+    """One file of a client; texts go in and come out, None is a file that is not there."""
+
+    @property
+    def role(self) -> str: ...
+    @property
+    def path(self) -> Path: ...
+    @property
+    def wanted(self) -> bool:
+        """Should anything of ours be in it at all?"""
+        ...
+
+    def moved(self, path: Path) -> ClientFile:
+        """The same at another place."""
+        ...
+
+    def holds(self, text: str | None) -> bool:
+        """Is everything of ours in it, as it should be?"""
+        ...
+
+    def present(self, text: str | None) -> bool:
+        """Is anything of ours in it?"""
+        ...
+
+    def added(self, base: str | None, current: str | None) -> str | None:
+        """`base`, which holds nothing of ours, with everything of ours; `current` is its old state."""
+        ...
+
+    def removed(self, text: str, made: Sequence[Where] | None, *, created: bool) -> str | None:
+        """Without anything of ours; None when nothing is left of a file we `created`."""
+        ...
+
+    def made(self, base: str | None) -> list[Where]:
+        """The containers that `added` will have to make."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFile:
+    """Hooks and the MCP server in JSON; `comments` if the client itself reads them."""
+
+    role: str
+    path: Path
+    client: str
+    entries: tuple[Entry, ...]
+    # The table in which our server stands, if it is wanted.
+    table: str | None = None
+    comments: bool = False
+
+    @property
+    def wanted(self) -> bool:
+        return bool(self.entries)
+
+    def moved(self, path: Path) -> JsonFile:
+        return replace(self, path=path)
+
+    def holds(self, text: str | None) -> bool:
+        value = entries.value_of(_object(text), comments=self.comments)
+        return entries.holds(value, self.entries, self.client, self._tables)
+
+    def present(self, text: str | None) -> bool:
+        value = entries.value_of(_object(text), comments=self.comments)
+        return any(True for _ in entries.ours(value, self.client, self._tables))
+
+    def added(self, base: str | None, current: str | None) -> str | None:
+        if not self.entries:
+            return base
+        wanted = [self._kept(entry, current) for entry in self.entries]
+        return entries.with_entries(_object(base), wanted, comments=self.comments)
+
+    def removed(self, text: str, made: Sequence[Where] | None, *, created: bool) -> str | None:
+        if not self.present(text):
+            return text
+        left = entries.without_entries(
+            text, self.client, self._tables, made, comments=self.comments
+        )
+        ours = {entry.key for entry in self.entries if isinstance(entry, entries.Default)}
+        value = entries.value_of(left, comments=self.comments)
+        return None if created and value.keys() <= ours else left
+
+    def made(self, base: str | None) -> list[Where]:
+        return entries.made(_object(base), self.entries, comments=self.comments)
+
+    @property
+    def _tables(self) -> tuple[str, ...]:
+        return () if self.table is None else (self.table,)
+
+    def _kept(self, entry: Entry, current: str | None) -> Entry:
+        """Our server with what a person has added to it, such as variables."""
+        if not isinstance(entry, Server):
+            return entry
+        servers = entries.value_of(_object(current), comments=self.comments).get(entry.table)
+        there = servers.get(entries.NAME) if isinstance(servers, dict) else None
+        if isinstance(there, dict) and entries.is_our_server(there):
+            return Server(entry.table, {**there, **entry.item})
+        return entry
+
+
+def _object(text: str | None) -> str:
+    """A file that is missing or blank is an object without members."""
+    return text if text is not None and text.strip() else "{}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class TomlFile:
+    """The MCP server as a table of Codex's configuration."""
+
+    role: str
+    path: Path
+    program: str
+    arguments: Sequence[str]
+    wanted: bool
+
+    def moved(self, path: Path) -> TomlFile:
+        return replace(self, path=path)
+
+    def holds(self, text: str | None) -> bool:
+        there = toml_text.table(toml_text.parse(text or ""), SERVERS)
+        wanted = self._values
+        return isinstance(there, dict) and all(there.get(key) == wanted[key] for key in wanted)
+
+    def present(self, text: str | None) -> bool:
+        return entries.is_our_server(toml_text.table(toml_text.parse(text or ""), SERVERS))
+
+    def added(self, base: str | None, current: str | None) -> str | None:
+        if not self.wanted:
+            return base
+        if toml_text.table(toml_text.parse(base or ""), SERVERS) is not None:
+            line = (base or "").partition(entries.NAME)[0].count("\n") + 1
+            raise Malformed(f"{'.'.join(SERVERS)} is something else than Reverie's entry", line)
+        return toml_text.added(base or "", SERVERS, self._values, NOTE)
+
+    def removed(self, text: str, made: Sequence[Where] | None, *, created: bool) -> str | None:
+        left = toml_text.removed(text, SERVERS, NOTE) if self.present(text) else text
+        return None if created and not left.strip() else left
+
+    def made(self, base: str | None) -> list[Where]:
+        return []
+
+    @property
+    def _values(self) -> dict[str, str | list[str]]:
+        return {"command": self.program, "args": [*self.arguments]}
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A file that is ours alone; its first line says so."""
+
+    role: str
+    path: Path
+    text: str
+
+    @property
+    def wanted(self) -> bool:
+        return True
+
+    def moved(self, path: Path) -> WholeFile:
+        return replace(self, path=path)
+
+    def holds(self, text: str | None) -> bool:
+        return text == self.text
+
+    def present(self, text: str | None) -> bool:
+        return NOTE in (text or "").partition("\n")[0]
+
+    def added(self, base: str | None, current: str | None) -> str:
+        if base is not None:
+            raise Malformed("this file is not Reverie's; move it away", 1)
+        return self.text
+
+    def removed(self, text: str, made: Sequence[Where] | None, *, created: bool) -> str | None:
+        return None if self.present(text) else text
+
+    def made(self, base: str | None) -> list[Where]:
+        return []

@@ -1,0 +1,72 @@
+"""Memory as resources: the index, and every topic file by its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_types import Resource, ResourceTemplate
+
+from reverie.clients.mcp import places
+from reverie.clients.mcp.answers import sendable
+from reverie.clients.mcp.caller import Caller
+from reverie.clients.mcp.tools import BY_NAME
+from reverie.memory.format.frontmatter import one_line
+from reverie.memory.format.index import capped
+from reverie.memory.format.taxonomy import SCOPE_ORIGINS
+from reverie.workspace.handles import labelled
+
+if TYPE_CHECKING:
+    from reverie.memory.opening import OpenMemory
+    from reverie.workspace import Workspace
+
+MARKDOWN = "text/markdown"
+MOST_LISTED = 100
+
+_INDEX = Resource(
+    name="index",
+    title="What is remembered",
+    uri=places.INDEX,
+    description="MEMORY.md: one line for each memory of this project.",
+    mime_type=MARKDOWN,
+)
+
+TEMPLATE = ResourceTemplate(
+    name="memory",
+    title="A memory",
+    uri_template=places.TEMPLATE,
+    description="One memory by its file name, such as memory://project_release_freeze.md.",
+    mime_type=MARKDOWN,
+)
+
+
+def listed(app: Workspace) -> list[Resource]:
+    """The index and the newest memories; the others can be read all the same."""
+    entries = [entry for entry in labelled(app) if entry.listed]
+    return [
+        _INDEX,
+        *(
+            Resource(
+                name=entry.file,
+                title=sendable(one_line(entry.name)),
+                uri=places.address(entry.file),
+                description=sendable(one_line(entry.description)) or None,
+                mime_type=MARKDOWN,
+            )
+            for entry in entries[:MOST_LISTED]
+        ),
+    ]
+
+
+def _indexes(memory: OpenMemory) -> str:
+    """MEMORY.md of the project, then those that are recalled with it; their links name their files."""
+    own, *others = ((part, capped(part.store.index()).text) for part in memory.parts)
+    titled = [f"\n## {SCOPE_ORIGINS[part.scope]}\n\n{text}" for part, text in others if text]
+    return "".join((own[1], *titled))
+
+
+def read(app: Workspace, uri: str) -> str:
+    """What an address holds; one that leads anywhere else is refused with the reason."""
+    file = places.file_of(uri)
+    if uri == places.INDEX:
+        return _indexes(app.memory()) or "Nothing is remembered yet.\n"
+    return BY_NAME["read_memory"].work()(app, {"file": file}, Caller()).text

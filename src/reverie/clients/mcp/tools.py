@@ -1,0 +1,295 @@
+"""The seven tools: what a client is told of each, and which function does the work.
+
+The functions are loaded when a tool is first called: a client waits for the list, not for recall.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import fastjsonschema
+from mcp_types import Tool as Listed
+from mcp_types import ToolAnnotations
+
+from reverie.clients.mcp.answers import (
+    BOOLEAN,
+    COUNT,
+    LONGEST_QUESTION,
+    LONGEST_TEXT,
+    MAYBE_STRING,
+    STRING,
+    STRINGS,
+    Schema,
+    closed,
+    many,
+    number,
+    one_of,
+    text,
+    told,
+)
+from reverie.errors import InputError
+from reverie.memory.format.taxonomy import OWN_SCOPES
+
+if TYPE_CHECKING:
+    from reverie.clients.mcp.answers import Answer
+    from reverie.clients.mcp.caller import Caller
+    from reverie.workspace import Workspace
+
+Arguments: TypeAlias = Mapping[str, Any]
+Work: TypeAlias = "Callable[[Workspace, Arguments, Caller], Answer]"
+
+_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_ADDS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+_REMOVES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool: its words, its shapes, and the module of the function that has its name."""
+
+    name: str
+    title: str
+    description: str
+    takes: Schema
+    gives: Schema
+    hints: ToolAnnotations
+    module: str
+
+    @property
+    def reads(self) -> bool:
+        return bool(self.hints.read_only_hint)
+
+    @property
+    def listed(self) -> Listed:
+        return Listed(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=self.takes,
+            output_schema=self.gives,
+            annotations=self.hints,
+        )
+
+    def work(self) -> Work:
+        module = importlib.import_module(f"reverie.clients.mcp.{self.module}")
+        found: Work = getattr(module, self.name)
+        return found
+
+
+_FILE = text(
+    "The file name, such as project_release_freeze.md, or the short id, as list_memories shows them."
+)
+
+_RECALLED = told(
+    {"warnings": STRINGS, "origin": STRING},
+    file=STRING,
+    saved=STRING,
+    match={"enum": ["good", "weak"]},
+    text=STRING,
+)
+_ENTRY = told(
+    id=STRING,
+    file=STRING,
+    scope=STRING,
+    type=MAYBE_STRING,
+    description=STRING,
+    changed=STRING,
+    pinned=BOOLEAN,
+    # "expired 2026-11-01", "from 2027-01-01"; nothing while it holds.
+    standing=MAYBE_STRING,
+)
+_FOUND = told(session=STRING, when=STRING, who=STRING, text=STRING)
+_SESSION = told(session=STRING, last_active=STRING)
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "recall",
+        "Recall memories",
+        "What is remembered about this person and this project that fits a question: preferences, "
+        "decisions, deadlines, where things are. Call it before you rely on a guess about any of "
+        "these. Each memory comes with its age; check what is old before you state it as fact.",
+        closed(
+            {
+                "question": text(
+                    'In plain words; may be narrowed: type:feedback, after:2026-01, "a phrase", -word.',
+                    LONGEST_QUESTION,
+                ),
+                "limit": number("How many memories at most.", 20, 5),
+                "as_of": text("A day (2026-03-01) or time: answer from memory as it was then."),
+            },
+            "question",
+        ),
+        told(about=STRING, memories=many(_RECALLED)),
+        _READS,
+        "reading",
+    ),
+    Tool(
+        "remember",
+        "Remember something",
+        "Save one lasting fact in a sentence or two: who the person is, how they want things done "
+        "and why, a decision, a deadline, where something is kept. Not for code, file lists, "
+        "history or the state of the task at hand. Dates such as “next Thursday” become absolute, "
+        "secrets are taken out. What a memory already says is not saved again, and you are told where "
+        "it is; memories near to it are named and stay as they are unless you say that it replaces one.",
+        closed(
+            {
+                "text": text("What to remember, complete in itself.", LONGEST_TEXT),
+                "type": one_of(
+                    "user: the person. feedback: how to work. project: decisions and dates. "
+                    "reference: where things are. Worked out when left out."
+                ),
+                "name": text("A short title; worked out when left out."),
+                "description": text("The one line it is found by; worked out when left out."),
+                "supersedes": text(
+                    "The file name or id of a memory that this one replaces; both are kept."
+                ),
+                "replace": {
+                    "type": "boolean",
+                    "default": False,
+                    "description": "It is a newer value of a memory, which is retired; both are kept.",
+                },
+                "scope": {
+                    "type": "string",
+                    "enum": list(OWN_SCOPES),
+                    "description": "person: it holds for them in every project. project: it belongs "
+                    "to this one. Worked out when left out.",
+                },
+                "even_if_known": {
+                    "type": "boolean",
+                    "default": False,
+                    "description": "Save it although a memory says the same; look at that one first.",
+                },
+            },
+            "text",
+        ),
+        told(
+            {
+                "file": STRING,
+                "scope": STRING,
+                "undo": STRING,
+                "changes": STRINGS,
+                "related": {"type": "array", "items": {"type": "object"}},
+                "reason": STRING,
+                "existing": STRING,
+                "next": STRING,
+            },
+            saved=BOOLEAN,
+        ),
+        _ADDS,
+        "writing",
+    ),
+    Tool(
+        "read_memory",
+        "Read a memory",
+        "One memory in full, by its file name, short id, or words of its title.",
+        closed({"file": _FILE}, "file"),
+        told(
+            {"warnings": STRINGS, "origin": STRING},
+            about=STRING,
+            file=STRING,
+            name=STRING,
+            type=MAYBE_STRING,
+            saved=STRING,
+            text=STRING,
+        ),
+        _READS,
+        "reading",
+    ),
+    Tool(
+        "list_memories",
+        "List memories",
+        "The memories that are in use, newest first, one line each.",
+        closed(
+            {
+                "type": one_of("Only this type."),
+                "limit": number("How many at most.", 200, 50),
+            }
+        ),
+        told(memories=many(_ENTRY), more=COUNT),
+        _READS,
+        "reading",
+    ),
+    Tool(
+        "forget",
+        "Forget a memory",
+        "Remove one memory. Only when the person asked for it, or agreed; if a fact changed, use "
+        "remember with supersedes instead. History keeps it, and the answer says how to undo it.",
+        closed({"file": _FILE}, "file"),
+        told(forgotten=STRING, name=STRING, undo=STRING),
+        _REMOVES,
+        "writing",
+    ),
+    Tool(
+        "search_past",
+        "Search past conversations",
+        "What was said in earlier conversations of this project, by words and meaning. Use it when "
+        "the person refers to something from before that recall does not know.",
+        closed(
+            {
+                "words": text(
+                    'What to look for; may be narrowed: role:user, after:2026-01, "a phrase", -word.',
+                    LONGEST_QUESTION,
+                ),
+                "limit": number("How many messages at most.", 30, 8),
+            },
+            "words",
+        ),
+        told(about=STRING, found=many(_FOUND)),
+        _READS,
+        "reading",
+    ),
+    Tool(
+        "session_notes",
+        "Notes of a session",
+        "What an earlier session of this project was about: task, state, files, commands, what went "
+        "wrong. Without a session: the newest one before this. Good for picking up where work stopped.",
+        closed(
+            {
+                "session": text(
+                    "A session id or the start of one; `current` for the one that is calling."
+                )
+            }
+        ),
+        told(
+            about=STRING,
+            session=STRING,
+            last_active=STRING,
+            notes=STRING,
+            others=many(_SESSION),
+        ),
+        _READS,
+        "reading",
+    ),
+)
+
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+@cache
+def _check_of(name: str) -> Callable[[object], object]:
+    check: Callable[[object], object] = fastjsonschema.compile(BY_NAME[name].takes)
+    return check
+
+
+def checked(tool: Tool, arguments: Mapping[str, Any] | None) -> Arguments:
+    """The arguments with their defaults; what is wrong with them is said in one sentence."""
+    given = dict(arguments or {})
+    try:
+        _check_of(tool.name)(given)
+    except fastjsonschema.JsonSchemaValueException as error:
+        raise InputError(_explained(tool, error)) from error
+    return given
+
+
+def _explained(tool: Tool, error: fastjsonschema.JsonSchemaValueException) -> str:
+    said = str(error.message).removeprefix("data.").replace("data ", "the arguments ", 1)
+    takes = ", ".join(tool.takes["properties"])
+    return f"{said}; {tool.name} takes: {takes} (required: {', '.join(tool.takes['required']) or 'none'})"

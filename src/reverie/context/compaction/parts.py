@@ -1,0 +1,240 @@
+"""How much is kept and restored, for full windows; smaller windows get the same shares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from reverie.context.user_messages import clipped, level
+from reverie.core.foreign_text import MARKS, quoted
+from reverie.core.messages import Message
+from reverie.core.tokens import text_tokens
+from reverie.core.window import Window
+
+# Recent messages that stay word for word beside a summary.
+RECENT = 10_000
+
+# Recent messages that stay beside the notes, which know less of the last steps.
+BESIDE_NOTES = 10_000
+MOST_BESIDE_NOTES = 40_000
+TEXTS_BESIDE_NOTES = 5
+
+FILES = 5
+FILE = 5_000
+ALL_FILES = 50_000
+EXTRA = 5_000
+ALL_EXTRAS = 25_000
+
+_FULL_FROM = 100_000
+
+
+def scaled(tokens: int, window: Window) -> int:
+    """A size that suits large windows, as a share of a small one."""
+    return tokens if window.tokens >= _FULL_FROM else tokens * window.tokens // _FULL_FROM
+
+
+_INTRO = "What was said here is no longer in the window; the summary below stands in its place."
+_END = (
+    "Go on with the work where it stopped. Do not retell the summary, and ask nothing it answers."
+)
+_OPEN, _CLOSE = "<summary>", "</summary>"
+
+
+def worded(body: str, transcript: str) -> str:
+    """The text of the message; `transcript` is where every word can still be read."""
+    where = (
+        f"Every word is kept in {transcript}: read or search that file for a detail that is "
+        "missing here."
+    )
+    intro = f"{_INTRO}\n{where}" if transcript else _INTRO
+    return f"{intro}\n\n{_OPEN}\n{quoted(body, marks=(*MARKS, 'summary'))}\n{_CLOSE}\n\n{_END}"
+
+
+def is_summary(message: Message) -> bool:
+    return message.origin == "reverie" and message.text.startswith(_INTRO)
+
+
+def body_of(message: Message) -> str:
+    """What `worded` was given."""
+    _, _, rest = message.text.partition(f"{_OPEN}\n")
+    return rest.rpartition(f"\n{_CLOSE}")[0]
+
+
+def cut_sections(text: str, room: int, path: str = "") -> str:
+    """The notes in at most `room` tokens: the longest sections are cut, with the way to the rest."""
+    sections = _sections(text.strip("\n"))
+    lengths = [text_tokens(section) + 1 for section in sections]
+    cap = level(lengths, room) - 1
+    whole = f"the whole notes are in {path}" if path else ""
+    return "\n".join(clipped(section, cap, whole) for section in sections)
+
+
+def _sections(text: str) -> list[str]:
+    """Each heading with what stands under it."""
+    found: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if line.startswith("# ") and found[-1]:
+            found.append([])
+        found[-1].append(line)
+    return ["\n".join(lines) for lines in found]
+
+
+TITLES = (
+    "Primary request and intent",
+    "Key technical concepts",
+    "Files and code",
+    "Errors and fixes",
+    "Problem solving",
+    "All user messages",
+    "Pending tasks",
+    "Current work",
+    "Next step",
+)
+USER_MESSAGES = TITLES.index("All user messages")
+
+# Never the model's: the words themselves are beside the summary, from the transcript.
+_BESIDE = "Word for word beside this summary."
+
+# Fewer parts than this are no summary; running text of this length inside the tags may be one.
+_FEWEST = 3
+_SHORTEST_OVERVIEW = 200
+
+_NAMES = (
+    r"(?:primary|main|user'?s?) requests?(?: (?:and|&) intent)?",
+    r"(?:key )?(?:technical )?concepts",
+    r"files(?: (?:and|&) code(?: sections| snippets)?)?",
+    r"errors?(?: (?:and|&) fix(?:es)?)?",
+    r"problem[- ]solving",
+    r"(?:all )?user messages",
+    r"pending tasks?",
+    r"current (?:work|state)",
+    r"(?:optional )?next steps?",
+)
+# The number of the part whose heading a line is, and what else the line says.
+_Heading: TypeAlias = Callable[[str], tuple[int, str] | None]
+
+_MARKS = r"[ \t]{0,3}(?P<hashes>#{1,6})?[ \t]*(?P<bold>\*\*|__)?[ \t]*"
+_NUMBER = r"(?P<number>\d{1,2})[.):][ \t]*"
+_NAMED = re.compile(
+    rf"{_MARKS}(?:{_NUMBER})?(?:\*\*|__)?[ \t]*"
+    + "(?:"
+    + "|".join(f"(?P<part{i}>{name})" for i, name in enumerate(_NAMES))
+    + r")[ \t]*(?:\([^)\n]*\))?[ \t]*(?:\*\*|__)?[ \t]*(?P<colon>:)?[ \t]*(?:\*\*|__)?(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(rf"{_MARKS}{_NUMBER}(?P<rest>.*)")
+
+_SCRATCH_BEFORE_SUMMARY = re.compile(
+    r"<analysis>.*</analysis>\s*(?=<summary>)", re.DOTALL | re.IGNORECASE
+)
+_SCRATCH = re.compile(r"<analysis>.*?</analysis>", re.DOTALL | re.IGNORECASE)
+_UNCLOSED_SCRATCH = re.compile(r"<analysis>.*?(?=<summary>)", re.DOTALL | re.IGNORECASE)
+_SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>(?!.*</summary>)|\Z)", re.DOTALL | re.IGNORECASE)
+_TAGS_AT_ENDS = re.compile(r"\A\s*(?:</?(?:summary|analysis)>\s*)+|(?:\s*</?summary>)+\s*\Z", re.I)
+_OUTER_FENCE = re.compile(r"\A\s*```[\w-]*\n(.*)\n```\s*\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One text a part, empty where there is none; `overview` is what stood before all headings."""
+
+    texts: tuple[str, ...] = ("",) * len(TITLES)
+    overview: str = ""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return tuple(
+            title
+            for i, title in enumerate(TITLES)
+            if i != USER_MESSAGES and not self.texts[i].strip()
+        )
+
+    def completed(self, other: Parts) -> Parts:
+        """What is missing here, from there."""
+        texts = (mine or theirs for mine, theirs in zip(self.texts, other.texts, strict=True))
+        return replace(self, texts=tuple(texts), overview=self.overview or other.overview)
+
+
+def parse_reply(reply: str) -> Parts | None:
+    """The summary in a model's reply, without its scratch pad; None when there is none to use."""
+    text = _SCRATCH_BEFORE_SUMMARY.sub("", reply, count=1)
+    text = _SCRATCH.sub("", text)
+    text = _UNCLOSED_SCRATCH.sub("", text, count=1)
+    tagged = _SUMMARY.search(text)
+    inside = _TAGS_AT_ENDS.sub("", tagged[1] if tagged else text)
+    fenced = _OUTER_FENCE.match(inside)
+    parts = parse(fenced[1] if fenced else inside)
+    if not tagged or len(parts.overview) < _SHORTEST_OVERVIEW:
+        parts = replace(parts, overview="")
+    found = len(TITLES) - 1 - len(parts.missing)
+    return parts if found >= _FEWEST or parts.overview else None
+
+
+def parse(text: str) -> Parts:
+    """Parts by their headings, however these are written; by number alone if no name is known."""
+    named = _split(text, _named)
+    return named if any(named.texts) else _split(text, _numbered)
+
+
+def render(parts: Parts, room: int, whole: str = "") -> str:
+    """All nine under their headings, in at most so many tokens; the longest are cut."""
+    headings = [f"## {i}. {title}" for i, title in enumerate(TITLES, 1)]
+    texts = [text.strip() or "Nothing." for text in parts.texts]
+    texts[USER_MESSAGES] = _BESIDE
+    overview = parts.overview.strip()
+    frame = sum(text_tokens(heading) + 1 for heading in headings)
+    lengths = [text_tokens(text) + 1 for text in (*texts, overview)]
+    cap = level(lengths, room - frame) - 1
+    blocks = [
+        f"{heading}\n{clipped(text, cap, whole)}"
+        for heading, text in zip(headings, texts, strict=True)
+    ]
+    return "\n\n".join(([clipped(overview, cap, whole)] if overview else []) + blocks)
+
+
+def _split(text: str, heading: _Heading) -> Parts:
+    found: list[list[str]] = [[] for _ in TITLES]
+    overview: list[str] = []
+    current = overview
+    for line, fenced in _lines(text):
+        part = None if fenced else heading(line)
+        if part is None:
+            current.append(line)
+        else:
+            number, rest = part
+            current = found[number]
+            current += [rest] if rest else []
+    return Parts(tuple(_joined(lines) for lines in found), _joined(overview))
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Every line, and whether it is inside a code fence: no heading is there."""
+    inside = False
+    for line in text.split("\n"):
+        mark = line.lstrip().startswith("```")
+        yield line, inside or mark
+        inside ^= mark
+
+
+def _named(line: str) -> tuple[int, str] | None:
+    match = _NAMED.fullmatch(line.rstrip())
+    if match is None:
+        return None
+    rest = match["rest"].strip(" \t*_")
+    if rest and not match["colon"]:
+        return None
+    return next(i for i in range(len(TITLES)) if match[f"part{i}"]), rest
+
+
+def _numbered(line: str) -> tuple[int, str] | None:
+    match = _NUMBERED.fullmatch(line.rstrip())
+    if match is None or not (match["hashes"] or match["bold"]):
+        return None
+    number = int(match["number"])
+    return (number - 1, "") if 1 <= number <= len(TITLES) else None
+
+
+def _joined(lines: list[str]) -> str:
+    return "\n".join(lines).strip("\n").rstrip()

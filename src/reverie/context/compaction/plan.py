@@ -1,0 +1,279 @@
+"""Whether to compact now. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal, TypeAlias, assert_never
+
+from reverie.context import NotDue
+from reverie.context.compaction import parts as sizes
+from reverie.context.compaction.parts import is_summary
+from reverie.context.compaction.restore import Restorable, Running
+from reverie.context.facts import Todo
+from reverie.core.messages import Message
+from reverie.core.tokens import message_tokens
+from reverie.core.transcript import rounds, safe_cut, safe_cuts
+from reverie.core.usage import MAIN, Purpose
+from reverie.core.window import Window
+
+Trigger: TypeAlias = Literal["automatic", "manual", "reactive"]
+
+MOST_FAILURES = 3
+
+# Side calls on somebody's conversation: a fork that compacted would forget its own task.
+_SIDE_CALLS = frozenset({"compact", "notes", "extract", "recall", "summary"})
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Compact, and why."""
+
+    reason: str
+
+
+def due(
+    tokens: int,
+    window: Window,
+    failures: int,
+    *,
+    enabled: bool,
+    querying: Purpose = MAIN,
+    manual: bool = False,
+) -> Due | NotDue:
+    """Past the threshold, unless it is off, failed three times in a row, or a fork asks."""
+    if querying in _SIDE_CALLS:
+        return NotDue(f"{querying} works on another's conversation")
+    if manual:
+        return Due("it was asked for")
+    if not enabled:
+        return NotDue("it is switched off (features.autocompact)")
+    if failures >= MOST_FAILURES:
+        return NotDue(f"it failed {failures} times in a row; it is off for this session")
+    if tokens < window.compaction:
+        return NotDue(f"{tokens:,} of {window.compaction:,} tokens")
+    return Due(f"{tokens:,} tokens passed {window.compaction:,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All but the last rounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What the session notes know, up to this message."""
+
+    up_to: str
+
+
+@dataclass(frozen=True, slots=True)
+class From:
+    """What follows a message, itself included; the cache of what precedes it survives."""
+
+    pivot: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpTo:
+    """What precedes a message."""
+
+    pivot: str
+
+
+Mode: TypeAlias = Whole | Covered | From | UpTo
+
+WHOLE = Whole()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`before` and `kept` stay word for word; a summary takes the place of `compacted`."""
+
+    before: tuple[Message, ...]
+    compacted: tuple[Message, ...]
+    kept: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoPlan:
+    """Nothing can be compacted in this way, and why."""
+
+    reason: str
+
+
+def plan(messages: Sequence[Message], window: Window, mode: Mode) -> Plan | NoPlan:
+    match mode:
+        case Whole():
+            cut = _before_recent(messages, window)
+            nothing = "all of it still waits for an answer"
+            return _parted(messages, 0, cut) or NoPlan(nothing)
+        case Covered(up_to):
+            return _beside_notes(messages, window, up_to)
+        case From(pivot):
+            first = _place(messages, pivot)
+            if first is None:
+                return _unknown(pivot)
+            nothing = f"nothing that is finished follows message {pivot}"
+            return _parted(messages, first, unanswered(messages)) or NoPlan(nothing)
+        case UpTo(pivot):
+            place = _place(messages, pivot)
+            if place is None:
+                return _unknown(pivot)
+            nothing = f"nothing precedes message {pivot}"
+            return _parted(messages, 0, min(place, unanswered(messages))) or NoPlan(nothing)
+        case _:
+            assert_never(mode)
+
+
+def unanswered(messages: Sequence[Message]) -> int:
+    """Where what the model has not answered yet begins: a question, or the round of unread results.
+
+    A summary waits for no answer, though the model did not speak after it.
+    """
+    begins = position = 0
+    for group in rounds(messages):
+        spoke = [i for i, message in enumerate(group, 1) if message.role == "assistant"]
+        if any(message.tool_uses for message in group):
+            begins = position
+        elif spoke:
+            begins = position + spoke[-1]
+        position += len(group)
+    return safe_cut(messages, max(begins, _behind_summaries(messages)))
+
+
+def _behind_summaries(messages: Sequence[Message]) -> int:
+    """The place behind the last earlier summary; 0 when there is none."""
+    return max((i for i, message in enumerate(messages, 1) if is_summary(message)), default=0)
+
+
+def _before_recent(messages: Sequence[Message], window: Window) -> int:
+    """The cut before the last rounds that fit a small budget; a quarter of a short conversation.
+
+    The summary tells of all that happened; the last rounds are kept because exact words (an error,
+    a diff, a number) matter most while they are being worked on. More would only bring the next
+    compaction closer.
+    """
+    total = sum(map(message_tokens, messages))
+    budget = min(sizes.scaled(sizes.RECENT, window), total // 4)
+    safe = set(safe_cuts(messages))
+    first = max(_behind_summaries(messages), 1)
+    cut = unanswered(messages)
+    position = len(messages)
+    kept = 0
+    for group in reversed(rounds(messages)):
+        position -= len(group)
+        kept += sum(map(message_tokens, group))
+        if kept > budget or position < first:
+            break
+        if position in safe:
+            cut = min(cut, position)
+    return cut
+
+
+def _beside_notes(messages: Sequence[Message], window: Window, up_to: str) -> Plan | NoPlan:
+    """Back from the last message the notes cover, until enough is kept but not too much."""
+    place = _place(messages, up_to, after=True)
+    if place is None:
+        return NoPlan("the notes cover nothing that is still in the conversation")
+    first = _behind_summaries(messages)
+    enough = sizes.scaled(sizes.BESIDE_NOTES, window)
+    most = sizes.scaled(sizes.MOST_BESIDE_NOTES, window)
+    tokens = _from_each(messages, message_tokens)
+    texts = _from_each(messages, lambda message: bool(message.text.strip()))
+    cut = min(place, unanswered(messages))
+    for earlier in reversed(safe_cuts(messages)):
+        if earlier >= cut:
+            continue
+        if tokens[cut] >= enough and texts[cut] >= sizes.TEXTS_BESIDE_NOTES:
+            break
+        if earlier < first or tokens[earlier] > most:
+            break
+        cut = earlier
+    return _parted(messages, 0, cut) or NoPlan("all that the notes cover would stay")
+
+
+def _from_each(messages: Sequence[Message], size: Callable[[Message], int]) -> list[int]:
+    """For every index, the sum from there to the end."""
+    return [*accumulate(map(size, reversed(messages)), initial=0)][::-1]
+
+
+def _parted(messages: Sequence[Message], first: int, last: int) -> Plan | None:
+    if first >= last:
+        return None
+    return Plan(tuple(messages[:first]), tuple(messages[first:last]), tuple(messages[last:]))
+
+
+def _place(messages: Sequence[Message], id_: str, *, after: bool = False) -> int | None:
+    """The safe cut at a message, or behind it."""
+    for i, message in enumerate(messages):
+        if message.id == id_:
+            return safe_cut(messages, i + after)
+    return None
+
+
+def _unknown(pivot: str) -> NoPlan:
+    return NoPlan(f"there is no message {pivot!r} in the conversation")
+
+
+How: TypeAlias = Literal["notes", "summary", "extractive", "dropped rounds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The session notes, when they hold more than their template, and what they cover."""
+
+    text: str
+    covered: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """The conversation as it is sent, and what the session knows beside it.
+
+    `tokens` is its size, measured where possible; `overhead` that of system prompt and tools, which
+    every request carries. `transcript` is where every word stays readable. `todos` is None when the
+    session does not keep them: then the messages tell.
+    """
+
+    messages: tuple[Message, ...]
+    window: Window
+    tokens: int
+    at: float
+    trigger: Trigger = "automatic"
+    overhead: int = 0
+    mode: Mode = WHOLE
+    transcript: str = ""
+    instructions: str = ""
+    notes: Notes | None = None
+    todos: tuple[Todo, ...] | None = None
+    running: tuple[Running, ...] = ()
+    questions: tuple[str, ...] = ()
+    extras: tuple[Restorable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The conversation goes on as: messages up to `kept_up_to`, `start`, messages from `kept_from`.
+
+    `last_compacted` is the last message that `start` stands for; `why` is for people.
+    """
+
+    start: tuple[Message, ...]
+    kept_from: str | None
+    kept_up_to: str | None
+    trigger: Trigger
+    how: How
+    tokens_before: int
+    tokens_after: int
+    last_compacted: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The conversation stays as it is, and why."""
+
+    reason: str

@@ -1,0 +1,146 @@
+"""What comes back into the window after a compaction: files as they are now, skills, the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from reverie.context.compaction import parts as sizes
+from reverie.context.facts import FileTouch, Todo
+from reverie.context.facts.calls import deed_of
+from reverie.context.user_messages import clipped
+from reverie.core.messages import Attachment, Message, ToolResult, ToolUse
+from reverie.core.tokens import text_tokens
+from reverie.core.window import Window
+
+FILE_LABEL = "file"
+
+# A file's text as it is now; None when it cannot be read any more.
+ReadFile: TypeAlias = Callable[[str], str | None]
+
+_PIECES = frozenset({"offset", "limit", "view_range", "pages"})
+_NOT_WHOLE = ("<persisted-output>", "[Old tool result content cleared")
+
+
+@dataclass(frozen=True, slots=True)
+class Restorable:
+    """Something else that was loaded and is needed again: a skill, the plan, late tools."""
+
+    label: str
+    text: str
+
+
+def wanted(files: Sequence[FileTouch], kept: Sequence[Message]) -> tuple[str, ...]:
+    """The files read last, newest first, less those whose text is still whole in what is kept."""
+    there = whole_files(kept)
+    recent = (touch.path for touch in reversed(files) if touch.reads and touch.path not in there)
+    return tuple(recent)[: sizes.FILES]
+
+
+def whole_files(messages: Iterable[Message]) -> frozenset[str]:
+    """The files whose whole text stands in these messages."""
+    reading: dict[str, str] = {}
+    found: set[str] = set()
+    for message in messages:
+        for block in message.blocks:
+            match block:
+                case ToolUse() if not _PIECES & block.input.keys():
+                    deed = deed_of(block)
+                    if deed.kind == "read":
+                        reading[block.id] = deed.target
+                case ToolResult(id_, _, False) if id_ in reading:
+                    if block.text and not block.text.startswith(_NOT_WHOLE):
+                        found.add(reading[id_])
+                case _:
+                    pass
+    return frozenset(found)
+
+
+def restored(
+    paths: Sequence[str], extras: Sequence[Restorable], read_file: ReadFile, window: Window
+) -> tuple[Attachment, ...]:
+    """What there is to restore, each cut to its size, first what guides the work, then files."""
+    guides = (
+        Attachment(extra.label, clipped(extra.text, sizes.scaled(sizes.EXTRA, window)))
+        for extra in extras
+    )
+    files = (
+        _file(path, text, sizes.scaled(sizes.FILE, window))
+        for path in paths
+        if (text := read_file(path)) is not None
+    )
+    return (
+        *fitting(guides, sizes.scaled(sizes.ALL_EXTRAS, window)),
+        *fitting(files, sizes.scaled(sizes.ALL_FILES, window)),
+    )
+
+
+def fitting(attachments: Iterable[Attachment], room: int) -> tuple[Attachment, ...]:
+    """As many as fit, in order; one that does not fit makes way for the next."""
+    kept: list[Attachment] = []
+    for attachment in attachments:
+        size = text_tokens(attachment.text)
+        if size <= room:
+            kept.append(attachment)
+            room -= size
+    return tuple(kept)
+
+
+def _file(path: str, text: str, room: int) -> Attachment:
+    lead = f"{path}, as it is on disk now:\n"
+    return Attachment(FILE_LABEL, lead + clipped(text, room - text_tokens(lead), "read the file"))
+
+
+LABEL = "obligations"
+
+_LEAD = "Still owed at this point, from the session's own records."
+_REQUEST = "The user's last request, word for word:"
+_REQUEST_ELSEWHERE = (
+    "The user's last request is the last of their messages, word for word beside this."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A sub-agent or background task at work; `id` is what it is addressed by."""
+
+    id: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Obligations:
+    """`request` is empty when it still stands in the conversation itself."""
+
+    request: str = ""
+    todos: tuple[Todo, ...] = ()
+    running: tuple[Running, ...] = ()
+    questions: tuple[str, ...] = ()
+
+
+def render(owed: Obligations, room: int) -> Attachment | None:
+    """All of it in at most so many tokens; nothing when nothing is owed.
+
+    A long request is not repeated: it is the last of the user's messages, which are carried whole.
+    """
+    lists = [
+        *_listed("Open todos:", [_todo(todo) for todo in owed.todos if todo.open]),
+        *_listed("Running now:", [f"{running.id}: {running.what}" for running in owed.running]),
+        *_listed("Questions that wait for an answer:", list(owed.questions)),
+    ]
+    quoted = "\n".join([_REQUEST, *(f"> {line}" for line in owed.request.split("\n"))])
+    for request in (quoted, _REQUEST_ELSEWHERE):
+        parts = [request, *lists] if owed.request else lists
+        text = "\n\n".join([_LEAD, *parts])
+        if text_tokens(text) <= room:
+            break
+    return Attachment(LABEL, clipped(text, room)) if parts else None
+
+
+def _listed(title: str, items: list[str]) -> list[str]:
+    return ["\n".join([title, *(f"- {item}" for item in items)])] if items else []
+
+
+def _todo(todo: Todo) -> str:
+    return f"{todo.text} ({todo.status.replace('_', ' ')})"

@@ -1,0 +1,231 @@
+"""One terse line a step; neighbouring looks at files and searches share a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reverie.context.facts.calls import Deed, deed_of, shortened
+from reverie.context.facts.outcomes import Command, Ends, Facts, FileTouch, Outcome, outcome_of
+from reverie.context.facts.sentences import (
+    LONGEST_SENTENCE,
+    TodoBook,
+    Troubles,
+    closing_question,
+    decisions,
+)
+from reverie.context.user_messages import is_request, said
+from reverie.core.messages import Message, ToolResult, ToolUse
+
+_FIRST, _LAST = 20, 100
+_SHARED = 8
+_LONGEST_REQUEST = 120
+_LONGEST_TARGET = 100
+
+_VERBS = {"read": "read", "edit": "edited", "write": "wrote", "search": "searched", "run": "ran"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    verb: str
+    targets: tuple[str, ...]
+    ending: str = ""
+
+    @property
+    def line(self) -> str:
+        return f"{self.verb} {', '.join(self.targets)}{self.ending}".rstrip()
+
+
+class WorkLog:
+    def __init__(self) -> None:
+        self._steps: Ends[_Step] = Ends(_FIRST, _LAST)
+
+    def asked(self, request: str) -> None:
+        self._steps.add(_Step("asked:", (shortened(request, _LONGEST_REQUEST),)))
+
+    def did(self, deed: Deed, outcome: Outcome) -> None:
+        step = _step(deed, outcome)
+        last = self._steps.last
+        if last is None or not _may_share(last, step):
+            self._steps.add(step)
+        elif step.targets[0] not in last.targets:
+            self._steps.replace_last(replace(last, targets=last.targets + step.targets))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        head = tuple(step.line for step in self._steps.head)
+        tail = tuple(step.line for step in self._steps.tail)
+        dropped = self._steps.dropped
+        return (*head, f"… {dropped} steps left out …", *tail) if dropped else head + tail
+
+
+def _step(deed: Deed, outcome: Outcome) -> _Step:
+    target = shortened(deed.target, _LONGEST_TARGET)
+    if deed.kind in ("run", "search"):
+        target = f"`{target}`"
+    elif deed.kind in ("read", "edit", "write"):
+        # The end of a path tells it from the others; the whole of it is among the files.
+        target = shortened("/".join(deed.target.split("/")[-2:]), _LONGEST_TARGET)
+    return _Step(_VERBS.get(deed.kind, deed.tool), (target,), _ending(outcome))
+
+
+def _ending(outcome: Outcome) -> str:
+    match outcome.status:
+        case "ok":
+            return ""
+        case "not run":
+            return " → not run"
+        case "failed":
+            return " → failed" if outcome.exit is None else f" → exit {outcome.exit}"
+
+
+def _may_share(last: _Step, step: _Step) -> bool:
+    """Reading, searching and editing several things in a row is one step of the work."""
+    same = last.verb == step.verb and last.ending == step.ending == ""
+    return same and step.verb in ("read", "searched", "edited") and len(last.targets) < _SHARED
+
+
+MOST_FILES = 200
+
+_MOST_WAITING = 256
+_LONGEST_WORDS = 4_000
+_LONGEST_PLAN = 20_000
+
+
+def read_facts(messages: Iterable[Message]) -> Facts:
+    """What a whole conversation tells."""
+    keeper = FactKeeper()
+    for message in messages:
+        keeper.add(message)
+    return keeper.facts()
+
+
+class FactKeeper:
+    """Fed each message once, in order; can be asked at any time.
+
+    A summary and the messages it stands for say the same: feed one or the other.
+    """
+
+    def __init__(self) -> None:
+        self._said: list[str] = []
+        self._request = ""
+        self._files: dict[str, FileTouch] = {}
+        self._commands: Ends[Command] = Ends(20, 60)
+        self._decisions: Ends[str] = Ends(10, 30)
+        self._troubles = Troubles()
+        self._todos = TodoBook()
+        self._log = WorkLog()
+        self._plan = ""
+        self._question = ""
+        self._words = ""
+        self._calls = 0
+        self._last: str | None = None
+        self._waiting: dict[str, tuple[ToolUse, Deed]] = {}
+
+    def add(self, message: Message) -> None:
+        self._last = message.id
+        if message.role == "assistant":
+            self._answered(message)
+        for result in message.tool_results:
+            self._returned(result)
+        for text in said(message):
+            self._heard(text)
+
+    def facts(self) -> Facts:
+        return Facts(
+            user_messages=tuple(self._said),
+            last_request=self._request,
+            files=tuple(self._files.values()),
+            commands=self._commands.items,
+            troubles=self._troubles.facts,
+            decisions=self._decisions.items,
+            plan=self._plan,
+            todos=self._todos.items,
+            open_question=self._question,
+            last_words=self._words,
+            work_log=self._log.lines,
+            tool_calls=self._calls,
+            last_message=self._last,
+        )
+
+    def _heard(self, text: str) -> None:
+        self._said.append(text)
+        if not is_request(text):
+            return
+        self._request = text
+        self._question = ""
+        self._log.asked(text)
+
+    def _answered(self, message: Message) -> None:
+        text = message.text.strip()
+        if text:
+            self._words = text[:_LONGEST_WORDS]
+            for sentence in decisions(text):
+                if sentence not in self._decisions.items:
+                    self._decisions.add(sentence)
+        if text or message.tool_uses:
+            self._question = "" if message.tool_uses else closing_question(text)
+        for use in message.tool_uses:
+            self._called(use)
+
+    def _called(self, use: ToolUse) -> None:
+        deed = deed_of(use)
+        self._calls += 1
+        self._waiting[use.id] = (use, deed)
+        if len(self._waiting) > _MOST_WAITING:
+            del self._waiting[next(iter(self._waiting))]
+        if deed.kind == "question":
+            self._question = _asked(use.input)
+
+    def _returned(self, result: ToolResult) -> None:
+        use, deed = self._waiting.pop(result.tool_use_id, (None, None))
+        if use is None or deed is None:
+            return
+        outcome = outcome_of(result, deed)
+        self._log.did(deed, outcome)
+        self._troubles.did(deed, outcome)
+        if deed.kind == "question":
+            self._question = ""
+        if deed.kind == "run":
+            self._commands.add(Command(deed.target, outcome.status, outcome.exit))
+        elif outcome.status == "ok":
+            self._worked(use, deed, result)
+
+    def _worked(self, use: ToolUse, deed: Deed, result: ToolResult) -> None:
+        match deed.kind:
+            case "read" | "edit" | "write":
+                self._touched(deed)
+            case "todos" | "task":
+                self._todos.did(use, result)
+            case "plan":
+                self._plan = str(use.input.get("plan") or "")[:_LONGEST_PLAN]
+            case _:
+                pass
+
+    def _touched(self, deed: Deed) -> None:
+        if not deed.target:
+            return
+        known = self._files.pop(deed.target, FileTouch(deed.target))
+        if len(self._files) >= MOST_FILES:
+            del self._files[_least_useful(self._files)]
+        match deed.kind:
+            case "edit":
+                known = replace(known, edits=known.edits + 1)
+            case "write":
+                known = replace(known, writes=known.writes + 1)
+            case _:
+                known = replace(known, reads=known.reads + 1)
+        self._files[deed.target] = known
+
+
+def _least_useful(files: Mapping[str, FileTouch]) -> str:
+    """The file that was not changed, or least read; among equals the one not touched for longest."""
+    return min(files.values(), key=lambda touch: (touch.changed, touch.reads)).path
+
+
+def _asked(arguments: Mapping[str, Any]) -> str:
+    questions = arguments.get("questions")
+    first = questions[0] if isinstance(questions, list) and questions else arguments
+    text = first.get("question") if isinstance(first, dict) else None
+    return shortened(text, LONGEST_SENTENCE) if isinstance(text, str) else ""

@@ -1,0 +1,175 @@
+"""Layer 2: old tool results are cleared, and nothing is summarised.
+
+Four ways, by what the provider offers and what the moment asks for:
+
+    time     after an hour's pause the cache has lapsed: what is old goes, for nothing
+    cached   the provider drops results from its cached prefix; the messages here stay as they are
+    server   the provider clears by itself, as agreed when the session opened (`context_edits`)
+    batch    none of these: many results at once, rarely, when it saves more than it costs
+
+Only results of tools whose work can be looked up again, and never one the model has not seen yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, assert_never
+
+from reverie.context import NotDue
+from reverie.context.microcompaction.batches import Moment, Policy, batch, clearable
+from reverie.context.microcompaction.ledger import (
+    COMPACTABLE,
+    Held,
+    ToolResultLedger,
+    compactable,
+    context_edits,
+)
+from reverie.context.previews import outline_line
+from reverie.core.tokens import text_tokens
+from reverie.events import Announce, LayerFired, unheard
+
+__all__ = [
+    "CLEARED",
+    "COMPACTABLE",
+    "Clear",
+    "Due",
+    "EditCache",
+    "Moment",
+    "Policy",
+    "ToolResultLedger",
+    "compactable",
+    "context_edits",
+    "due",
+    "plan",
+    "run",
+]
+
+NAME = "microcompaction"
+CLEARED = "[Old tool result content cleared]"
+
+Way: TypeAlias = Literal["time", "cached", "batch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """These results should go, this way."""
+
+    way: Way
+    results: tuple[Held, ...]
+    why: str
+    after_message: str
+    rewritten: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """From now on these results are sent as these texts."""
+
+    texts: dict[str, str]
+    freed: int
+    why: str
+    rewritten: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EditCache:
+    """The provider drops these results from its cache; every later request repeats it in place."""
+
+    tool_use_ids: tuple[str, ...]
+    after_message: str
+    freed: int = 0
+    why: str = ""
+
+
+def due(
+    ledger: ToolResultLedger,
+    moment: Moment,
+    policy: Policy,
+    edited: Container[str] = frozenset(),
+) -> Due | NotDue:
+    """The first way that applies; `edited` are results the provider was asked to drop already."""
+    if not ledger.held:
+        return NotDue("there are no tool results that may be cleared")
+    idle = moment.idle(ledger.replied_at)
+    if policy.time and idle > policy.idle_seconds:
+        return _after_pause(ledger, idle, policy)
+    if policy.cached and moment.capabilities.cache_edits and moment.main:
+        return _dropped(ledger, moment, policy, edited)
+    if not policy.batch:
+        return NotDue("clearing in batches is off")
+    found = batch(ledger, moment, policy)
+    if isinstance(found, NotDue):
+        return found
+    return Due("batch", found.results, found.why, ledger.last, found.rewritten)
+
+
+def plan(due: Due) -> Clear | EditCache | NotDue:
+    """The texts that stand for the results from now on, or the edit to ask for."""
+    match due.way:
+        case "cached":
+            ids = tuple(held.id for held in due.results)
+            return EditCache(ids, due.after_message, sum(h.tokens for h in due.results), due.why)
+        case "time":
+            return _cleared(due, _plain_marker, at_most=1.0)
+        case "batch":
+            return _cleared(due, _telling_marker, at_most=0.5)
+        case _:
+            assert_never(due.way)
+
+
+def run(
+    change: Clear | EditCache,
+    moment: Moment,
+    expect_break: Callable[[str], None],
+    announce: Announce = unheard,
+) -> None:
+    """Register the break in the cache, if it is one, and tell; the session records the change."""
+    if isinstance(change, Clear):
+        expect_break(f"{NAME}: {change.why}")
+    announce(LayerFired(NAME, moment.context, moment.context - change.freed, change.why))
+
+
+def _after_pause(ledger: ToolResultLedger, idle: float, policy: Policy) -> Due | NotDue:
+    old = tuple(ledger.held[: clearable(ledger, policy.keep)])
+    if not old:
+        return NotDue("all tool results are among the newest")
+    return Due("time", old, f"a pause of {idle / 60:.0f} minutes", ledger.last)
+
+
+def _dropped(
+    ledger: ToolResultLedger, moment: Moment, policy: Policy, edited: Container[str]
+) -> Due | NotDue:
+    if moment.context < policy.least_context:
+        return NotDue(f"a context of {moment.context:,} tokens is left alone")
+    old = ledger.held[: clearable(ledger, policy.keep)]
+    fresh = tuple(held for held in old if held.id not in edited)
+    live = len(ledger.held) - len(old) + len(fresh)
+    if not fresh or not (live > policy.live_above or moment.pressed):
+        return NotDue(f"{live} live tool results; more than {policy.live_above} are too many")
+    return Due("cached", fresh, f"{live} live tool results", ledger.last)
+
+
+def _cleared(due: Due, marker: Callable[[Held], str], *, at_most: float) -> Clear | NotDue:
+    """Markers for the results; those that would not be clearly shorter stay as they are."""
+    texts: dict[str, str] = {}
+    freed = 0
+    for held in due.results:
+        text = marker(held)
+        size = text_tokens(text)
+        if size < at_most * held.tokens:
+            texts[held.id] = text
+            freed += held.tokens - size
+    if not texts:
+        return NotDue("the markers would be as long as the results")
+    return Clear(texts, freed, due.why, due.rewritten)
+
+
+def _plain_marker(held: Held) -> str:
+    return f"{CLEARED[:-1]}; it is saved in {held.path}]" if held.path else CLEARED
+
+
+def _telling_marker(held: Held) -> str:
+    """What the model may still need of it: how long it was, what it said, where it is."""
+    where = f"; saved in {held.path}" if held.path else ""
+    return f"[Old tool result cleared: {outline_line(held.result.text)}{where}]"

@@ -1,0 +1,170 @@
+"""Whose results may be cleared: what can be looked up again, by the names agents give such tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reverie.context.tool_results import path_of
+from reverie.core.messages import Message, Text, ToolResult, shared_length
+from reverie.core.request import ClearThinking, ClearToolUses, ContextEdit
+from reverie.core.tokens import block_tokens, text_tokens
+from reverie.core.window import Capabilities, Window
+
+COMPACTABLE = frozenset(
+    [
+        # reading files
+        *("Read", "NotebookRead", "read", "read_file", "view", "view_file", "open_file", "cat"),
+        # running commands
+        *("Bash", "BashOutput", "PowerShell", "bash", "shell", "exec_command", "execute_bash"),
+        *("run_shell_command", "run_terminal_cmd", "run_command", "terminal", "local_shell"),
+        # searching
+        *("Grep", "Glob", "LS", "grep", "glob", "ls", "find", "find_by_name", "list_dir"),
+        *("list_directory", "search_files", "search_file_content", "grep_search", "file_search"),
+        # the web
+        *("WebFetch", "WebSearch", "web_fetch", "web_search", "fetch", "google_web_search"),
+        # changing files
+        *("Edit", "MultiEdit", "NotebookEdit", "Write", "edit", "edit_file", "write", "write_file"),
+        *("create_file", "replace", "search_replace", "apply_patch", "str_replace_editor"),
+        "str_replace_based_edit_tool",
+    ]
+)
+_FOREIGN = "mcp__"
+
+
+def compactable(tool: str, declared: frozenset[str] = frozenset()) -> bool:
+    """Known tools and those that say so of themselves; never those of MCP servers."""
+    return not tool.startswith(_FOREIGN) and (tool in COMPACTABLE or tool in declared)
+
+
+# About what the marker takes that is left behind.
+MARKER_TOKENS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A result that stands with its text and may be cleared.
+
+    `tokens` is its text as it is sent, `gain` what clearing it frees, `place` how many tokens stand
+    before it, `mark` where the last request before it ended: what a provider that caches at marks
+    can still find of the prefix.
+    """
+
+    result: ToolResult
+    tokens: int
+    gain: int
+    place: int
+    mark: int
+    at: float
+    path: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.result.tool_use_id
+
+
+class ToolResultLedger:
+    """The tool results of one conversation."""
+
+    def __init__(self, declared: frozenset[str] = frozenset()) -> None:
+        """`declared` are tools that say of themselves that their results may be cleared."""
+        self._declared = declared
+        self._forget()
+
+    def _forget(self) -> None:
+        self._messages: tuple[Message, ...] = ()
+        self._names: dict[str, str] = {}
+        self._cleared = 0
+        self._response: str | None = None
+        self.held: list[Held] = []
+        self.gain = 0
+        self.tokens = 0
+        self.start = 0
+        # Up to here the model has seen it: where the last answered request ended.
+        self.seen = 0
+        self.replied_at: float | None = None
+
+    @property
+    def last(self) -> str:
+        """The id of the newest message."""
+        return self._messages[-1].id if self._messages else ""
+
+    def follow(
+        self,
+        messages: Sequence[Message],
+        replaced: Mapping[str, str],
+        cleared: Mapping[str, str],
+    ) -> None:
+        """Bring the ledger up to the conversation as it stands now.
+
+        `messages` hold results as they came; `replaced` and `cleared` the texts sent for them.
+        """
+        kept = shared_length(self._messages, messages)
+        if kept < len(self._messages) or len(cleared) != self._cleared:
+            self._forget()
+            kept = 0
+        for message in messages[kept:]:
+            self._add(message, replaced, cleared)
+        self._messages = tuple(messages)
+        self._cleared = len(cleared)
+
+    def _add(
+        self, message: Message, replaced: Mapping[str, str], cleared: Mapping[str, str]
+    ) -> None:
+        if message.role == "assistant":
+            self._replied(message)
+        for block in message.blocks:
+            if isinstance(block, ToolResult):
+                self._add_result(block, message.at, replaced, cleared)
+            else:
+                self.tokens += block_tokens(block)
+        self.start = self.start or self.tokens
+
+    def _replied(self, message: Message) -> None:
+        """A new response answered everything so far; one recorded in pieces is still the same."""
+        piece = self._response is not None and message.response == self._response
+        if not piece:
+            self.seen = self.tokens
+        self._response = message.response
+        self.replied_at = message.at
+        self._names |= {use.id: use.name for use in message.tool_uses}
+
+    def _add_result(
+        self, result: ToolResult, at: float, replaced: Mapping[str, str], cleared: Mapping[str, str]
+    ) -> None:
+        id_ = result.tool_use_id
+        others = sum(block_tokens(part) for part in result.content if not isinstance(part, Text))
+        sent = cleared.get(id_) or replaced.get(id_)
+        text = text_tokens(result.text if sent is None else sent)
+        name = self._names.get(id_, "")
+        if text and id_ not in cleared and compactable(name, self._declared):
+            path = path_of(replaced.get(id_, ""))
+            gain = max(0, text - MARKER_TOKENS)
+            self.held.append(Held(result, text, gain, self.tokens, self.seen, at, path))
+            self.gain += gain
+        self.tokens += others + text
+
+
+TRIGGER = 180_000
+AT_LEAST = 140_000
+
+
+def context_edits(
+    capabilities: Capabilities,
+    window: Window,
+    thinking: str | None,
+    tools: Sequence[str] = (),
+    declared: frozenset[str] = frozenset(),
+) -> tuple[ContextEdit, ...]:
+    """For `Options.edits`, fixed when a session opens: they are part of what is sent.
+
+    In a window where compaction would come first, the trigger is where it warns. All thinking is
+    kept: dropping a turn's worth of it with every turn would break the cache each time.
+    """
+    if not capabilities.context_management:
+        return ()
+    trigger = min(TRIGGER, window.warning)
+    protected = tuple(tool for tool in tools if not compactable(tool, declared))
+    results = ClearToolUses(trigger, trigger * AT_LEAST // TRIGGER, exclude=protected)
+    # Providers want the edit of thinking first, and only where there is thinking.
+    return (ClearThinking(), results) if thinking not in (None, "off") else (results,)

@@ -1,0 +1,254 @@
+"""Lines as a reader should see them, and as many of them as fit. Pure.
+
+Output of tools holds colour codes, progress bars and bytes that are no text. A line is made
+readable only when it is shown, so that long texts cost little.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]"
+)
+# Control characters but the tab, and the halves of characters that torn input leaves behind.
+_UNREADABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_TORN = re.compile("[\ud800-\udfff]")
+_LOST = "\ufffd"
+
+
+def split(text: str) -> list[str]:
+    """The lines of a text, numbered as editors do: only a newline ends a line."""
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines
+
+
+def readable(line: str) -> str:
+    """One line without colours; of a line that was printed over itself, what was left at last."""
+    if line.isprintable():
+        return line
+    line = _ESCAPE.sub("", line).rstrip("\r")
+    if "\r" in line:
+        line = next((part for part in reversed(line.split("\r")) if part.strip()), "")
+    return _UNREADABLE.sub(_LOST, line)
+
+
+def whole(text: str) -> str:
+    """A text any provider can decode."""
+    return _TORN.sub(_LOST, text)
+
+
+def size(text: str) -> int:
+    """Bytes on the wire."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def first_bytes(text: str, most: int) -> str:
+    """As many whole characters from the front as fit."""
+    if size(text) <= most:
+        return text
+    return text[:most].encode("utf-8", "surrogatepass")[: max(0, most)].decode("utf-8", "ignore")
+
+
+def last_bytes(text: str, most: int) -> str:
+    """As many whole characters from the end as fit."""
+    if most <= 0:
+        return ""
+    if size(text) <= most:
+        return text
+    return text[-most:].encode("utf-8", "surrogatepass")[-most:].decode("utf-8", "ignore")
+
+
+def at_line_end(start: str) -> str:
+    """A beginning that was cut anywhere, cut at its last line instead, unless that loses much."""
+    end = start.rfind("\n")
+    return start[:end] if end > len(start) // 2 else start
+
+
+def clipped(text: str, most: int) -> str:
+    """One long line, cut inside: its beginning says what it is, its end how it went."""
+    if size(text) <= most:
+        return text
+    note = f" … [{len(text):,} characters] … "
+    room = most - size(note)
+    if room < 24:
+        return first_bytes(text, max(0, most - size("…"))) + "…"
+    end = room // 4
+    return first_bytes(text, room - end) + note + last_bytes(text, end)
+
+
+def from_front(lines: Sequence[str], room: int, longest: int) -> list[str]:
+    """Readable lines from the front, whole or clipped, as many as fit."""
+    return _fitting(lines, room, longest)
+
+
+def from_back(lines: Sequence[str], room: int, longest: int) -> list[str]:
+    """Readable lines from the end, in their order."""
+    return _fitting(reversed(lines), room, longest)[::-1]
+
+
+def _fitting(lines: Iterable[str], room: int, longest: int) -> list[str]:
+    taken: list[str] = []
+    for line in lines:
+        shown = clipped(readable(line), longest)
+        room -= size(shown) + 1
+        if room < 0:
+            break
+        taken.append(shown)
+    return taken
+
+
+# Judged at most: as many from the front as from the end.
+_MOST_JUDGED = 4_000
+_LONGEST_JUDGED = 600
+
+_WORDS = (
+    *("error", "err!", "fail", "exception", "traceback", "panic", "fatal", "assert", "warn"),
+    *("denied", "refused", "rejected", "not found", "no such", "not ok", "cannot", "can't"),
+    *("could not", "couldn't", "unable to", "undefined", "unresolved", "unexpected", "invalid"),
+    *("missing", "mismatch", "timed out", "timeout", "killed", "aborted", "segmentation"),
+    *("critical", "severe", "conflict", "exit code", "exit status", "exited with", "caused by"),
+    *("expected", "received", "✕", "✗", "✘", "❌", "***"),
+)
+
+# What is said of things that went well.
+_GOOD = re.compile(
+    r"\b(?:0|no|zero|without(?: any)?)\s+(?:\w+\s+)?"
+    r"(?:errors?|failures?|failed|failing|warnings?|exceptions?|problems?|issues?|conflicts?)\b"
+    r"|\b(?:errors?|failures?|failed|warnings?|exceptions?|conflicts?)\s*[:=]\s*(?:0|none|null)\b"
+    r"|\bfail(?:ed|ures?)?=0\b|\bexit(?:ed with)? (?:code|status):? 0\b",
+    re.IGNORECASE,
+)
+_PASSED = re.compile(r"^\s*(?:ok\b|PASS\b|--- PASS|✓|✔|√|✅)|\bPASSED\b|\.\.\. ok\s*$")
+
+# From the most telling to the least.
+_GRADES: tuple[tuple[int, re.Pattern[str]], ...] = (
+    (
+        5,
+        re.compile(
+            r"^E\s{2,}\S|^\s*--- FAIL: |^FAILED \S"
+            r"|(?<![\w.(])(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Failure|Fault)(?::|\s*$)"
+            r"|\b[Ee]rror(?:\[\w+\]|\s+[A-Z]{1,6}\d+)?:\s"
+            r"|\bpanic:|\bpanicked at\b|\b(?:fatal|FATAL)(?: error)?[: ]"
+            r"|\bnpm ERR!|^\s*ERROR\b|\b(?:CRITICAL|SEVERE)\b|\blevel=(?:error|fatal)\b"
+            r"|[Ss]egmentation fault|core dumped|undefined reference to|[Oo]ut of memory"
+            r"|command not found|No such file or directory|[Pp]ermission denied"
+            r"|[Cc]onnection refused|^CONFLICT\b|\bAssertion\b.*\bfailed\b"
+        ),
+    ),
+    (
+        4,
+        re.compile(
+            r"\bFAIL(?:ED|URE|URES)?\b|^\s*(?:✕|✗|✘|❌)|\bnot ok\b"
+            r"|\b[1-9]\d*\s+(?:\w+\s+)?(?:fail(?:ed|ures?|ing)|errors?)\b"
+            r"|\b(?:fail(?:ed|ures?)|errors?)[:=]\s*[1-9]"
+            r"|^make(?:\[\d+\])?: \*\*\*|\bexit(?:ed with)? (?:code|status):? [1-9]"
+            r"|\bexpected\b.*\b(?:got|but|received|actual|found)\b"
+            r"|\[ERROR\]|\bERROR\b|\b[Tt]imed out\b|\bKilled\b|\b[Cc]aused by\b"
+        ),
+    ),
+    (
+        3,
+        re.compile(
+            r"Traceback \(most recent call last\)|\b(?:cannot|can't|could not|couldn't|unable to)\b"
+            r"|\b(?:not found|undefined|unresolved|denied|refused|rejected|mismatch)\b"
+            r"|\b(?:failed|failure|exception|aborted)\b|\bassert\b|^\s*(?:expected|received):",
+            re.IGNORECASE,
+        ),
+    ),
+    (2, re.compile(r"\berrors?\b|\b(?:invalid|unexpected|missing)\b", re.IGNORECASE)),
+    (1, re.compile(r"\bwarn(?:ing)?s?\b", re.IGNORECASE)),
+)
+CAUSE = 5
+CERTAIN = 4
+LIKELY = 3
+
+# A message in quotes is code that would say so, not a tool that says so.
+_QUOTED = re.compile(r"\w\([frbu]?[\"'`]")
+# A bare "FAIL" tells less than the name of what failed.
+_SAYS_SOMETHING = 8
+
+_VARYING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{7,40}\b|\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A line that says what went wrong; `grade` is how clearly, `count` how often it was said."""
+
+    number: int
+    text: str
+    grade: int
+    count: int = 1
+
+
+def telling_lines(text: str) -> list[Telling]:
+    """What went wrong, each thing once, in the order in which it was said first."""
+    found: dict[str, Telling] = {}
+    for number, line in _suspects(text):
+        shown = readable(line).strip()
+        grade = _grade(shown[:_LONGEST_JUDGED])
+        if not grade:
+            continue
+        shape = _VARYING.sub("#", shown)
+        first = found.get(shape)
+        found[shape] = (
+            replace(first, count=first.count + 1) if first else Telling(number, shown, grade)
+        )
+    return list(found.values())
+
+
+def most_telling(lines: list[Telling]) -> list[Telling]:
+    """The clearest first; among equals the first, then the last, then the others in order.
+
+    The first error of a build explains the others; the last of a traceback is the one that got out.
+    """
+    best: list[Telling] = []
+    for grade in range(CAUSE, 0, -1):
+        equal = [line for line in lines if line.grade == grade]
+        best += [*equal[:1], *equal[-1:], *equal[1:-1]] if len(equal) > 1 else equal
+    return best
+
+
+def _grade(line: str) -> int:
+    if _PASSED.search(line):
+        return 0
+    blamed = _GOOD.sub("", line)
+    quote = _QUOTED.search(blamed)
+    for grade, pattern in _GRADES:
+        found = pattern.search(blamed)
+        if found is not None:
+            quoted = quote is not None and found.start() > quote.start()
+            vague = len(line) < _SAYS_SOMETHING
+            return 1 if quoted else min(grade, LIKELY) if vague else grade
+    return 0
+
+
+def _suspects(text: str) -> Iterator[tuple[int, str]]:
+    """Numbers and lines that hold one of the words, in order."""
+    lowered = text.lower()
+    places = sorted(_line_starts(lowered))
+    if len(places) > _MOST_JUDGED:
+        places = places[: _MOST_JUDGED // 2] + places[-_MOST_JUDGED // 2 :]
+    # Lower case may be longer than the text it was made of, but it has the same lines.
+    lines = split(text) if len(lowered) != len(text) else None
+    number, counted = 1, 0
+    for start in places:
+        number += lowered.count("\n", counted, start)
+        counted = start
+        end = lowered.find("\n", start)
+        yield number, lines[number - 1] if lines else text[start : end if end >= 0 else None]
+
+
+def _line_starts(lowered: str) -> set[int]:
+    found = set()
+    for word in _WORDS:
+        at = lowered.find(word)
+        while at >= 0:
+            found.add(lowered.rfind("\n", 0, at) + 1)
+            end = lowered.find("\n", at)
+            at = lowered.find(word, end) if end >= 0 else -1
+    return found

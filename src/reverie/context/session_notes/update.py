@@ -1,0 +1,211 @@
+"""What the fork that keeps the notes is told."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+from reverie.context import NotDue
+from reverie.context.facts import Facts
+from reverie.context.session_notes.draft import refreshed
+from reverie.context.session_notes.notes import (
+    SECTION_TOKENS,
+    TEMPLATE,
+    TOTAL_TOKENS,
+    Notes,
+    Template,
+    parse,
+    render,
+    salvage,
+    substituted,
+    warnings,
+)
+from reverie.core.foreign_text import MARKS, quoted
+from reverie.errors import ReverieError
+from reverie.events import Announce, TroubleNoted, unheard
+
+# Variables: notes_path, notes, warnings, section_tokens, total_tokens.
+UPDATE = """\
+This message is not from the user and is no part of the conversation. Leave the work where it is: for \
+this one reply you keep the notes of this session, in the file {{notes_path}}.
+
+Someone will have to go on with this work from these notes alone, with the conversation above gone. \
+Write what they would need and could not find out by looking at the files: what the user wants and has \
+ruled out, where the work stands, what failed and why, exact names, paths, commands, numbers.
+
+The file as it is now:
+
+<notes>
+{{notes}}
+</notes>
+
+How to do it:
+
+- Use the Edit tool on {{notes_path}} and nothing else. Make all edits in this one reply, one for each \
+section that changes; then stop. No other words are needed.
+- The lines that begin with “# ” and the line in italics under each are the frame. They stay exactly as \
+they are, in this order; nothing is added to them and no new section is made. Only the text under them is yours.
+- Bring “Current State” up to date every time: it is read first.
+- Change what is no longer true instead of adding to it. Say each thing once. A section with nothing to \
+say stays empty: no filler, no “none yet”.
+- Text under a line “<!-- drafted … -->” was made from the tool calls by a program. Put what matters of \
+it into your own words and remove the rest together with that line; where it says all there is to say, leave it.
+- Nothing about these notes or this request belongs into the notes, and nothing that the project's own \
+instruction files say already.
+- No section longer than {{section_tokens}} tokens, not more than {{total_tokens}} in all.
+{{warnings}}"""
+
+FIRST_TOKENS = 10_000
+GROWTH_TOKENS = 5_000
+ENOUGH_CALLS = 3
+
+_WHERE = "session notes"
+
+
+@dataclass(frozen=True, slots=True)
+class NotesState:
+    """How far the notes reach: the last message, and the size and calls of the conversation then."""
+
+    covered: str | None = None
+    tokens: int = 0
+    tool_calls: int = 0
+
+    def rebased(self, tokens: int) -> NotesState:
+        """After a compaction: growth is counted from the new, smaller size."""
+        return replace(self, tokens=tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    reason: str
+
+
+def due(state: NotesState, *, tokens: int, tool_calls: int, paused: bool) -> Due | NotDue:
+    """Whether to write now; `paused` says that the last assistant turn made no tool call."""
+    if state.covered is None:
+        if tokens < FIRST_TOKENS:
+            return NotDue(f"{tokens:,} of {FIRST_TOKENS:,} tokens before the first notes")
+        return Due(f"the conversation reached {FIRST_TOKENS:,} tokens")
+    grown = tokens - state.tokens
+    if grown < GROWTH_TOKENS:
+        return NotDue(f"grown by {grown:,} of {GROWTH_TOKENS:,} tokens")
+    calls = tool_calls - state.tool_calls
+    if calls >= ENOUGH_CALLS:
+        return Due(f"grown by {grown:,} tokens and {calls} tool calls")
+    if paused:
+        return Due(f"grown by {grown:,} tokens, and the work pauses")
+    return NotDue(f"in the middle of the work: {calls} of {ENOUGH_CALLS} tool calls")
+
+
+def plan(notes: Notes, path: str, prompt: str = UPDATE) -> str:
+    """The directive for the fork; `prompt` may be the user's own."""
+    return substituted(
+        prompt,
+        {
+            "notes_path": path,
+            "notes": quoted(render(notes).rstrip(), marks=(*MARKS, "notes")),
+            "warnings": "\n".join(f"- {warning}" for warning in warnings(notes)),
+            "section_tokens": f"{SECTION_TOKENS:,}",
+            "total_tokens": f"{TOTAL_TOKENS:,}",
+        },
+    ).rstrip()
+
+
+class NotesFile(Protocol):
+    """The file the notes are kept in. Failures are `ReverieError`s."""
+
+    @property
+    def path(self) -> str: ...
+
+    def read(self) -> str | None: ...
+
+    def write(self, text: str) -> None: ...
+
+
+# Lets a model edit the notes file, and nothing else; failures are `ReverieError`s.
+EditNotes: TypeAlias = Callable[[str], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """The notes now, the last message they cover, and whether a model had its say."""
+
+    notes: Notes
+    covered: str | None
+    refined: bool
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """The file, its frame and the prompt: what stays the same over a session."""
+
+    file: NotesFile
+    template: Template = TEMPLATE
+    prompt: str = UPDATE
+    announce: Announce = unheard
+
+    def read(self) -> Notes:
+        """The notes in the file; a file whose frame was broken gives what can be saved of it."""
+        text = self._text()
+        if text is None:
+            return Notes.blank(self.template)
+        return parse(text, self.template) or salvage(text, self.template)
+
+    def edited(self, drafted: Notes) -> Notes | None:
+        """The notes after an edit, less what it lost; None when it broke their frame."""
+        text = self._text()
+        if text is None:
+            return None
+        found = parse(text, self.template)
+        if found is None:
+            self.note("the update changed the headings, so it was not kept")
+            return None
+        pairs = zip(found.texts, drafted.texts, strict=True)
+        return found.with_texts([now or earlier for now, earlier in pairs])
+
+    def write(self, notes: Notes) -> None:
+        try:
+            self.file.write(render(notes))
+        except ReverieError as error:
+            self.note(str(error))
+
+    def note(self, what: str) -> None:
+        self.announce(TroubleNoted(_WHERE, what))
+
+    def _text(self) -> str | None:
+        try:
+            return self.file.read()
+        except ReverieError as error:
+            self.note(str(error))
+            return None
+
+
+async def run(notebook: Notebook, facts: Facts, edit: EditNotes | None) -> Updated:
+    """Draft what is known without a model, let the model refine it, and keep what is sound.
+
+    Without a model, or when it fails or breaks the frame, the notes are what the facts tell beside
+    what was refined earlier.
+    """
+    notes = refreshed(notebook.read(), facts, everywhere=False)
+    notebook.write(notes)
+    refined = False
+    if edit is not None:
+        answered = await _ask(edit, plan(notes, notebook.file.path, notebook.prompt), notebook)
+        edited = notebook.edited(notes)
+        refined = answered and edited is not None
+        notes = edited or notes
+    if not refined:
+        notes = refreshed(notes, facts, everywhere=True)
+    notebook.write(notes)
+    return Updated(notes, facts.last_message, refined, warnings(notes))
+
+
+async def _ask(edit: EditNotes, directive: str, notebook: Notebook) -> bool:
+    try:
+        await edit(directive)
+    except ReverieError as error:
+        notebook.note(f"no model could update them: {error}")
+        return False
+    return True

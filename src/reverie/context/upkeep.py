@@ -1,0 +1,236 @@
+"""Layers 1, 2 and 4 applied to a conversation: each asked in turn, its decisions written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from reverie.agent.fork import Forks, Task
+from reverie.agent.toolbox import Toolbox
+from reverie.context import NotDue, compaction, microcompaction, tool_results
+from reverie.context.compaction import Compaction, Failed, Means, Mode, Situation, Trigger, Whole
+from reverie.context.facts import Todo
+from reverie.context.microcompaction import Clear, EditCache, Moment, Policy, ToolResultLedger
+from reverie.context.session_notes.note_taking import NoteTaking
+from reverie.context.tool_results import Budget
+from reverie.conversation.conversation import Conversation
+from reverie.conversation.records import (
+    CacheEdited,
+    Compacted,
+    CompactionFailed,
+    HeadFrozen,
+    Replaced,
+    ToolResultsCleared,
+)
+from reverie.core.messages import Message
+from reverie.core.request import Head, head_segments
+from reverie.core.window import Window
+from reverie.errors import ReverieError, WindowFull
+from reverie.events import Announce, LayerFired, TroubleNoted
+from reverie.ports import BlobStore, Scrubber
+
+COMPACT = "compact"
+
+
+@dataclass(slots=True)
+class Upkeep:
+    """Keeps one conversation inside its window. `head` renders the head anew, after a compaction."""
+
+    conversation: Conversation
+    toolbox: Toolbox
+    window: Window
+    blobs: BlobStore
+    notes: NoteTaking
+    on: Callable[[str], bool]
+    announce: Announce
+    head: Callable[[], Head]
+    transcript: str = ""
+    forks: Forks | None = None
+    budget: Budget = field(default_factory=Budget)
+    policy: Policy = field(default_factory=Policy)
+    scrubber: Scrubber | None = None
+    _ledger: ToolResultLedger = field(init=False)
+
+    def __post_init__(self) -> None:
+        declared = (name for name, tool in self.toolbox.tools.items() if tool.clearable)
+        self._ledger = ToolResultLedger(frozenset(declared))
+
+    def store_tool_results(self) -> None:
+        """Layer 1: long results that were never sent go to files."""
+        if not self.on("tool_result_storage"):
+            return
+        names = self._called()
+        for message in self._unanswered():
+            found = tool_results.due(message, names, self.conversation.state.replaced)
+            planned = found if isinstance(found, NotDue) else tool_results.plan(found, self.budget)
+            if not isinstance(planned, NotDue):
+                done = tool_results.run(planned, self.blobs, self.announce, self.scrubber)
+                self.conversation.record(*(Replaced(r.tool_use_id, r.text) for r in done))
+
+    def microcompact(self) -> None:
+        """Layer 2: old results are cleared, where that pays."""
+        state = self.conversation.state
+        self._ledger.follow(state.messages, state.replaced, state.cleared)
+        moment = self._moment()
+        edited = {id_ for edit in state.cache_edits for id_ in edit.tool_use_ids}
+        found = microcompaction.due(self._ledger, moment, self._policy(), edited)
+        change = found if isinstance(found, NotDue) else microcompaction.plan(found)
+        match change:
+            case Clear(texts, _, why):
+                microcompaction.run(change, moment, self.conversation.expect_break, self.announce)
+                self.conversation.record(ToolResultsCleared(texts, why))
+            case EditCache(ids, after):
+                microcompaction.run(change, moment, self.conversation.expect_break, self.announce)
+                self.conversation.record(CacheEdited(ids, after))
+            case NotDue():
+                pass
+
+    async def compact(self) -> None:
+        """Layers 3 and 4: a summary takes the place of what no longer fits."""
+        state = self.conversation.state
+        verdict = compaction.due(
+            state.tokens,
+            self.window,
+            state.compaction_failures,
+            enabled=self.on("autocompact") and not self.on("collapse"),
+        )
+        if not isinstance(verdict, NotDue):
+            await self.compact_now("automatic")
+
+    async def compact_because(self, refused: str, tokens: int | None, limit: int | None) -> None:
+        """The provider found the request too long: our count, or its window, was wrong."""
+        if limit:
+            self.window = Window(limit, "the provider's refusal")
+        self.announce(TroubleNoted("window", refused))
+        await self.compact_now("reactive", tokens=tokens)
+
+    async def compact_now(
+        self,
+        trigger: Trigger = "manual",
+        *,
+        instructions: str = "",
+        mode: Mode | None = None,
+        tokens: int | None = None,
+    ) -> Compaction | Failed:
+        """Compact, whether or not it is due; the outcome is in the conversation afterwards."""
+        situation = self._situation(trigger, instructions, mode or Whole(), tokens)
+        done = await compaction.run(situation, self._means())
+        if isinstance(done, Failed):
+            if trigger != "manual":
+                self.conversation.record(CompactionFailed(done.reason))
+            self.announce(TroubleNoted("compaction", done.reason))
+        else:
+            self._compacted(done, situation.at)
+        return done
+
+    def refuse_when_full(self) -> None:
+        """Rather say it clearly than send what must fail."""
+        tokens = self.conversation.state.tokens
+        if self.window.state(tokens) == "blocked":
+            raise WindowFull(
+                f"the conversation has {tokens:,} tokens and the window holds "
+                f"{self.window.tokens:,} ({self.window.source}); compact it (/compact) or begin anew"
+            )
+
+    def recent_tools(self) -> tuple[str, ...]:
+        """The tools used of late, the newest last."""
+        names = (use.name for m in self.conversation.state.messages[-20:] for use in m.tool_uses)
+        return tuple(dict.fromkeys(names))
+
+    def _compacted(self, done: Compaction, at: float) -> None:
+        self.conversation.expect_break(f"compaction: {done.why}")
+        record = Compacted(
+            start=done.start,
+            kept_from=done.kept_from,
+            trigger=done.trigger,
+            tokens_before=done.tokens_before,
+            at=at,
+            kept_up_to=done.kept_up_to,
+            how=done.how,
+            last=done.last_compacted,
+        )
+        # The prefix is new anyway: memory may be rendered as it stands today.
+        head = self._new_head() if done.kept_up_to is None else self.conversation.state.head
+        renewed = (HeadFrozen(head),) if head and head != self.conversation.state.head else ()
+        self.conversation.record(record, *renewed)
+        self.announce(LayerFired("compaction", done.tokens_before, done.tokens_after, done.why))
+
+    def _new_head(self) -> Head | None:
+        """As it would be rendered now; what cannot be read must not cost a summary that was paid for."""
+        try:
+            return self.head()
+        except (ReverieError, OSError) as error:
+            self.announce(TroubleNoted("compaction.head", f"{error}; the head stays as it was"))
+            return self.conversation.state.head
+
+    def _situation(
+        self, trigger: Trigger, instructions: str, mode: Mode, tokens: int | None
+    ) -> Situation:
+        state = self.conversation.state
+        head = head_segments(state.head) if state.head else ()
+        return Situation(
+            messages=tuple(state.shown),
+            window=self.window,
+            tokens=max(tokens or 0, state.tokens),
+            at=self.conversation.now,
+            trigger=trigger,
+            overhead=sum(segment.tokens for segment in head),
+            mode=mode,
+            transcript=self.transcript,
+            instructions=instructions,
+            notes=self.notes.for_compaction(),
+            todos=tuple(Todo(text, status) for text, status in state.todos) or None,
+        )
+
+    def _means(self) -> Means:
+        if self.forks is None:
+            return Means(read_file=self._read_file, announce=self.announce)
+        forks = self.forks
+
+        async def ask(directive: str) -> str:
+            return (await forks.run(Task(COMPACT, directive))).reply.text
+
+        async def ask_apart(messages: tuple[Message, ...], directive: str) -> str:
+            return (await forks.apart(COMPACT, messages, directive)).text
+
+        return Means(ask, ask_apart, self._read_file, self.announce)
+
+    def _read_file(self, path: str) -> str | None:
+        file = self.toolbox.workplace.root / Path(path).expanduser()
+        return file.read_text("utf-8", "replace") if file.is_file() else None
+
+    def _policy(self) -> Policy:
+        return replace(
+            self.policy.fitting(self.window),
+            time=self.on("microcompact_time"),
+            cached=self.on("microcompact_cached"),
+            batch=self.on("microcompact_batch"),
+        )
+
+    def _moment(self) -> Moment:
+        state, model = self.conversation.state, self.conversation.model
+        return Moment(
+            now=self.conversation.now,
+            context=state.tokens,
+            window=self.window,
+            capabilities=model.capabilities,
+            prices=model.prices,
+            ttl=self.conversation.ttl,
+        )
+
+    def _unanswered(self) -> list[Message]:
+        """What the user side said since the model last spoke."""
+        found: list[Message] = []
+        for message in reversed(self.conversation.state.messages):
+            if message.role == "assistant":
+                break
+            found.append(message)
+        return found[::-1]
+
+    def _called(self) -> dict[str, str]:
+        """The tools behind the results that were never sent: the last reply called them."""
+        for message in reversed(self.conversation.state.messages):
+            if message.role == "assistant":
+                return {use.id: use.name for use in message.tool_uses}
+        return {}

@@ -1,0 +1,115 @@
+"""Cutting texts to size: the longest give first, and what is cut says so. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from reverie.core.messages import Attachment, Document, Image, Message, Text
+from reverie.core.tokens import TEXT_BYTES_PER_TOKEN, text_tokens
+
+# Of a text that is cut, this share of the room goes to its beginning, the rest to its end.
+_HEAD_SHARE = 2 / 3
+
+
+def level(sizes: Sequence[int], room: int) -> int:
+    """The cap at which all sizes together fit the room: the small stay whole, the large share."""
+    left = max(room, 0)
+    ordered = sorted(sizes)
+    for done, size in enumerate(ordered):
+        share = left // (len(ordered) - done)
+        if size > share:
+            return share
+        left -= size
+    return ordered[-1] if ordered else 0
+
+
+def clipped(text: str, tokens: int, whole: str = "") -> str:
+    """The text in at most so many tokens: both its ends, and between them what is missing.
+
+    `whole` says where all of it can be read.
+    """
+    if text_tokens(text) <= tokens:
+        return text
+    data = text.encode("utf-8", "surrogatepass")
+    where = f"; {whole}" if whole else ""
+    note = f"\n[… {len(data):,} bytes in all, the middle is left out{where} …]\n"
+    room = max(tokens, 0) * TEXT_BYTES_PER_TOKEN - len(note.encode("utf-8", "surrogatepass"))
+    if room < len(note):
+        return _decoded(data[: max(tokens, 0) * TEXT_BYTES_PER_TOKEN])
+    head = int(room * _HEAD_SHARE)
+    return _decoded(data[:head]) + note + _decoded(data[len(data) - (room - head) :])
+
+
+def _decoded(data: bytes) -> str:
+    """Whole characters only: those the cut went through are dropped."""
+    return data.decode("utf-8", "ignore")
+
+
+LABEL = "user-messages"
+
+_LEAD = "Everything the user said before this point, word for word, oldest first."
+_NUMBER = re.compile(r"\[\d+\]")
+_QUOTE = "> "
+
+# What a client writes in the user's name: commands to the client itself and what they printed.
+_NO_REQUEST = re.compile(
+    r"\s*(?:<(?:command-|local-command-|bash-(?:input|stdout|stderr))|\[Request interrupted by user)"
+)
+
+
+def carried(messages: Iterable[Message]) -> tuple[str, ...]:
+    """Everything the user said: in these messages, and in those an earlier summary stands for."""
+    return tuple(text for message in messages for text in said(message))
+
+
+def said(message: Message) -> tuple[str, ...]:
+    """What one message holds of the user's words: its own, or those that a summary carries."""
+    # Only Reverie attaches; what a hook or a tool calls an attachment is not the user's voice.
+    if message.role != "user" or message.origin not in ("user", "reverie"):
+        return ()
+    earlier = [
+        text
+        for block in message.blocks
+        if isinstance(block, Attachment) and block.label == LABEL
+        for text in parse(block)
+    ]
+    own = _own_words(message) if message.origin == "user" else ""
+    return (*earlier, own) if own.strip() else tuple(earlier)
+
+
+def is_request(text: str) -> bool:
+    """Does the user want something with it? Every message is kept, but not every one asks."""
+    return not _NO_REQUEST.match(text)
+
+
+def render(texts: Sequence[str]) -> Attachment:
+    """The messages as one readable attachment."""
+    parts = [_LEAD]
+    for number, text in enumerate(texts, 1):
+        parts.append(f"[{number}]")
+        parts += [_QUOTE + line for line in text.split("\n")]
+    return Attachment(LABEL, "\n".join(parts))
+
+
+def parse(attachment: Attachment) -> tuple[str, ...]:
+    """The messages an attachment holds; lines that belong to none are passed over."""
+    found: list[list[str]] = []
+    for line in attachment.text.split("\n"):
+        if _NUMBER.fullmatch(line):
+            found.append([])
+        elif found and line.startswith(_QUOTE):
+            found[-1].append(line.removeprefix(_QUOTE))
+    return tuple("\n".join(lines) for lines in found)
+
+
+def _own_words(message: Message) -> str:
+    """The text of a message, with a mark in the place of each picture and document."""
+    parts: list[str] = []
+    for block in message.blocks:
+        match block:
+            case Text(text):
+                parts.append(text)
+            case Image() | Document():
+                parts.append(f"[{block.kind}]")
+    return "\n".join(parts)

@@ -1,0 +1,1 @@
+"""One conversation: its records, its state and the requests it becomes."""

@@ -1,0 +1,126 @@
+"""Requests, put together from the frozen head and the messages.
+
+Work is proportional to what is new: messages that were there last time, as the very same objects,
+keep their links. While the chain grows, thinking whose prefix changed is left out (core.thinking),
+and the marks for the prompt cache are placed (core.prompt_cache.breakpoints).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reverie.core.messages import Message, shared_length
+from reverie.core.prompt_cache.breakpoints import Mark, Policy, Standing, as_breakpoints, placed
+from reverie.core.prompt_cache.chain import Chain, Link, extend, head_chain, root_digest
+from reverie.core.request import Head, Request, message_segments, with_key
+from reverie.core.transcript import valid_under
+from reverie.core.window import Capabilities, Ttl
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A request, its chain, and which links carry a cache mark."""
+
+    request: Request
+    chain: Chain
+    marks: tuple[Mark, ...]
+
+
+class Assembler:
+    """Puts one conversation's requests together, each from the last.
+
+    Putting together is free of consequences. Only a request that was answered is `sent`: from then
+    on its marks stand for entries the provider keeps.
+    """
+
+    def __init__(self, capabilities: Capabilities, policy: Policy | None = None) -> None:
+        self._capabilities = capabilities
+        self._policy = policy or placed()
+        self._head: Head | None = None
+        self._given: tuple[Message, ...] = ()
+        self._sent: list[Message] = []
+        self._links: list[Link] = []
+        self._ends: list[int] = []
+        self._marked: dict[Ttl, list[tuple[int, str]]] = {"5m": [], "1h": []}
+
+    def assemble(
+        self, head: Head, messages: Sequence[Message], *, previous_response: str | None = None
+    ) -> Assembled:
+        if head != self._head:
+            self._restart(head)
+        self._keep(shared_length(self._given, messages))
+        for message in messages[len(self._sent) :]:
+            self._add(message, head)
+        self._given = tuple(messages)
+        chain = Chain(head, tuple(self._links))
+        marks = self._policy(chain, self._standing(), self._capabilities.cache)
+        points = as_breakpoints(chain, marks)
+        request = Request(head, tuple(self._sent), points, previous_response, chain.tokens)
+        return Assembled(request, chain, marks)
+
+    def sent(self, request: Assembled) -> None:
+        """Remember the marks of an answered request, in order of place, each place once."""
+        for mark in request.marks:
+            entry = (mark.index, request.chain.links[mark.index].digest)
+            marked = self._marked[mark.ttl]
+            place = bisect_left(marked, entry)
+            if marked[place : place + 1] != [entry]:
+                marked.insert(place, entry)
+
+    def clone(self) -> Assembler:
+        """Another assembler that stands where this one stands; neither sees what the other does."""
+        other = Assembler(self._capabilities, self._policy)
+        other._head = self._head
+        other._given = self._given
+        other._sent = self._sent.copy()
+        other._links = self._links.copy()
+        other._ends = self._ends.copy()
+        other._marked = {ttl: marks.copy() for ttl, marks in self._marked.items()}
+        return other
+
+    def resume(self, head: Head, messages: Sequence[Message]) -> None:
+        """Know again which marks stand: every response says which prefix it answered."""
+        for i, message in enumerate(messages):
+            if message.bound_to is not None:
+                request = self.assemble(head, messages[:i])
+                if request.chain.digest == message.bound_to:
+                    self.sent(request)
+
+    def _restart(self, head: Head) -> None:
+        self._head = head
+        self._given = ()
+        self._sent = []
+        self._links = head_chain(head)
+        self._ends = [len(self._links)]
+
+    def _keep(self, count: int) -> None:
+        """Forget everything after the first `count` messages."""
+        del self._sent[count:]
+        del self._ends[count + 1 :]
+        del self._links[self._ends[-1] :]
+
+    def _add(self, message: Message, head: Head) -> None:
+        last = self._links[-1] if self._links else None
+        prefix = last.digest if last else root_digest(head)
+        valid = valid_under(message, prefix, bound=self._capabilities.thinking_bound)
+        sent = with_key(valid, head.reminder_key)
+        segments = message_segments(sent, len(self._sent))
+        self._links += extend(last, prefix, segments)
+        self._sent.append(sent)
+        self._ends.append(len(self._links))
+
+    def _standing(self) -> Standing:
+        hour = self._newest("1h")
+        return Standing(max(hour, self._newest("5m")), hour)
+
+    def _newest(self, ttl: Ttl) -> int:
+        """The newest mark that still stands; marks a changed prefix left behind are forgotten."""
+        marked = self._marked[ttl]
+        while marked:
+            index, digest = marked[-1]
+            if index < len(self._links) and self._links[index].digest == digest:
+                return index
+            marked.pop()
+        return -1

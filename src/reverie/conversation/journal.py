@@ -1,0 +1,173 @@
+"""The transcript on disk: append-only JSONL, one record a line.
+
+Appending is one write of whole lines, so a reader never sees half a record of a living process.
+After a crash the last line may be torn: it is dropped on load, with a note, and the next append
+starts on a line of its own. Nothing in the file is ever rewritten, but for one thing: a memory that is
+forgotten everywhere takes its words out of closed transcripts (`redaction`), with a record that says so.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from reverie.conversation.records import Record, parse
+from reverie.conversation.redaction import lines
+from reverie.core.codec import dump
+from reverie.errors import StorageError, TranscriptError
+from reverie.events import Announce, TroubleNoted, unheard
+from reverie.files.folders import make_private
+from reverie.ports import Scrubber
+
+# An image in a message fits; a file without line ends does not have to.
+LONGEST_LINE = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Every record that could be read, and a note for every line that could not."""
+
+    records: tuple[Record, ...]
+    notes: tuple[str, ...] = ()
+    # A sub-agent's conversation: what stands there as the user's words, another agent wrote.
+    of_agent: bool = False
+
+
+class Journal:
+    """A session's transcript, open for appending."""
+
+    def __init__(self, path: Path, scrubber: Scrubber | None = None) -> None:
+        self.path = path
+        self._scrubber = scrubber
+        try:
+            make_private(path.parent)
+            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._torn = _ends_torn(self._file)
+        except OSError as error:
+            raise StorageError(
+                f"cannot open the transcript {path}: {error.strerror or error}"
+            ) from error
+
+    def append(self, *records: Record) -> None:
+        """Add records, all or none of them."""
+        rows = (row for record in records for row in lines(record, self._scrubber))
+        fresh = b"".join(dump(row) + b"\n" for row in rows)
+        data = b"\n" + fresh if self._torn else fresh
+        size = os.fstat(self._file).st_size
+        try:
+            written = os.write(self._file, data)
+            if written < len(data):
+                raise OSError(0, f"only {written} of {len(data)} bytes fit")
+        except OSError as error:
+            self._torn = not self._cut_back(size)
+            raise StorageError(
+                f"cannot write to the transcript {self.path}: {error.strerror or error}; "
+                "free some space and try again, nothing was lost"
+            ) from error
+        self._torn = False
+
+    def _cut_back(self, size: int) -> bool:
+        """Take away what a failed write left behind; a line that stays torn is noted on load."""
+        try:
+            os.ftruncate(self._file, size)
+        except OSError:
+            return False
+        return not _ends_torn(self._file)
+
+    def close(self) -> None:
+        """Make what was written durable, and let go of the file."""
+        if self._file >= 0:
+            with suppress(OSError):
+                os.fsync(self._file)
+            os.close(self._file)
+            self._file = -1
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _ends_torn(file: int) -> bool:
+    size = os.fstat(file).st_size
+    return size > 0 and os.pread(file, 1, size - 1) != b"\n"
+
+
+def load(path: Path) -> Loaded:
+    """Read a journal of ours, keeping everything that can be read."""
+    records: list[Record] = []
+    notes: list[str] = []
+    for number, value in read_lines(path, notes):
+        try:
+            records.append(parse(value))
+        except TranscriptError as error:
+            notes.append(f"{path.name}, line {number}: {error}; skipped")
+    return Loaded(tuple(records), tuple(notes))
+
+
+def read_lines(path: Path, notes: list[str]) -> Iterator[tuple[int, Any]]:
+    """Parsed JSON lines of any transcript (plain or .gz), with a note for each that is not JSON."""
+    for number, line in enumerate(_raw_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line)
+        except (ValueError, RecursionError):
+            torn = not line.endswith(b"\n")
+            what = "torn by a crash" if torn else "not JSON"
+            notes.append(f"{path.name}, line {number}: {what}; skipped")
+
+
+def _passed(file: io.BufferedIOBase, line: bytes) -> bytes:
+    """What stands in for a line that is too long to be held: not JSON, as its reader will note."""
+    while line and not line.endswith(b"\n"):
+        line = file.readline(LONGEST_LINE)
+    return b"too long\n"
+
+
+def _raw_lines(path: Path) -> Iterable[bytes]:
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            while line := file.readline(LONGEST_LINE + 1):
+                yield line if len(line) <= LONGEST_LINE else _passed(file, line)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TranscriptError(f"cannot read the transcript {path}: {reason}") from error
+
+
+class Recorder:
+    """A journal that never fails a turn. Records stay in order; none is skipped."""
+
+    def __init__(self, journal: Journal, announce: Announce = unheard) -> None:
+        self._journal = journal
+        self._announce = announce
+        self._waiting: list[Record] = []
+
+    @property
+    def behind(self) -> int:
+        """How many records are not on disk yet."""
+        return len(self._waiting)
+
+    def append(self, *records: Record) -> None:
+        self._waiting += records
+        try:
+            self._journal.append(*self._waiting)
+        except StorageError as error:
+            self._announce(TroubleNoted("transcript", f"{error}; {self.behind} records wait"))
+            return
+        self._waiting.clear()

@@ -1,0 +1,347 @@
+"""A session's state, rebuilt from its records: the same records give the same state and bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from reverie.conversation.records import (
+    AgentHired,
+    AgentLeft,
+    Branched,
+    CacheEdited,
+    Compacted,
+    CompactionFailed,
+    DateChanged,
+    Extracted,
+    Folded,
+    HeadFrozen,
+    MemoriesShown,
+    NotesTaken,
+    Opened,
+    Record,
+    Redacted,
+    Replaced,
+    Rewound,
+    Said,
+    TodosSet,
+    ToolResultsCleared,
+    Unfolded,
+    Unknown,
+    Used,
+)
+from reverie.core.messages import Attachment, Block, Message, ToolResult
+from reverie.core.request import Head, head_segments, tool_tokens
+from reverie.core.tokens import (
+    Measured,
+    block_tokens,
+    context_tokens,
+    freed,
+    measured,
+    substituted,
+    text_tokens,
+)
+from reverie.core.usage import Usage
+from reverie.memory.format.attachment import LABEL as RECALL
+
+
+@dataclass(slots=True)
+class SessionState:
+    """Everything a session needs to go on where it stopped.
+
+    `messages` hold what was really said; `shown` is what is sent of it.
+    """
+
+    session: str = ""
+    project: str = ""
+    opened_at: float = 0.0
+    head: Head | None = None
+    messages: list[Message] = field(default_factory=list)
+    usages: list[Used] = field(default_factory=list)
+    replaced: dict[str, str] = field(default_factory=dict)
+    cleared: dict[str, str] = field(default_factory=dict)
+    cache_edits: list[CacheEdited] = field(default_factory=list)
+    folds: list[Folded] = field(default_factory=list)
+    compactions: list[Compacted] = field(default_factory=list)
+    compaction_failures: int = 0
+    notes: NotesTaken | None = None
+    memories_shown: tuple[MemoriesShown, ...] = ()
+    todos: tuple[tuple[str, str], ...] = ()
+    extracted_up_to: str | None = None
+    date: str | None = None
+    branched: Branched | None = None
+    # Agents that were hired, and how those ended that did.
+    hired: dict[str, AgentHired] = field(default_factory=dict)
+    left: dict[str, AgentLeft] = field(default_factory=dict)
+    # Messages whose text was replaced in the transcript, and why; "" for what is no message.
+    redacted: dict[str, str] = field(default_factory=dict)
+    unknown: list[Unknown] = field(default_factory=list)
+    _measured: Measured | None = None
+    # Tokens taken out of the measured part since it was measured.
+    _freed: int = 0
+    # Messages that are sent otherwise than they were said, by id.
+    _otherwise: dict[str, Message] = field(default_factory=dict)
+
+    @classmethod
+    def replay(cls, records: Iterable[Record]) -> SessionState:
+        state = cls()
+        for record in records:
+            state.apply(record)
+        return state
+
+    def branch(self) -> SessionState:
+        """The same conversation, to go on with apart from this one; its spending is its own."""
+        return replace(
+            self,
+            messages=self.messages.copy(),
+            usages=[],
+            replaced=self.replaced.copy(),
+            cleared=self.cleared.copy(),
+            cache_edits=self.cache_edits.copy(),
+            folds=self.folds.copy(),
+            compactions=self.compactions.copy(),
+            unknown=[],
+            _otherwise=self._otherwise.copy(),
+        )
+
+    @property
+    def shown(self) -> list[Message]:
+        """The conversation as it is sent: results replaced or cleared, spans folded."""
+        if not self._otherwise and not self.folds:
+            return self.messages.copy()
+        shown = [self._otherwise.get(message.id, message) for message in self.messages]
+        for fold in self.folds:
+            shown = _folded(shown, fold)
+        return shown
+
+    @property
+    def rewritten(self) -> str | None:
+        """Why the messages here are not those that were sent; None when they are."""
+        there = {message.id for message in self.messages} | {""}
+        causes = [cause for message, cause in self.redacted.items() if message in there]
+        return "; ".join(dict.fromkeys(causes)) or None
+
+    @property
+    def measured(self) -> bool:
+        """Did a provider report the size since the conversation was last rewritten?"""
+        return self._measured is not None
+
+    @property
+    def tokens(self) -> int:
+        """The size of the conversation, by the last measurement and what came since."""
+        tokens = context_tokens(self.shown, self._measured)
+        if self._measured is None:
+            return tokens + self._head_tokens
+        return max(0, tokens - self._freed)
+
+    @property
+    def usage(self) -> Usage:
+        return sum((used.usage for used in self.usages), Usage())
+
+    @property
+    def calls(self) -> int:
+        """How often the main model was asked."""
+        return sum(used.purpose == "main" for used in self.usages)
+
+    def apply(self, record: Record) -> None:  # noqa: C901, PLR0912, PLR0915 - one case a record kind
+        match record:
+            case Opened(session, at, project):
+                self.session, self.opened_at, self.project = session, at, project
+            case HeadFrozen(head):
+                self.head = head
+            case Said(message):
+                self.messages.append(message)
+            case Used():
+                self._used(record)
+            case Replaced(tool_use_id, text):
+                # The first decision stands: what was sent once is never sent otherwise.
+                if self.replaced.setdefault(tool_use_id, text) == text:
+                    self._substitute({tool_use_id: text})
+            case CacheEdited():
+                self.cache_edits.append(record)
+            case ToolResultsCleared(texts):
+                self.cleared |= texts
+                self._substitute(dict(texts))
+            case Compacted():
+                self._compacted(record)
+            case CompactionFailed():
+                self.compaction_failures += 1
+            case Folded():
+                self._fold(record)
+            case Unfolded(marker):
+                self.folds = [fold for fold in self.folds if fold.marker.id != marker]
+                self._measured = None
+            case Rewound(first):
+                self._rewind(first)
+            case NotesTaken():
+                self.notes = record
+            case MemoriesShown():
+                self.memories_shown = (*self.memories_shown, record)
+            case TodosSet(todos):
+                self.todos = todos
+            case Branched():
+                self.branched = record
+            case Extracted(up_to):
+                self.extracted_up_to = up_to
+            case DateChanged(date):
+                self.date = date
+            case AgentHired(name):
+                self.hired[name] = record
+            case AgentLeft(name):
+                self.left[name] = record
+            case Redacted(message, cause):
+                self.redacted[message] = cause
+                self._measured = None
+            case Unknown():
+                self.unknown.append(record)
+            case _:
+                assert_never(record)
+
+    @property
+    def _head_tokens(self) -> int:
+        if self.head is None:
+            return 0
+        return sum(segment.tokens for segment in head_segments(self.head))
+
+    def _used(self, used: Used) -> None:
+        self.usages.append(used)
+        # Who reports nothing (no model, some local servers) has measured nothing.
+        if used.purpose == "main" and used.usage.context:
+            self._measured = measured(used.response, used.usage)
+            self._freed = 0
+
+    def _substitute(self, texts: dict[str, str]) -> None:
+        """Send other texts for these results, from their messages on, the newest first."""
+        waiting = set(texts)
+        behind = self._measured is not None
+        for message in reversed(self.messages):
+            if self._measured is not None and message.response == self._measured.response:
+                behind = False
+            found = waiting & {result.tool_use_id for result in message.tool_results}
+            if found:
+                before = self._otherwise.get(message.id, message)
+                after = substituted(before, texts)
+                self._otherwise[message.id] = after
+                self._freed += 0 if behind else freed(before, after)
+                waiting -= found
+            if not waiting:
+                break
+
+    def _fold(self, record: Folded) -> None:
+        before = context_tokens(self.shown)
+        self.folds.append(record)
+        self._freed += max(0, before - context_tokens(self.shown))
+
+    def _compacted(self, record: Compacted) -> None:
+        if self.folds:
+            # What was compacted is the conversation as it was sent, its markers included.
+            self.messages, self.folds = self.shown, []
+        ids = [message.id for message in self.messages]
+        kept = ids.index(record.kept_from) if record.kept_from in ids else len(ids)
+        earlier = ids.index(record.kept_up_to) + 1 if record.kept_up_to in ids else 0
+        self.messages = [*self.messages[:earlier], *record.start, *self.messages[kept:]]
+        # Of earlier ones only the fact is kept: a long session must not grow with every start it had.
+        self.compactions = [replace(done, start=()) for done in self.compactions] + [record]
+        self._forget_what_is_gone()
+        self.compaction_failures = 0
+        self.memories_shown = ()
+        self._measured = None
+        self._freed = 0
+        if self.notes is not None:
+            # Growth is counted from the new, smaller size.
+            self.notes = replace(self.notes, tokens=self.tokens)
+
+    def _rewind(self, first: str | None) -> None:
+        """Go back to before a message; whatever was decided about what is gone is open again."""
+        cut = _place(self.messages, first)
+        gone = self.messages[cut:]
+        del self.messages[cut:]
+        self._forget_what_is_gone()
+        left = {message.id for message in self.messages}
+        self.cache_edits = [edit for edit in self.cache_edits if edit.after_message in left]
+        self.folds = [fold for fold in self.folds if fold.last in left]
+        shown = len(self.memories_shown) - sum(map(_shows_memories, gone))
+        self.memories_shown = self.memories_shown[: max(0, shown)]
+        if self.notes is not None and self.notes.up_to not in left:
+            self.notes = None
+        self._measured = None
+        self._freed = 0
+
+    def _forget_what_is_gone(self) -> None:
+        ids = {message.id for message in self.messages}
+        self._otherwise = {id_: m for id_, m in self._otherwise.items() if id_ in ids}
+        results = {result.tool_use_id for m in self.messages for result in m.tool_results}
+        self.replaced = {id_: text for id_, text in self.replaced.items() if id_ in results}
+        self.cleared = {id_: text for id_, text in self.cleared.items() if id_ in results}
+
+
+def _place(messages: list[Message], id_: str | None) -> int:
+    """Where a message stands; behind the last when it is not there, and None is the beginning."""
+    if id_ is None:
+        return 0
+    return next((i for i, message in enumerate(messages) if message.id == id_), len(messages))
+
+
+def _shows_memories(message: Message) -> bool:
+    return any(isinstance(block, Attachment) and block.label == RECALL for block in message.blocks)
+
+
+def _folded(messages: list[Message], fold: Folded) -> list[Message]:
+    """The conversation with one span folded into its marker; a span that is gone changes nothing."""
+    ids = [message.id for message in messages]
+    if fold.first not in ids or fold.last not in ids:
+        return messages
+    first, last = ids.index(fold.first), ids.index(fold.last)
+    return [*messages[:first], fold.marker, *messages[last + 1 :]]
+
+
+# How the memory section announces itself in the system prompt, and recall in an attachment.
+MEMORY_HEADING = "# Memory"
+RECALL_LABEL = "recall"
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Tokens by category; scaled to the provider's count when there is one."""
+
+    parts: dict[str, int]
+    measured: bool
+
+    @property
+    def total(self) -> int:
+        return sum(self.parts.values())
+
+
+def window_fill(state: SessionState) -> Fill:
+    parts = dict.fromkeys(
+        ("system", "tools", "memory index", "recalled memories", "messages", "tool results"), 0
+    )
+    for section in state.head.system if state.head else ():
+        name = "memory index" if section.text.startswith(MEMORY_HEADING) else "system"
+        parts[name] += text_tokens(section.text)
+    parts["tools"] = sum(tool_tokens(tool) for tool in state.head.tools) if state.head else 0
+    for message in state.shown:
+        for block in message.blocks:
+            parts[_category(block)] += block_tokens(block)
+    return _scaled(parts, state)
+
+
+def _category(block: Block) -> str:
+    if isinstance(block, ToolResult):
+        return "tool results"
+    if isinstance(block, Attachment) and block.label == RECALL_LABEL:
+        return "recalled memories"
+    return "messages"
+
+
+def _scaled(parts: dict[str, int], state: SessionState) -> Fill:
+    """Our estimate knows the shares, the provider knows the sum."""
+    estimate = sum(parts.values())
+    if not state.measured or not estimate:
+        return Fill(parts, measured=False)
+    if state.head is None:
+        # A foreign transcript does not record its head: what is left over is the system prompt.
+        return Fill(parts | {"system": max(0, state.tokens - estimate)}, measured=True)
+    scale = state.tokens / estimate
+    return Fill({name: round(count * scale) for name, count in parts.items()}, measured=True)

@@ -1,0 +1,56 @@
+"""Any transcript we can read, whoever wrote it, as records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from reverie.conversation import claude_code, codex, journal
+from reverie.conversation.journal import Loaded, read_lines
+from reverie.conversation.records import Said
+from reverie.errors import TranscriptError
+
+OURS = "reverie"
+# Where a session keeps the journals of agents it hired, and of its forks.
+_AGENTS = ("agents", "forks")
+
+
+def load(path: Path) -> Loaded:
+    """Records of one of our journals, of a Claude Code session or of a Codex rollout."""
+    try:
+        found = path.is_file()
+    except OSError as error:
+        raise TranscriptError(f"cannot read the transcript {path}: {error.strerror}") from error
+    if not found:
+        raise TranscriptError(f"there is no transcript at {path}; give the path of a file")
+    loaded = _LOADERS[author(path)](path)
+    if path.parent.name in _AGENTS:
+        loaded = replace(loaded, of_agent=True)
+    if not any(isinstance(record, Said) for record in loaded.records):
+        seen = f" ({loaded.notes[0]})" if loaded.notes else ""
+        raise TranscriptError(
+            f"{path} holds no conversation{seen}; expected JSON lines by Reverie, Claude Code or Codex"
+        )
+    return loaded
+
+
+def author(path: Path) -> str:
+    """Who wrote it, judged by its first readable records."""
+    for _, value in read_lines(path, []):
+        if not isinstance(value, dict):
+            continue
+        if value.get("type") in ("session", "head", "message"):
+            return OURS
+        if "payload" in value and value.get("type") in codex.TYPES:
+            return codex.PROVIDER
+        if {"uuid", "sessionId", "messageId"} & value.keys():
+            return claude_code.PROVIDER
+    return OURS
+
+
+_LOADERS: Mapping[str, Callable[[Path], Loaded]] = {
+    OURS: journal.load,
+    claude_code.PROVIDER: claude_code.load,
+    codex.PROVIDER: codex.load,
+}

@@ -1,0 +1,1 @@
+"""Files on disk: the one atomic writer, locks, process identity, git."""

@@ -1,0 +1,27 @@
+"""Small files of JSON beside a memory: replaced whole, read without ever failing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from reverie.core.codec import dump
+from reverie.files.folders import make_private
+
+
+def read_json(path: Path) -> Any:
+    """What the file says; None when it is not there or says nothing."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def write_json(path: Path, value: object) -> None:
+    """The old content or the new one, for the owner's eyes only."""
+    make_private(path.parent)
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.touch(mode=0o600)
+    fresh.write_bytes(dump(value) + b"\n")
+    fresh.replace(path)

@@ -1,0 +1,152 @@
+"""Advisory locks between processes; the kernel releases them if the process dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from reverie.errors import InputError, StorageError
+from reverie.files.folders import make_private
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Wait for, hold and release the lock on `path`: for milliseconds. Readers never take it."""
+    file = _opened(path)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def sole(path: Path, otherwise: str) -> Iterator[None]:
+    """Hold the lock for as long as one likes; when somebody has it, InputError says `otherwise`."""
+    file = _opened(path)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(otherwise) from error
+        yield
+    finally:
+        os.close(file)
+
+
+def is_held(path: Path) -> bool:
+    """Does a living process hold the lock? Nothing is made, and it is taken for an instant only."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+def _opened(path: Path) -> int:
+    try:
+        make_private(path.parent)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StorageError(f"cannot take the lock {path}: {error.strerror}") from error
+
+
+STALE_AFTER = 3600.0
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process that holds something, told apart from another of the same number, since when."""
+
+    pid: int
+    host: str
+    started: str
+    since: float
+    token: str
+
+    def render(self) -> bytes:
+        lines = (str(self.pid), self.host, self.started, f"{self.since:.3f}", self.token)
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    @classmethod
+    def parse(cls, body: bytes) -> Holder | None:
+        """Nobody, when the file is empty; a bare PID is read too."""
+        lines = body.decode("utf-8", "replace").splitlines()
+        if not lines or not lines[0].strip().isdecimal():
+            return None
+        host, started, since, token = [*lines[1:5], *[""] * 4][:4]
+        try:
+            moment = float(since)
+        except ValueError:
+            moment = 0.0
+        return cls(int(lines[0]), host, started, moment, token)
+
+
+def gone(holder: Holder, now: float) -> bool:
+    """Whether a holder can be passed over: dead, another process under its number, or too slow."""
+    age = now - holder.since
+    if holder.host not in ("", this_host()):
+        # Nobody can look into another machine; a clock that far off says nothing either.
+        return abs(age) > STALE_AFTER
+    if not is_alive(holder.pid):
+        return True
+    if holder.started and (seen := started(holder.pid)) is not None and seen != holder.started:
+        return True
+    return age > STALE_AFTER
+
+
+def started(pid: int) -> str | None:
+    """When a process began, in words no other process of this number has; None if nobody knows."""
+    if (fields := _stat(pid)) is not None:
+        return f"{_boot()}:{fields[19]}"
+    with suppress(OSError, subprocess.SubprocessError):
+        command = ["ps", "-o", "lstart=", "-p", str(pid)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=5)
+        return " ".join(said.stdout.split()) or None
+    return None
+
+
+def _stat(pid: int) -> list[str] | None:
+    """What Linux tells of a process, from its state on; None elsewhere."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return fields if len(fields) > 19 else None
+    return None
+
+
+def _boot() -> str:
+    try:
+        return _BOOT.read_text().strip()
+    except OSError:
+        return ""
+
+
+def this_host() -> str:
+    return socket.gethostname()
+
+
+def is_alive(pid: int) -> bool:
+    """Is there a process of this number that still runs?"""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    # A zombie is dead, only nobody has asked how it ended.
+    fields = _stat(pid)
+    return fields is None or fields[0] not in {"Z", "X"}

@@ -1,0 +1,1 @@
+"""What is learnt from conversations: extraction after a turn, dreams across sessions."""

@@ -1,0 +1,218 @@
+"""What a dream did, as typed changes: made from the memory before it and after it. Pure.
+
+Files that depend on each other (a memory and the one it went into) are one change, taken or left
+as a whole, so that leaving one out can never lose half of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+from reverie.learning.dreaming.facts import (
+    archived,
+    body,
+    claim,
+    missing,
+    parsed,
+    share_kept,
+    unkept,
+)
+from reverie.memory.format.manifest import INDEX_FILE, is_index
+from reverie.memory.format.topic import Topic
+
+Kind = Literal["merge", "supersede", "edit", "archive", "delete", "new", "re-index"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+Files: TypeAlias = Mapping[str, bytes]
+
+# A memory that says so much of another may be where it went.
+_HEIR_SHARE = 0.6
+_NO_REASON = "no reason was given"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a dream did something to a file, and what it rests on (messages, logs, other memories)."""
+
+    why: str = ""
+    sources: tuple[str, ...] = ()
+
+
+Reasons: TypeAlias = Mapping[str, Reason]
+
+
+@dataclass(frozen=True, slots=True)
+class FileStep:
+    """One file of a change; None: it is not there."""
+
+    file: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing a dream did. `relies_on` are untouched files it would lose something without."""
+
+    id: str
+    kind: Kind
+    steps: tuple[FileStep, ...]
+    reason: str
+    sources: tuple[str, ...] = ()
+    relies_on: tuple[tuple[str, bytes], ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(step.file for step in self.steps)
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {', '.join(self.files)}"
+
+
+@dataclass(slots=True)
+class _Family:
+    """Files that must go together, and why they do."""
+
+    files: set[str] = field(default_factory=set)
+    heirs: set[str] = field(default_factory=set)
+    merged: bool = False
+    superseded: bool = False
+
+
+def typed(before: Files, after: Files, reasons: Reasons | None = None) -> tuple[Change, ...]:
+    """Every difference between two states of a memory, as changes; the same input, the same ids."""
+    given = reasons or {}
+    touched = sorted(
+        name for name in {*before, *after} if before.get(name) != after.get(name) and _memory(name)
+    )
+    families = _families(touched, before, after)
+    made = [_change(family, before, after, given) for family in families]
+    if before.get(INDEX_FILE, b"") != after.get(INDEX_FILE, b""):
+        step = FileStep(INDEX_FILE, before.get(INDEX_FILE), after.get(INDEX_FILE))
+        why = given.get(INDEX_FILE, Reason("the index follows the memories"))
+        made.append(Change("", "re-index", (step,), why.why, why.sources))
+    made.sort(key=lambda change: (KINDS.index(change.kind), change.files))
+    return tuple(
+        Change(f"c{n}", c.kind, c.steps, c.reason, c.sources, c.relies_on)
+        for n, c in enumerate(made, 1)
+    )
+
+
+def _memory(name: str) -> bool:
+    return not is_index(name)
+
+
+def _families(touched: Iterable[str], before: Files, after: Files) -> list[_Family]:
+    families: dict[str, _Family] = {name: _Family({name}) for name in touched}
+    inherits = _inheritance(after)
+    for name in list(families):
+        heir, merged = _heir(name, before, after, inherits)
+        if heir is None:
+            continue
+        family = families[name]
+        family.heirs.add(heir)
+        family.merged |= merged
+        family.superseded |= not merged
+        other = families.get(heir)
+        if other is not None and other is not family:
+            _join(families, family, other)
+    distinct = {id(family): family for family in families.values()}
+    return list(distinct.values())
+
+
+def _join(families: dict[str, _Family], one: _Family, other: _Family) -> None:
+    one.files |= other.files
+    one.heirs |= other.heirs
+    one.merged |= other.merged
+    one.superseded |= other.superseded
+    for name in other.files:
+        families[name] = one
+
+
+def _inheritance(after: Files) -> dict[str, str]:
+    """Which memory says of itself that it takes the place of another."""
+    return {
+        old: name
+        for name, data in after.items()
+        if _memory(name)
+        for old in parsed(data, name).supersedes
+    }
+
+
+def _heir(
+    name: str, before: Files, after: Files, inherits: Mapping[str, str]
+) -> tuple[str | None, bool]:
+    """Where a memory's fact went, and whether the file itself went with it."""
+    if name not in before:
+        return None, False
+    if name not in after:
+        return inherits.get(name) or _covering(name, before[name], after), True
+    successor = parsed(after[name], name).superseded_by
+    if successor is None or successor == parsed(before[name], name).superseded_by:
+        return None, False
+    return successor, False
+
+
+def _covering(name: str, data: bytes, after: Files) -> str | None:
+    """A memory that holds and has every value and most words of one that is gone."""
+    said = claim(data, name)
+    until = parsed(data, name).valid_until
+    best: tuple[tuple[bool, bool, float], str] | None = None
+    for topic in topics_of(after):
+        if topic.superseded_by is not None or archived(topic) is not None:
+            continue
+        text = claim(after[topic.file], topic.file)
+        share = share_kept(said, text)
+        if share < _HEIR_SHARE or missing(said, text):
+            continue
+        rank = (unkept(body(data, name), text) is None, topic.valid_until == until, share)
+        if best is None or rank > best[0]:
+            best = (rank, topic.file)
+    return best[1] if best else None
+
+
+def _change(family: _Family, before: Files, after: Files, reasons: Reasons) -> Change:
+    names = sorted(family.files)
+    steps = tuple(FileStep(name, before.get(name), after.get(name)) for name in names)
+    given = [reasons[name] for name in names if name in reasons]
+    why = "; ".join(dict.fromkeys(one.why for one in given if one.why)) or _NO_REASON
+    sources = tuple(dict.fromkeys(source for one in given for source in one.sources))
+    quiet = sorted(heir for heir in family.heirs if heir not in family.files and heir in after)
+    relies_on = tuple((heir, after[heir]) for heir in quiet)
+    return Change("", _kind(family, steps), steps, why, sources, relies_on)
+
+
+def _kind(family: _Family, steps: tuple[FileStep, ...]) -> Kind:
+    if family.merged and family.heirs:
+        return "merge"
+    if family.superseded:
+        return "supersede"
+    step = steps[0]
+    if step.after is None:
+        return "delete"
+    if step.before is None:
+        return "new"
+    was, now = parsed(step.before, step.file), parsed(step.after, step.file)
+    return "archive" if archived(now) and not archived(was) else "edit"
+
+
+def applied(before: Files, changes: Iterable[Change]) -> dict[str, bytes]:
+    """A memory with some changes made."""
+    files = dict(before)
+    for change in changes:
+        for step in change.steps:
+            if step.after is None:
+                files.pop(step.file, None)
+            else:
+                files[step.file] = step.after
+    return files
+
+
+def topics_of(files: Files) -> Iterator[Topic]:
+    """Every memory of a state, by name."""
+    for name in sorted(files):
+        if _memory(name):
+            yield parsed(files[name], name)

@@ -1,0 +1,429 @@
+"""What a dream's change must fulfil before it may reach the live memory. Pure, but for the scrubber.
+
+A change that would lose something is refused. One that loses nothing provable, but says something
+differently, anew or no longer, is left to a person. Both are named, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal, TypeAlias
+
+from reverie.learning.dreaming.changes import Change, Files, FileStep, applied, topics_of
+from reverie.learning.dreaming.facts import (
+    ARCHIVED,
+    archived,
+    body,
+    claim,
+    content,
+    day_of,
+    heading,
+    is_live,
+    missing,
+    parsed,
+    statements,
+    summary,
+    unheard_of,
+    unkept,
+)
+from reverie.learning.extraction.cursor import Utterance
+from reverie.learning.extraction.support import Supported, support
+from reverie.memory.format.topic import Topic
+from reverie.ports import Scrubber
+
+Fate = Literal["refused", "for a person"]
+
+# Keys a dream may change; every other line of the frontmatter stays as it is.
+_ITS_KEYS = frozenset(
+    {"name", "description", "updated", "source", "supersedes", "superseded_by", "valid_until"}
+    | {"entities", "links", ARCHIVED}
+)
+
+
+_GROWING = ("source", "supersedes", "entities", "links")
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why a change is not made."""
+
+    change: Change
+    reason: str
+    fate: Fate = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much of a memory may be deleted or archived without a person."""
+
+    share: float = 0.10
+
+    def room(self, memories: int) -> int:
+        return int(self.share * memories)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The changes that may be made, and those that may not."""
+
+    accepted: tuple[Change, ...]
+    objections: tuple[Objection, ...] = ()
+
+
+Said: TypeAlias = Callable[[str], Sequence[Utterance]]
+
+
+def nothing_keeps_out(text: str) -> str | None:
+    """For people who wrote nothing down about what never to keep."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all checks look at."""
+
+    before: Files
+    after: Files
+    today: date
+    scrubber: Scrubber
+    # What the person said at a source, nothing when it cannot be looked up; None: sources are believed.
+    said: Said | None = None
+    # The phrase of the person's own that keeps a text out of memory.
+    kept_out: Callable[[str], str | None] = nothing_keeps_out
+
+    def lives(self, data: bytes, file: str) -> bool:
+        return is_live(parsed(data, file), self.today)
+
+
+# A reason against a change, or None; the second kind can be overruled by a person.
+Check: TypeAlias = Callable[[Change, Bench], str | None]
+
+
+def judge(changes: Iterable[Change], bench: Bench, budget: Budget) -> Judged:
+    """Each change on its own, then all of them together."""
+    accepted: list[Change] = []
+    objections: list[Objection] = []
+    for change in changes:
+        objection = _objection(change, bench)
+        if objection is None:
+            accepted.append(change)
+        else:
+            objections.append(objection)
+    within, over = _within(accepted, bench.before, budget)
+    return consistent(Judged(tuple(within), (*objections, *over)), bench)
+
+
+def consistent(judged: Judged, bench: Bench) -> Judged:
+    """Without the changes that make no sense without others that are left out."""
+    kept, dangling = _linked(judged.accepted, bench)
+    return Judged(tuple(kept), (*judged.objections, *dangling))
+
+
+def _objection(change: Change, bench: Bench) -> Objection | None:
+    if change.kind == "re-index":
+        return None
+    for check in _REFUSALS:
+        if (reason := check(change, bench)) is not None:
+            return Objection(change, reason)
+    for check in _QUESTIONS:
+        if (reason := check(change, bench)) is not None:
+            return Objection(change, reason, "for a person")
+    return None
+
+
+# --- each change on its own ---
+
+
+def _pinned(change: Change, bench: Bench) -> str | None:
+    for step in change.steps:
+        if step.before is not None and parsed(step.before, step.file).pinned:
+            return f"{step.file} is pinned"
+    return None
+
+
+def _malformed(change: Change, bench: Bench) -> str | None:
+    for step in change.steps:
+        if step.before is not None and (was := parsed(step.before, step.file).problem):
+            return f"{step.file} has frontmatter that only a person may mend: {was}"
+        if step.after is None:
+            continue
+        topic = parsed(step.after, step.file)
+        if problem := topic.problem or _warning(topic, step):
+            return f"{step.file}: {problem}"
+        if _is_whole(topic) < (step.before is None or _is_whole(parsed(step.before, step.file))):
+            return f"{step.file} lacks a name, a description or a type"
+    return None
+
+
+def _is_whole(topic: Topic) -> bool:
+    named = topic.document.entry("name") is not None
+    return named and bool(topic.description) and topic.type is not None
+
+
+def _warning(topic: Topic, step: FileStep) -> str:
+    was = () if step.before is None else parsed(step.before, step.file).warnings
+    return next((warning for warning in topic.warnings if warning not in was), "")
+
+
+def _secret(change: Change, bench: Bench) -> str | None:
+    for step in change.steps:
+        if step.after is None:
+            continue
+        found = bench.scrubber.scrub(step.after.decode("utf-8", "surrogateescape")).kinds
+        if found:
+            return f"{step.file} would hold a secret ({', '.join(found)})"
+    return None
+
+
+def _foreign_keys(change: Change, bench: Bench) -> str | None:
+    """Keys that are not a dream's to change: when it was said, by whom, how surely."""
+    for step in change.steps:
+        if step.before is None or step.after is None:
+            continue
+        was, now = (_lines(parsed(data, step.file)) for data in (step.before, step.after))
+        changed = sorted({key for key, _ in {*was} ^ {*now}} - _ITS_KEYS)
+        if changed:
+            return f"{step.file}: a dream may not change {', '.join(changed)}"
+    return None
+
+
+def _shrunk(change: Change, bench: Bench) -> str | None:
+    """What a memory rests on and leads to may grow; when it ends is decided by its successor."""
+    for step in change.steps:
+        if step.before is None or step.after is None:
+            continue
+        was, now = (parsed(data, step.file) for data in (step.before, step.after))
+        for key in _GROWING:
+            lost = {*getattr(was, key)} - {*getattr(now, key)}
+            if lost:
+                return f"{step.file} would lose {min(lost)!r} from its {key}"
+        superseded = now.superseded_by is not None and was.superseded_by is None
+        if was.valid_until != now.valid_until and not superseded:
+            return f"{step.file} would hold until {now.valid_until}: to end it is not for a dream"
+    return None
+
+
+def _lines(topic: Topic) -> list[tuple[str, str]]:
+    return [(entry.key or entry.text, entry.text) for entry in topic.document.entries]
+
+
+def _lost(change: Change, bench: Bench) -> str | None:
+    """Numbers, names, dates and addresses; and memories that would be gone or hidden."""
+    for step in change.steps:
+        reason = _hidden(step, change, bench)
+        if reason is None:
+            kept = _kept(step, change, bench)
+            gone = [one for said, heirs in kept for one in missing(said, heirs)]
+            reason = f"{step.file} would lose {', '.join(map(_shown, gone))}" if gone else None
+        if reason is not None:
+            return reason
+    return None
+
+
+def _kept(step: FileStep, change: Change, bench: Bench) -> list[tuple[str, str]]:
+    """What a file said, beside what must still say it: a body in a body, the rest anywhere."""
+    heirs = _heirs(step, change, bench)
+    if step.before is None or not heirs:
+        return []
+    bodies = "\n".join(body(data, file) for file, data in heirs)
+    whole = "\n".join(claim(data, file) for file, data in heirs)
+    about = heading if step.after is not None else summary
+    return [
+        (body(step.before, step.file), bodies),
+        (about(step.before, step.file), whole),
+    ]
+
+
+def _shown(value: str) -> str:
+    return repr(value.partition(":")[2] if value.startswith(("url:", "code:")) else value)
+
+
+def _heirs(step: FileStep, change: Change, bench: Bench) -> list[tuple[str, bytes]]:
+    """Who must still say what a file said: itself, or those that took it in."""
+    if step.after is not None:
+        return [(step.file, step.after)]
+    own = ((other.file, other.after) for other in change.steps)
+    kept = ((file, data) for file, data in (*own, *change.relies_on) if data is not None)
+    return [(file, data) for file, data in kept if bench.lives(data, file)]
+
+
+def _hidden(step: FileStep, change: Change, bench: Bench) -> str | None:
+    """A memory that holds may not be deleted, archived or declared over."""
+    if step.before is None or not bench.lives(step.before, step.file):
+        return None
+    if step.after is None:
+        return None if _heirs(step, change, bench) else f"{step.file} still holds: nothing says it"
+    if bench.lives(step.after, step.file):
+        return None
+    now = parsed(step.after, step.file)
+    if now.superseded_by is not None:
+        return _unfounded(step, now.superseded_by, change, bench)
+    verb = "hide" if archived(now) else "end"
+    return f"{step.file} still holds: to {verb} it is not for a dream"
+
+
+def _unfounded(step: FileStep, successor: str, change: Change, bench: Bench) -> str | None:
+    """A supersession needs a successor that is there, holds, and names what it replaces."""
+    data = bench.after.get(successor)
+    if successor == step.file or data is None or not bench.lives(data, successor):
+        return f"{step.file} would be superseded by {successor}, which is not there"
+    if step.file not in parsed(data, successor).supersedes:
+        return f"{successor} does not say that it supersedes {step.file}"
+    return None
+
+
+_REFUSALS: tuple[Check, ...] = (_pinned, _malformed, _secret, _foreign_keys, _shrunk, _lost)
+
+
+# --- what a person may allow ---
+
+
+def _reworded(change: Change, bench: Bench) -> str | None:
+    for step in change.steps:
+        for said, heirs in _kept(step, change, bench):
+            if (statement := unkept(said, heirs)) is not None:
+                return f"{step.file} would no longer say “{statement[:120]}”"
+    return None
+
+
+def _doubtful(change: Change, bench: Bench) -> str | None:
+    """A contradiction is resolved between two known memories of one shape, and with a source."""
+    for step in change.steps:
+        if step.before is None or step.after is None:
+            continue
+        successor = parsed(step.after, step.file).superseded_by
+        if successor is None or successor == parsed(step.before, step.file).superseded_by:
+            continue
+        newer = bench.before.get(successor)
+        if newer is None:
+            return f"{successor}, which would supersede {step.file}, is the dream's own"
+        if not _replaces(parsed(newer, successor), parsed(step.before, step.file)):
+            return f"{successor} is not plainly a newer version of {step.file}"
+        if not _grounded(change, bench):
+            return f"{step.file} and {successor} differ, and no source says which one holds"
+    return None
+
+
+def _grounded(change: Change, bench: Bench) -> bool:
+    """Whether it rests on something outside the memories themselves, which can be looked up."""
+    outside = (source for source in change.sources if source not in bench.before)
+    return any(bench.said is None or bench.said(source) for source in outside)
+
+
+def _replaces(newer: Topic, older: Topic) -> bool:
+    days = day_of(newer.created), day_of(older.created)
+    if newer.type != older.type or days[0] is None or days[1] is None or days[0] <= days[1]:
+        return False
+    return differs_in_value(newer.description, older.description)
+
+
+def differs_in_value(one: str, other: str) -> bool:
+    """Two sentences of one shape that differ in a number, or in their last word: one subject."""
+    first, second = content(one), content(other)
+    if len(first) != len(second) or len(first) < 3 or len(statements(one)) != 1:
+        return False
+    places = [n for n, pair in enumerate(zip(first, second, strict=True)) if pair[0] != pair[1]]
+    if len(places) != 1:
+        return False
+    at = places[0]
+    numeric = all(any(char.isdigit() for char in side[at]) for side in (first, second))
+    return numeric or at == len(first) - 1
+
+
+def _invented(change: Change, bench: Bench) -> str | None:
+    """What these memories did not say before needs a source outside of them that says it."""
+    own = [(step.file, step.before) for step in change.steps if step.before is not None]
+    known = "\n".join(claim(data, file) for file, data in (*own, *change.relies_on))
+    for step in change.steps:
+        fresh = () if step.after is None else unheard_of(claim(step.after, step.file), known)
+        if not fresh:
+            continue
+        if not _grounded(change, bench):
+            return _sourceless(step, fresh[0])
+        if phrase := bench.kept_out(" ".join(fresh)):
+            return f"{step.file} would speak of “{phrase}”, and learning.md says never"
+        if (reason := _unsaid(fresh, known, change, bench)) is not None:
+            return f"{step.file} would say what nobody said at its sources: {reason}"
+    return None
+
+
+def _sourceless(step: FileStep, statement: str) -> str:
+    if step.before is None:
+        return f"{step.file} is new and names no source"
+    return f"{step.file} would say “{statement[:120]}”, and names no source for it"
+
+
+def _unsaid(fresh: Sequence[str], known: str, change: Change, bench: Bench) -> str | None:
+    """Why neither the sources nor these memories say a statement; None when they do, or are believed."""
+    if bench.said is None:
+        return None
+    words = [one for source in change.sources for one in bench.said(source)]
+    words.append(Utterance("memory", "user", known))
+    found = support("\n".join(fresh), words)
+    return None if isinstance(found, Supported) else found.reason
+
+
+_QUESTIONS: tuple[Check, ...] = (_reworded, _doubtful, _invented)
+
+
+# --- all changes together ---
+
+
+def _within(
+    changes: Sequence[Change], before: Files, budget: Budget
+) -> tuple[list[Change], list[Objection]]:
+    """Deletions and archivings up to the budget, in order."""
+    room = budget.room(sum(1 for _ in topics_of(before)))
+    kept: list[Change] = []
+    over: list[Objection] = []
+    for change in changes:
+        cost = len(change.steps) if change.kind in {"delete", "archive"} else 0
+        if cost > room:
+            reason = f"more than {budget.share:.0%} would be deleted or archived"
+            over.append(Objection(change, reason, "for a person"))
+        else:
+            room -= cost
+            kept.append(change)
+    return kept, over
+
+
+def _linked(changes: Sequence[Change], bench: Bench) -> tuple[list[Change], list[Objection]]:
+    """No memory may point to one that is gone; leaving a change out may need another left out."""
+    kept = list(changes)
+    objections: list[Objection] = []
+    while (found := _dangling(kept, bench)) is not None:
+        kept.remove(found.change)
+        objections.append(found)
+    return kept, objections
+
+
+def _dangling(changes: Sequence[Change], bench: Bench) -> Objection | None:
+    gone = {step.file: change for change in changes for step in change.steps if step.after is None}
+    present = applied(bench.before, (c for c in changes if c.kind != "re-index"))
+    by_file = {step.file: change for change in changes for step in change.steps}
+    if (broken := _broken_heir(changes, present)) is not None:
+        return broken
+    for topic in topics_of(present):
+        for target in topic.linked:
+            file = f"{target.removesuffix('.md')}.md"
+            if file in gone:
+                return Objection(gone[file], f"{topic.file} still points to {file}")
+            was = bench.before.get(topic.file)
+            fresh = was is None or target not in parsed(was, topic.file).linked
+            if fresh and topic.file in by_file and not _resolves(file, target, present):
+                return Objection(by_file[topic.file], f"{topic.file} would point to nothing")
+    return None
+
+
+def _broken_heir(changes: Sequence[Change], present: Files) -> Objection | None:
+    for change in changes:
+        for heir, data in change.relies_on:
+            if present.get(heir) != data:
+                return Objection(change, f"it relies on a change to {heir} that is not made")
+    return None
+
+
+def _resolves(file: str, target: str, present: Files) -> bool:
+    return file in present or any(topic.name == target for topic in topics_of(present))

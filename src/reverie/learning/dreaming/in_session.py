@@ -1,0 +1,99 @@
+"""Layer 6 at work in a session: after a turn, if a day and enough sessions have passed, a dream begins."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from reverie.agent.background import Background
+from reverie.agent.fork import SideAgents, Task
+from reverie.agent.permissions import fenced
+from reverie.agent.tools import Workshop
+from reverie.agent.turns import calls_of
+from reverie.context import NotDue
+from reverie.context.facts.calls import deed_of, shortened
+from reverie.core.request import Reply
+from reverie.core.usage import DREAM
+from reverie.events import Announce, DreamBegan, DreamEnded, Event, Replied
+from reverie.learning.dreaming.dream import Branch, Dreamer
+from reverie.learning.dreaming.gates import Due
+from reverie.learning.dreaming.prompts import MOST_TURNS, Surroundings, model_dreamer
+from reverie.learning.dreaming.review import Report, Turn
+
+NAME = DREAM
+
+# The lock may be taken over after an hour; a model that takes longer than this gives way to the rules.
+MOST_SECONDS = 45 * 60.0
+_LONGEST_TURN = 300
+
+
+@dataclass(slots=True)
+class Dreaming:
+    """`gates` cost one look at a file on an ordinary turn; `dream` does the rest, elsewhere."""
+
+    gates: Callable[[], Due | NotDue]
+    dream: Callable[[], Awaitable[Report | NotDue]]
+    background: Background
+    announce: Announce
+    on: Callable[[str], bool]
+
+    def after_turn(self) -> None:
+        """Dream if it is time; on an ordinary turn this is one look at a file."""
+        if self.on("dream") and isinstance(self.gates(), Due):
+            self.begin()
+
+    def begin(self) -> bool:
+        """Dream now, beside the conversation; False when one is under way."""
+        return self.background.start(NAME, self._dream())
+
+    async def _dream(self) -> None:
+        self.announce(DreamBegan())
+        try:
+            report = await self.dream()
+        except asyncio.CancelledError:
+            self.announce(DreamEnded("", "killed", (), "it was stopped; memory is as it was"))
+            raise
+        if isinstance(report, NotDue):
+            self.announce(DreamEnded("", "not begun", (), report.reason))
+            return
+        files = (file for change in report.with_standing("made") for file in change.files)
+        self.announce(
+            DreamEnded(
+                report.id,
+                report.state,
+                tuple(dict.fromkeys(files)),
+                report.why,
+                len(report.open),
+                report.cost,
+                report.notes,
+            )
+        )
+
+
+def dreamer_of(
+    agents: SideAgents, around: Surroundings, model: str, *, after: Dreamer, instead: Dreamer
+) -> Dreamer:
+    """A side agent that works on a copy of memory, behind the fence; rules before and after it."""
+
+    async def ask(directive: str, branch: Branch) -> str:
+        workshop = Workshop(around.named, branch.folder) if around.named else None
+        may = fenced(branch.folder)
+        task = Task(NAME, directive, may, MOST_TURNS, workshop=workshop)
+
+        def hear(event: Event) -> None:
+            if isinstance(event, Replied):
+                branch.progress(_turn(event.reply))
+
+        async with asyncio.timeout(MOST_SECONDS):
+            return (await agents.run(task, hear)).reply.text
+
+    return model_dreamer(ask, around, model, after=after, instead=instead)
+
+
+def _turn(reply: Reply) -> Turn:
+    """What a person who watches sees of one reply."""
+    deeds = [deed_of(use) for use in calls_of(reply)]
+    files = (Path(deed.target).name for deed in deeds if deed.kind in ("edit", "write"))
+    return Turn(shortened(reply.text, _LONGEST_TURN), len(deeds), tuple(dict.fromkeys(files)))

@@ -1,0 +1,193 @@
+"""The daily log in a dream: its entries with their places, and what the rules make memories of. Pure.
+
+A log is the assistant's own note of the day. Nothing is ever removed from it; a dream reads what was
+added since the last one, and every memory it makes of that names the file and line it came from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time
+
+from reverie.core.messages import Message, Text, new_message
+from reverie.learning import extraction
+from reverie.learning.dreaming.changes import Files, Reason, Reasons, topics_of
+from reverie.learning.dreaming.dream import Branch, Dreamer, Dreamt
+from reverie.learning.extraction.cursor import Utterance
+from reverie.learning.extraction.values import (
+    Add,
+    Candidate,
+    Delete,
+    Known,
+    Noop,
+    Supersede,
+    Update,
+)
+from reverie.memory.changes.draft import draft
+from reverie.memory.format import topic as topics
+from reverie.memory.format.manifest import entry as manifest_entry
+from reverie.memory.format.paths import file_name
+from reverie.memory.format.topic import Topic
+from reverie.text.dates import absolute_dates
+
+# So much of the log goes into one dream; the rest waits for the next one.
+MOST_CHARACTERS = 40_000
+
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:_\d+)?\.md$")
+_BULLET = re.compile(r"^[-*+] (?:\d{1,2}:\d{2} )?(?P<text>.*)$")
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One note of a day, and the file and line it stands in."""
+
+    file: str
+    line: int
+    day: date
+    text: str
+
+    @property
+    def source(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @property
+    def said(self) -> Utterance:
+        """The note as the person's own words."""
+        return Utterance(self.source, "user", self.text, self.day)
+
+
+def entries_of(file: str, text: str, after: int = 0) -> tuple[LogEntry, ...]:
+    """The notes of one log file that begin after a line; a file without a day in its name has none."""
+    named = _DAY.search(file)
+    if named is None:
+        return ()
+    day = date.fromisoformat(named[1])
+    return tuple(
+        LogEntry(file, line, day, said) for line, said in _notes(text.splitlines()) if line > after
+    )
+
+
+def _notes(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Each bullet with the indented lines below it; a line of its own is a note, too."""
+    begun, parts = 0, list[str]()
+    for number, line in enumerate(lines, 1):
+        if parts and line.strip() and line[:1].isspace():
+            parts.append(line.strip())
+            continue
+        if parts:
+            yield begun, "\n".join(parts)
+        bullet = _BULLET.match(line)
+        said = (bullet["text"] if bullet else line).strip()
+        begun, parts = number, [said] if said and not line.startswith("#") else []
+    if parts:
+        yield begun, "\n".join(parts)
+
+
+def portion(entries: Iterable[LogEntry]) -> tuple[tuple[LogEntry, ...], int]:
+    """As many entries, oldest first, as one dream takes, and how many wait for the next one."""
+    everything = sorted(entries, key=lambda entry: (entry.day, entry.file, entry.line))
+    room = MOST_CHARACTERS
+    for number, entry in enumerate(everything):
+        room -= len(entry.text)
+        if room < 0 and number:
+            return tuple(everything[:number]), len(everything) - number
+    return tuple(everything), 0
+
+
+# --- without a model ---
+
+
+def distilled(
+    entries: Sequence[LogEntry], files: Files, kept_out: Callable[[str], bool]
+) -> tuple[dict[str, bytes], dict[str, Reason]]:
+    """The files that change when the rules of extraction read the log, and why each does."""
+    said = {message.id: (message, entry) for entry in entries for message in [_spoken(entry)]}
+    messages = [message for message, _ in said.values()]
+    known = [
+        Known(manifest_entry(one.file, files[one.file], _EPOCH), one.body)
+        for one in topics_of(files)
+    ]
+    found = [one for one in extraction.find(messages) if not kept_out(one.text)]
+    made: dict[str, bytes] = {}
+    reasons: dict[str, Reason] = {}
+    for candidate in extraction.plan(found, messages, known).saves:
+        entry = said[candidate.sources[0]][1]
+        for fresh in _changed(candidate, entry, {**files, **made}):
+            made[fresh.file] = topics.render(fresh)
+            reasons[fresh.file] = Reason("the daily log says so", (entry.source,))
+    return made, reasons
+
+
+def _spoken(entry: LogEntry) -> Message:
+    """An entry as the words of the person it is about, said at noon of its day."""
+    at = datetime.combine(entry.day, time(12), UTC).timestamp()
+    return new_message("user", Text(entry.text), at=at + entry.line / 1_000)
+
+
+def _changed(candidate: Candidate, entry: LogEntry, files: Files) -> list[Topic]:
+    text = absolute_dates(candidate.text, entry.day)[0]
+    match candidate.operation:
+        case Update(file):
+            old = topics.parse(files[file], file)
+            body = f"{old.body.rstrip()}\n{text}\n"
+            return [old.with_(body=body, source=(*old.source, entry.source))]
+        case Supersede(file):
+            old = topics.parse(files[file], file)
+            fresh = _new(candidate, text, entry, files, supersedes=(file,))
+            until = entry.day.isoformat()
+            return [fresh, old.with_(superseded_by=fresh.file, valid_until=until)]
+        case Add():
+            return [_new(candidate, text, entry, files)]
+        case Delete() | Noop():
+            # What is to be forgotten is for a person to say, not for their log.
+            return []
+
+
+def _new(
+    candidate: Candidate,
+    text: str,
+    entry: LogEntry,
+    files: Files,
+    supersedes: tuple[str, ...] = (),
+) -> Topic:
+    made = draft(text, type_=candidate.type)
+    return topics.new(
+        made.name,
+        made.description,
+        made.type,
+        made.body,
+        file=file_name(f"{made.type} {made.name}", files),
+        created=entry.day.isoformat(),
+        origin="assistant",
+        source=(entry.source,),
+        supersedes=supersedes,
+    )
+
+
+def log_dreamer(
+    entries: Sequence[LogEntry], kept_out: Callable[[str], bool], rules: Dreamer
+) -> Dreamer:
+    """Distils the log by rules, then lets the other rules put all in order."""
+
+    async def dream(branch: Branch) -> Dreamt:
+        made, reasons = await asyncio.to_thread(distilled, entries, branch.files, kept_out)
+        for name, data in made.items():
+            branch.write(name, data)
+        done = await rules(replace(branch, files={**branch.files, **made}))
+        return replace(done, reasons=joined(reasons, done.reasons))
+
+    return dream
+
+
+def joined(first: Reasons, second: Reasons) -> Mapping[str, Reason]:
+    """Two accounts of one dream; a file that both changed has both reasons."""
+    made = dict(first)
+    for file, reason in second.items():
+        known = made.get(file, Reason())
+        why = "; ".join(part for part in (known.why, reason.why) if part)
+        made[file] = Reason(why, tuple(dict.fromkeys((*known.sources, *reason.sources))))
+    return made

@@ -1,0 +1,158 @@
+"""Recall probes: is every memory still found by those who ask for it? The last check before a merge.
+
+For each memory there are probes: its description, its distinctive terms, a question made from it. A
+probe that finds its fact in the memory before the dream and not in the one after it is a loss, and
+the changes that caused it are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from typing import Protocol, TypeAlias
+
+from reverie.learning.dreaming.changes import Change, Files, applied, topics_of
+from reverie.learning.dreaming.checks import Judged, Objection
+from reverie.learning.dreaming.facts import claim, content, is_live, parsed, values, words
+
+# A fact is found when its memory is among so many answers.
+ANSWERS = 10
+# Up to so many memories all are asked for; beyond, those a change can reach.
+ALL_UP_TO = 2_000
+
+_TERMS = 8
+# A touched memory that has so many of a probe's words could take its place among the answers.
+_REACH = 0.75
+
+Search: TypeAlias = Callable[[str, int], Sequence[str]]
+
+
+class Prober(Protocol):
+    """Recall over the memory as it was, and as it would be."""
+
+    def before(self) -> Search:
+        """Asks the memory before the dream."""
+        ...
+
+    def after(self, files: Mapping[str, bytes | None]) -> Search:
+        """Asks it with these files changed; None: gone. Each call starts from the memory before."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A probe that no longer finds its memory, and the changes that may be the cause."""
+
+    file: str
+    probe: str
+    causes: tuple[str, ...]
+
+
+@lru_cache(maxsize=16_384)
+def probes_of(data: bytes, file: str) -> tuple[str, ...]:
+    """What somebody may ask to get at a memory: each text once, blank ones left out."""
+    topic = parsed(data, file)
+    said = claim(data, file)
+    marks = sorted(one.partition(":")[2] or one for one in values(said))
+    rare = sorted(words(said), key=lambda word: (-len(word), word))
+    terms = " ".join([*marks[:_TERMS], *rare[: max(0, _TERMS - len(marks))]])
+    subject = [word for word in topic.description.split() if word.casefold() not in values(said)]
+    question = f"what do we know about {' '.join(subject[:14])}?" if subject else ""
+    return tuple(dict.fromkeys(one for one in (topic.description, terms, question) if one.strip()))
+
+
+def probed(
+    judged: Judged, before: Files, today: date, prober: Prober, *, everything: bool | None = None
+) -> Judged:
+    """The changes that lose no probe; each round leaves out the causes of what was lost."""
+    accepted = list(judged.accepted)
+    objections = list(judged.objections)
+    while losses := _losses(accepted, before, today, prober, everything=everything):
+        for loss in losses:
+            for change in [change for change in accepted if change.id in loss.causes]:
+                accepted.remove(change)
+                reason = f"{loss.file} would no longer be found by “{loss.probe[:80]}”"
+                objections.append(Objection(change, reason))
+    return Judged(tuple(accepted), tuple(objections))
+
+
+def _losses(
+    changes: Sequence[Change],
+    before: Files,
+    today: date,
+    prober: Prober,
+    *,
+    everything: bool | None,
+) -> list[Loss]:
+    moved = [change for change in changes if change.kind != "re-index"]
+    if not moved:
+        return []
+    after = applied(before, moved)
+    by_file = {file: change for change in moved for file in change.files}
+    search = prober.after({file: after.get(file) for file in by_file})
+    asked = _asked(before, after, by_file, everything=everything)
+    round_ = _Round(before, after, by_file, search, prober.before(), today)
+    found = (round_.loss(file) for file in asked)
+    return [loss for loss in found if loss is not None]
+
+
+def _asked(
+    before: Files, after: Files, by_file: Mapping[str, Change], *, everything: bool | None
+) -> Iterable[str]:
+    names = [topic.file for topic in topics_of(before)]
+    if everything or (everything is None and len(names) <= ALL_UP_TO):
+        return names
+    reach = [frozenset(content(claim(after[file], file))) for file in by_file if file in after]
+    return [name for name in names if name in by_file or _reached(before[name], name, reach)]
+
+
+def _reached(data: bytes, file: str, reach: Sequence[frozenset[str]]) -> bool:
+    for probe in probes_of(data, file):
+        asked = frozenset(content(probe))
+        if any(len(asked & touched) >= _REACH * len(asked) for touched in reach):
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    before: Files
+    after: Files
+    by_file: Mapping[str, Change]
+    search: Search
+    search_before: Search
+    today: date
+
+    def loss(self, file: str) -> Loss | None:
+        """The first probe of a memory that is lost; supersession and expiry are no loss."""
+        if not is_live(parsed(self.before[file], file), self.today):
+            return None
+        expected = self._expected(file)
+        if not expected:
+            return None
+        for probe in probes_of(self.before[file], file):
+            answers = self.search(probe, ANSWERS)
+            if expected.isdisjoint(answers) and file in self.search_before(probe, ANSWERS):
+                return Loss(file, probe, self._causes(file, answers))
+        return None
+
+    def _expected(self, file: str) -> set[str]:
+        """Where the fact must be found: in its file, or in those that took it in."""
+        change = self.by_file.get(file)
+        held = self.after.get(file)
+        if held is not None:
+            return {file} if is_live(parsed(held, file), self.today) else set()
+        if change is None:
+            return {file}
+        heirs = {*change.files, *(heir for heir, _ in change.relies_on)}
+        return {heir for heir in heirs if heir in self.after}
+
+    def _causes(self, file: str, answers: Sequence[str]) -> tuple[str, ...]:
+        own = self.by_file.get(file)
+        if own is not None:
+            return (own.id,)
+        above = dict.fromkeys(self.by_file[a].id for a in answers if a in self.by_file)
+        # Nobody stands in its place, and yet it is gone: then nothing of this dream is trusted.
+        return tuple(above or dict.fromkeys(change.id for change in self.by_file.values()))

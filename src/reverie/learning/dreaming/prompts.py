@@ -1,0 +1,192 @@
+"""What a model is told when it dreams, and how its account of the dream is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from reverie.core.foreign_text import quoted
+from reverie.errors import ReverieError
+from reverie.learning.dreaming.changes import Reason
+from reverie.learning.dreaming.dream import Branch, Dreamer, Dreamt
+from reverie.learning.dreaming.log import LogEntry, joined
+from reverie.learning.dreaming.tidy import Flag
+from reverie.memory.format import topic as topics
+from reverie.memory.format.index import MOST_BYTES, MOST_LINES, POINTER_AIM
+from reverie.memory.format.manifest import INDEX_FILE, is_index
+
+MOST_TURNS = 40
+
+_DIRECTIVE = """\
+This is not a message from the person. While they are away, go through the project's memory and put
+it in order, as somebody would who sleeps on what they learnt. You work in a copy of the memory:
+{folder}
+Nothing you do there counts before it was checked, and nothing outside it can be changed. You may
+read, search and list anywhere; edit and write only in that folder. Commands may only read.
+
+1. Look around. List the folder, read MEMORY.md, skim the memories it leads to.
+2. Gather. {logs}Find memories that contradict each other or the present state of the
+   project. Past conversations are in {transcripts}: look for single terms in them, never read one
+   as a whole.
+3. Consolidate. Put what says the same into one file, the one that exists longer, with every
+   number, name, date and address both had. Turn "yesterday" or "next week" into dates, counted
+   from the day the memory was written. Where a newer memory replaces an older one, keep both
+   files: `superseded_by` and `valid_until` in the old one, `supersedes` in the new one.
+4. Prune and index. One line a memory in MEMORY.md: `- [Title](file.md) — hook`, about
+   {aim} characters; no line that leads nowhere, none missing; at most {lines} lines
+   and {bytes:,} bytes. Detail belongs in the memory, not in its line.
+
+These changes are thrown away again, so do not try them: deleting or archiving a memory that still
+holds, changing a number, a name or who said something, touching a pinned memory, merging memories
+whose values differ. A new statement is compared with what the person said at the source you name for
+it; without one, or in other words, it waits for them. What you doubt, leave as it is.
+"""
+
+_ACCOUNT = """\
+End with one line for every file you changed, and nothing else:
+file.md | why | what it rests on (files, log entries, or session#message), separated by commas
+"""
+
+_FIRST_THE_LOG = "Begin with the log entries below: what is worth keeping becomes a memory. "
+_LOG = """\
+The daily log since the last dream, each entry with its place. Keep what a later conversation should
+know, in the entry's own words, as a file with `name`, `description`, `type` (user, feedback, project
+or reference) and `source: [{example}]`; where a memory covers it already, change that one. Dates count
+from the day of the entry. What you pass over is not shown again.
+
+{entries}
+"""
+_FLAGS = """\
+Rules noticed these; settle what the sources settle, leave the rest:
+
+{flags}
+"""
+_LINE = re.compile(r"^[-*\s]*`?(?P<file>[\w./-]+\.md)`?\s*\|\s*(?P<why>[^|\n]*)(?:\|(?P<on>.*))?$")
+_MOST_FLAGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a dream may look at beside its copy; `named` is the folder whose name the copy goes by.
+
+    `log` are the entries to distil, `instructions` the person's own words on what to keep.
+    """
+
+    transcripts: Path
+    named: Path | None = None
+    log: tuple[LogEntry, ...] = ()
+    instructions: str = ""
+
+
+# One agent: given the directive, it works in the branch and says how it ended.
+Ask: TypeAlias = Callable[[str, Branch], Awaitable[str]]
+
+
+def directive(folder: Path, around: Surroundings, flags: Sequence[Flag] = ()) -> str:
+    parts = (
+        _DIRECTIVE.format(
+            folder=folder,
+            logs=_FIRST_THE_LOG if around.log else "",
+            transcripts=around.transcripts,
+            aim=POINTER_AIM,
+            lines=MOST_LINES,
+            bytes=MOST_BYTES,
+        ),
+        _log(around.log),
+        _noticed(flags),
+        around.instructions,
+        _ACCOUNT,
+    )
+    return "\n".join(f"{part.strip()}\n" for part in parts if part)
+
+
+def _log(entries: Sequence[LogEntry]) -> str:
+    if not entries:
+        return ""
+    lines = "\n".join(f"- {entry.source} {quoted(entry.text)}" for entry in entries)
+    return _LOG.format(example=entries[0].source, entries=lines)
+
+
+def _noticed(flags: Sequence[Flag]) -> str:
+    if not flags:
+        return ""
+    lines = (f"- {flag.kind}, {', '.join(flag.files)}: {flag.about}" for flag in flags)
+    return _FLAGS.format(flags=quoted("\n".join(list(lines)[:_MOST_FLAGS])))
+
+
+def parse_account(reply: str) -> dict[str, Reason]:
+    """Why each file was changed, from the last lines of a dream; what does not read is left out."""
+    found: dict[str, Reason] = {}
+    for line in reply.splitlines():
+        match = _LINE.match(line.strip())
+        if match:
+            sources = (one.strip(" `") for one in (match["on"] or "").split(","))
+            found[match["file"]] = Reason(match["why"].strip(), tuple(filter(None, sources)))
+    return found
+
+
+def model_dreamer(
+    ask: Ask, around: Surroundings, model: str, *, after: Dreamer, instead: Dreamer
+) -> Dreamer:
+    """A dreamer that asks a model; `after` does by rules what it left undone.
+
+    Where the model fails, the branch is put back and the rules dream `instead`: a night without a
+    model is still a night.
+    """
+
+    async def dream(branch: Branch) -> Dreamt:
+        unseen = replace(branch, write=_nowhere, progress=_nowhere)
+        flags = (await after(unseen)).flags
+        try:
+            reply = await ask(directive(around.named or branch.folder, around, flags), branch)
+        except (ReverieError, TimeoutError) as error:
+            branch.reset()
+            done = await instead(branch)
+            why = str(error) or "it took too long"
+            told = f"{model} could not dream, so the rules did alone: {why}"
+            return replace(done, notes=(told, *done.notes))
+        account = _stamped(branch, parse_account(reply))
+        done = await after(_as_it_is(branch))
+        return replace(done, reasons=joined(account, done.reasons), model=model)
+
+    return dream
+
+
+def _stamped(branch: Branch, account: dict[str, Reason]) -> dict[str, Reason]:
+    """New memories say where they come from and since when, whether the model wrote that down or not."""
+    told = dict(account)
+    for name, data in branch.read().items():
+        topic = topics.parse(data, name)
+        if name in branch.files or is_index(name) or topic.problem is not None:
+            continue
+        said = account.get(name, Reason())
+        told[name] = Reason(said.why, said.sources or topic.source)
+        stamped = topic.with_(
+            created=topic.created or branch.today.isoformat(),
+            source=told[name].sources,
+            origin="assistant",
+            # To pin is a person's to do.
+            pinned=None,
+        )
+        branch.write(name, topics.render(stamped))
+    return told
+
+
+def _as_it_is(branch: Branch) -> Branch:
+    """The branch as the model left it. An index it did not touch is mended later, with all changes known."""
+    files = branch.read()
+    if files.get(INDEX_FILE) != branch.files.get(INDEX_FILE):
+        return replace(branch, files=files)
+
+    def write(name: str, data: bytes | None) -> None:
+        if name != INDEX_FILE:
+            branch.write(name, data)
+
+    return replace(branch, files=files, write=write)
+
+
+def _nowhere(*ignored: object) -> None:
+    """For a look at what the rules would say."""

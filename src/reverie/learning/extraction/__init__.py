@@ -1,0 +1,101 @@
+"""Learning after a turn: what was said that should last, who said it, and what it changes.
+
+`due` says whether to look, `rules.find` finds without a model, and `plan` judges candidates, from the
+rules or from a fork: whose words they are, and what they do to the memories there are. Nothing
+here writes; the keeper does, and it has the last word on secrets and on what is never saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from reverie.context import NotDue
+from reverie.core.messages import Message
+from reverie.learning.extraction.cursor import Conditions, Due, agent_wrote, due, new_messages
+from reverie.learning.extraction.decide import decide, rivals
+from reverie.learning.extraction.rules import find
+from reverie.learning.extraction.support import Similarity
+from reverie.learning.extraction.trust import Refuse, Save, ToInbox, judge
+from reverie.learning.extraction.values import Add, Candidate, Known, Noop, Supersede
+from reverie.text.likeness import compare
+
+__all__ = [
+    "Candidate",
+    "Conditions",
+    "Due",
+    "Known",
+    "NotDue",
+    "Plan",
+    "Refuse",
+    "Save",
+    "ToInbox",
+    "agent_wrote",
+    "decide",
+    "due",
+    "find",
+    "judge",
+    "new_messages",
+    "plan",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done: memories to save, proposals for a person, and what is left, with reasons."""
+
+    saves: tuple[Candidate, ...] = ()
+    inbox: tuple[ToInbox, ...] = ()
+    refused: tuple[tuple[Candidate, str], ...] = ()
+
+
+def plan(
+    candidates: Iterable[Candidate],
+    messages: Sequence[Message],
+    known: Sequence[Known],
+    similarity: Similarity | None = None,
+) -> Plan:
+    """Every candidate judged and decided, in order; a later one replaces an earlier one by its words.
+
+    What only looks like a newer value of a memory is saved beside it, and a person is asked.
+    """
+    saves: list[Candidate] = []
+    inbox: list[ToInbox] = []
+    refused: list[tuple[Candidate, str]] = []
+    for candidate in candidates:
+        match judge(candidate, messages, similarity):
+            case Refuse(reason):
+                refused.append((candidate, reason))
+            case ToInbox() as proposal:
+                inbox.append(proposal)
+            case Save(trusted):
+                decided = decide(trusted, known)
+                if (needless := _needless(decided, saves)) is not None:
+                    refused.append((decided, needless))
+                    continue
+                outdated = [one for one in saves if compare(decided.text, one.text).said]
+                refused += [(one, "something else was said later") for one in outdated]
+                saves = [one for one in saves if one not in outdated] + [decided]
+    questions = [question for one in saves for question in _questions(one, known)]
+    return Plan(tuple(saves), (*inbox, *questions), tuple(refused))
+
+
+def _needless(decided: Candidate, saves: Sequence[Candidate]) -> str | None:
+    if isinstance(decided.operation, Noop):
+        return decided.operation.reason
+    twin = any(compare(decided.text, one.text).likeness == "duplicate" for one in saves)
+    return "it was said twice" if twin else None
+
+
+def _questions(decided: Candidate, known: Sequence[Known]) -> list[ToInbox]:
+    """Does it replace a memory? Only where its own words do not answer that."""
+    if not isinstance(decided.operation, Add):
+        return []
+    return [
+        ToInbox(
+            f"it may be a newer value of {file}; both stand until you decide",
+            candidate=replace(decided, operation=Supersede(file)),
+            supported=True,
+        )
+        for file in rivals(decided, known)[:1]
+    ]

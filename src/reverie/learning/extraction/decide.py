@@ -1,0 +1,125 @@
+"""What a new memory does to those there are: add, update, supersede, delete, or nothing. Pure.
+
+Two values of one thing are never merged, and none is retired by likeness alone: a supersession needs
+the person's own words for it ("from now on", "no longer", "instead of …"), or a claim that the judge
+of likeness confirms. In doubt both stand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from reverie.learning.extraction.values import (
+    Add,
+    Candidate,
+    Delete,
+    Known,
+    Noop,
+    Operation,
+    Supersede,
+    Update,
+)
+from reverie.learning.extraction.word_lists import IDLE
+from reverie.text.likeness import Match, related
+
+_TOKEN = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    file: str
+    words: str
+
+
+def decide(candidate: Candidate, known: Sequence[Known]) -> Candidate:
+    """The candidate with the operation that fits the memories there are."""
+    current = _current(known)
+    files = {one.entry.file for one in current}
+    match candidate.operation:
+        case Delete(""):
+            return replace(candidate, operation=_deletion(candidate, current))
+        case Delete(file) if file in files:
+            return candidate
+        case Supersede(file) if file in files:
+            return replace(candidate, operation=_claimed(candidate, file, current))
+        case Update(file) if file in files:
+            return replace(candidate, operation=_change(candidate, file, current))
+        case Delete(file):
+            return replace(candidate, operation=Noop(f"there is no memory {file}"))
+        case _:
+            return replace(candidate, operation=_operation(candidate, current))
+
+
+def _operation(candidate: Candidate, current: Sequence[Known]) -> Operation:
+    """By the judge of likeness; a memory is retired only where the words themselves say so."""
+    found = related(candidate.text, _texts(current))
+    best = found[0] if found else None
+    if best is None:
+        return Add()
+    file = _file(best)
+    if best.likeness == "duplicate":
+        return Noop(f"{file} already says so", file)
+    said = {_file(match) for match in found if match.verdict.said}
+    if len(said) == 1:
+        return Supersede(said.pop())
+    return Update(file) if best.likeness == "extends" else Add()
+
+
+def rivals(candidate: Candidate, known: Sequence[Known]) -> tuple[str, ...]:
+    """Memories of which this may be a newer value, though its words do not say so."""
+    found = related(candidate.text, _texts(_current(known)))
+    return tuple(dict.fromkeys(_file(match) for match in found if match.likeness == "update"))
+
+
+def _claimed(candidate: Candidate, file: str, current: Sequence[Known]) -> Operation:
+    """A replacement somebody else claims holds when the judge sees another value of one thing."""
+    old = _texts(one for one in current if one.entry.file == file)
+    if any(match.likeness == "update" for match in related(candidate.text, old)):
+        return Supersede(file)
+    return _operation(candidate, current)
+
+
+def _change(candidate: Candidate, file: str, current: Sequence[Known]) -> Update | Supersede:
+    """A change that was asked for; one that swaps a value is a replacement, whatever it is called."""
+    old = _texts(one for one in current if one.entry.file == file)
+    swaps = any(match.likeness == "update" for match in related(candidate.text, old))
+    return Supersede(file) if swaps else Update(file)
+
+
+def _deletion(candidate: Candidate, current: Sequence[Known]) -> Operation:
+    """Only a memory that certainly speaks of it: all that was named is in it."""
+    wanted = set(_words(candidate.text))
+    found = {one.file for one in _pieces(current) if wanted and wanted <= set(_words(one.words))}
+    if len(found) == 1:
+        return Delete(found.pop())
+    if found:
+        return Noop(f"several memories speak of it: {', '.join(sorted(found))}")
+    return Noop("no memory speaks of it")
+
+
+def _current(known: Sequence[Known]) -> list[Known]:
+    return [one for one in known if not one.entry.superseded and one.entry.problem is None]
+
+
+def _file(match: Match) -> str:
+    return match.key.partition("\n")[0]
+
+
+def _texts(current: Iterable[Known]) -> list[tuple[str, str]]:
+    return [(f"{one.file}\n{one.words}", one.words) for one in _pieces(current)]
+
+
+def _pieces(current: Iterable[Known]) -> list[_Text]:
+    """A memory may be met in its description or in the first paragraph of its body."""
+    found = []
+    for one in current:
+        first = one.body.strip().partition("\n\n")[0]
+        texts = dict.fromkeys((one.entry.description, one.entry.name, first))
+        found += [_Text(one.entry.file, " ".join(text.split())) for text in texts if text.strip()]
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _TOKEN.findall(text.casefold()) if word not in IDLE]

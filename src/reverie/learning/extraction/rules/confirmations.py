@@ -1,0 +1,123 @@
+"""A person's words taken apart into sentences. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from reverie.learning.extraction.speech import own_words, prose
+from reverie.memory.format.taxonomy import MemoryType
+
+LONGEST_SENTENCE = 400
+
+_END = re.compile(r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bz\.B\.)[ \t]+")
+_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
+# What people say before they come to the point.
+_OPENING = re.compile(
+    r"^(?:(?:(?:ok(?:ay)?|oh|ah|hey|hi|also|and|so|but|btw|by the way|fyi|heads[- ]up|one more thing|übrigens"
+    r"|und|ach|au fait|et|por cierto|y)\b[,:;!–—-]*|(?:thanks|thank you|great|good|cool|well|right|sorry|no|yes"
+    r"|nein|ja|non|oui|sí|perfect)[,:;!–—-]+)\s+)+",
+    re.I,
+)
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """Every sentence, in order, without bullets and surplus blanks."""
+    lines = (_BULLET.sub("", line) for line in text.split("\n"))
+    pieces = (" ".join(piece.split()) for line in lines for piece in _END.split(line))
+    return tuple(piece for piece in pieces if piece)
+
+
+def to_the_point(sentence: str) -> str:
+    """The sentence without its opening: "Oh, by the way, …"."""
+    return _OPENING.sub("", sentence)
+
+
+_LONGEST_YES = 90
+
+_YES = re.compile(
+    r"^(?:(?:yes|yep|yeah|yup|ja|oui|sí|si)[,!. ]+)?(?:please,? )?(?:exactly(?: (?:that|right|so|like that))?|precisely|spot on"
+    r"|correct,? (?:that's|that is) (?:it )?exactly(?: right)?|(?:that's|that is) exactly (?:it|right|what i (?:want|mean|meant|wanted))"
+    r"|correct|(?:that's|that is) (?:it|right)(?:,? exactly)?|genau(?: so| das)?|exactement(?: comme ça| ça)?|c'est exactement ça"
+    r"|exactamente(?: así| eso)?)(?:[,!. ]+(?:yes|please|thanks|thank you|exactly|that's it exactly|ja|oui|sí|merci|danke|gracias))*[.! ]*$",
+    re.I,
+)
+_KEEP = re.compile(
+    r"^(?:(?:yes|yep|yeah|perfect|great|good|nice|exactly|excellent|love it)[,!. –-]+)*(?:please )?(?:keep (?:doing|working) (?:it |that )?(?:that|it|so"
+    r"|this way|that way|like (?:that|this))|(?:do (?:it|that|this) )?(?:always|every time) (?:like (?:that|this)|this way|that way)"
+    r"|(?:do it )?like (?:that|this) (?:always|every time|from now on)|(?:that's|that is) (?:exactly )?how i (?:want|like) it(?: (?:every time|always|from now on))?"
+    r"|immer so|toujours comme ça|siempre así)(?:[,!. ]+(?:please|thanks|thank you|bitte|merci))*[.! ]*$",
+    re.I,
+)
+_LASTING = re.compile(
+    r"\b(?:always|never|from now on|going forward|in (?:the )?future|every time|whenever|each time|as a rule|by default"
+    r"|prefer|we (?:have )?(?:decided|agreed)|immer|nie(?:mals)?|künftig|ab jetzt|in zukunft|toujours|jamais|désormais"
+    r"|siempre|nunca|a partir de ahora|you(?:'re| are) an?|your role|you work)\b",
+    re.I,
+)
+_MAYBE = re.compile(r"\b(?:or|alternatively|oder|sinon|perhaps|maybe)\b.*\?$", re.I)
+# "Is that what you want?" and "All tests pass." are not what was confirmed.
+_FRAME = re.compile(
+    r"^(?:is (?:that|this)|does (?:that|this)|right|ok(?:ay)?|correct|all tests|done|shall i (?:go on|proceed|continue)|let me know)\b.*",
+    re.I,
+)
+_LEAD = re.compile(
+    r"^(?:to confirm|just to confirm|so|in short|understood|got it|noted|then|entonces|donc|also)[,:]? +",
+    re.I,
+)
+
+
+def confirmed(reply: str, proposal: str) -> str | None:
+    """The sentence of the assistant's message that the person's reply confirms; None if none is."""
+    said = own_words(reply)
+    if not said or len(said) > _LONGEST_YES:
+        return None
+    statements = [one for one in sentences(prose(proposal)) if not _FRAME.match(one)]
+    if _KEEP.match(said):
+        return _only(statements)
+    if _YES.match(said):
+        return _only([one for one in statements if _LASTING.search(one)])
+    return None
+
+
+def _only(statements: list[str]) -> str | None:
+    """One statement can be confirmed; of several nobody knows which was meant."""
+    if len(statements) != 1 or len(statements[0].split()) < 4 or _MAYBE.search(statements[0]):
+        return None
+    return to_the_point(_LEAD.sub("", statements[0]))
+
+
+_SIGNS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
+    (
+        "reference",
+        re.compile(
+            r"https?://|\B#[a-z][\w-]+"
+            r"|\b(?:linear|jira|notion|confluence|grafana|slack|figma|datadog|sentry|pagerduty|sharepoint|wiki"
+            r"|dashboard|runbooks?|tracker|channel)\b",
+            re.I,
+        ),
+    ),
+    (
+        "feedback",
+        re.compile(
+            r"^(?:please |bitte )?(?:don't|do not|never|always|stop|avoid|use|prefer|keep|make sure|ask|write|run|show|tell"
+            r"|answer|explain|commit|no)\b|\b(?:you|your)\b|\bi (?:always |never )?want\b|\bi(?:'d| would) (?:like|rather)"
+            r"|\b(?:is|are) (?:always )?(?:reviewed|written|named|tested|run|signed off)\b.*\bbefore\b"
+            r"|\bich (?:will|möchte)\b|\b(?:möchte|will)[.!]?$|\bje (?:veux|voudrais|souhaite)\b|\b(?:quiero|quisiera)\b"
+            r"|\b(?:antworten|commits?|answers?|replies|réponses|respuestas|diffs?|explanations?|comments)\b",
+            re.I,
+        ),
+    ),
+    (
+        "user",
+        re.compile(
+            r"\b(?:i am|i'm|i work|i've|i have|i know|i live|i like|i prefer|my (?:name|role|job|background|title|pronouns"
+            r"|time ?zone)|ich bin|ich arbeite|je suis|je travaille|je préfère|soy|trabajo|prefiero)\b",
+            re.I,
+        ),
+    ),
+)
+
+
+def kind(sentence: str) -> MemoryType:
+    """`project` is what is left: facts about the work and the people in it."""
+    return next((type_ for type_, sign in _SIGNS if sign.search(sentence)), "project")

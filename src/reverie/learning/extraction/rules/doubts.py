@@ -1,0 +1,242 @@
+"""What speaks against taking a sentence at its word: questions, hedges, hearsay, jokes, this one task.
+
+Precision before recall: one doubt is enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from reverie.learning.extraction.questions import (
+    asks,
+    begins_as_question,
+    reporter,
+    without_politeness,
+)
+from reverie.learning.extraction.rules.cues import Manner
+
+_JOKE = re.compile(
+    r"\b(?:lol|lmao|haha\w*|hehe|rofl|jk|j/k|just kidding|only joking|kidding|as a joke|xd|scherz|spaß(?:eshalber)?"
+    r"|je plaisante|es broma|es un chiste)\b|😂|🤣|😜|😛|😉|😝|🙃|[;:]-?[PpD)](?=\s|$)|(?<=\s)/s\b",
+    re.I,
+)
+_NOT_FOR_MEMORY = re.compile(
+    r"\b(?:don't|do not|never|no need to|needn't|don't have to|not worth|shouldn't|please not) "
+    r"(?:\w+ ){0,2}?(?:remember|remembering|memori[sz]e|save|store|note|keep)\b.{0,30}\b(?:this|that|it|any of|memory)\b"
+    r"|\boff the record\b|\b(?:nicht|kein\w*) (?:merken|speichern)\b|\bmerk\w* (?:dir|es).{0,20}\bnicht\b"
+    r"|\bne (?:retiens|mémorise|garde) pas\b|\bno (?:recuerdes|guardes|memorices)\b|\bforget (?:that|what) i (?:just )?said\b",
+    re.I,
+)
+_PLAY = re.compile(
+    r"\b(?:pretend|imagine|suppose|supposing|hypothetically|role-?play|act as|for the sake of argument|let's say"
+    r"|let us say|say we|what if|in theory|as if|thought experiment|angenommen|stell dir vor|supposons|imagine que"
+    r"|supongamos|imagina)\b",
+    re.I,
+)
+_WRITING = re.compile(
+    r"\b(?:translate|proofread|paraphrase|rephrase|write (?:me )?an? (?:\w+ )?(?:story|poem|song|email|mail|tweet|post"
+    r"|haiku|letter|essay|scene|joke)|summari[sz]e this|übersetze?|traduis|traduce)\b",
+    re.I,
+)
+# A task to build something: what follows describes the thing, not the way of working.
+_TASK = re.compile(
+    r"^(?:please |can you |could you |let's |now |then |also |ok |okay |next )*(?:write|implement|create|add|build"
+    r"|refactor|generate|design|fix|port|convert|extend|rewrite|make)\b.{0,80}\b(?:function|class|method|script|endpoint"
+    r"|query|component|test|tests|parser|module|cli|command|api|page|form|service|validator|hook|handler|migration"
+    r"|table|job|pipeline|workflow|view|button|dialog|loop|regex|schema|\w+\(.*\))",
+    re.I,
+)
+_HEDGE = re.compile(
+    r"\b(?:maybe|perhaps|might|may want|could be|i think|i guess|i suppose|not sure|probably|wonder|thinking (?:of|about)"
+    r"|second thoughts|reconsider\w*|changed my mind|tempted|vielleicht|peut-être|quizás?|tal vez)\b",
+    re.I,
+)
+_HEARSAY = re.compile(
+    r"\b(?:says?|said|wrote|writes|claims?|according to|apparently|supposedly|told me|tells me|reads|states"
+    r"|(?:guide|docs?|readme|tutorial|article|spec|manual|linter|reviewer|bot|copilot|policy|boss|teacher|mother)"
+    r" (?:recommend|require|suggest|demand|insist|want|complain|advise|teach|taught)\w*)\b",
+    re.I,
+)
+_OWN_SAYING = re.compile(r"\b(?:like|as) i said\b|\bi(?:'ve)? said\b", re.I)
+_NOW = re.compile(
+    r"\b(?:right now|now|yet|for now|for the moment|at the moment|today|tonight|this time|until|till|first|just this"
+    r"|this once|temporarily|in (?:a|ten|five|\d+) minutes?|any minute|while (?:i|you|we|it)|in the middle of|before i"
+    r"|jetzt|gerade|heute|vorerst|maintenant|aujourd'hui|pour l'instant|ahora|hoy|por ahora)\b",
+    re.I,
+)
+_STANDING_NOW = re.compile(
+    r"\b(?:from now on|from here on(?: out)?|as of (?:today|now)|ab jetzt|von jetzt an|à partir de maintenant|à partir d'aujourd'hui"
+    r"|(?:a partir|de) (?:de )?ahora(?: en adelante)?|a partir de hoy)\b",
+    re.I,
+)
+_THIS = re.compile(
+    r"\b(?:in|for|on|of|with|from|inside|within|to|merge|close|rename|remove|delete|revert|change) (?:this|that|these|those|the (?:current|above|next|last|second|third))"
+    r" (?:\w+ )?(?:function|file|script|pr|pull request|commit|branch|test|tests|case|session|task|method|class|loop"
+    r"|query|button|page|endpoint|one|line|block|hunk|change|step|request|run|example|snippet|variable|part|section"
+    r"|screen|form|issue|ticket|bug|exercise|conversation|chat|merge|index|component|view|diff|patch|column|field|cell|notebook)s?\b"
+    r"|\bfor this\b|\bhere\b(?!,? we)|\bline \d+\b|\b(?:in|for) diese[mnr]? \w+|\bdans (?:ce|cette) \w+|\ben est[ea] \w+",
+    re.I,
+)
+_HOUSE = re.compile(
+    r"\bin this (?:company|team|project|repo(?:sitory)?|codebase|house|organi[sz]ation)\b", re.I
+)
+_CONDITIONAL = re.compile(
+    r"^(?:if|once|when|unless|until|before|falls|wenn|sobald|si|cuando|quand|dès que)\b", re.I
+)
+_UNDECIDED = re.compile(
+    r"\b(?:haven't|hasn't|have not|has not|not yet|yet to|still need|need to|never|i thought|didn't|did not|if|whether"
+    r"|noch nicht|nicht|pas encore|n'avons pas|n'a pas|todavía no|aún no)\b.{0,40}\b(?:decid|agree|settle|chose|choose"
+    r"|beschlossen|entschieden|décid|decid)",
+    re.I,
+)
+_TAG = re.compile(
+    r"(?:,| -) (?:right|don't we|isn't it|no|eh|hey|ok|correct|oder|nicht wahr|non|verdad)[.!?]*$",
+    re.I,
+)
+# After "always" or "never": what describes, idles, or says how code behaves.
+_NOT_A_RULE = re.compile(
+    r"\b(?:always|never)(?: ever)? (?:with|the|an?|in|on|at|so|too|that|this|these|those|my|your|nice|good|great|fun|as|more|less"
+    r"|later|one|there|here|such|just|like|something|someone|enough|mind|been|seen|had|has|have i|was|were|is|are|be|being|got|gets?|heard|thought|knew"
+    r"|went|came|did|does|saw|\w+(?<!s)s|\w+(?<!e)ed|return|raise|throw|yield|emit|render|evaluate|resolve|equal|contain"
+    r"|fail|display|fire|trigger|again|ever|expire|happen|blame|trust|say never|gonna|wanted|worry)\b",
+    re.I,
+)
+_IDLE_AGAIN = re.compile(r"\b(?:worry|bother|mind|get|hesitate|panic|think)\b", re.I)
+_MINE = re.compile(
+    r"\b(?:i'm|i am|i'll|i will|i) (?:just )?(?:going|gonna|call\w*|will)\b|^(?:from now on|going forward),? (?:i|it|they|he|she)\b(?! want| would like| prefer)",
+    re.I,
+)
+# "From now on the variable holds …" tells what code does.
+_NARRATES = re.compile(
+    r"^(?:from now on|from here on(?: out)?|going forward|henceforth),? (?:(?:the|this|that|these|those|it|there|an?)\b"
+    r"|(?:in|at|inside|on|within) .*\b(?:is|are|was|holds|has|returns|points|contains)\b)",
+    re.I,
+)
+
+
+# In a long text people speak at its ends; the middle is most often somebody else's.
+_LONG_TEXT = 700
+_ENDS = 2
+_PLAINLY = re.compile(
+    r"\b(?:please|bitte|s'il te plaît|por favor|future|memory|from now on|ab jetzt|ab sofort|désormais"
+    r"|à partir de|a partir de|de ahora en adelante)\b",
+    re.I,
+)
+_BRIEFING = re.compile(
+    r"\b(?:remember|note|mind|memory)\b[^a-z]{0,3}(?:that |this |the following )?[:,]? ?(?:you(?:'re| are| will| should| can)?\b"
+    r"|your (?:goal|task|job|role|answer)|the (?:target|goal|key|user|reader|audience|character|most important))",
+    re.I,
+)
+# "Remember, practice makes perfect": what is to be kept names something particular.
+_PROVERB = re.compile(r"^remember,", re.I)
+_PARTICULAR = re.compile(r"\d|(?<=\w )[A-Z]|\b(?:I|I'm|my|we|our|the)\b")
+_OUTING = re.compile(
+    r"\b(?:decided|agreed) (?:to|on) (?:meet|grab|go (?!live|with|public|ahead|for)|watch|order|eat|have|take an?|visit|book)",
+    re.I,
+)
+# What is being written in this conversation; to remember something about it is part of writing it.
+_WORKPIECE = re.compile(
+    r"\bthe (?:article|story|essay|program|blog|post|poem|character|protagonist|scene|chapter|text|output|response"
+    r"|table|email|letter|prompt|persona|reader|audience|summary|exercise|game|plot)s?\b",
+    re.I,
+)
+_FOR_NOW = re.compile(
+    r"\b(?:for now|for the moment|for today|this time|temporarily|for this|in this (?:conversation|chat|session|function|file"
+    r"|task|pr|branch|story|game|exercise)|when you (?:write|do|make|implement|fix|change|review) (?:the|this|that|it))\b",
+    re.I,
+)
+
+
+_ADVICE = re.compile(r"\b(?:you|your|yourself)\b", re.I)
+_FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|we|we're|we've|us|our)\b", re.I)
+
+
+def not_for_memory(text: str) -> bool:
+    """Does somebody say that this is not to be kept?"""
+    return _NOT_FOR_MEMORY.search(text) is not None
+
+
+def about_message(text: str) -> str | None:
+    """A doubt about everything a message says, or None."""
+    for pattern, doubt in (
+        (_JOKE, "a joke"),
+        (_NOT_FOR_MEMORY, "not to be remembered"),
+        (_PLAY, "a supposition"),
+        (_WRITING, "a text to work on"),
+    ):
+        if pattern.search(text):
+            return doubt
+    return None
+
+
+def about_place(said: Sequence[str], place: int) -> str | None:
+    """A doubt about where a sentence stands: inside a long text it may be anybody's."""
+    if sum(map(len, said)) <= _LONG_TEXT:
+        return None
+    at_an_end = place < _ENDS or place >= len(said) - _ENDS
+    return None if at_an_end and _PLAINLY.search(said[place]) else "inside a long text"
+
+
+def about_sentence(sentence: str, manner: Manner, earlier: tuple[str, ...]) -> str | None:
+    """A doubt about one sentence, or None; `earlier` are those before it in the message."""
+    if asks(sentence) or begins_as_question(sentence) or _TAG.search(sentence):
+        return "a question"
+    if manner == "asked":
+        return _about_request(sentence)
+    if _HEDGE.search(sentence):
+        return "not certain"
+    if (_HEARSAY.search(sentence) or reporter(sentence)) and not _OWN_SAYING.search(sentence):
+        return "said by others"
+    if manner in ("rule", "standing", "decision") and _scoped(sentence):
+        return "about this task"
+    return _by_manner(sentence, manner, earlier)
+
+
+# "Remember them, also next month": what is meant stands elsewhere.
+_POINTING = re.compile(
+    r"(?:please\s+)?remember\s+(?:(?:it|them|these|those|this)(?:\s+(?:rules?|things?|points?|ones?|list))?"
+    r"\s*(?:[.,;!]|$|\b(?:for|also|too|when|next|later|until|tomorrow)\b)|that\s*(?:[.,;!]|$))",
+    re.I,
+)
+
+
+def _about_request(sentence: str) -> str | None:
+    if _POINTING.match(sentence):
+        return "what it means stands elsewhere"
+    if any(sign.search(sentence) for sign in (_BRIEFING, _FOR_NOW, _WORKPIECE)):
+        return "about this task"
+    if _PROVERB.match(sentence) and (_ADVICE.search(sentence) or not _PARTICULAR.search(sentence)):
+        return "a saying"
+    if _ADVICE.search(without_politeness(sentence)) and not _FIRST_PERSON.search(sentence):
+        return "advice to a reader"
+    return None
+
+
+def _scoped(sentence: str) -> bool:
+    plain = _STANDING_NOW.sub(" ", sentence)
+    return bool(_NOW.search(plain)) or bool(_THIS.search(_HOUSE.sub(" ", plain)))
+
+
+def _by_manner(sentence: str, manner: Manner, earlier: tuple[str, ...]) -> str | None:
+    match manner:
+        case "rule":
+            return _rule(sentence, earlier)
+        case "standing" if _MINE.search(sentence) or _NARRATES.search(sentence):
+            return "a story, not a rule"
+        case "decision" if _UNDECIDED.search(sentence) or _CONDITIONAL.match(sentence):
+            return "not decided"
+        case "decision" if _OUTING.search(sentence):
+            return "an outing"
+        case _:
+            return None
+
+
+def _rule(sentence: str, earlier: tuple[str, ...]) -> str | None:
+    if _NOT_A_RULE.search(sentence):
+        return "a description"
+    if re.search(r"\b(?:again|any ?more)\b", sentence, re.I) and _IDLE_AGAIN.search(sentence):
+        return "a figure of speech"
+    if any(_TASK.match(before) for before in earlier):
+        return "part of a task"
+    return None

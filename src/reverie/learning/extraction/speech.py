@@ -1,0 +1,323 @@
+"""Whose words: what a person plainly wrote themselves, apart from what they pasted into a message. Pure.
+
+Some text is certainly not theirs: code, logs, quotations, mails, markup. It is left out. Prose may be
+theirs or a page's, and only its place tells: the first paragraph is theirs, unless what follows may
+speak of it as a text. Later ones are doubtful, and a person decides about them: no list of the ways to
+introduce or to discuss a paste is ever complete, so that the list is of what is harmless.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from reverie.learning.extraction.questions import inquires
+from reverie.learning.extraction.word_lists import ACKNOWLEDGES, ALWAYS, OPENINGS, SMALL
+from reverie.text.words import STOP_WORDS
+
+# Beyond this a message is a document with a few words around it.
+LONGEST_SPEECH = 3_000
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
+_TAGGED = re.compile(r"<([A-Za-z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.S)
+_BARE_TAG = re.compile(r"</?[A-Za-z][\w:-]*\b[^<>]*>")
+_HTML = re.compile(
+    r"</?(?:html|head|body|p|div|span|br|hr|h[1-6]|ul|ol|li|table|t[rdh]|a|b|i|em|strong|img|pre|code|script|style|title"
+    r"|blockquote|details|summary|section|article|meta)\b",
+    re.I,
+)
+_OBJECT = re.compile(r"\{\s*\"[^{}\n]{0,2000}\}")
+
+# From such a line on, the rest is somebody else's text.
+_DOCUMENT = re.compile(
+    r"\s*(?:#{1,6} \S|(?:from|to|cc|subject|date|von|an|betreff|de|à|objet|asunto|para) ?: \S"
+    r"|-{2,} ?(?:original message|forwarded message|begin)|begin forwarded message"
+    r"|on .{6,60} wrote:|am .{6,60} schrieb|le .{6,60} a écrit|el .{6,60} escribió|diff --git|commit [0-9a-f]{7,}"
+    r"|traceback \(most recent|(?:[=*_~#-] ?){3,}\s*$)",
+    re.I,
+)
+# A letter to other people: its opening, its close, its postscript.
+_LETTER = re.compile(
+    r"^[ \t]*(?:(?:hi|hello|dear|hallo|liebe[rs]?|bonjour|cher|chère|chers|hola|querid[oa]s?|estimad[oa]s?) (?:all|team|everyone|everybody|folks|readers?"
+    r"|colleagues|customers?|sir|madam|zusammen|alle|team|kolleg\w+|tous|toutes|à tous|équipe|collègues|todos|a todos|equipo)\b"
+    r"|dear\b|sehr geehrte|(?:kind |best |warm |many )?regards\b|best wishes|sincerely|cheers,|best,|yours\b|(?:mit )?(?:freundlichen|besten|vielen) gr(?:ü|ue)(?:ß|ss)en"
+    r"|viele grüße|beste grüße|cordialement|bien à vous|salutations|saludos|un saludo|atentamente|signed-off-by|co-authored-by"
+    r"|p\.?\s?p?\.?s\.?\s*[:–—-]|©|[—–] ?\w)"
+    r"|\((?:from|source|via|quelle|aus|siehe|source|tiré|selon|fuente|según)\b",
+    re.I | re.M,
+)
+_ASKS = r"remember|note|memory|memori[sz]e|from now on|merk|souviens|retiens|recuerda"
+# "Here is the guideline:" at the end of a line, unless the person asks to keep what follows.
+_LEAD_IN = re.compile(rf"(?!.*\b(?:{_ASKS})).*[:：]\s*$", re.I)
+
+_FENCE = "```"
+_BOUNDED = re.compile(r"\s*(?:>|```|\|)")
+_BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s")
+# A short line without an end, as headings are; bullets are none.
+_TITLE = re.compile(r"(?!\s*(?:[-*+•]|\d{1,2}[.)])\s).{0,60}[^\s.!,;…]\s*$")
+_NOT_SPEECH = re.compile(
+    r"\s*(?:>|```|\$ |❯|% |⏺|⎿|\+\+\+ |--- |@@ |[+-] {2,}\S|\||//|/\*|\*/|\{|\}|\[\{"
+    r"|\d{4}-\d{2}-\d{2}[T ]\d{2}:|\[?\d{1,2}:\d{2}:\d{2}|\[\d{1,2}:\d{2}\]"
+    r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d+ \d\d:"
+    r"|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|FAIL|PASS|DEBU)\b|(?:error|fatal|warning|remote): "
+    r"|at \S+\(|File \"|make(?:\[\d+\])?: |\w+Error: |\w+Exception\b|npm (?:ERR|WARN)|(?-i:(?:GET|POST|PUT|HEAD|DELETE)) /"
+    r"|\d{1,2}[/.]\d{1,2}[/.]\d{2,4},? \d{1,2}:\d{2}|-- \S|\[//\]:|(?-i:[A-Z][A-Z0-9_]+)=|(?:export )?[\w.-]+ = [\"'\d\[{]"
+    r"|\[[\w.-]+\]\s*$|(?-i:[a-z]{2}): |@\w+\b ?:|[^\s,]+,[^\s,]+(?:[ ,]|$)|§|\d+/ |in (?:english|german|french|spanish): |\d{1,2}(?:\.\d{1,2})+\.? \S|(?:npm|pip|yarn|cargo|docker) (?:notice|info|warning)\b|[\w.-]+@[\w.-]+:\S*[#$]"
+    r"|(?:user|assistant|system|human|ai|tool|bot|admin) ?: |\"[^\"]*\"\s*[,:]?\s*$|\"[\w-]+\" ?: |(?-i:\[[A-Z]{3,}\])"
+    r"|\w[\w.-]{0,20} {2,}\d{1,2}:\d{2}(?: ?[AP]M)?\s*$|\[[ xX]\] )",
+    re.I,
+)
+_INDENTED = re.compile(r"(?: {4}|\t)\S|[ \t]{2,}[\w\"'-]+: ")
+# A chat log: names before a colon, one a line.
+_SPEAKER = re.compile(r"\s*[A-Z][\w.-]{1,20}(?: [A-Z][\w.-]{1,20})?: \S")
+_QUOTED = re.compile(
+    r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»|`[^`\n]+`"
+)
+_REPORTED = re.compile(
+    r"(?:\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»)(?<!\w)"
+)
+_REPORTS = re.compile(
+    r"\b(?:says?|said|wrote|writes|told|tells|reads?|states?|claims?|answered|replied|called it|heißt|steht|schrieb|schreibt|sagt|sagte"
+    r"|dit|écrit|écrivait|dice|dijo|escribió|pone)\b",
+    re.I,
+)
+
+# What brings in a text that somebody else wrote.
+_INTRODUCES = re.compile(
+    r"\b(?:look at|have a look|see below|below|here(?:'s| is| are| comes)|fyi|found (?:this|that|it|on|in)|(?:i |we |just )got (?:this|that|an?|the|it)"
+    r"|received|came across|according to|pasted?|copied|the following|as follows|attached|forwarded|they sent|sent (?:me|us)"
+    r"|(?:docs?|documentation|readme|guide|manual|page|wiki|e?-?mail|message|error|logs?|article|faq|spec|issue|ticket|bot|chatgpt|gpt|copilot"
+    r"|gemini|llm|model|colleague|boss|customer|client|vendor|supplier|maintainer|reviewer|linter|answer|reply|output|he|she|they|someone|somebody)"
+    r" (?:\w+ ){0,2}?(?:says?|said|wrote|writes|told|reads|states|answered|replied|claims?|suggest\w*|sent|shows?|has this|was this|is this|goes)"
+    r"|(?<!\bi )(?<!\bwe )(?<!\byou )(?:wrote|commented|posted|announced|replied|answered)\b|\b(?:shows|prints|says|reads)\s*$"
+    r"|(?:this|that) (?:is|was|came) (?:from|the|what|in|on|an?)|from (?:the|their|our|an?|this|that) (?:docs?|documentation|readme|guide|wiki|page|mail|faq"
+    r"|website|site|issue|blog|article|manual|spec|thread|log|chat|ticket|repo)"
+    r"|hier (?:ist|sind|kommt)|siehe|schau|sieh|guck|laut|(?:steht|schrieb|schreibt|sagt|sagte|meinte)\b|folgende\w*|anbei|weitergeleitet|gefunden"
+    r"|bekommen|erhalten|kam (?:gerade|per)|voici|voilà|regarde|selon|d'après|(?:a|ont|m'a|nous a) (?:écrit|dit|envoyé|répondu)|dit (?:ceci|que|ça)|ci-dessous"
+    r"|(?:j'ai|on a) (?:reçu|trouvé)|suivante?s?|mira|aquí (?:está|va|tienes)|según|(?:dice|dicen|dijo|escribió|respondió|pone)\b|siguientes?|a continuación"
+    r"|(?:he|hemos) (?:recibido|encontrado)|me (?:llegó|mandaron|enviaron))",
+    re.I,
+)
+# Work on a text that stands elsewhere in the message.
+_TEXT_WORK = re.compile(
+    r"\b(?:explain|summari[sz]e|summary|translat\w+|proofread|paraphrase|rephrase|reword|rewrite|shorten|review|spelling|spell[- ]?check|grammar"
+    r"|tl;?dr|decode|parse|analy[sz]e|interpret|draft|write back|bullet points|polish|answer (?:this|that|it|them|him|her|politely)|reply|respond"
+    r"|thoughts|opinion|make sense of|any idea|correct (?:this|the text)|(?:turn|convert|format|make) (?:this|that|it|these|the text)"
+    r"|erklär\w*|übersetz\w*|fass\w* .{0,20}zusammen|zusammenfass\w*|(?:korrigier\w*|prüfe?) (?:das|dies\w*|den text)|antworte\w*|beantworte\w*|formulier\w*|kürz\w*|lies"
+    r"|explique\w*|tradui\w*|résum\w*|(?:corrige\w*|vérifie\w*) (?:ce|cette|ça|cela)|relis|répon\w*|reformule\w*|explica\w*|traduc\w*|resum\w*|contesta\w*|(?:corrige|revisa)\w* (?:esto|eso|este|esta)|reformula\w*)\b",
+    re.I,
+)
+_MEANING = re.compile(
+    r"\bwhat (?:does|do|did|is|are|was)(?: \w+){0,2}? (?:this|that|these|those|it|they)\b|\bwhat(?:'s| is) (?:this|that)\b|\bwhat does (?:the|their) [\w ]{2,40} (?:mean|say|want)\b"
+    r"|\bis (?:this|that|it) (?:true|right|correct|legit\w*|real|spam|safe|ok(?:ay)?|valid|normal|an?)\b|\btranslate (?:this|that|it|please|the)\b|\bexplain (?:this|that|it|the)\b"
+    r"|\bwas (?:heißt|bedeutet|meint|soll|ist|will) (?:das|dies\w*)\b|\bstimmt das\b|\bque (?:veut dire|signifie)\b|\bqu'est-ce que (?:c'est|ça|cela)\b|\bc'est (?:vrai|normal)\b"
+    r"|\bqué (?:significa|quiere decir|es) (?:esto|eso|este|esta)\b|\bes (?:verdad|cierto|normal)\b",
+    re.I,
+)
+_POINTS = re.compile(
+    r"^\s*\^|\b(?:this|that|these|those|it|its|they|them|he|she|him|her|such|above|so|same|there|text|words?|sentences?|paragraphs?|wording|tone|section"
+    r"|das|dies\w*|darauf|dazu|davon|es|ihn|oben|text|wörter|satz|ça|cela|ceci|ce|cette|texte|phrase|ci-dessus|eso|esto|este|esta|lo|texto|frase|arriba)\b",
+    re.I,
+)
+# How a task of its own begins.
+_TASK = re.compile(
+    r"\s*(?:(?:and|so|then|now|next|also|please|ok|okay|thanks|und|dann|jetzt|nun|bitte|danke|et|puis|maintenant|merci|y|luego|ahora|por favor|gracias)[,.!:]? +)*"
+    r"(?:(?:can|could|would|will) you|let's|kannst du|könntest du|lass uns|peux-tu|pourrais-tu|tu peux|¿?puedes|¿?podrías"
+    r"|add|apply|bring|build|bump|change|check|clean|configure|continue|convert|create|debug|delete|deploy|drop|extend|extract|find|finish|fix|generate|go"
+    r"|implement|improve|install|integrate|investigate|list|look|make|merge|migrate|move|open|optimi[sz]e|port|refactor|remove|rename|replace|revert|run|set"
+    r"|show|split|start|stop|switch|test|try|update|upgrade|use|wire|write"
+    r"|baue?|behebe?|benenne?|entferne?|erstelle?|füge?|lösche?|mache?|prüfe?|schreibe?|starte?|teste?|ändere?|zeige?"
+    r"|ajoute|change|corrige|crée|écris|enlève|fais|lance|mets|montre|renomme|supprime|teste"
+    r"|añade|arregla|borra|cambia|corrige|crea|ejecuta|elimina|escribe|haz|muestra|prueba|quita|renombra)\b",
+    re.I,
+)
+_OPENING_QUESTION = re.compile(r"[^.!?\n]+\?\s+\S")
+_FEWEST_WORDS = 4
+_SPOKEN = ("english", "german", "french", "spanish")
+
+_ZERO_WIDTH = re.compile("[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")  # fmt: skip
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A paragraph of prose. `doubt` says why it may not be the person's own; empty: it plainly is."""
+
+    text: str
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    text: str
+    # Touches or follows code, a log or a chat, where a paste may go on as prose.
+    pasted: bool = False
+
+
+def own_words(text: str) -> str:
+    """What the writer plainly said in this text; everything pasted, and everything doubtful, is left out."""
+    return _ends("\n\n".join(one.text for one in passages(text) if not one.doubt))
+
+
+def passages(text: str) -> tuple[Passage, ...]:
+    """The prose of a message, paragraph by paragraph, each with the doubt about whose it is."""
+    found = [*_paragraphs(text)]
+    whole = _about_message(found, text)
+    before = ""
+    doubts = []
+    for one in found:
+        doubts.append(_hidden(one.text) or whole or before or _about(one))
+        before = before or _leads_on(one.text)
+    spoken_of = False
+    later: set[str] = set()
+    for place in range(len(found) - 1, -1, -1):
+        words = _rare_words(found[place].text)
+        if not doubts[place] and (spoken_of or words & later):
+            doubts[place] = "what follows may speak of it as a text"
+        spoken_of = spoken_of or not _moves_on(found[place].text)
+        later |= words
+    return tuple(Passage(one.text, doubt) for one, doubt in zip(found, doubts, strict=True))
+
+
+def prose(text: str) -> str:
+    """All prose, doubtful or not: nobody pastes into an assistant's message."""
+    return _ends("\n\n".join(one.text for one in _paragraphs(text)))
+
+
+def unquoted(sentence: str) -> str:
+    """The sentence with what it quotes blotted out: a cue inside quotation marks is not meant."""
+    return _QUOTED.sub("“…”", sentence)
+
+
+def unreported(sentence: str) -> str:
+    """The sentence without what it says others said: `she wrote "…"`."""
+    return _REPORTED.sub("“…”", sentence) if _REPORTS.search(sentence) else sentence
+
+
+def _paragraphs(text: str) -> Iterator[_Paragraph]:
+    """Cut at blank lines, at what is not prose, and behind a line that asks or introduces."""
+    # A client puts tags of its own before the person's words; a page is somebody else's.
+    pasted = _HTML.search(text) is not None
+    text = _FENCED.sub(f"\n{_FENCE}\n", text)
+    for pattern in (_COMMENT, _TAGGED, _BARE_TAG):
+        text = pattern.sub("\n\n", text)
+    lines = _OBJECT.sub("“…”", text).split("\n")
+    chat = sum(_SPEAKER.match(line) is not None for line in lines) >= 2
+    kept: list[str] = []
+    for line in (*lines, ""):
+        document = _DOCUMENT.match(line) is not None
+        foreign = not document and _foreign(line, chat=chat)
+        titled = bool(kept) and _TITLE.match(kept[-1]) is not None and not _BULLET.match(line)
+        # Before a fence or a quotation people speak themselves; a log or a chat may begin as prose.
+        touching = pasted or (foreign and not _BOUNDED.match(line))
+        if kept and (document or foreign or titled or not line.strip()):
+            yield _Paragraph("\n".join(kept).strip(), touching)
+            kept = []
+        pasted = pasted or foreign
+        if document:
+            return
+        if foreign or not line.strip():
+            continue
+        introduces = _LEAD_IN.match(line) is not None
+        asks = inquires(line)
+        if asks and kept:
+            yield _Paragraph("\n".join(kept).strip(), pasted)
+            kept = []
+        kept.append(line)
+        if introduces or asks:
+            yield _Paragraph("\n".join(kept).strip(), pasted)
+            kept = []
+        if introduces:
+            return
+
+
+def _foreign(line: str, *, chat: bool) -> bool:
+    if _NOT_SPEECH.match(line) or _INDENTED.match(line):
+        return True
+    return chat and _SPEAKER.match(line) is not None
+
+
+def _about_message(found: Sequence[_Paragraph], text: str) -> str:
+    """A doubt about all that a message says."""
+    if _LETTER.search(text):
+        return "it stands in a letter"
+    # The last words may stand behind a document that was cut off.
+    tail = _FENCED.sub("", text).rstrip().rpartition("\n\n")[2].strip()
+    cut_off = bool(found) and tail not in ("", found[-1].text) and "\n\n" in text
+    return "what follows may speak of it as a text" if cut_off and not _moves_on(tail) else ""
+
+
+def _leads_on(paragraph: str) -> str:
+    """The doubt that a paragraph casts on all that follow it; a mere "thanks, that works" casts none."""
+    if "?" in paragraph or inquires(paragraph):
+        return "it follows a question, and may be what the question is about"
+    if _INTRODUCES.search(paragraph) or _TEXT_WORK.search(paragraph):
+        return "it follows an introduction, and may be somebody else's text"
+    if {word.lower() for word in _WORD.findall(paragraph)} <= ACKNOWLEDGES:
+        return ""
+    return "it does not stand in the first paragraph, and may be somebody else's text"
+
+
+def _about(one: _Paragraph) -> str:
+    """A doubt about one paragraph by itself."""
+    if one.pasted:
+        return "it stands beside code, a log or a chat"
+    if _MEANING.search(one.text):
+        return "it asks what a text means"
+    # "Can you rename it? From now on …" is one voice, "Tired of slow builds? …" may be another's.
+    opens = _OPENING_QUESTION.match(one.text) and not _TASK.match(one.text)
+    return "it follows a question, and may be what the question is about" if opens else ""
+
+
+def _moves_on(paragraph: str) -> bool:
+    """Is it a task of its own, or mere thanks, so that it cannot be about the paragraph before it?"""
+    words = _WORD.findall(paragraph)
+    if {word.lower() for word in words} <= ACKNOWLEDGES:
+        return "?" not in paragraph
+    about = (_MEANING, _TEXT_WORK, _INTRODUCES, _POINTS)
+    return (
+        len(words) >= _FEWEST_WORDS
+        and _TASK.match(paragraph) is not None
+        and not any(sign.search(paragraph) for sign in about)
+    )
+
+
+def _rare_words(text: str) -> set[str]:
+    """Words that only come up again where the same thing is meant."""
+    return {word for word in map(str.lower, _WORD.findall(text)) if len(word) > 2} - _usual()
+
+
+@cache
+def _usual() -> frozenset[str]:
+    small = [word for name in _SPOKEN for word in STOP_WORDS[name]]
+    return frozenset((*small, *SMALL, *ALWAYS, *OPENINGS, *ACKNOWLEDGES))
+
+
+def _hidden(text: str) -> str:
+    """Characters nobody types: invisible ones, or letters of two scripts in one word."""
+    if _ZERO_WIDTH.search(text):
+        return "it holds invisible characters"
+    if not text.isascii() and any(_mixed(word) for word in _WORD.findall(text)):
+        return "it mixes letters that only look alike"
+    return ""
+
+
+def _mixed(word: str) -> bool:
+    if word.isascii():
+        return False
+    scripts = {unicodedata.name(char, "").partition(" ")[0] for char in word}
+    return "LATIN" in scripts and bool(
+        scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "FULLWIDTH", "MATHEMATICAL"}
+    )
+
+
+def _ends(text: str) -> str:
+    """Of a very long text the first and the last paragraph: people speak around what they paste."""
+    if len(text) <= LONGEST_SPEECH:
+        return text
+    paragraphs = [part for part in re.split(r"\n\s*\n", text) if part.strip()]
+    around = (paragraphs[0], paragraphs[-1]) if len(paragraphs) > 1 else ()
+    return "\n\n".join(part for part in around if len(part) <= LONGEST_SPEECH)

@@ -1,0 +1,212 @@
+"""Who said it decides what becomes of a possible memory: saved, put before a person, or refused.
+
+What the person plainly says may be saved, and what the assistant said and the person confirmed. What
+stands only in tool results, files or pages waits in the inbox, whoever asks for it to be kept: a
+model that believes a page is still only repeating the page. So does what a person may have pasted,
+and an order that reaches out: to install, fetch or run something, or to send something away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from reverie.core.messages import Message
+from reverie.learning.extraction.cursor import Utterance, utterances
+from reverie.learning.extraction.questions import states
+from reverie.learning.extraction.rules import doubts
+from reverie.learning.extraction.rules.confirmations import confirmed, sentences
+from reverie.learning.extraction.speech import unreported
+from reverie.learning.extraction.support import Similarity, Supported, Unsupported, echoes, support
+from reverie.learning.extraction.values import Candidate, Delete
+from reverie.memory.format import exclusions
+
+_ORDERS = re.compile(
+    r"\b(?:always|never|ignore|disregard|override|bypass|from now on|must|should|shall|do not|don't|make sure|remember"
+    r"|henceforth|whenever|without (?:asking|telling|confirm\w*)|silently|secretly|immer|niemals|ab jetzt|ignoriere"
+    r"|installiere?|verwende|benutze?|installe|utilise|instala|usa"
+    r"|toujours|jamais|désormais|ignorez?|siempre|nunca|ignora|a partir de ahora|sempre|всегда|никогда|总是|永远|必ず|忽略)\b"
+    r"|^(?:please )?(?:run|execute|use|send|upload|post|fetch|install|add|delete|disable|enable|approve|trust|call|open"
+    r"|forward|include|insert|set|skip|accept|allow|commit|push|tell|answer|reply|treat|prefer|store|save)\b"
+    r"|\b(?:the )?user (?:wants|prefers|said|says|asked|likes|has (?:asked|approved|agreed)|is fine|agreed|approved|allows)\b"
+    r"|\bcurl\b|\bwget\b|\beval\b|[A-Za-z0-9+/]{40,}={0,2}",
+    re.I | re.M,
+)
+
+_FORGET = re.compile(
+    r"\b(?:forget|delete|remove|drop|erase|vergiss|lösche?|entferne?|oublie|supprime|efface|olvida|borra|elimina)\b",
+    re.I,
+)
+
+# Addresses, downloads, installations and deliveries: what an order must not bring in unasked.
+_REACHES_OUT = re.compile(
+    r"\b(?:https?|ftp|ssh|git|file)://|\bwww\.|(?<![\w.+-])[\w.+-]+@[\w-]+\.\w|\b(?:\d{1,3}\.){3}\d{1,3}\b"
+    r"|(?<![\w-])[\w-]+\.(?:com|net|org|io|dev|app|cloud|info|biz|xyz|example|bad|ru|cn|site|online|top|club|onion)\b"
+    r"|\b(?:curl|wget|netcat|scp|rsync)\b|\|\s*(?:sudo )?(?:ba|z|k)?sh\b|[A-Za-z0-9+/_-]{32,}={0,2}"
+    r"|\b(?:pip3?|pipx|npm|npx|pnpm|yarn|gem|cargo|brew|apt|apt-get|dnf|uv|conda|go|composer|docker|helm)(?: [\w-]+)? (?:install|add|i|get|pull|run)"
+    r"\s+(?!(?:instead|and|or|for|to|in|on|at|when|before|after|rather|over|but|any ?more|again|ever|first|with|is|the tests?)\b)[-\w@./]+"
+    r"|\binstall\w* (?:\w+ ){0,4}?(?:from|via|aus|von|depuis|desde)\b|\b(?:paket\w*|paquets|paquetes|packages) .{0,20}\b(?:from|aus|von|depuis|desde)\b"
+    r"|\b(?:send|upload|forward|post|copy|mail|e-?mail|b?cc|leak|push|publish|deliver|transfer)\b (?!(?:me|us)\b)[^.!?]{1,80}?\bto (?!(?:me|us|main|master|be|avoid|keep)\b)\S"
+    r"|\b(?:sende?|schicke?|leite?|lade?|kopiere?|überweise?)\b[^.!?]{1,80}?\b(?:an|nach|auf|hoch|weiter)\b"
+    r"|\b(?:envoie|envoyez|transfère|transmets|copie|téléverse)\b[^.!?]{1,80}?\b(?:à|vers|sur|au|aux)\b"
+    r"|\b(?:envía|manda|reenvía|sube|copia|transfiere)\b[^.!?]{1,80}?\b(?:a|al|hacia|en)\b",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """It may be saved; origin and sources are those that were found, whatever was claimed."""
+
+    candidate: Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class ToInbox:
+    """A person decides. `warning` says what is suspicious about it, and is empty when nothing is."""
+
+    reason: str
+    warning: str = ""
+    candidate: Candidate | None = None
+    # Were its words found, if only in what a tool or the assistant said?
+    supported: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    reason: str
+
+
+Verdict: TypeAlias = Save | ToInbox | Refuse
+
+
+def judge(
+    candidate: Candidate, messages: Sequence[Message], similarity: Similarity | None = None
+) -> Verdict:
+    """What may become of a candidate, by whose words it stands in."""
+    claim = _claim(candidate)
+    if not candidate.text.strip():
+        return Refuse("there is nothing to remember")
+    if (excluded := exclusions.check(candidate.text)) is not None:
+        return Refuse(excluded.reason)
+    if candidate.doubt:
+        doubtful = replace(candidate, origin="tool")
+        # Never without a warning: what is suspicious is not approved by a setting.
+        warning = _warning(doubtful) or "it may have been pasted"
+        return ToInbox(candidate.doubt, warning, doubtful, supported=True)
+    spoken = utterances(messages)
+    mine = [_stated(one) for one in spoken if one.voice == "user"]
+    said = _found(claim, mine, candidate.sources, similarity)
+    if isinstance(said, Supported):
+        return _the_persons(replace(candidate, origin="user", sources=said.sources), spoken)
+    return _not_the_persons(candidate, claim, messages, spoken, said)
+
+
+def _the_persons(candidate: Candidate, spoken: Sequence[Utterance]) -> Verdict:
+    words = [one.text for one in spoken if one.voice == "user" and one.id in candidate.sources]
+    if isinstance(candidate.operation, Delete):
+        if any(map(_FORGET.search, words)):
+            return Save(candidate)
+        return ToInbox("nobody asked to forget it", "a memory would be lost", candidate)
+    if any(map(doubts.not_for_memory, words)):
+        return Refuse("the person asked not to remember it")
+    if (reach := reaches_out(candidate)) and not isinstance(candidate.operation, Delete):
+        told = f"it is an order that names an address, a command or a recipient (“{reach}”)"
+        return ToInbox(told, "make sure that it is your own", candidate, supported=True)
+    return Save(candidate)
+
+
+def _not_the_persons(
+    candidate: Candidate,
+    claim: str,
+    messages: Sequence[Message],
+    spoken: Sequence[Utterance],
+    said: Unsupported,
+) -> Verdict:
+    foreign = [one for one in spoken if one.voice == "tool" and echoes(claim, one.text)]
+    agreed = _agreed(claim, messages)
+    if agreed and not (foreign and orders(claim)) and not isinstance(candidate.operation, Delete):
+        return Save(replace(candidate, origin="assistant", sources=agreed))
+    if foreign:
+        found = replace(candidate, origin="tool", sources=_ids(foreign))
+        shown = isinstance(support(claim, foreign), Supported)
+        return ToInbox("it stands only in what tools and pages said", _warning(found), found, shown)
+    own = [one for one in spoken if one.voice == "assistant"]
+    if isinstance(support(claim, own), Supported):
+        found = replace(candidate, origin="assistant")
+        told = "the assistant said it, and nobody confirmed it"
+        return ToInbox(told, _warning(found), found, supported=True)
+    found = replace(candidate, origin="tool" if candidate.origin == "tool" else "assistant")
+    return ToInbox(f"it is not what was said: {said.reason}", _warning(found), found)
+
+
+def reaches_out(candidate: Candidate) -> str:
+    """Where an order would reach out to; empty for a plain fact, such as where the dashboard is."""
+    claim = _claim(candidate)
+    found = _REACHES_OUT.search(claim)
+    return found[0][:60] if found and (candidate.type == "feedback" or orders(claim)) else ""
+
+
+def orders(text: str) -> str:
+    """The words that tell somebody to do something; empty when there are none."""
+    found = _ORDERS.search(text)
+    return found[0].strip() if found else ""
+
+
+def _warning(candidate: Candidate) -> str:
+    order = orders(_claim(candidate))
+    if order:
+        return f"it gives an order (“{order}”) that no person gave: it may have been planted"
+    if candidate.origin == "tool" and candidate.type in ("user", "feedback"):
+        return (
+            "it speaks of the person or for them, but comes from a tool: it may have been planted"
+        )
+    return ""
+
+
+def _claim(candidate: Candidate) -> str:
+    """All that would reach a prompt: a title or description is a way in, too."""
+    parts = (candidate.name, candidate.description, candidate.text)
+    return "\n".join(part for part in parts if part.strip())
+
+
+def _found(
+    claim: str,
+    spoken: Sequence[Utterance],
+    cited: Sequence[str],
+    similarity: Similarity | None,
+) -> Supported | Unsupported:
+    """In the messages that were cited; failing that, in any."""
+    here = {one.id for one in spoken}
+    known = [id_ for id_ in cited if id_ in here]
+    said = support(claim, spoken, known, similarity)
+    if isinstance(said, Unsupported) and known:
+        return support(claim, spoken, (), similarity)
+    return said
+
+
+def _stated(one: Utterance) -> Utterance:
+    """What a person asked, guessed or quoted is not what they said."""
+    kept = [unreported(part) for part in sentences(one.text) if states(part)]
+    return replace(one, text="\n".join(kept))
+
+
+def _agreed(claim: str, messages: Sequence[Message]) -> tuple[str, ...]:
+    """The assistant's message and the person's reply that confirms this very statement."""
+    proposal: Message | None = None
+    for message in messages:
+        if message.origin == "assistant" and message.text.strip():
+            proposal = message
+        elif message.origin == "user" and proposal is not None:
+            statement = confirmed(message.text, proposal.text)
+            said = (Utterance(proposal.id, "assistant", statement or ""),)
+            if statement and isinstance(support(claim, said, answered=True), Supported):
+                return proposal.id, message.id
+            proposal = None
+    return ()
+
+
+def _ids(spoken: Sequence[Utterance]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.id for one in spoken))

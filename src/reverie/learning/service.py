@@ -1,0 +1,314 @@
+"""The memory as learning needs it: what is near, a safe way to save, a bench for forks, the inbox."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.conversation import transcripts
+from reverie.conversation.files import TextFile
+from reverie.conversation.records import Said
+from reverie.errors import ReverieError, TranscriptError
+from reverie.events import Announce, Event, TroubleNoted
+from reverie.learning import extraction
+from reverie.learning.extraction.cursor import Utterance, utterances
+from reverie.learning.extraction.forked import settle
+from reverie.learning.extraction.values import (
+    Add,
+    Candidate,
+    Delete,
+    Known,
+    Noop,
+    Operation,
+    Supersede,
+    Update,
+)
+from reverie.memory.changes.draft import Declined, Remembered
+from reverie.memory.changes.inbox import Forgotten, approve
+from reverie.memory.format import instructions as learning_instructions
+from reverie.memory.format import manifest, topic
+from reverie.memory.format.instructions import FILE, LearningInstructions
+from reverie.memory.format.manifest import is_index
+from reverie.memory.format.proposals import Item, NotKept, Proposal, cited
+from reverie.memory.format.proposals import Operation as OperationName
+from reverie.memory.format.revisions import Author
+from reverie.memory.format.taxonomy import split
+from reverie.memory.format.topic import Topic
+from reverie.memory.scratch import Scratch
+from reverie.recall.past_sessions import conversations
+from reverie.recall.service import chosen_meaning, open_ranker
+from reverie.workspace.inbox import belongs_to, decided, offer, open_inbox
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from reverie.core.messages import Message, Origin
+    from reverie.learning.extraction import ToInbox
+    from reverie.memory.inbox import Inbox
+    from reverie.memory.opening import OpenMemory
+    from reverie.ports import Clock
+    from reverie.recall.ranker import IndexRanker
+    from reverie.settings import Settings
+    from reverie.settings.projects import Project
+    from reverie.workspace import Workspace
+
+# Whose words they are in a sub-agent's conversation, where a summary carries the other agent's.
+_IN_AGENTS: Mapping[Origin, Origin] = {"user": "assistant", "reverie": "hook"}
+# Enough neighbours to find what a sentence repeats or contradicts.
+_NEAR = 8
+# Memories a fork is shown of a large directory: the newest.
+MOST_LISTED = 200
+
+
+def learning_files(settings: Settings, memory: OpenMemory) -> dict[str, Path]:
+    """Where a person writes down what to learn: for all projects, and for this one; never in a repository."""
+    state = memory.place.state.parent if memory.team else memory.place.state
+    return {
+        "your learning.md": settings.home / FILE,
+        "learning.md of this project": state / FILE,
+    }
+
+
+def instructions_for(settings: Settings, memory: OpenMemory) -> LearningInstructions:
+    """The person's own instructions; those for all projects count first."""
+    found = learning_files(settings, memory).items()
+    files = ((label, TextFile(path).read()) for label, path in found)
+    return learning_instructions.parse((label, text) for label, text in files if text is not None)
+
+
+class Witness:
+    """Looks up sources: a session (`id`), one message of it (`id#message`), a log entry (`logs/….md:3`)."""
+
+    def __init__(self, project: Project, log: Iterable[Utterance] = ()) -> None:
+        self._project = project
+        self._log = {entry.id: entry for entry in log}
+        self._paths: Mapping[str, Path] | None = None
+
+    def __call__(self, source: str) -> Sequence[Utterance]:
+        """What the person said there; () when it cannot be looked up."""
+        if (entry := self._log.get(source)) is not None:
+            return (entry,)
+        if self._paths is None:
+            # By name alone: a path could be any file that a model found, or wrote.
+            self._paths = conversations(self._project, {})
+        session, _, message = source.partition("#")
+        try:
+            messages = spoken(self._paths[session])
+        except (KeyError, TranscriptError):
+            return ()
+        found = [one for one in messages if message in ("", one.id)]
+        return tuple(one for one in utterances(found) if one.voice == "user")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBench:
+    """A copy of the memory; what differs from it afterwards is what a fork would save."""
+
+    scratch: Scratch
+
+    @property
+    def folder(self) -> Path:
+        return self.scratch.memory
+
+    def written(self) -> list[tuple[Topic, Topic | None]]:
+        found = []
+        for name, data in self.scratch.read().files.items():
+            before = self.scratch.opened.get(name)
+            if data != before and not is_index(name):
+                old = None if before is None else topic.parse(before, name)
+                found.append((topic.parse(data, name), old))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryShelf:
+    """One memory, written by extraction in the name of a session."""
+
+    memory: OpenMemory
+    ranker: IndexRanker
+    inbox: Inbox
+    settings: Settings
+    clock: Clock
+    session: str
+    model: str
+    announce: Announce
+
+    @property
+    def directory(self) -> Path:
+        return self.memory.place.directory
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        return tuple(part.place.directory for part in self.memory.parts)
+
+    def instructions(self) -> LearningInstructions:
+        return instructions_for(self.settings, self.memory)
+
+    def manifest(self) -> str:
+        store = self.memory.store
+        # A fork can look into the directory; a list of everything would fill its window.
+        entries = store.some((), MOST_LISTED) if store.large else store.entries()
+        return manifest.render(entry for entry in entries if entry.listed)
+
+    def near(self, candidates: Sequence[Candidate]) -> list[Known]:
+        files = {
+            hit.key
+            for candidate in candidates
+            for hit in self.ranker.search(candidate.text, limit=_NEAR).hits
+        }
+        topics = self.memory.topics
+        # The team's are changed by a person alone, so that nothing of ours may replace them.
+        known = topics.some(sorted(files))
+        entries = {entry.file: entry for entry in known if split(entry.file)[0] != "team"}
+        found = ((file, topics.read(file)) for file in sorted(files & entries.keys()))
+        return [Known(entries[file], stored.topic.body) for file, stored in found if stored]
+
+    def save(self, candidate: Candidate, said: date | None) -> str | None:
+        """Through the keeper, who has the last word; what it declines is told."""
+        proposal = self._proposal(candidate, said)
+        if proposal is None:
+            return None
+        item = Item(proposal.id, proposal, self.clock.now())
+        author = Author("extract", self.session, candidate.sources, self.model)
+        # Whether an addition repeats or contradicts anything was decided already.
+        known = proposal.operation == "add"
+        try:
+            memory, own = belongs_to(self.memory, item)
+            done = decided(memory, approve(own, memory.keeper, author, even_if_known=known))
+        except ReverieError as error:
+            self._tell(str(error))
+            return None
+        match done:
+            case Remembered(saved):
+                return saved.file
+            case Forgotten(file):
+                return file
+            case Declined():
+                self._tell(done.reason)
+                return None
+
+    def propose(self, item: ToInbox, said: date | None) -> bool:
+        """For a person to decide, unless they said that such proposals need nobody."""
+        proposal = None if item.candidate is None else self._proposal(item.candidate, said)
+        if proposal is None:
+            return False
+        waiting = replace(
+            proposal, reason=item.reason, warning=item.warning, supported=item.supported
+        )
+        try:
+            kept = offer(self.inbox, self.memory, self.settings, waiting)
+        except ReverieError as error:
+            self.announce(TroubleNoted("inbox", str(error)))
+            return False
+        if isinstance(kept, NotKept) and not kept.rejected:
+            self.announce(TroubleNoted("inbox", kept.reason))
+        return isinstance(kept, Item)
+
+    @contextmanager
+    def bench(self) -> Iterator[MemoryBench]:
+        with tempfile.TemporaryDirectory(prefix="reverie-") as folder:
+            scratch = Scratch(Path(folder) / "work" / "bench", self.memory.store)
+            scratch.open(scratch.snapshot())
+            yield MemoryBench(scratch)
+
+    def _proposal(self, candidate: Candidate, said: date | None) -> Proposal | None:
+        operation, file = _named(candidate.operation)
+        if operation is None:
+            return None
+        return Proposal(
+            candidate.text,
+            candidate.type,
+            candidate.origin,
+            reason="",
+            operation=operation,
+            file=file,
+            name=candidate.name,
+            description=candidate.description,
+            sources=cited(self.session, candidate.sources),
+            evidence=candidate.evidence,
+            said=said.isoformat() if said else "",
+        )
+
+    def _tell(self, reason: str) -> None:
+        self.announce(TroubleNoted("extraction", f"not saved: {reason}"))
+
+
+def _named(operation: Operation) -> tuple[OperationName | None, str]:
+    match operation:
+        case Add():
+            return "add", ""
+        case Update(file):
+            return "update", file
+        case Supersede(file):
+            return "supersede", file
+        case Delete(file):
+            return "delete", file
+        case Noop():
+            return None, ""
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What a past conversation gave: files that were saved (or texts that would be), and what waits.
+
+    `left` are texts that were not kept because the person's learning.md says never.
+    """
+
+    saved: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    troubles: tuple[str, ...] = ()
+
+
+def spoken(transcript: Path) -> tuple[Message, ...]:
+    """All messages of a conversation, whoever wrote it down.
+
+    A sub-agent is told what to do by the agent that started it: no word in there is the person's.
+    """
+    loaded = transcripts.load(transcript)
+    messages = [record.message for record in loaded.records if isinstance(record, Said)]
+    if loaded.of_agent:
+        messages = [replace(one, origin=_IN_AGENTS.get(one.origin, one.origin)) for one in messages]
+    return tuple(messages)
+
+
+@contextmanager
+def open_shelf(
+    app: Workspace, session: str, model: str, announce: Announce
+) -> Iterator[MemoryShelf]:
+    """This project's memory, to be written in the name of a session."""
+    memory = app.memory()
+    with open_ranker(memory, app.clock, chosen_meaning(app)) as ranker:
+        yield MemoryShelf(
+            memory,
+            ranker,
+            open_inbox(app, memory),
+            app.settings,
+            app.clock,
+            session,
+            model,
+            announce,
+        )
+
+
+def learn(
+    app: Workspace,
+    session: str,
+    new: Sequence[Message],
+    earlier: Sequence[Message] = (),
+    *,
+    dry_run: bool = False,
+) -> Learnt:
+    """Look through messages by rules alone; `earlier` ones were looked through before."""
+    found = extraction.find(new, earlier)
+    if not found:
+        return Learnt()
+    heard: list[Event] = []
+    with open_shelf(app, session, "", heard.append) as shelf:
+        done = settle(shelf, found, (*earlier, *new), shelf.near(found), dry_run=dry_run)
+    troubles = tuple(event.what for event in heard if isinstance(event, TroubleNoted))
+    return Learnt(done.saved, done.waiting, done.left, troubles)

@@ -1,0 +1,98 @@
+"""Which model learns and dreams, the most that may cost, and agents of their own for it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.agent.fork import FreshAgents
+from reverie.agent.kit import standard_kit
+from reverie.agent.permissions import FENCED, Consent, nothing
+from reverie.agent.toolbox import Toolbox
+from reverie.agent.tools import Workplace
+from reverie.core.prompt_cache.breakpoints import placed
+from reverie.core.usage import DREAM, Purpose
+from reverie.events import Announce, unheard
+from reverie.models.choosing import OFFLINE, find_row, price_of
+from reverie.settings.sources import environment
+
+if TYPE_CHECKING:
+    from reverie.core.usage import Prices
+    from reverie.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Who does a piece of background work: a model, or the rules alone, and why.
+
+    `most` is what the caps leave for it today, in dollars; None: no cap, or a price nobody knows.
+    """
+
+    model: str = ""
+    most: float | None = None
+    why: str = ""
+    prices: Prices | None = None
+
+    @property
+    def told(self) -> str:
+        """For people, before it begins."""
+        if not self.model:
+            return f"by rules alone ({self.why})"
+        if self.most is not None:
+            return f"with {self.model} ({self.why}), for at most ${self.most:.2f}"
+        bound = "no cap is set" if self.prices else "its price is not known"
+        return f"with {self.model} ({self.why}); {bound}"
+
+
+def means_for(app: Workspace, purpose: Purpose, *, use_model: bool = True) -> Means:
+    """The side model, else the main one, as the settings name them; neither: rules."""
+    if not use_model:
+        return Means(why="a model was not wanted")
+    names = {f"models.{role}": app.settings.model(role) for role in ("side", "main")}
+    setting = next((key for key, name in names.items() if name != OFFLINE), None)
+    if setting is None:
+        return Means(why="models.side and models.main are offline")
+    name = names[setting]
+    model = name.partition(":")[2] or name
+    row = find_row(app.settings, name)
+    prices = row.prices if row else price_of(app.settings, model, None)
+    return Means(name, _most(app, purpose) if prices else None, setting, prices)
+
+
+def _most(app: Workspace, purpose: Purpose) -> float | None:
+    """What the tightest cap leaves."""
+    caps, spent = app.caps(purpose), app.ledger.spent(purpose, "")
+    limits = [caps.session]
+    limits.append(None if caps.day is None else caps.day - spent.day)
+    own = caps.purpose.get(purpose)
+    limits.append(None if own is None else own - spent.purpose)
+    if purpose == DREAM:
+        limits.append(app.dream_cap)
+    found = [limit for limit in limits if limit is not None]
+    return max(0.0, min(found)) if found else None
+
+
+@asynccontextmanager
+async def fresh_agents(
+    app: Workspace, model: str, session: str, folder: Path, announce: Announce = unheard
+) -> AsyncIterator[FreshAgents]:
+    """Agents on this model, metered for the session; its connections are closed afterwards."""
+    bare = app.bare_model(model)
+    tools = (tool for tool in standard_kit() if tool.name in FENCED)
+    workplace = Workplace(app.project.root, environment=environment())
+    try:
+        yield FreshAgents(
+            session,
+            Toolbox(tools, workplace, Consent(nothing)),
+            folder,
+            lambda purpose: app.metered(bare, session=session, purpose=purpose, announce=announce),
+            app.clock,
+            placed(app.settings.cache_ttl),
+            announce,
+            app.scrubber,
+        )
+    finally:
+        await bare.aclose()

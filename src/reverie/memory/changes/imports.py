@@ -1,0 +1,385 @@
+"""A long markdown file as the separate things it says: one piece a bullet or paragraph. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from io import BytesIO
+from pathlib import PurePosixPath
+from textwrap import dedent
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from reverie.errors import InputError
+from reverie.memory.changes.draft import Declined, Wish, draft
+from reverie.memory.format import frontmatter
+from reverie.memory.format import topic as topics
+from reverie.memory.format.manifest import is_index
+from reverie.memory.format.taxonomy import MemoryType, parse_type, split
+from reverie.memory.format.topic import Topic
+
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t#]*")
+_BULLET = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+(?=\S)")
+_FENCE = re.compile(r"[ \t]*(```|~~~)")
+_EMPTY = re.compile(r"[-=_* \t]*|<!--.*-->|!\[[^\]]*\]\([^)]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One thing a file says, and the headings it stands under."""
+
+    text: str
+    under: str = ""
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Lines go in, pieces come out; headings and the words that introduce a list are kept aside."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    headings: dict[int, str] = field(default_factory=dict)
+    intro: str = ""
+    lines: list[str] = field(default_factory=list)
+    fence: str = ""
+    in_item: bool = False
+    after_blank: bool = False
+
+    def read(self, line: str) -> None:
+        if self.fence or _FENCE.match(line):
+            self._read_code(line)
+        elif found := _HEADING.fullmatch(line):
+            self._read_heading(len(found[1]), found[2])
+        elif not line.strip():
+            self._read_blank()
+        else:
+            self._read_prose(line)
+
+    def flush(self) -> None:
+        first, rest = "".join(self.lines[:1]), dedent("\n".join(self.lines[1:]))
+        text = f"{first}\n{rest}".strip()
+        self.lines = []
+        if all(_EMPTY.fullmatch(line) for line in text.splitlines()):
+            return
+        if not self.in_item and text.endswith(":") and "\n" not in text:
+            self.intro = text.removesuffix(":")
+            return
+        self.pieces.append(Piece(text, self._under()))
+
+    def _under(self) -> str:
+        headings = [self.headings[level] for level in sorted(self.headings) if level > 1]
+        return ", ".join(filter(None, (*headings[-1:], self.intro)))
+
+    def _read_code(self, line: str) -> None:
+        """Code belongs to what was said before it, also across a blank line."""
+        if not self.lines and self.pieces and self.pieces[-1].under == self._under():
+            self.lines = [*self.pieces.pop().text.splitlines(), ""]
+        self.lines += ["", line] if self.after_blank else [line]
+        self.after_blank = False
+        found = _FENCE.match(line)
+        if not self.fence:
+            self.fence = found[1] if found else ""
+        elif found and found[1] == self.fence:
+            self.fence = ""
+
+    def _read_heading(self, level: int, title: str) -> None:
+        self.flush()
+        kept = {known: text for known, text in self.headings.items() if known < level}
+        self.headings = {**kept, level: title.strip()}
+        self.intro, self.in_item = "", False
+
+    def _read_blank(self) -> None:
+        if self.in_item:
+            self.after_blank = True
+        else:
+            self.flush()
+
+    def _read_prose(self, line: str) -> None:
+        bullet = _BULLET.match(line)
+        indented = line[0] in " \t"
+        if bullet or (self.in_item and self.after_blank and not indented):
+            self.flush()
+            if not bullet:
+                self.intro = ""
+            self.in_item = bool(bullet)
+            line = line[bullet.end() :] if bullet else line
+        elif self.after_blank and self.lines:
+            self.lines.append("")
+        self.after_blank = False
+        self.lines.append(line.strip() if not indented else line.rstrip())
+
+
+def pieces(text: str) -> list[Piece]:
+    """Every bullet and paragraph, under its last heading; the title of the file is no heading."""
+    reader = _Reader()
+    for line in text.splitlines():
+        reader.read(line)
+    reader.flush()
+    return reader.pieces
+
+
+# A pile larger than this is not somebody's memory, or is made to fill a disk.
+LARGEST_PILE = 64 * 1024 * 1024
+
+EXPORTS = (".json", ".jsonl", ".af")
+
+_TEXT_KEYS = ("memory", "content", "text", "value", "data")
+_DAY_KEYS = ("created_at", "createdAt", "updated_at", "date")
+# How much of a text may be bytes that are no text; more, and it is a picture, a program or noise.
+_MOST_NOISE = 0.02
+# So many may stand in any text: an old encoding is no reason to lose a memory.
+_FEW = 4
+_NOISE = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+# Marks of trust that only this memory can give: what is pinned, who said it, how sure we are.
+_TRUST = ("pinned", "source", "confidence")
+_DOUBT = 0.5
+_PERSONA = "it is the agent's own persona, not a memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing in a pile: where it stood, and the wish made of it, or why there is none."""
+
+    source: str
+    wish: Wish | Declined
+    # Keys of the file that were not taken over.
+    dropped: tuple[str, ...] = ()
+
+
+def read_pile(files: Mapping[str, bytes]) -> list[Found]:
+    """A folder of loose markdown, or an unpacked export: each file is one memory."""
+    found: list[Found] = []
+    for name in sorted(files):
+        if name.endswith(".md"):
+            found += [] if is_index(name) else [_loose(name, files[name])]
+        elif name.endswith(EXPORTS):
+            found += read_file(name, files[name])
+    return found
+
+
+def read_file(name: str, data: bytes) -> list[Found]:
+    """One file, by what is in it: a .zip, JSON, a memory, or a long file of many things."""
+    if len(data) > LARGEST_PILE:
+        raise InputError(f"{name} has {len(data):,} bytes; at most {LARGEST_PILE:,} are imported")
+    if data.startswith(b"PK\x03\x04"):
+        return read_pile(_unpacked(name, data))
+    if name.endswith(".jsonl"):
+        return list(_from_lines(name, data))
+    if name.endswith((".json", ".af")) or data.lstrip()[:1] in (b"{", b"["):
+        return list(_from_json(name, _loaded(name, data)))
+    if (refused := _not_text(data)) is not None:
+        return [Found(name, refused)]
+    memory = topics.parse(data, PurePosixPath(name).name)
+    if memory.problem == frontmatter.ABSENT:
+        return list(_split(name, memory.body))
+    return [_loose(name, data)]
+
+
+def _unpacked(name: str, data: bytes) -> dict[str, bytes]:
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            inside = [item for item in archive.infolist() if not item.is_dir()]
+            if sum(item.file_size for item in inside) > LARGEST_PILE:
+                raise InputError(f"{name} unpacks to more than {LARGEST_PILE:,} bytes")
+            return {item.filename: archive.read(item) for item in inside}
+    except (BadZipFile, RuntimeError, NotImplementedError, OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{name} cannot be unpacked: {error}") from error
+
+
+# --- markdown ---
+
+
+def _not_text(data: bytes) -> Declined | None:
+    text = data.decode("utf-8", "replace")
+    if "\0" not in text and len(_NOISE.findall(text)) <= max(_FEW, _MOST_NOISE * len(text)):
+        return None
+    return Declined("it is not text in UTF-8", "convert it, or export it as text")
+
+
+def _loose(name: str, data: bytes) -> Found:
+    """A file that is one memory; what it says of itself is kept, but for marks of trust."""
+    if (refused := _not_text(data)) is not None:
+        return Found(name, refused)
+    memory = topics.parse(data, PurePosixPath(name).name)
+    if memory.problem is None:
+        memory, dropped = _untrusted(memory)
+        text = memory.body.strip() or memory.description
+        named = memory.document.entry("name") is not None
+        wish = Wish(
+            text,
+            type=memory.type,
+            name=memory.name if named else None,
+            description=memory.description or None,
+            origin="import",
+            original=memory,
+            # Our own exports keep what is about the person in a folder of that name.
+            scope="person" if split(name)[0] == "person" else None,
+        )
+        return Found(name, wish, dropped)
+    if memory.problem != frontmatter.ABSENT:
+        return Found(name, Declined(memory.problem, "correct the file, then import it again"))
+    title, text = _titled(memory.body)
+    return Found(name, Wish(text, name=title, origin="import"))
+
+
+def _untrusted(memory: Topic) -> tuple[Topic, tuple[str, ...]]:
+    """The memory without what would make it more trusted here; a doubt about it stays."""
+    dropped = tuple(
+        key
+        for key in _TRUST
+        if memory.document.entry(key) is not None
+        and not (key == "confidence" and (memory.confidence or 1) < _DOUBT)
+    )
+    return memory.with_(**dict.fromkeys(dropped)), dropped
+
+
+def _titled(text: str) -> tuple[str | None, str]:
+    first, _, rest = text.strip().partition("\n")
+    if first.startswith("#") and rest.strip():
+        return first.lstrip("# ").strip() or None, rest.strip()
+    return None, text.strip()
+
+
+def _split(name: str, text: str) -> Iterator[Found]:
+    """An instruction file or a list of notes: a memory for each thing it says."""
+    for number, piece in enumerate(pieces(text), 1):
+        place = f"{name}, {piece.under}" if piece.under else f"{name}, piece {number}"
+        said = draft(piece.text).description
+        described = f"{piece.under}: {said}" if piece.under else None
+        yield Found(place, Wish(piece.text, description=described, origin="import"))
+
+
+# --- JSON ---
+
+
+def _loaded(name: str, data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name} is not JSON: {error}") from error
+
+
+def _from_lines(name: str, data: bytes) -> Iterator[Found]:
+    for number, line in enumerate(data.splitlines(), 1):
+        if line.strip():
+            yield _item(f"{name}, line {number}", _loaded(f"{name}, line {number}", line))
+
+
+def _from_json(name: str, loaded: Any) -> Iterator[Found]:
+    """Told apart by their shape: ours, Letta's agent file, then any list of memories."""
+    if isinstance(loaded, dict):
+        for fits, read in _SHAPES:
+            if fits(loaded):
+                yield from read(name, loaded)
+                return
+    if not isinstance(loaded, list):
+        raise InputError(f"{name} holds no list of memories that is known here")
+    for number, item in enumerate(loaded, 1):
+        yield _item(f"{name} #{number}", item)
+
+
+def _own(name: str, loaded: dict[str, Any]) -> Iterator[Found]:
+    for number, item in enumerate(loaded["memories"], 1):
+        given = item if isinstance(item, dict) else {}
+        file, text = given.get("file"), given.get("text")
+        if isinstance(file, str) and isinstance(text, str):
+            yield _loose(
+                file, text.encode("utf-8", "surrogateescape" if _was_bytes(text) else "replace")
+            )
+        else:
+            yield Found(f"{name} #{number}", Declined("it has no file and text"))
+
+
+def _was_bytes(text: str) -> bool:
+    """Does it hold only such halves of characters as stand for single bytes?"""
+    return not any("\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" for char in text)
+
+
+def _letta(name: str, loaded: dict[str, Any]) -> Iterator[Found]:
+    """Memory blocks: what is known of the person and the work; the persona is the agent's."""
+    agents = [agent for agent in _listing(loaded.get("agents")) if isinstance(agent, dict)]
+    lists = [loaded.get("blocks"), loaded.get("core_memory")]
+    lists += [agent.get("core_memory") or agent.get("blocks") for agent in agents]
+    for block in (block for blocks in lists for block in _listing(blocks)):
+        if isinstance(block, dict):
+            yield from _block(name, block)
+    for number, passage in enumerate(_listing(loaded.get("passages")), 1):
+        yield _item(f"{name}, passage {number}", passage)
+
+
+def _listing(value: object) -> list[Any]:
+    """A list, where one is expected; anything else holds nothing."""
+    return value if isinstance(value, list) else []
+
+
+def _block(name: str, block: dict[str, Any]) -> Iterator[Found]:
+    title, value = str(block.get("label") or "block"), block.get("value")
+    if title == "persona":
+        yield Found(f"{name}, {title}", Declined(_PERSONA))
+    elif isinstance(value, str):
+        type_: MemoryType | None = "user" if title == "human" else None
+        for piece in pieces(value):
+            yield Found(f"{name}, {title}", Wish(piece.text, type=type_, origin="import"))
+
+
+def _listed(key: str) -> Callable[[str, dict[str, Any]], Iterator[Found]]:
+    def read(name: str, loaded: dict[str, Any]) -> Iterator[Found]:
+        for number, item in enumerate(loaded[key], 1):
+            yield _item(f"{name} #{number}", item)
+
+    return read
+
+
+_SHAPES: tuple[
+    tuple[
+        Callable[[dict[str, Any]], bool], Callable[[str, dict[str, Any]], Iterator[Found]]
+    ],
+    ...,
+] = (
+    (lambda data: "reverie_export" in data and isinstance(data.get("memories"), list), _own),
+    (lambda data: any(key in data for key in ("blocks", "core_memory", "passages")), _letta),
+    (lambda data: isinstance(data.get("results"), list), _listed("results")),
+    (lambda data: isinstance(data.get("memories"), list), _listed("memories")),
+)  # fmt: skip
+
+
+def _item(place: str, item: Any) -> Found:
+    """A memory as Mem0 and its kin write it: a text, when it was made, what it is about."""
+    if isinstance(item, str):
+        return Found(place, Wish(item, origin="import"))
+    if not isinstance(item, dict):
+        return Found(place, Declined("it is no memory: neither a text nor an object"))
+    text = next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str)), None)
+    if text is None:
+        return Found(place, Declined(f"it has no text under {', '.join(_TEXT_KEYS)}"))
+    if item.get("state") in ("deleted", "archived") or item.get("is_deleted"):
+        return Found(place, Declined("it was deleted or archived there"))
+    return Found(place, Wish(text, type=_type(item), said=_day(item), origin="import"))
+
+
+def _type(item: dict[str, Any]) -> MemoryType | None:
+    metadata = item.get("metadata")
+    about = metadata if isinstance(metadata, dict) else {}
+    categories = item.get("categories")
+    words = [
+        item.get("type"),
+        about.get("type"),
+        *(categories if isinstance(categories, list) else ()),
+    ]
+    return next(
+        (found for word in words if isinstance(word, str) and (found := parse_type(word))), None
+    )
+
+
+def _day(item: dict[str, Any]) -> date | None:
+    for key in _DAY_KEYS:
+        value = item.get(key)
+        if isinstance(value, str):
+            try:
+                return datetime.fromisoformat(value).date()
+            except ValueError:
+                continue
+    return None

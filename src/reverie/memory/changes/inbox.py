@@ -1,0 +1,134 @@
+"""What becomes of a proposal that was agreed to: the keeper judges it like anything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import TypeAlias, assert_never
+
+from reverie.memory.changes import judging
+from reverie.memory.changes.draft import Declined, Outcome, Remembered, Wish
+from reverie.memory.changes.keeper import Keeper
+from reverie.memory.format.proposals import Item, Proposal
+from reverie.memory.format.revisions import Author, Revision
+from reverie.memory.format.topic import Topic
+from reverie.ports import Stored
+
+# What a setting says of a type: words that were found need no person.
+SUPPORTED = "supported"
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A memory was removed, as was proposed; history still has it."""
+
+    file: str
+    revision: Revision | None
+
+
+Decision: TypeAlias = Outcome | Forgotten
+
+
+def needs_nobody(proposal: Proposal, policy: str) -> bool:
+    """Whether a proposal may be saved without a person; never when anything about it is suspicious.
+
+    Only additions: what changes, replaces or removes a memory of theirs is for the person alone.
+    """
+    harmless = proposal.operation == "add" and not proposal.caution
+    return policy == SUPPORTED and proposal.supported and harmless
+
+
+def approve(
+    item: Item,
+    keeper: Keeper,
+    author: Author,
+    *,
+    even_if_known: bool = False,
+    supersedes: str | None = None,
+) -> Decision:
+    """Do what was proposed, with its origin and sources; `supersedes` makes it replace a memory."""
+    proposal = item.proposal
+    if supersedes is not None:
+        proposal = replace(proposal, operation="supersede", file=supersedes)
+    wish = replace(_wish(item), even_if_known=even_if_known)
+    author = _because(proposal, replace(author, proposal=item.id))
+    if proposal.operation == "add":
+        return keeper.remember(wish, author)
+    stored = keeper.store.read(proposal.file)
+    if stored is None:
+        return Declined(f"{proposal.file} is not there any more", "reject it, or remember it anew")
+    match proposal.operation:
+        case "supersede":
+            return keeper.remember(replace(wish, supersedes=proposal.file), author)
+        case "update":
+            return _update(keeper, stored, proposal, wish, author)
+        case "delete":
+            return Forgotten(proposal.file, keeper.forget(proposal.file, author))
+        case _:
+            assert_never(proposal.operation)
+
+
+def _wish(item: Item) -> Wish:
+    proposal = item.proposal
+    return Wish(
+        proposal.text,
+        proposal.type,
+        proposal.name or None,
+        proposal.description or None,
+        source=proposal.sources,
+        origin=proposal.origin,
+        said=_day(item),
+    )
+
+
+def _day(item: Item) -> date:
+    """Relative dates count from the day it was said, not from the day it is approved."""
+    try:
+        return date.fromisoformat(item.proposal.said)
+    except ValueError:
+        return datetime.fromtimestamp(item.at).astimezone().date()
+
+
+def _because(proposal: Proposal, author: Author) -> Author:
+    """The author, with the session and messages the proposal came from."""
+    if author.session or not proposal.sources:
+        return author
+    session = proposal.sessions[0]
+    named = [one.partition("#") for one in proposal.sources]
+    messages = tuple(message for of, _, message in named if of == session and message)
+    return replace(author, session=session, messages=messages)
+
+
+def _update(
+    keeper: Keeper, stored: Stored, proposal: Proposal, wish: Wish, author: Author
+) -> Outcome:
+    """The words are added to the memory; what it said before is kept."""
+    old = stored.topic
+    if (newer := judging.replaced(old)) is not None:
+        return newer
+    prepared = keeper.prepare(replace(wish, even_if_known=True))
+    if isinstance(prepared, Declined):
+        return prepared
+    fresh = _grown(old, prepared.topic, proposal)
+    if fresh is None:
+        return Declined(f"{old.file} already says so", existing=old.file)
+    if (refusal := judging.too_large(fresh)) is not None:
+        return refusal
+    revision = keeper.change(stored, fresh, author, f"update {old.name}")
+    if revision is None:
+        return Declined(f"{old.file} already says so", existing=old.file)
+    return Remembered(fresh, revision, prepared.dates, prepared.secrets)
+
+
+def _grown(old: Topic, addition: Topic, proposal: Proposal) -> Topic | None:
+    was, new = old.body.strip(), addition.body.strip()
+    if new in was:
+        return None
+    return old.with_(
+        body=f"{new}\n" if was in new else f"{was}\n\n{new}\n",
+        name=addition.name if proposal.name else old.name,
+        description=addition.description if proposal.description else old.description,
+        # Who reads it must know that a part of it is not the person's.
+        origin="tool" if proposal.origin == "tool" else old.origin,
+        source=tuple(dict.fromkeys((*old.source, *proposal.sources))) or None,
+    )

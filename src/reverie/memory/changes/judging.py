@@ -1,0 +1,183 @@
+"""What memory holds near to a new text, and reasons not to save it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reverie.memory.changes.draft import Declined, Draft, Related
+from reverie.memory.format.manifest import Candidates, ManifestEntry
+from reverie.memory.format.taxonomy import MemoryType, may_share
+from reverie.memory.format.topic import LARGEST_FILE, Topic, render
+from reverie.ports import TopicStore
+from reverie.text import likeness
+from reverie.text.likeness import Match
+
+# So many of the memories near to a new one are told.
+_MOST_TOLD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What memory already holds near to a text: the same, what it replaces, what is related."""
+
+    same: Declined | None = None
+    replaces: str | None = None
+    related: tuple[Related, ...] = ()
+
+
+def neighbours(
+    made: Draft, entries: Sequence[ManifestEntry], body_of: Callable[[str], str]
+) -> Neighbours:
+    """Is it there already? Only what says the same is a reason not to save."""
+    current = {entry.file: entry.description or entry.name for entry in entries if entry.listed}
+    found = likeness.related(made.claim, current.items())
+    same = next((match for match in found if match.likeness == "duplicate"), None)
+    if same is None and made.description not in made.claim:
+        same = _described_alike(made, current, body_of)
+    near = tuple(
+        Related(match.key, current[match.key], match.likeness, match.verdict.certain)
+        for match in found[:_MOST_TOLD]
+    )
+    if same is not None:
+        return Neighbours(_known(same.key, current[same.key]), related=near)
+    return Neighbours(replaces=_replaced_by_words(found), related=near)
+
+
+def _described_alike(
+    made: Draft, current: Mapping[str, str], body_of: Callable[[str], str]
+) -> Match | None:
+    """Memories with a line of their own: the same only when the texts below it are, too."""
+    for match in likeness.related(made.description, current.items()):
+        if match.likeness != "duplicate":
+            break
+        if likeness.compare(made.claim, body_of(match.key)).likeness == "duplicate":
+            return match
+    return None
+
+
+def _known(file: str, text: str) -> Declined:
+    return Declined(
+        f"{file} already says so: {text}",
+        f"change it with `reverie edit {file}`, or save anyway with --even-if-known",
+        file,
+    )
+
+
+def _replaced_by_words(found: Sequence[Match]) -> str | None:
+    """The one memory whose value the words themselves say is over; of two, none."""
+    said = [match for match in found if match.verdict.said]
+    return said[0].key if len(said) == 1 else None
+
+
+def newest_value(near: Sequence[Related]) -> str | None:
+    """The memory of which a text is another value, when there is one that is nearest."""
+    updates = [one for one in near if one.likeness == "update"]
+    certain = [one for one in updates if one.certain] or updates
+    return certain[0].file if len(certain) == 1 else None
+
+
+def nothing_to_replace(near: Sequence[Related]) -> Declined:
+    """What `replace` cannot do by itself."""
+    if not near:
+        return Declined("no memory holds another value of this", "save it without --replace")
+    named = ", ".join(one.file for one in near)
+    return Declined(
+        f"it is not certain what this replaces: {named}",
+        f"name it, for example with --supersedes {near[0].file}",
+        near[0].file,
+    )
+
+
+def twin(made: Draft, beside: Sequence[tuple[str, str]]) -> Declined | None:
+    """Is it in the same pile twice? There, differing memories were kept on purpose."""
+    match = likeness.nearest(made.claim, beside)
+    if match is None or match.likeness != "duplicate":
+        return None
+    return Declined(f"{match.key}, from the same import, already says so", existing=match.key)
+
+
+def retired_by_siblings(store: TopicStore) -> list[tuple[str, str]]:
+    """Memories and what replaced them, where the two do not speak of one thing."""
+    found = []
+    for entry in store.entries():
+        stored = store.read(entry.file) if entry.superseded else None
+        successor = stored.topic.superseded_by if stored else None
+        newer = store.read(successor) if successor else None
+        if stored is not None and newer is not None and _speak_apart(stored.topic, newer.topic):
+            found.append((entry.file, newer.topic.file))
+    return found
+
+
+def _speak_apart(old: Topic, new: Topic) -> bool:
+    texts = [(a, b) for a in (new.description, new.body) for b in (old.description, old.body)]
+    return all(likeness.compare(a, b).likeness in ("sibling", "unrelated") for a, b in texts)
+
+
+def replaced(old: Topic) -> Declined | None:
+    """A memory has one successor: what replaces it again replaces the successor."""
+    newer = old.superseded_by
+    if newer is None:
+        return None
+    return Declined(
+        f"{old.file} was already replaced by {newer}",
+        f"replace it with --supersedes {newer}",
+        newer,
+    )
+
+
+def too_large(memory: Topic) -> Declined | None:
+    size = len(render(memory))
+    if size <= LARGEST_FILE:
+        return None
+    return Declined(
+        f"it would be {size:,} bytes; a memory holds at most {LARGEST_FILE:,}",
+        "keep the point and move the detail elsewhere",
+    )
+
+
+def secret_in_team(kinds: Sequence[str]) -> Declined:
+    return Declined(
+        f"it holds a secret ({', '.join(kinds)}), and team memory is shared",
+        "say where the secret is kept instead of what it is",
+    )
+
+
+def not_for_team(type_: MemoryType, kinds: Sequence[str]) -> Declined | None:
+    """What is said about a person stays theirs, and so do secrets."""
+    if kinds:
+        return secret_in_team(kinds)
+    if may_share(type_):
+        return None
+    return Declined(
+        "it is about a person (type user), which is always private",
+        "leave out --team, or say what kind it really is with --type",
+    )
+
+
+class Pile:
+    """What is in a pile so far, by name and by words; `here` are the memories there are already."""
+
+    def __init__(self, here: Sequence[ManifestEntry] | None = None) -> None:
+        # Whether all that is here already is known; otherwise the store is asked.
+        self.is_whole = here is not None
+        here = here or ()
+        self._entries = {entry.file: entry for entry in here}
+        self._names = {entry.file.casefold() for entry in here}
+        self._known = Candidates((e.file, e.description or e.name) for e in here if e.listed)
+        self._texts = Candidates()
+
+    def add(self, memory: Topic) -> None:
+        self._names.add(memory.file.casefold())
+        self._texts.add(memory.file, memory.description)
+
+    def has(self, file: str) -> bool:
+        return file.casefold() in self._names
+
+    def alike(self, text: str) -> Sequence[tuple[str, str]]:
+        """Those in the pile that share the rarest words of a text: (file, description)."""
+        return self._texts.find(text)
+
+    def known(self, text: str) -> Sequence[ManifestEntry]:
+        """The same of the memories there are already."""
+        return [self._entries[file] for file, _ in self._known.find(text)]

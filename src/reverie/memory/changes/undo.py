@@ -1,0 +1,106 @@
+"""Taking changes back: a revision, everything a session did, or a dream. Itself a change with history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from reverie.errors import InputError
+from reverie.memory.format.revisions import FOUND, Author, Revision, Step, plan, standing
+from reverie.ports import History, TopicStore
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The revisions that were taken back, newest first, and the revision that did it."""
+
+    revisions: tuple[Revision, ...]
+    made: Revision
+
+
+def undo(
+    store: TopicStore, history: History, revisions: Sequence[Revision], author: Author
+) -> Undone:
+    """Take the revisions back (newest first), all or none; what came later stays."""
+    for revision in revisions:
+        _require_ours(history, revision)
+    made = take_back(store, history, revisions, author)
+    if made is None:
+        raise InputError("there is nothing to undo: memory is already as it was before")
+    return Undone(tuple(revisions), made)
+
+
+def undoable(history: History) -> tuple[Revision, ...]:
+    """Changes that still stand, the last one first: what an undo takes back, one by one."""
+    return tuple(one for one in standing(history.log()).undo if not _is_beginning(history, one))
+
+
+def redoable(history: History) -> tuple[Revision, ...]:
+    """Undos that still stand, the last one first: what a redo takes back, one by one."""
+    return standing(history.log()).redo
+
+
+def take_back(
+    store: TopicStore, history: History, revisions: Sequence[Revision], author: Author
+) -> Revision | None:
+    """Make the files what they would be without these revisions; None when that changes nothing."""
+    steps = [_step(history, revision) for revision in revisions]
+
+    def planned() -> Mapping[str, bytes | None]:
+        undone = plan(steps, store.current, history.merge)
+        if undone.conflicts:
+            raise InputError(
+                f"cannot undo: {', '.join(undone.conflicts)} changed since in the same place; "
+                "undo the later changes first (`reverie log FILE`), or edit it by hand"
+            )
+        return undone.files
+
+    by = replace(author, undoes=tuple(revision.id for revision in revisions))
+    return store.restore(planned, by, _summary(revisions))
+
+
+def of_session(history: History, session: str) -> list[Revision]:
+    """Everything a session changed, newest first."""
+    found = [revision for revision in history.log() if revision.author.session == session]
+    if not found:
+        raise InputError(f"session {session!r} changed nothing in this memory")
+    return found
+
+
+def of_dream(history: History, dream: str) -> list[Revision]:
+    """Everything a dream changed, newest first."""
+    found = [revision for revision in history.log() if revision.author.dream == dream]
+    if not found:
+        raise InputError(f"no dream {dream!r} changed this memory")
+    return found
+
+
+def _require_ours(history: History, revision: Revision) -> None:
+    """Files that were there before us came with the first revision: taking it back would delete them."""
+    if _is_beginning(history, revision):
+        raise InputError(
+            f"cannot undo {revision.short}: it is where this history begins, and its files were "
+            "there before; remove one with `reverie forget FILE`"
+        )
+
+
+def _is_beginning(history: History, revision: Revision) -> bool:
+    return revision.summary.startswith(FOUND) and history.parent(revision) is None
+
+
+def _step(history: History, revision: Revision) -> Step:
+    parent = history.parent(revision)
+    before = {name: history.read(name, parent) if parent else None for name in revision.files}
+    after = {name: history.read(name, revision.id) for name in revision.files}
+    return Step(before, after)
+
+
+def _summary(revisions: Sequence[Revision]) -> str:
+    """What is taken back; of an undo or a redo, the change that both are about."""
+    if len(revisions) > 1:
+        return f"undo {len(revisions)} revisions, {revisions[-1].short} to {revisions[0].short}"
+    [only] = revisions
+    if not only.author.undoes:
+        return f"undo {only.short}: {only.summary}"
+    verb, _, about = only.summary.partition(" ")
+    return f"{'undo' if verb == 'redo' else 'redo'} {about}"

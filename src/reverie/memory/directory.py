@@ -1,0 +1,209 @@
+"""A folder whose files are opened without ever leaving it, and replaced without ever tearing.
+
+Names were judged as text by `memory.paths`; this is the disk's part. A path is resolved, must lie
+inside the real folder, and is then walked component by component without following links, so that
+a link swapped in between check and use makes the open fail.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO
+
+from reverie.errors import InputError, StorageError
+from reverie.files.folders import make_private
+from reverie.memory.format.paths import Refused, check_name
+
+TEMPORARY = ".reverie-tmp-"
+
+_NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
+# A pipe in the folder must not make us wait for somebody to write into it.
+_READ = os.O_RDONLY | os.O_NONBLOCK | _NO_LINK
+
+# The same names come again with every scan, and what is refused depends on their text alone.
+checked_name = lru_cache(maxsize=16_384)(check_name)
+
+
+class Directory:
+    """One memory directory on disk."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def read(self, name: str, most: int | None = None) -> bytes | None:
+        """A file's bytes (the first `most` of them), or None when it is not there."""
+        with _explained("read", self.root / name):
+            opened = self.open(name)
+            if opened is None:
+                return None
+            with opened:
+                return opened.read() if most is None else opened.read(most)
+
+    def open(self, name: str) -> BinaryIO | None:
+        """A file to read from; it stays readable when another takes its name meanwhile."""
+        parts = self._inside(name)
+        with _explained("read", self.root / name):
+            try:
+                with self._folder(parts[:-1]) as folder:
+                    file = os.open(parts[-1], _READ, dir_fd=folder)
+            except FileNotFoundError:
+                return None
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                os.close(file)
+                raise InputError(f"{self.root / name} is not a plain file")
+            return os.fdopen(file, "rb")
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Atomic and durable: a crash leaves the old file or the new one, whole."""
+        parts = self._inside(name)
+        with _explained("write", self.root / name), self._folder(parts[:-1], make=True) as folder:
+            mode = _mode_of(parts[-1], folder)
+            temporary = TEMPORARY + secrets.token_hex(6)
+            try:
+                _write_new(temporary, data, mode, folder)
+                os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(temporary, dir_fd=folder)
+                raise
+            os.fsync(folder)
+
+    def remove(self, name: str) -> None:
+        """Gone, durably; a file that is not there is fine."""
+        parts = self._inside(name)
+        with (
+            _explained("remove", self.root / name),
+            suppress(FileNotFoundError),
+            self._folder(parts[:-1]) as folder,
+        ):
+            os.unlink(parts[-1], dir_fd=folder)
+            os.fsync(folder)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One writer at a time. The lock is on the folder itself: no file is put into it."""
+        with _explained("lock", self.root):
+            make_private(self.root)
+            folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX)
+            except BaseException:
+                os.close(folder)
+                raise
+        try:
+            yield
+        finally:
+            os.close(folder)
+
+    def sweep(self, names: Iterable[str]) -> None:
+        """Under the lock: temporary files beside these files belong to writers that died."""
+        for parts in {self._inside(name)[:-1] for name in names}:
+            with suppress(FileNotFoundError), self._folder(parts) as folder:
+                _remove_temporary(folder)
+
+    def _inside(self, name: str) -> tuple[str, ...]:
+        """The components of the real file a name leads to; refused when it is outside."""
+        verdict = checked_name(name)
+        if isinstance(verdict, Refused):
+            raise InputError(verdict.reason)
+        path = self.root / name
+        if not _has_link(self.root, verdict.path.parts):
+            return verdict.path.parts
+        real = Path(os.path.realpath(path))
+        base = Path(os.path.realpath(self.root))
+        if not real.is_relative_to(base) or real == base:
+            raise InputError(
+                f"file name {name!r} is refused (symlink): it leads out of {self.root}"
+            )
+        if not real.exists():
+            raise InputError(f"file name {name!r} is refused (symlink): it leads nowhere")
+        return real.relative_to(base).parts
+
+    @contextmanager
+    def _folder(self, parts: tuple[str, ...], *, make: bool = False) -> Iterator[int]:
+        """The open folder at the end of `parts`, reached without following a link."""
+        if make:
+            make_private(self.root)
+        folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for part in parts:
+                if make:
+                    _make_folder(part, folder)
+                inner = os.open(part, _FOLDER, dir_fd=folder)
+                os.close(folder)
+                folder = inner
+            yield folder
+        finally:
+            os.close(folder)
+
+
+def _remove_temporary(folder: int) -> None:
+    for name in os.listdir(folder):
+        if name.startswith(TEMPORARY):
+            os.unlink(name, dir_fd=folder)
+
+
+def _make_folder(name: str, folder: int) -> None:
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=folder)
+        # A file is not safe before the folder that leads to it is.
+        os.fsync(folder)
+
+
+def _has_link(root: Path, parts: tuple[str, ...]) -> bool:
+    path = str(root)
+    for part in parts:
+        path = f"{path}/{part}"
+        try:
+            if stat.S_ISLNK(os.lstat(path).st_mode):
+                return True
+        except OSError:
+            return False
+    return False
+
+
+def _mode_of(name: str, folder: int) -> int:
+    """An existing file keeps its permissions; a new one is the owner's alone."""
+    try:
+        return stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return 0o600
+
+
+def _write_new(name: str, data: bytes, mode: int, folder: int) -> None:
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600, dir_fd=folder)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(file, view) :]
+        os.fchmod(file, mode)
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def _explained(verb: str, path: Path) -> Iterator[None]:
+    """Errors of the disk, in words that say what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ELOOP, errno.EMLINK}:
+            raise InputError(
+                f"{path} is refused (symlink): it changed while it was opened"
+            ) from error
+        advice = {
+            errno.ENOSPC: "the disk is full; nothing was lost, free some space and try again",
+            errno.EROFS: "the disk is read-only; nothing was lost",
+            errno.EACCES: "give yourself access to it; nothing was lost",
+        }.get(error.errno or 0, error.strerror or str(error))
+        raise StorageError(f"cannot {verb} {path}: {advice}") from error

@@ -1,0 +1,1 @@
+"""The format of memory, pure: text becomes topics and back."""

@@ -1,0 +1,258 @@
+"""MEMORY.md: one pointer a line, foreign lines kept exactly, and the part that fits a prompt."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from reverie.memory.format.frontmatter import BOM, line_end, one_line, readable, writable
+from reverie.memory.format.manifest import is_index
+from reverie.memory.format.taxonomy import TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from reverie.memory.format.manifest import ManifestEntry
+
+MOST_LINES = 200
+MOST_BYTES = 25_000
+POINTER_AIM = 150
+LONGEST_TITLE = 100
+
+_STOPS = ".!?。 "
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+_POINTER = re.compile(
+    r"(?P<bullet>[ \t]*[-*+][ \t]+)"
+    r"\[(?P<title>(?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\]"
+    r"\((?:<(?P<angled>[^<>]*)>|(?P<bare>[^\s()<>]+))\)"
+    r"(?:[ \t]*(?:—|–|-|:)[ \t]*(?P<hook>.*)|[ \t]*)"
+)
+_MORE = re.compile(r"_(?P<count>\d+) more memor(?:y is|ies are) not listed here; recall finds .*_")
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """One line of the index that leads to a topic file."""
+
+    title: str
+    file: str
+    hook: str = ""
+
+    def render(self, bullet: str = "- ") -> str:
+        title = re.sub(r"([\[\]\\])", r"\\\1", one_line(writable(self.title))) or self.file
+        target = self.file if re.fullmatch(r"[^\s()<>]+", self.file) else f"<{self.file}>"
+        hook = one_line(writable(self.hook))
+        return f"{bullet}[{title}]({target})" + (f" — {hook}" if hook else "")
+
+
+def pointer_to(name: str, file: str, description: str) -> Pointer:
+    """A pointer to a memory; its hook says only what the title does not: it is in every prompt."""
+    if description.rstrip(_STOPS) == name.rstrip(_STOPS):
+        return Pointer(name, file)
+    begun = name.removesuffix("…")
+    if begun != name and description.startswith(begun):
+        return Pointer(name, file, f"…{description[len(begun) :]}")
+    return Pointer(name, file, description)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The exact lines of an index file, each with its line end."""
+
+    lines: tuple[str, ...] = ()
+
+    @property
+    def pointers(self) -> tuple[Pointer, ...]:
+        return tuple(found for line in self.lines if (found := pointer_of(line)))
+
+    @property
+    def more(self) -> int:
+        """How many memories the last line says can only be reached by recall."""
+        found = (_MORE.fullmatch(line.strip()) for line in self.lines)
+        return sum(int(match["count"]) for match in found if match)
+
+    @property
+    def fits(self) -> bool:
+        return capped(self).limit is None
+
+    def with_pointer(self, pointer: Pointer) -> Index:
+        """Add a pointer, or refresh the line that leads to the same file; one line changes."""
+        for at, line in enumerate(self.lines):
+            present = pointer_of(line)
+            if present and present.file == pointer.file:
+                fresh = line if present == pointer else _rewritten(line, pointer)
+                return Index((*self.lines[:at], fresh, *self.lines[at + 1 :]))
+        return self._with_new(pointer)
+
+    def without(self, file: str) -> Index:
+        """The index with no pointer to this file."""
+        kept = (line for line in self.lines if (p := pointer_of(line)) is None or p.file != file)
+        return Index(tuple(kept))
+
+    def _with_new(self, pointer: Pointer) -> Index:
+        eol = line_end("".join(self.lines))
+        places = (n for n, line in enumerate(self.lines, 1) if pointer_of(line))
+        more_at = next(
+            (n for n, line in enumerate(self.lines) if _MORE.fullmatch(line.strip())), None
+        )
+        at = max(places, default=len(self.lines) if more_at is None else more_at)
+        before = list(self.lines[:at])
+        if before and not before[-1].endswith(("\n", "\r")):
+            before[-1] += eol
+        return Index((*before, pointer.render() + eol, *self.lines[at:]))
+
+
+def parse(data: bytes) -> Index:
+    """Any bytes as an index; what is not a pointer is kept as it is."""
+    return Index(tuple(_LINE.findall(data.decode("utf-8", "surrogateescape"))))
+
+
+def render(index: Index) -> bytes:
+    """The exact bytes of an index file."""
+    return "".join(index.lines).encode("utf-8", "surrogateescape")
+
+
+def pointer_of(line: str) -> Pointer | None:
+    """The pointer on a line, or None for a foreign line."""
+    found = _POINTER.fullmatch(line.removeprefix(BOM).rstrip())
+    if found is None:
+        return None
+    title = re.sub(r"\\(.)", r"\1", found["title"])
+    file = found["bare"] if found["angled"] is None else found["angled"]
+    # A link to the web or to a place in a page is prose, not a pointer to a memory.
+    if not file.endswith(".md") or "://" in file:
+        return None
+    return Pointer(title, file.removeprefix("./"), (found["hook"] or "").strip())
+
+
+def _rewritten(line: str, pointer: Pointer) -> str:
+    mark = BOM if line.startswith(BOM) else ""
+    found = _POINTER.fullmatch(line.removeprefix(BOM).rstrip())
+    bullet = found["bullet"] if found else "- "
+    eol = line[len(line.rstrip("\r\n")) :]
+    return f"{mark}{pointer.render(bullet)}{eol}"
+
+
+@dataclass(frozen=True, slots=True)
+class Capped:
+    """What of an index goes into a prompt; `limit` says which cap cut it, if one did."""
+
+    text: str
+    shown: int
+    hidden: int
+    limit: str | None
+
+
+def capped(index: Index) -> Capped:
+    """At most 200 lines, then 25,000 bytes, whole lines only; a cut is always announced."""
+    lines = [readable(line.removeprefix(BOM)) for line in index.lines]
+    kept = lines[:MOST_LINES]
+    limit = f"{MOST_LINES} lines" if len(lines) > MOST_LINES else None
+    size = 0
+    for at, line in enumerate(kept):
+        size += len(line.encode())
+        if size > MOST_BYTES:
+            kept, limit = kept[:at], f"{MOST_BYTES:,} bytes"
+            break
+    shown = sum(pointer_of(line) is not None for line in kept)
+    hidden = len(index.pointers) - shown
+    text = "".join(kept)
+    if limit is None:
+        return Capped(text, shown, hidden, None)
+    joint = "" if not text or text.endswith(("\n", "\r")) else "\n"
+    return Capped(f"{text}{joint}{_warning(limit, hidden)}\n", shown, hidden, limit)
+
+
+def _warning(limit: str, hidden: int) -> str:
+    pointers = "1 pointer is" if hidden == 1 else f"{hidden} pointers are"
+    return (
+        f"> WARNING: MEMORY.md is over its limit of {limit}; {pointers} not shown above. "
+        "They can still be found by recall and by searching the directory. "
+        "Keep one short line for each memory and move detail into its topic file."
+    )
+
+
+def rebuild(entries: Iterable[ManifestEntry], recalled: Mapping[str, int] | None = None) -> Index:
+    """An index from frontmatter alone: pinned, then by type, then most recalled, then newest."""
+    return rebuilt(Index(), entries, recalled)
+
+
+def rebuilt(
+    old: Index, entries: Iterable[ManifestEntry], recalled: Mapping[str, int] | None = None
+) -> Index:
+    """The same around the lines somebody else wrote: those on top stay there, others go below."""
+    counts = recalled or {}
+    above, below = _foreign(old)
+    known = {pointer.file: pointer for pointer in old.pointers}
+    current = [e for e in entries if e.listed and not is_index(e.file)]
+    by_use = sorted(current, key=lambda e: _usefulness(e, counts))
+    kept = _fitting(by_use, known, (*above, *below))
+    ordered = sorted(kept, key=lambda e: (*listing_rank(e), *_usefulness(e, counts)))
+    lines = [f"{_pointer(entry, known).render()}\n" for entry in ordered]
+    missing = len(current) - len(kept)
+    return Index((*above, *lines, *below, *((more_line(missing),) if missing else ())))
+
+
+def _foreign(index: Index) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Lines that lead to no memory: those before the first pointer, and the others."""
+    first = next((n for n, line in enumerate(index.lines) if pointer_of(line)), len(index.lines))
+    whole = [line if line.endswith(("\n", "\r")) else f"{line}\n" for line in index.lines]
+    ours = [bool(pointer_of(line) or _MORE.fullmatch(line.strip())) for line in whole]
+    above = tuple(line for line, own in zip(whole[:first], ours, strict=False) if not own)
+    below = tuple(line for line, own in zip(whole[first:], ours[first:], strict=True) if not own)
+    return above, below
+
+
+def more_line(count: int) -> str:
+    """The last line of an index that cannot list everything."""
+    if count == 1:
+        return "_1 more memory is not listed here; recall finds it._\n"
+    return f"_{count} more memories are not listed here; recall finds them._\n"
+
+
+def _fitting(
+    by_use: list[ManifestEntry], known: Mapping[str, Pointer], foreign: tuple[str, ...]
+) -> list[ManifestEntry]:
+    # The line that counts the rest needs room too, but only when there is a rest.
+    sizes = [_size(f"{_pointer(entry, known).render()}\n") for entry in by_use]
+    most = MOST_LINES - len(foreign)
+    room = MOST_BYTES - sum(map(_size, foreign))
+    if len(by_use) <= most and sum(sizes) <= room:
+        return by_use
+    room -= len(more_line(len(by_use)))
+    kept: list[ManifestEntry] = []
+    for entry, size in zip(by_use[: max(0, most - 1)], sizes, strict=False):
+        room -= size
+        if room < 0:
+            break
+        kept.append(entry)
+    return kept
+
+
+def _size(line: str) -> int:
+    return len(line.encode("utf-8", "surrogateescape"))
+
+
+def _usefulness(entry: ManifestEntry, counts: Mapping[str, int]) -> tuple[bool, int, float, str]:
+    return (not entry.pinned, -counts.get(entry.file, 0), -entry.mtime.timestamp(), entry.file)
+
+
+def listing_rank(entry: ManifestEntry) -> tuple[bool, int]:
+    """What decides first where a memory stands in the index: pinned, then its type."""
+    return (not entry.pinned, TYPES.index(entry.type) if entry.type else len(TYPES))
+
+
+def _pointer(entry: ManifestEntry, known: Mapping[str, Pointer]) -> Pointer:
+    # A memory that says nothing of itself keeps the line somebody wrote for it.
+    if not entry.description and entry.file in known:
+        return known[entry.file]
+    title = entry.name if len(entry.name) <= LONGEST_TITLE else f"{entry.name[:LONGEST_TITLE]}…"
+    pointer = pointer_to(title, entry.file, entry.description)
+    excess = len(pointer.render()) - POINTER_AIM
+    if excess <= 0 or not pointer.hook:
+        return pointer
+    room = max(0, len(pointer.hook) - excess - 1)
+    hook = pointer.hook[:room].rpartition(" ")[0]
+    return replace(pointer, hook=f"{hook}…" if hook else "")

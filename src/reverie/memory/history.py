@@ -1,0 +1,442 @@
+"""Every change to a memory directory, as git commits in a git directory of its own.
+
+Commits are made with libgit2, in process, with fsync on. A change is written ahead: its commit is
+stored and named `refs/reverie/pending` before any file is touched, and becomes `main` when all
+files are in place. Whoever finds a pending commit finishes what it describes.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import SequenceMatcher
+from itertools import count
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import SortMode
+
+from reverie.errors import InputError
+from reverie.memory import packing
+from reverie.memory.format.revisions import (
+    Author,
+    Revision,
+    parse_message,
+    render_message,
+    version,
+)
+from reverie.memory.git_trees import (
+    Folder,
+    beside,
+    blob_of,
+    changed_files,
+    commit_of,
+    explained,
+    files_of,
+    in_bulk,
+    is_spread,
+    mend,
+    merged,
+    move,
+    new_repository,
+    open_repository,
+    part_of,
+    plain_patch,
+    plain_path,
+    stored,
+    tree_diff,
+    tree_of,
+    write_commit,
+)
+from reverie.ports import Clock
+
+MAIN = "refs/heads/main"
+PENDING = "refs/reverie/pending"
+
+SHORTEST_ID = 4
+
+_PART_OF_ID = re.compile(r"[0-9a-fA-F]{1,39}")
+# Ids of revisions in a commit message: whole ones, and the ten characters a person sees.
+_MENTIONED = re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{10})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A change that was written ahead: what each file shall be, and what it was."""
+
+    id: str
+    files: Mapping[str, bytes | None]
+    before: Mapping[str, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class BlamedLine:
+    """A line of a file and the revision that last changed it."""
+
+    number: int
+    text: str
+    revision: Revision
+
+
+class GitHistory:
+    """The history of one memory directory."""
+
+    def __init__(self, git_dir: Path, clock: Clock, *, flat: bool = False) -> None:
+        """`flat`: however many files there are, each stands in a commit's tree as in the directory."""
+        self.git_dir = git_dir
+        self._clock = clock
+        self._flat = flat
+        self._opened: pygit2.Repository | None = None
+        # A large tree takes longer to read than all else in a write.
+        self._newest: tuple[str, Folder] | None = None
+
+    # --- writing ---
+
+    def begin(self, files: Mapping[str, bytes | None], author: Author, summary: str) -> Pending:
+        """Write a change ahead: from here on it will happen, whatever dies."""
+        before = {name: self.read(name) for name in files}
+        commit = self._commit(files, author, summary)
+        self._repo.references.create(PENDING, commit, force=True)
+        return Pending(str(commit), files, before)
+
+    def finish(self, pending: Pending) -> Revision:
+        """All files are in place: the change is history."""
+        repo = self._repo
+        repo.references.create(MAIN, pending.id, force=True)
+        repo.references.delete(PENDING)
+        return self._revision(commit_of(repo, pending.id), tuple(pending.files))
+
+    def abandon(self) -> None:
+        """Nothing was done to the files yet, and nothing will be."""
+        if self._repo.references.get(PENDING) is not None:
+            self._repo.references.delete(PENDING)
+
+    def mend(self) -> None:
+        """Put right what a dead writer left half-done in the repository. Only under the lock."""
+        mend(self.git_dir)
+
+    def pending(self) -> Pending | None:
+        """A change whose writer died before it was finished. Only under the lock."""
+        if not self.exists:
+            return None
+        reference = self._repo.references.get(PENDING)
+        if reference is None:
+            return None
+        commit = commit_of(self._repo, reference.target)
+        parents = commit.parent_ids
+        head = self._head()
+        if parents != ([] if head is None else [head]):
+            # It does not follow `main`: it was finished, only its name stayed.
+            reference.delete()
+            return None
+        names = changed_files(self._repo, commit)
+        before = {name: self._read_at(parents[0], name) if parents else None for name in names}
+        return Pending(
+            str(commit.id), {name: self._read_at(commit.id, name) for name in names}, before
+        )
+
+    def unfinished(self) -> tuple[str, ...]:
+        """Files of a change that is under way or whose writer died; for looking, without the lock."""
+        if not self.exists:
+            return ()
+        head = self._head()
+        with explained(self.git_dir):
+            reference = self._repo.references.get(PENDING)
+            if reference is None:
+                return ()
+            commit = commit_of(self._repo, reference.target)
+            follows = commit.parent_ids == ([] if head is None else [head])
+            return changed_files(self._repo, commit) if follows else ()
+
+    def record(self, files: Mapping[str, bytes | None], author: Author, summary: str) -> Revision:
+        """Note a change that is already on disk (a hand edit, an import)."""
+        repo = self._repo
+        with in_bulk(len(files)):
+            commit = self._commit(files, author, summary)
+        repo.references.create(MAIN, commit, force=True)
+        return self._revision(commit_of(repo, commit), tuple(files))
+
+    def pack_if_due(self) -> bool:
+        """Begin to pack what has become many small files, in a process of its own."""
+        return packing.begin(self.git_dir)
+
+    # --- reading ---
+
+    @property
+    def exists(self) -> bool:
+        return (self.git_dir / "HEAD").is_file()
+
+    @property
+    def is_empty(self) -> bool:
+        return self._head() is None
+
+    def read(self, file: str, revision: str | None = None) -> bytes | None:
+        """A file as it was in a revision (default: the newest)."""
+        head = self._find(revision) if revision else self._head()
+        return None if head is None else self._read_at(head, file)
+
+    def version(self, file: str) -> str | None:
+        """The version of a file in the newest revision."""
+        data = self.read(file)
+        return None if data is None else version(data)
+
+    def content(self, wanted: str) -> bytes | None:
+        """Some content by its version, wherever in history it was."""
+        return blob_of(self._repo, wanted) if self.exists else None
+
+    def files(self, revision: str | None = None) -> dict[str, str]:
+        """Every file of a revision, with its version."""
+        head = self._find(revision) if revision else self._head()
+        return {} if head is None else dict(files_of(self._repo, commit_of(self._repo, head).tree))
+
+    def revision(self, wanted: str) -> Revision:
+        """A revision by its id, the start of it, or an expression such as `HEAD~2`."""
+        # Found first: opening a repository makes one where there is none.
+        id_ = self._find(wanted)
+        return self._revision(commit_of(self._repo, id_))
+
+    def as_of(self, moment: datetime) -> Revision | None:
+        """The newest revision of this directory that is not younger than a moment."""
+        limit = moment.astimezone(UTC).timestamp()
+        head = self._head()
+        if head is None:
+            return None
+        # First parents only: what a team member committed was not here before it was merged.
+        walk = self._repo.walk(head)
+        walk.simplify_first_parent()
+        found = next((commit for commit in walk if commit.commit_time <= limit), None)
+        return None if found is None else self._revision(found)
+
+    def log(self, file: str | None = None) -> Iterator[Revision]:
+        """Revisions, newest first; with a file, those that touched it."""
+        head = self._head()
+        if head is None:
+            return
+        for commit in self._repo.walk(head):
+            found = self._revision(commit)
+            if file is None or file in found.files:
+                yield found
+
+    def diff(self, old: str | None, new: str | None = None, file: str | None = None) -> str:
+        """What changed between two revisions, as a patch; `old` None is the beginning."""
+        newest = self._find(new) if new else self._require_head()
+        newer = commit_of(self._repo, newest).tree
+        older = commit_of(self._repo, self._find(old)).tree if old else None
+        patches = [p for p in tree_diff(self._repo, older, newer) if p is not None]
+        # A spread tree lists files by their hash: a reader expects them by name.
+        patches.sort(key=lambda patch: plain_path(patch.delta.new_file.path))
+        wanted = (p for p in patches if file in (None, plain_path(p.delta.new_file.path)))
+        return "".join(plain_patch(patch.text or "") for patch in wanted)
+
+    def parent(self, revision: Revision) -> str | None:
+        parents = commit_of(self._repo, revision.id).parent_ids
+        return str(parents[0]) if parents else None
+
+    def blame(self, file: str) -> list[BlamedLine]:
+        """Which revision taught us each line."""
+        data = self.read(file)
+        if data is None:
+            raise InputError(f"{file} is not in the history of this memory")
+        # Lines as git counts them: `splitlines` would also cut at a form feed.
+        lines = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
+        revisions = self._blamed(file, self._require_head())
+        return [
+            BlamedLine(number, line.rstrip("\r"), revisions[number])
+            for number, line in enumerate(lines, 1)
+            if number in revisions
+        ]
+
+    def _blamed(self, file: str, newest: pygit2.Oid) -> dict[int, Revision]:
+        """The revision of each line, by its number."""
+        first = self._first_spread(newest)
+        spread = is_spread(commit_of(self._repo, newest).tree)
+        path = f"{part_of(file)}/{file}" if spread else file
+        found: dict[int, Revision] = {}
+        moved: dict[int, int] = {}
+        # Git would take a file that moved for a new one, or for another.
+        for hunk in self._repo.blame(path, newest_commit=newest, oldest_commit=first):
+            start = hunk.final_start_line_number
+            numbers = range(start, start + hunk.lines_in_hunk)
+            if hunk.final_commit_id == first:
+                moved |= dict(zip(numbers, count(hunk.orig_start_line_number), strict=False))
+            revision = self._revision(commit_of(self._repo, hunk.final_commit_id))
+            found |= dict.fromkeys(numbers, revision)
+        return found if first is None else found | self._blamed_before(file, first, moved)
+
+    def _blamed_before(
+        self, file: str, spreading: pygit2.Oid, moved: Mapping[int, int]
+    ) -> dict[int, Revision]:
+        """Lines that only moved when files were spread over subfolders; each by its number now.
+
+        To git the file appears in that commit, so the commits before it are asked for themselves.
+        """
+        parent = commit_of(self._repo, spreading).parent_ids[0]
+        before, after = self._read_at(parent, file), self._read_at(spreading, file)
+        if before is None or after is None:
+            return {}
+        older = self._blamed(file, parent)
+        same: dict[int, int] = {}
+        matcher = SequenceMatcher(None, before.split(b"\n"), after.split(b"\n"), autojunk=False)
+        for old, new, size in matcher.get_matching_blocks():
+            same |= {new + n + 1: old + n + 1 for n in range(size)}
+        return {
+            number: older[same[then]]
+            for number, then in moved.items()
+            if then in same and same[then] in older
+        }
+
+    def _first_spread(self, newest: pygit2.Oid) -> pygit2.Oid | None:
+        """The commit before which files were not spread over subfolders, as in the newest they are."""
+        commit = commit_of(self._repo, newest)
+        if not is_spread(commit.tree):
+            return None
+        while commit.parent_ids:
+            parent = commit_of(self._repo, commit.parent_ids[0])
+            if not is_spread(parent.tree):
+                return commit.id
+            commit = parent
+        return None
+
+    def merge(self, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+        """A three-way merge of one file; None when the two sides conflict."""
+        return merged(self._repo, base, ours, theirs)
+
+    # --- forgetting ---
+
+    def rewrite(
+        self, change: Callable[[str, bytes], bytes | None], message: Callable[[str], str]
+    ) -> int:
+        """Make every revision anew, as if it had always been so; the old objects are gone.
+
+        `change` gives a file's new bytes, or None to leave it out. Returns how many revisions
+        changed. The new history is built beside the old one and takes its place in one rename.
+        """
+        made_at = beside(self.git_dir, "new")
+        shutil.rmtree(made_at, ignore_errors=True)
+        fresh = new_repository(made_at)
+        oldest_first = SortMode.TOPOLOGICAL | SortMode.REVERSE
+        anew: dict[pygit2.Oid, pygit2.Oid] = {}
+        changed = 0
+        for commit in self._repo.walk(self._require_head(), oldest_first):
+            found = files_of(self._repo, commit.tree)
+            files = {name: blob_of(self._repo, id_) or b"" for name, id_ in found}
+            made = {name: change(name, old) for name, old in files.items()}
+            kept = {name: data for name, data in made.items() if data is not None}
+            said = _renamed(message(commit.message), anew)
+            changed += kept != files or said != commit.message
+            tree = tree_of(fresh, None, kept, spread=is_spread(commit.tree))
+            parents = [anew[parent] for parent in commit.parent_ids]
+            anew[commit.id] = fresh.create_commit(
+                None, commit.author, commit.committer, said, tree, parents
+            )
+        fresh.references.create(MAIN, anew[self._require_head()], force=True)
+        fresh.free()
+        self._swap(made_at)
+        return changed
+
+    def _swap(self, made_at: Path) -> None:
+        old = beside(self.git_dir, "old")
+        if self._opened is not None:
+            self._opened.free()
+            self._opened = self._newest = None
+        with packing.alone(self.git_dir):
+            shutil.rmtree(old, ignore_errors=True)
+            move(self.git_dir, old)
+            move(made_at, self.git_dir)
+            shutil.rmtree(old, ignore_errors=True)
+
+    # --- the repository ---
+
+    @property
+    def _repo(self) -> pygit2.Repository:
+        if self._opened is None:
+            self._opened = open_repository(self.git_dir)
+        return self._opened
+
+    def _head(self) -> pygit2.Oid | None:
+        if not self.exists:
+            return None
+        with explained(self.git_dir):
+            reference = self._repo.references.get(MAIN)
+            return None if reference is None else reference.peel(pygit2.Commit).id
+
+    def _require_head(self) -> pygit2.Oid:
+        head = self._head()
+        if head is None:
+            raise InputError("this memory has no history yet")
+        return head
+
+    def _find(self, wanted: str) -> pygit2.Oid:
+        head = self._require_head()
+        if _PART_OF_ID.fullmatch(wanted):
+            return self._with_id(wanted, head)
+        expression = wanted.replace("HEAD", MAIN, 1) if wanted.startswith("HEAD") else wanted
+        try:
+            found: pygit2.Commit = self._repo.revparse_single(expression).peel(pygit2.Commit)
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            raise InputError(f"no revision {wanted!r}; `reverie log` lists them") from error
+        return found.id
+
+    def _with_id(self, start: str, head: pygit2.Oid) -> pygit2.Oid:
+        """The one revision whose id starts like this. Git's own search counts files among them."""
+        if len(start) < SHORTEST_ID:
+            raise InputError(
+                f"{start!r} is too short for a revision; give at least {SHORTEST_ID} characters of "
+                "its id, as `reverie log` shows it"
+            )
+        wanted = start.lower()
+        fitting = [c.id for c in self._repo.walk(head) if str(c.id).startswith(wanted)]
+        if not fitting:
+            raise InputError(f"no revision {start!r}; `reverie log` lists them")
+        if len(fitting) > 1:
+            names = ", ".join(str(one)[:10] for one in fitting[:5])
+            raise InputError(
+                f"{start!r} fits {len(fitting)} revisions: {names}; give more of the id"
+            )
+        return fitting[0]
+
+    def _commit(
+        self, files: Mapping[str, bytes | None], author: Author, summary: str
+    ) -> pygit2.Oid:
+        repo = self._repo
+        head = self._head()
+        old = Folder([]) if head is None else self._folder(head)
+        folder = old.with_files(repo, stored(repo, files))
+        if folder.crowded and not self._flat:
+            folder = folder.spread_out(repo)
+        made = write_commit(
+            repo,
+            folder.write(repo),
+            [] if head is None else [head],
+            f"{author.writer} <reverie@localhost> {max(0, int(self._clock.now()))} +0000",
+            render_message(summary, author),
+        )
+        self._newest = str(made), folder
+        return made
+
+    def _read_at(self, commit: pygit2.Oid | str, file: str) -> bytes | None:
+        id_ = self._folder(commit).find(self._repo, file)
+        return None if id_ is None else blob_of(self._repo, id_)
+
+    def _folder(self, commit: pygit2.Oid | str) -> Folder:
+        if self._newest is None or self._newest[0] != str(commit):
+            tree = commit_of(self._repo, commit).tree_id
+            self._newest = str(commit), Folder.read(self._repo, tree)
+        return self._newest[1]
+
+    def _revision(self, commit: pygit2.Commit, files: tuple[str, ...] | None = None) -> Revision:
+        summary, author = parse_message(commit.message)
+        touched = changed_files(self._repo, commit) if files is None else files
+        return Revision(str(commit.id), float(commit.commit_time), author, summary, touched)
+
+
+def _renamed(message: str, anew: Mapping[pygit2.Oid, pygit2.Oid]) -> str:
+    """A message with the new ids of the revisions it speaks of: an undo says what it took back."""
+    if not _MENTIONED.search(message):
+        return message
+    fresh = {str(old): str(new) for old, new in anew.items()}
+    fresh |= {old[:10]: new[:10] for old, new in fresh.items()}
+    return _MENTIONED.sub(lambda found: fresh.get(found[0], found[0]), message)

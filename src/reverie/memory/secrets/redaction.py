@@ -1,0 +1,136 @@
+"""Find secrets and put a marker in their place: once redacted, a text stays as it is.
+
+A marker stands for one opaque character while the text is scanned, and so does every secret that
+was just found. The text after redaction is therefore scanned exactly as the text before it was in
+its last round, which found nothing: redacting twice is redacting once.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reverie.memory.secrets.formats import find_formats
+from reverie.memory.secrets.library import Secret, find_known, fingerprint
+from reverie.memory.secrets.named import find_named, lowered
+from reverie.memory.secrets.sentences import find_in_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+# Round brackets, letters and a spaced hyphen mean nothing to YAML in a plain scalar, a quoted one
+# or a flow list, nothing to JSON in a string, and nothing to markdown.
+_MARKER = re.compile(r"\(secret removed - [a-z0-9 -]{1,48}\)")
+_OPAQUE = "\ufffc"
+# A second round finds what the first one uncovered; a text that needs more is made to waste time.
+_MOST_ROUNDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text without its secrets, and where they stood in the text as it was given."""
+
+    text: str
+    secrets: tuple[Secret, ...]
+
+
+def redact(text: str, allowed: Collection[str] = ()) -> Redacted:
+    """The text with a visible marker for each secret; the same text when there is none."""
+    secrets = find_secrets(text, allowed)
+    parts: list[str] = []
+    end = 0
+    for secret in secrets:
+        parts += [text[end : secret.start], _marker(secret.kind)]
+        end = secret.end
+    return Redacted("".join([*parts, text[end:]]), secrets)
+
+
+def find_secrets(text: str, allowed: Collection[str] = ()) -> tuple[Secret, ...]:
+    """Every secret, in order, none overlapping; `allowed` holds fingerprints of false positives."""
+    markers = [found.span() for found in _MARKER.finditer(text)]
+    secrets: list[Secret] = []
+    for _ in range(_MOST_ROUNDS):
+        view = _View.of(text, sorted([*markers, *((s.start, s.end) for s in secrets)]))
+        found = _search(view, text, allowed)
+        if not found:
+            break
+        secrets += found
+    return tuple(sorted(secrets, key=lambda secret: secret.start))
+
+
+def _search(view: _View, text: str, allowed: Collection[str]) -> list[Secret]:
+    """Our tables first: they take only the password out of a URL, where the library takes it all.
+
+    The library then sees what is left, and is asked in any case before a text counts as clean.
+    """
+    for search in (_find_ours, find_known):
+        found = [
+            secret
+            for secret in view.original(_merge(search(view.text), view.text))
+            if not allowed or fingerprint(text[secret.start : secret.end]) not in allowed
+        ]
+        if found:
+            return found
+    return []
+
+
+def _find_ours(text: str) -> list[Secret]:
+    lower = lowered(text)
+    return [*find_formats(text), *find_named(text, lower), *find_in_sentences(text, lower)]
+
+
+def _marker(kind: str) -> str:
+    return f"(secret removed - {kind})"
+
+
+def _merge(candidates: list[Secret], text: str) -> Iterator[Secret]:
+    """Overlapping candidates become one, named by the first of the list.
+
+    One that holds a marker has been dealt with already.
+    """
+    merged: Secret | None = None
+    surest = 0
+    for rank, secret in sorted(enumerate(candidates), key=lambda item: (item[1].start, item[0])):
+        if _OPAQUE in text[secret.start : secret.end]:
+            continue
+        if merged is None or secret.start >= merged.end:
+            if merged is not None:
+                yield merged
+            merged, surest = secret, rank
+            continue
+        kind = secret.kind if rank < surest else merged.kind
+        merged, surest = Secret(kind, merged.start, max(merged.end, secret.end)), min(rank, surest)
+    if merged is not None:
+        yield merged
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A text in which each opaque span is one character, and the way back to real offsets."""
+
+    text: str
+    starts: list[int]
+    origins: list[int]
+
+    @classmethod
+    def of(cls, text: str, opaque: Iterable[tuple[int, int]]) -> _View:
+        parts: list[str] = []
+        starts, origins, length, at = [0], [0], 0, 0
+        for start, end in opaque:
+            # The opaque character itself may not be smuggled in by the text.
+            parts += [text[at:start].replace(_OPAQUE, "\ufffd"), _OPAQUE]
+            length += start - at + 1
+            starts.append(length)
+            origins.append(end)
+            at = end
+        parts.append(text[at:].replace(_OPAQUE, "\ufffd"))
+        return cls("".join(parts), starts, origins)
+
+    def original(self, secrets: Iterable[Secret]) -> Iterator[Secret]:
+        """The same secrets, none of which spans an opaque character, in the text as given."""
+        for secret in secrets:
+            piece = bisect_right(self.starts, secret.start) - 1
+            shift = self.origins[piece] - self.starts[piece]
+            yield Secret(secret.kind, secret.start + shift, secret.end + shift)

@@ -1,0 +1,271 @@
+"""Secrets in sentences: «the token of the staging server is …», «nimm … als Passwort».
+
+A *cue* is a word for a secret, in English, German, French or Spanish. Every token near a cue is
+judged by how the words between them read: a value that is plainly named may look like a password of
+a person; one that only stands in the same sentence must look made by a machine. Where no cue is, only
+long tokens of three classes of characters count, and only inside a sentence.
+
+Each token looks at the nearest cue on either side within a fixed reach: time grows with length only.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
+
+from reverie.memory.secrets.library import Secret
+from reverie.memory.secrets.plausibility import (
+    is_hash,
+    is_mixed,
+    is_of_both_cases,
+    is_opaque,
+    is_pin,
+    is_placeholder,
+    is_spoken_key,
+    is_spoken_password,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Kind = Literal["password", "login", "codes", "key", "pin", "generic"]
+
+_NAMES: dict[Kind, str] = {
+    "password": "password",
+    "login": "password",
+    "codes": "recovery code",
+    "key": "api key",
+    "pin": "pin",
+    "generic": "key",
+}
+_REACH = 110
+_LONGEST_TOKEN = 512
+
+_CUES: dict[Kind, str] = {
+    "password": r"pass(?:word|wd|wort|wörter|phrase| phrase|key)|pass\b|pwd|pw\b|kennw[oö]rt|wachtwoord|contrase[ñn]a"
+    r"|senha|mots? de passe|mdp\b|hasło|lösenord|adgangskode|parola\b|пароль|psk\b",
+    "login": r"log[- ]?ins?\b|sign in\b|zugang(?:sdaten)?\b|anmeldedaten|identifiants?\b|credencial(?:es)?\b|creds\b|wi-?fi\b|wlan\b",
+    "codes": r"(?:recovery|backup) codes?|wiederherstellungscodes?|codes? de récupération|códigos? de (?:recuperación|respaldo)",
+    "key": r"tokens?\b|secret(?:s|o)?\b|credentials?\b|bearer\b|geheim(?:nis|e[rnms]? schlüssel)|jetons?\b|clés?\b|claves?\b"
+    r"|llaves?\b|seed\b|t?otp\b|2fa\b|authenticator|webhooks?\b|cookies?\b|authorization\b",
+    "pin": r"pin(?:[- ]?code)?\b|passcode|(?:access|door) code|(?:tür|zugangs)code|code d['’]accès|código de acceso",
+    "generic": r"keys?\b|schlüssel\b|chaves?\b",
+}
+_CUE = re.compile("|".join(f"(?P<{kind}>{words})" for kind, words in _CUES.items()))
+# How cues begin: a plain alternation is searched for quickly, the pattern above only tried there.
+_STEM = re.compile(
+    r"pass|pw|kenn|wachtw|contrase|senha|mot|mdp|has|lösen|adgangs|parola|пароль|log|sign in|zugang|anmelde|identif"
+    r"|cred|psk|wi-?fi|wlan|token|secret|bearer|geheim|jeton|cl[éa]|llave|seed|t?otp|2fa|authen|webhook|cookie"
+    r"|authori|recovery|backup|wieder|code|código|pin|access|door|tür|key|schlüssel|chave"
+)
+# Inside a longer word only where that word is still one for a secret: `Datenbankpasswort`, `apitoken`.
+_SHORT = re.compile(
+    r"(?:pass|pw|mdp|psk|pin|seed|t?otp|2fa|clé|clés|wi-?fi|wlan|clave|claves|log[- ]?in)s?\Z"
+)
+_KEY_OF = re.compile(
+    r"(?:api|access|auth|account|client|encryption|licen[sc]e|master|private|secret|service|shared|signing|storage"
+    r"|subscription|deploy|admin|webhook|session|zugangs|zugriffs|geheime[rnms]?|private[rnms]?)[-_ ]?\Z"
+)
+# A key of another kind: `primary key`, `cache key`, `public key`, `idempotency key`.
+_OTHER_KEY = re.compile(
+    r"(?:primary|foreign|sort|partition|cache|public|idempotency|hot|composite|unique|lookup|shard|row"
+    r"|object|dict|map|index|routing|group|answer|öffentliche[rn]?|host|arrow|registry|translation|json|yaml)[-_ ]$"
+)
+
+_IN_TOKEN = r"[^\s\"'`<>(){}\[\],;|=「」，。；、«»“”„‘’\ufffc\\]"
+# From its first character only, or a long run of letters would be tried at each; and only what has a
+# digit, a sign or three joints in it.
+_TOKEN = re.compile(
+    rf"(?<!{_IN_TOKEN})(?={_IN_TOKEN}*?(?:[\d!@#$%^&*?~]|[-_.][a-z]++[-_.][a-z]++[-_.][a-z])){_IN_TOKEN}{{4,}}+={{0,2}}"
+)
+_TRAILING = ".:!?*…"
+_CALLED = ("(", "[")
+_SENTENCE_END = re.compile(r"[.!?]['\")]?\s+[A-ZÄÖÜÉÈÀ¿¡]|\n")
+_WORD = re.compile(r"[^\W_]+")
+
+# Between a cue and its value: none of these may stand there …
+_NOT_ITS_VALUE = frozenset(
+    ["hash", "hashes", "digest", "checksum", "fingerprint", "id", "ids", "uuid", "count", "limit", "limits", "budget", "policy", "length", "size", "ttl", "expiry", "expires", "field", "column", "variable", "env", "file", "files", "path", "page", "link", "url", "type", "kind", "format", "prefix", "header", "bucket", "manager", "rotation", "reset", "version", "endpoint", "issuer", "audience", "scope", "class", "function", "method", "expire", "after", "before", "since", "every", "until", "characters", "zeichen", "caractères", "caracteres", "days", "hours", "minutes", "seconds", "stunden", "tage", "jours", "heures", "días", "horas", "länge", "longueur", "longitud", "named", "called", "kostet", "costs", "cost", "price", "table", "spalte", "counted", "commit", "request", "message", "see", "siehe"]
+)  # fmt: skip
+# … and the last word must be one of these, or a sign, or there is no word at all.
+_LEADS = frozenset(
+    ["s", "is", "are", "was", "were", "be", "being", "now", "still", "currently", "actually", "simply", "just", "to", "into", "as", "by", "with", "reads", "equals", "ist", "sind", "war", "lautet", "lauten", "heißt", "heisst", "jetzt", "nun", "auf", "durch", "als", "bitte", "mit", "sei", "est", "sont", "était", "devient", "désormais", "maintenant", "par", "comme", "avec", "suivant", "es", "son", "era", "será", "ahora", "por", "como", "con", "al", "sea", "ahora", "el", "la", "le", "das", "der"]
+)  # fmt: skip
+_SIGN_BEFORE = re.compile(r"(?:[:=：＝]|->|=>|→|⇒|[-–—])[\s\"'`*(\[<{«“„‘「]*$")
+# Behind a value: «… is the token», «… als Passwort», «… (password)».
+_FOLLOWS = re.compile(
+    r"[\"'`*)\]>»”’」]*\s*(?:[-–—,]\s*)?(?:\(|(?:is|was|as|for|ist|war|als|est|comme|es|como|that['’]?s|das ist|c['’]est|eso es)\b)"
+)
+# `4f8a-9c2e`, `12345678`: what is printed to get in without a second factor.
+_CODE = re.compile(
+    r"[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,5}|\d{6,10}|(?=[a-z]*\d)[a-z0-9]{8,16}"
+)
+_UNIT = re.compile(r"\s+[a-zà-ÿ]")
+# What is named by one of these is an id, wherever it stands.
+_NAMES_AN_ID = re.compile(
+    r"(?:\b(?i:ids?|uid|uuid|sha\d*|md5|commit|revision|checksum|digest|hash|fingerprint|integrity|signature|etag|nonce"
+    r"|request|trace|span|message|channel|video|document|folder|file|image|build|address|wallet|cid|public key|adresse|datei)"
+    r"|(?:[a-z]Id|_id|-id|ID)s?)[\s:=#\"'`(*\\]{1,6}$"
+)
+_SENTENCE_WORDS = 3
+# `Okta: …` on a line of its own.
+_LABEL = re.compile(r"[\s>*\-•|]*[A-Z][\w.]*(?: [\w.]+){0,2}\s?(?::|->|→|=|–|-)\s*[\"'`*(\[<«]*")
+_NOTHING_MORE = re.compile(r"[\"'`*)\]>».,;\s]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    kind: Kind
+    start: int
+    end: int
+
+
+def find_in_sentences(text: str, lower: str) -> Iterator[Secret]:
+    """Every value that the words around it, or its shape in a sentence, give away."""
+    cues = _cues(lower)
+    starts = [cue.start for cue in cues]
+    for found in _TOKEN.finditer(text):
+        start, end = found.start(), _end(text, found)
+        value = text[start:end]
+        if not 4 <= len(value) <= _LONGEST_TOKEN or text[end : end + 1] in _CALLED:
+            continue
+        if _NAMES_AN_ID.search(text, max(0, start - 32), start):
+            continue
+        place = bisect_left(starts, start)
+        kind = _judged(
+            text, value, start, end, cues[max(0, place - 3) : place], cues[place : place + 2]
+        )
+        if kind and "://" not in value and not _in_address(text, start):
+            yield Secret(kind, start, end)
+
+
+def _cues(lower: str) -> list[_Cue]:
+    found: list[_Cue] = []
+    end = 0
+    for stem in _STEM.finditer(lower):
+        match = _CUE.match(lower, stem.start()) if stem.start() >= end else None
+        if match is None:
+            continue
+        start, end = match.span()
+        inside = lower[start - 1 : start].isalnum()
+        # A part of a longer name: `token_response`; or a short word inside another: `spin`.
+        if lower[end : end + 1] == "_" or (inside and _SHORT.match(match[0])):
+            continue
+        kind = _kind(match, lower[max(0, start - 16) : start])
+        if kind:
+            found.append(_Cue(kind, start, end))
+    return found
+
+
+def _kind(match: re.Match[str], before: str) -> Kind | None:
+    kind = cast("Kind", match.lastgroup)
+    if kind != "generic":
+        return kind
+    if _KEY_OF.search(before):
+        return "key"
+    return None if before[-1:].isalnum() or _OTHER_KEY.search(before) else kind
+
+
+def _end(text: str, found: re.Match[str]) -> int:
+    end = found.end()
+    while end > found.start() and text[end - 1] in _TRAILING:
+        end -= 1
+    return end
+
+
+def _in_address(text: str, start: int) -> bool:
+    """Is it a part of a URL: what follows `?id=` or stands in a bracket of one?"""
+    before = text[max(0, start - 200) : start]
+    cut = max(before.rfind(" "), before.rfind("\n"), before.rfind('"'), before.rfind("'"))
+    return "://" in before[cut + 1 :]
+
+
+def _judged(
+    text: str, value: str, start: int, end: int, before: Sequence[_Cue], behind: Sequence[_Cue]
+) -> str | None:
+    """What kind of secret it is; None when it is none."""
+    loose: Kind | None = None
+    for cue in reversed(before):
+        if cue.end > start or start - cue.end > _REACH:
+            continue
+        between = text[cue.end : start]
+        if _SENTENCE_END.search(between):
+            continue
+        if _leads_to(between) and _is_value(cue.kind, value, text[end : end + 12]):
+            return _NAMES[cue.kind]
+        loose = loose or cue.kind
+    for cue in behind:
+        if (
+            cue.start < end
+            or cue.start - end > _REACH
+            or _SENTENCE_END.search(text[end : cue.start])
+        ):
+            continue
+        between = text[end : cue.start]
+        if (
+            _FOLLOWS.match(between)
+            and not _speaks_of_another(between)
+            and _is_named_behind(cue.kind, value)
+        ):
+            return _NAMES[cue.kind]
+        loose = loose or cue.kind
+    if loose == "codes" and _CODE.fullmatch(value):
+        return _NAMES[loose]
+    if loose and loose != "generic" and is_opaque(value, 10 if is_of_both_cases(value) else 16):
+        return _NAMES[loose]
+    return "opaque key" if is_mixed(value) and _in_sentence(text, start, end) else None
+
+
+def _leads_to(between: str) -> bool:
+    """Do the words between a cue and a value say that this is its value?"""
+    words = [word.lower() for word in _WORD.findall(between)]
+    if not words:
+        return len(between) <= 12
+    if _NOT_ITS_VALUE.intersection(words):
+        return False
+    return bool(_SIGN_BEFORE.search(between)) or words[-1] in _LEADS
+
+
+def _speaks_of_another(between: str) -> bool:
+    return bool(_NOT_ITS_VALUE.intersection(word.lower() for word in _WORD.findall(between)))
+
+
+def _is_value(kind: Kind, value: str, after: str) -> bool:
+    match kind:
+        case "pin":
+            return (is_pin(value) and not _UNIT.match(after)) or is_spoken_key(value)
+        case "password":
+            pin = is_pin(value) and not _UNIT.match(after)
+            return (pin and len(value) >= 6) or is_spoken_password(value)
+        case "key":
+            return is_spoken_key(value)
+        case "login":
+            return is_opaque(value)
+        case "codes":
+            return bool(_CODE.fullmatch(value))
+        case "generic":
+            return is_opaque(value, 16) or (
+                is_hash(value) and len(value) >= 32 and not is_placeholder(value)
+            )
+
+
+def _is_named_behind(kind: Kind, value: str) -> bool:
+    if kind in ("generic", "login", "codes"):
+        return is_opaque(value, 16)
+    return is_spoken_key(value) or (kind == "pin" and is_pin(value))
+
+
+def _in_sentence(text: str, start: int, end: int) -> bool:
+    """Among words of a sentence, and not called an id by them."""
+    before = text[max(0, start - 120) : start].rpartition("\n")[2]
+    after = text[end : end + 120].partition("\n")[0]
+    if before.endswith("base64,"):
+        return False
+    if _LABEL.fullmatch(before) and _NOTHING_MORE.fullmatch(after):
+        return True
+    return (
+        len(re.findall(r"(?<![\w/.-])[^\W\d_]{2,}(?![\w/-])", f"{before} {after}"))
+        >= _SENTENCE_WORDS
+    )

@@ -1,0 +1,322 @@
+"""Team memory: `memory/team/` and a branch of a git remote, brought together both ways.
+
+Two histories meet here. Ours is fine-grained and stays on this machine: its commits may hold what
+was never meant for others, such as a secret that was taken out again. The team's is a line of
+commits, one for each time a person shared something, under that person's name.
+
+A sync fetches the branch, merges it file by file into ours (one change like any other, then given
+the team's commit as its second parent), puts what the team does not have on top of the branch and pushes.
+What the branch holds beside memories is carried along untouched. Between two syncs one reference,
+SYNCED, remembers what the team had when we last met. Killed anywhere, the next sync goes on.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import pygit2
+
+from reverie.errors import InputError, ReverieError, StorageError, WriteConflict
+from reverie.files.json_files import read_json, write_json
+from reverie.files.locks import exclusive
+from reverie.memory.directory import Directory
+from reverie.memory.format import topic as topics
+from reverie.memory.format.manifest import INDEX_FILE
+from reverie.memory.format.revisions import Author, render_message
+from reverie.memory.format.taxonomy import may_share
+from reverie.memory.format.topic import LARGEST_FILE
+from reverie.memory.git_trees import (
+    blob_of,
+    commit_of,
+    explained,
+    files_of,
+    open_repository,
+    tree_of,
+)
+from reverie.memory.history import MAIN, GitHistory
+from reverie.memory.store import FileStore
+from reverie.memory.team.meeting import Changes, ForeignTree, Meeting, Refusal, read_tree
+from reverie.memory.team.merge import Conflict, is_same, marked
+from reverie.memory.team.remote import Remote
+from reverie.ports import Clock, Scrubber
+
+ATTEMPTS = 5
+
+# A commit whose tree is what the team had (as far as we accept it), on top of the team's own.
+SYNCED = "refs/reverie/team/synced"
+# The same for what is being pushed: it becomes SYNCED when the branch turns out to contain it.
+PUBLISHING = "refs/reverie/team/publishing"
+_FETCHED = "refs/reverie/team/fetched/"
+
+_THE_TEAM = Author("team")
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What a sync did. `started`: the branch was not there and is now."""
+
+    pulled: tuple[str, ...] = ()
+    pushed: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    started: bool = False
+
+
+class TeamSync:
+    """Brings one team store and its remote together."""
+
+    def __init__(self, store: FileStore, remote: Remote, scrubber: Scrubber, clock: Clock) -> None:
+        self._store = store
+        self._remote = remote
+        self._scrubber = scrubber
+        self._clock = clock
+        self._git_dir = store.history.git_dir
+        self._directory = Directory(store.root)
+
+    def sync(self, author: Author) -> SyncReport:
+        """Pull, merge, push. When somebody else is faster to push, all of it once more."""
+        report = SyncReport()
+        with exclusive(self._git_dir.with_suffix(".lock")), explained(self._git_dir):
+            for _ in range(ATTEMPTS):
+                self._begin()
+                theirs = self._fetch()
+                self._settle(theirs)
+                meeting = self._pull(theirs)
+                report = _with_pulled(report, meeting)
+                outgoing = meeting.outgoing()
+                if self._publish(theirs, outgoing.changes, author):
+                    return replace(
+                        report,
+                        pushed=_names(outgoing.changes),
+                        refused=(*meeting.refused, *outgoing.refused),
+                        started=theirs is None and bool(outgoing.changes),
+                    )
+        raise self._too_busy()
+
+    # --- coming in ---
+
+    def _begin(self) -> None:
+        """Our side as it is now, hand edits included; it has at least one commit."""
+        with self._store.exclusively():
+            if self._store.history.is_empty:
+                self._store.history.record({}, _THE_TEAM, "join the team's memory")
+        self._repo = open_repository(self._git_dir)
+        # Only a sync locks these, and there is one at a time: a lock we find is a dead one's.
+        for reference in (SYNCED, PUBLISHING):
+            (self._git_dir / f"{reference}.lock").unlink(missing_ok=True)
+
+    def _fetch(self) -> str | None:
+        """The team's newest commit, under a new name each time: no dead git can have locked it."""
+        references = self._repo.references
+        for name in [name for name in references if name.startswith(_FETCHED)]:
+            references.delete(name)
+        into = f"{_FETCHED}{secrets.token_hex(8)}"
+        return self._at(into) if self._remote.fetch(self._git_dir, into) else None
+
+    def _settle(self, theirs: str | None) -> None:
+        """A push whose end we may not have seen: if the branch contains it, it was made."""
+        mine = self._at(PUBLISHING)
+        if mine is None:
+            return
+        if self._contains(theirs, mine):
+            self._repo.references.create(SYNCED, mine, force=True)
+        self._repo.references.delete(PUBLISHING)
+
+    def _pull(self, theirs: str | None) -> Meeting:
+        """Merge into ours; again, when somebody wrote to it meanwhile."""
+        for _ in range(ATTEMPTS):
+            meeting = self._meet(theirs)
+            if theirs is None or self._take(meeting, theirs):
+                break
+            self._store.notice_hand_edits()
+        else:
+            raise self._too_busy()
+        if theirs is not None:
+            tree = tree_of(self._repo, None, meeting.accepted)
+            self._repo.references.create(SYNCED, self._note(tree, theirs), force=True)
+        return meeting
+
+    def _meet(self, theirs: str | None) -> Meeting:
+        ours = self._files(MAIN)
+        found = ForeignTree()
+        if theirs is not None:
+            tree = commit_of(self._repo, theirs).tree
+            found = read_tree(self._repo, tree, ours, self._objection_to_taking)
+        synced = self._at(SYNCED)
+        # A branch that lost what we knew of it was rewritten: nothing in it counts as removed.
+        base = self._files(SYNCED) if synced and self._contains(theirs, synced) else {}
+        merge = self._store.history.merge
+        meeting = Meeting(base, ours, found, merge, self._objection, self._holds_secret)
+        meeting.check()
+        return meeting
+
+    def _take(self, meeting: Meeting, theirs: str) -> bool:
+        """Make the merge's changes here; False when somebody wrote meanwhile and it must be redone."""
+        changes = meeting.merged.changes
+        summary = f"from the team: {_shown(changes)}"
+        try:
+            made = self._store.apply(meeting.incoming, _THE_TEAM, summary, meeting.index_here)
+        except WriteConflict:
+            return False
+        if made is not None:
+            self._link(made.id, theirs)
+        return True
+
+    def _link(self, made: str, theirs: str) -> None:
+        """Give our newest commit the team's as a second parent: lines keep their authors.
+
+        When we die before this, history only lacks a link that the next merge makes.
+        """
+        with self._store.exclusively():
+            newest = commit_of(self._repo, self._at(MAIN) or made)
+            parents = [*map(str, newest.parent_ids), theirs]
+            message = newest.message
+            if str(newest.id) != made:
+                message = render_message("with the team's history", _THE_TEAM)
+                parents = [str(newest.id), theirs]
+            who = self._signature(_THE_TEAM.writer, "reverie@localhost")
+            linked = self._repo.create_commit(None, who, who, message, newest.tree.id, parents)
+            self._repo.references.create(MAIN, linked, force=True)
+
+    # --- going out ---
+
+    def _publish(self, theirs: str | None, changes: Changes, author: Author) -> bool:
+        """One commit on top of the team's; False when that is no longer the top."""
+        if not changes:
+            return True
+        repo = self._repo
+        parents = [] if theirs is None else [theirs]
+        tree = None if theirs is None else commit_of(repo, theirs).tree
+        # Session, messages and model are about this machine; the team is told who and what.
+        message = render_message(f"share {_shown(changes)}", Author(author.writer))
+        person = self._remote.identity(self._git_dir) or (author.writer, "reverie@localhost")
+        who = self._signature(*person)
+        commit = repo.create_commit(None, who, who, message, tree_of(repo, tree, changes), parents)
+        synced = None if theirs is None else self._at(SYNCED)
+        base = None if synced is None else commit_of(repo, synced).tree
+        note = self._note(tree_of(repo, base, changes), str(commit))
+        repo.references.create(PUBLISHING, note, force=True)
+        if not self._remote.push(self._git_dir, str(commit)):
+            return False
+        self._settle(str(commit))
+        return True
+
+    # --- what may pass ---
+
+    def _objection_to_taking(self, file: str, data: bytes) -> str | None:
+        try:
+            # A link or a folder of ours where their file should be: better found out now.
+            present = self._directory.read(file, LARGEST_FILE + 1) or b""
+        except ReverieError as error:
+            return str(error)
+        if len(present) > LARGEST_FILE:
+            return f"the file here is larger than {LARGEST_FILE:,} bytes: make it smaller first"
+        return self._objection(file, marked(data))
+
+    def _objection(self, file: str, data: bytes) -> str | None:
+        """Why a file may be neither taken nor given."""
+        if len(data) > LARGEST_FILE:
+            return f"it has {len(data):,} bytes; a memory holds at most {LARGEST_FILE:,}"
+        if b"\0" in data:
+            return "it is not text: it holds a NUL byte"
+        if file == INDEX_FILE:
+            return None
+        if not may_share(topics.parse(data, file).type):
+            return "it is about a person (type: user), and such memories are always private"
+        kinds = self._scrubber.scrub(data.decode("utf-8", "replace")).kinds
+        return f"it holds a secret ({', '.join(kinds)})" if kinds else None
+
+    def _holds_secret(self, line: str) -> bool:
+        return bool(self._scrubber.scrub(line).kinds)
+
+    # --- the repository ---
+
+    def _at(self, reference: str) -> str | None:
+        found = self._repo.references.get(reference)
+        return None if found is None else str(found.peel(pygit2.Commit).id)
+
+    def _files(self, reference: str) -> dict[str, bytes]:
+        tree = self._repo.references[reference].peel(pygit2.Commit).tree
+        return {name: blob_of(self._repo, id_) or b"" for name, id_ in files_of(self._repo, tree)}
+
+    def _note(self, tree: pygit2.Oid, of: str) -> str:
+        """A commit that never leaves: what a commit of the team's comes to, in our reading."""
+        who = self._signature(_THE_TEAM.writer, "reverie@localhost")
+        return str(self._repo.create_commit(None, who, who, f"the team at {of}\n", tree, [of]))
+
+    def _contains(self, theirs: str | None, note: str) -> bool:
+        """Whether the team's branch still has the commit that a note is about."""
+        known = str(commit_of(self._repo, note).parent_ids[0])
+        return theirs is not None and (theirs == known or self._repo.descendant_of(theirs, known))
+
+    def _signature(self, name: str, email: str) -> pygit2.Signature:
+        return pygit2.Signature(name, email, int(self._clock.now()), 0)
+
+    def _too_busy(self) -> StorageError:
+        return StorageError(
+            f"others wrote {ATTEMPTS} times while we merged with {self._remote.name}; "
+            "nothing was lost: sync again in a moment"
+        )
+
+
+def _with_pulled(report: SyncReport, meeting: Meeting) -> SyncReport:
+    """The report with what one round brought; an earlier round's conflicts stay in it."""
+    pulled = {*report.pulled, *_names(meeting.merged.changes)}
+    conflicts = dict.fromkeys((*report.conflicts, *meeting.merged.conflicts))
+    return replace(report, pulled=tuple(sorted(pulled)), conflicts=tuple(conflicts))
+
+
+def _names(changes: Changes) -> tuple[str, ...]:
+    """The memories among some files; the index only when nothing else changed."""
+    return tuple(sorted(changes.keys() - {INDEX_FILE})) or tuple(changes)
+
+
+def _shown(changes: Changes) -> str:
+    names = _names(changes)
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+_FILE = "remote.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TeamAddress:
+    """A git remote and the branch on it."""
+
+    url: str
+    branch: str = "main"
+
+    def remote(self, environment: Mapping[str, str]) -> Remote:
+        return Remote(self.url, environment, self.branch)
+
+
+def read_address(state: Path) -> TeamAddress | None:
+    data = read_json(state / _FILE)
+    if not isinstance(data, dict) or not data.keys() >= {"url", "branch"}:
+        return None
+    return TeamAddress(str(data["url"]), str(data["branch"]))
+
+
+def write_address(state: Path, address: TeamAddress) -> None:
+    """Kept from others' eyes: an address may hold a password."""
+    address.remote({})
+    write_json(state / _FILE, asdict(address))
+
+
+def unsent(history: GitHistory) -> tuple[str, ...]:
+    """Memories that differ from what the team had when we last met; our mark on them is no change."""
+    ours = history.files()
+    try:
+        theirs = history.files(SYNCED)
+    except InputError:
+        return tuple(sorted(ours.keys() - {INDEX_FILE}))
+    touched = {name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)}
+    changed = [
+        name
+        for name in touched - {INDEX_FILE}
+        if not is_same(history.read(name), history.read(name, SYNCED))
+    ]
+    return tuple(sorted(changed))

@@ -1,0 +1,422 @@
+"""Forgetting everywhere: a memory leaves the files, the history, every shadow and every copy of its words.
+
+Each place is cleaned by itself and says what it did, so that a person can check. Cleaning is repeatable:
+the memory and its history go last, so that after a crash the same command finds what is still to do.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import product
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from reverie.core.codec import dump
+from reverie.errors import InputError
+from reverie.files.client_files import replace_bytes
+from reverie.files.json_files import read_json, write_json
+from reverie.memory.format import index as indexes
+from reverie.memory.format import topic as topics
+from reverie.memory.format.manifest import INDEX_FILE
+from reverie.memory.format.prompt import LOG_PATTERN
+from reverie.memory.format.revisions import Author, Change, Drop, Put, version
+from reverie.memory.format.topic import Topic
+from reverie.memory.format.traces import MARK, Traces
+from reverie.memory.inbox import SETTLED
+from reverie.memory.store import FileStore
+
+LOGS = LOG_PATTERN.partition("/")[0]
+SHADOWS = ("index.sqlite", "search.sqlite")
+
+# Nothing of ours is larger; reading more would only cost time.
+LARGEST = 512 * 1024 * 1024
+
+# A file's bytes without a memory's words, and how often they were in it.
+Cleaner = Callable[[Path, bytes], tuple[bytes, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """One place that was looked at: what was done there, how much, and what is left and why."""
+
+    place: str
+    done: str
+    removed: int = 0
+    remains: str = ""
+
+
+def versions_of(file: str, store: FileStore) -> list[Topic]:
+    """A memory as it is and as it ever was."""
+    contents = {store.current(file)} | {
+        store.history.read(file, revision.id) for revision in store.history.log(file)
+    }
+    return [topics.parse(data, file) for data in contents if data is not None]
+
+
+# --- the memory itself, other memories, and history ---
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryForgetter:
+    """Takes one memory out of its directory and history; `titles` are the names it ever had."""
+
+    store: FileStore
+    traces: Traces
+    titles: frozenset[str]
+    author: Author
+    now: str
+
+    @property
+    def file(self) -> str:
+        return self.traces.file
+
+    def from_directory(self) -> list[Cleaned]:
+        """The file, its pointer, the links of others to it and the daily logs: one transaction."""
+        stored = self.store.read(self.file)
+        drops = [] if stored is None else [Drop(self.file, stored.version)]
+        others, problems = self._unlinked_others()
+        logs = [change for name in self._logs() if (change := self._clean_log(name)) is not None]
+        changes: list[Change] = [*drops, *others, *logs]
+        self.store.apply(changes, self.author, "forget", lambda index: index.without(self.file))
+        done = "removed, with its pointer in MEMORY.md" if drops else "was not there any more"
+        return [
+            Cleaned(f"memory/{self.file}", done, len(drops)),
+            Cleaned(
+                "other memories",
+                f"{len(others)} led to it and lead there no more",
+                len(others),
+                self._still_said(problems),
+            ),
+            Cleaned("daily logs", f"{len(logs)} held it and were cleaned", len(logs)),
+        ]
+
+    def from_history(self) -> Cleaned:
+        """Every revision is made anew; the old objects are gone with their repository."""
+        spared = {entry.file for entry in self.store.entries() if self._says_it(entry.file)}
+        # A short title counts too: our summaries name the memory by it.
+        titles = sorted(self.titles | {self.file})
+        named = re.compile("|".join(rf"(?<!\w){re.escape(t)}(?!\w)" for t in titles))
+
+        def message(text: str) -> str:
+            summary, _, rest = text.partition("\n")
+            told = named.search(summary) or self.traces.holds(summary)
+            return f"(forgotten)\n{rest}" if told else text
+
+        def change(name: str, data: bytes) -> bytes | None:
+            return None if name == self.file else self._former(name, data, spared)
+
+        with self.store.exclusively():
+            count = 0
+            if not self.store.history.is_empty:
+                count = self.store.history.rewrite(change, message)
+        return Cleaned("history.git", f"rewritten: {count} revisions no longer hold it", count)
+
+    def _former(self, name: str, data: bytes, spared: set[str]) -> bytes:
+        """Another file as it was in some revision, without what led to the memory or quoted it."""
+        if name == INDEX_FILE:
+            return indexes.render(indexes.parse(data).without(self.file))
+        if name.startswith(f"{LOGS}/"):
+            return self._text_without(data)
+        fresh = self._unlinked(topics.parse(data, name))
+        kept = data if fresh is None else topics.render(fresh)
+        return kept if name in spared else self._text_without(kept)
+
+    def _text_without(self, data: bytes) -> bytes:
+        found = self.traces.redacted(data.decode("utf-8", "surrogateescape"))
+        return found.text.encode("utf-8", "surrogateescape") if found.count else data
+
+    def _unlinked_others(self) -> tuple[list[Put], list[str]]:
+        changes: list[Put] = []
+        problems: list[str] = []
+        for entry in self.store.entries():
+            if entry.file == self.file or (stored := self.store.read(entry.file)) is None:
+                continue
+            try:
+                fresh = self._unlinked(stored.topic)
+            except InputError as error:
+                problems.append(str(error))
+                continue
+            if fresh is not None:
+                changes.append(Put(entry.file, topics.render(fresh), stored.version))
+        return changes, problems
+
+    def _unlinked(self, memory: Topic) -> Topic | None:
+        """A memory that leads to this one no more; None when it did not.
+
+        What this one had replaced stays put away: the person forgot the newer fact, and did not
+        say that the older one holds again.
+        """
+        names = self.titles | {self.file, self.file.removesuffix(".md")}
+        links = tuple(link for link in memory.links if link not in names)
+        older = tuple(file for file in memory.supersedes if file != self.file)
+        body = _linked(names).sub(MARK, memory.body)
+        changes: dict[str, Any] = {}
+        changes |= {"links": links or None} if links != memory.links else {}
+        changes |= {"supersedes": older or None} if older != memory.supersedes else {}
+        if memory.superseded_by == self.file:
+            changes |= {"superseded_by": None, "archived": memory.archived or self.now}
+        changes |= {"body": body} if body != memory.body else {}
+        return memory.with_(**changes) if changes else None
+
+    def _says_it(self, file: str) -> bool:
+        data = self.store.current(file)
+        return file != self.file and data is not None and self.traces.holds(_text(data))
+
+    def _still_said(self, problems: list[str]) -> str:
+        said = [entry.file for entry in self.store.entries() if self._says_it(entry.file)]
+        told = [f"the same words stand in {', '.join(said)}: forget that too"] if said else []
+        return "; ".join([*told, *problems])
+
+    def _logs(self) -> list[str]:
+        found = (self.store.root / LOGS).rglob("*.md")
+        return sorted(path.relative_to(self.store.root).as_posix() for path in found)
+
+    def _clean_log(self, name: str) -> Put | None:
+        data = self.store.current(name)
+        clean = None if data is None else self._text_without(data)
+        return (
+            None
+            if data is None or clean is None or clean == data
+            else Put(name, clean, version(data))
+        )
+
+
+def _linked(names: Iterable[str]) -> re.Pattern[str]:
+    known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    wiki = rf"\[\[\s*(?:{known})\s*(?:[#|][^\[\]\r\n]*)?\]\]"
+    return re.compile(rf"{wiki}|\[[^\[\]\n]*\]\((?:\./)?(?:{known})\)")
+
+
+# --- what lies beside it ---
+
+
+def drop_shadows(folders: Iterable[Path]) -> Cleaned:
+    """Shadows are rebuilt from the files; deleting one is always safe."""
+    for folder, name in product(folders, SHADOWS):
+        for ending in ("", "-wal", "-shm"):
+            (folder / f"{name}{ending}").unlink(missing_ok=True)
+    return Cleaned("search indexes", "dropped; they are rebuilt from the files")
+
+
+def from_inbox(folders: Iterable[Path], traces: Traces) -> Cleaned:
+    """Proposals that hold it go, also those that were agreed to before."""
+    paths = [path for each in ("inbox/*", f"inbox/{SETTLED}/*") for path in _files(folders, each)]
+    dropped = [path for path in paths if _held(path, traces)]
+    for path in dropped:
+        path.unlink()
+    count = len(dropped)
+    return Cleaned("inbox", f"{count} of {len(paths)} proposals held it and were removed", count)
+
+
+def from_drafts(state: Path, folders: Iterable[Path], traces: Traces) -> Cleaned:
+    """Texts that `edit` kept because they could not be saved.
+
+    The one of this file, beside the memory's state, goes anyway.
+    """
+    name = traces.file.replace("/", "__")
+    own = state / "drafts" / name
+    paths = _files(folders, "drafts/[!.]*")
+    dropped = [path for path in paths if path == own or holds(path, traces)]
+    for path in (*dropped, *_files([state], f"drafts/.{name}.base")):
+        path.unlink()
+    done = f"{len(dropped)} of {len(paths)} held it and were removed"
+    return Cleaned("unsaved edits", done, len(dropped))
+
+
+def from_dreams(folders: Iterable[Path], traces: Traces) -> list[Cleaned]:
+    """A dream under way holds a copy: it is told to stop first, then the copy can go."""
+    dreams = [folder / "dreams" for folder in folders]
+    stopped = [folder for folder in dreams if _told_to_stop(folder)]
+    branches = [branch for folder in dreams for branch in sorted(folder.glob("branches/*"))]
+    held = [branch for branch in branches if _branch_holds(branch, traces)]
+    for branch in held:
+        shutil.rmtree(branch, ignore_errors=True)
+    reports = _files(dreams, "*.json")
+    changed = [path for path in reports if _clean_report(path, traces)]
+    again = "one is under way and was told to stop: do this again when it is over"
+    return [
+        Cleaned(
+            "reports of dreams",
+            f"{len(changed)} of {len(reports)} held it and were cleaned",
+            len(changed),
+            again if stopped else "",
+        ),
+        Cleaned(
+            "branches of dreams",
+            f"{len(held)} of {len(branches)} held it and were removed",
+            len(held),
+        ),
+    ]
+
+
+def from_notes(paths: Iterable[Path], traces: Traces) -> Cleaned:
+    """Lines of session notes that hold it go as a whole."""
+    found = list(paths)
+    changed = sum(_clean_notes(path, traces) for path in found)
+    done = f"{changed} of {len(found)} held it and were cleaned"
+    return Cleaned("session notes", done, changed)
+
+
+def clean_files(place: str, paths: Iterable[Path], clean: Cleaner) -> Cleaned:
+    """Files that keep their shape: only the words are replaced by a mark."""
+    found = list(paths)
+    changed = sum(clean_file(path, clean) > 0 for path in found)
+    return Cleaned(place, f"{changed} of {len(found)} held it and were cleaned", changed)
+
+
+def clean_file(path: Path, clean: Cleaner) -> int:
+    """Replace one file, whole or not at all; what is appended meanwhile is kept and cleaned too."""
+    with path.open("rb") as old:
+        data = old.read(LARGEST)
+        made, count = clean(path, data)
+        if not count:
+            return 0
+        replace_bytes(path, made)
+        while late := old.read():
+            more, found = clean(path, late)
+            count += found
+            with path.open("ab") as fresh:
+                fresh.write(more)
+    return count
+
+
+def any_file(traces: Traces) -> Cleaner:
+    """Words out of any file by its kind: JSON, lines of JSON, an archive, or text."""
+
+    def clean(path: Path, data: bytes) -> tuple[bytes, int]:
+        if path.suffix == ".zip":
+            return _clean_zip(data, traces)
+        if path.suffix == ".jsonl":
+            lines = [traces.redacted_line(_text(line)) for line in data.splitlines(keepends=True)]
+            return b"".join(_bytes(line.text) for line in lines), sum(line.count for line in lines)
+        if path.suffix == ".json":
+            with suppress(ValueError, RecursionError):
+                value, count = traces.redacted_json(json.loads(data))
+                return (dump(value) + b"\n" if count else data), count
+        found = traces.redacted(_text(data))
+        return (_bytes(found.text) if found.count else data), found.count
+
+    return clean
+
+
+def _clean_zip(data: bytes, traces: Traces) -> tuple[bytes, int]:
+    """An archive without the memory's own file, and without its words in the others."""
+    made = BytesIO()
+    count = 0
+    clean = any_file(traces)
+    try:
+        with ZipFile(BytesIO(data)) as old, ZipFile(made, "w") as fresh:
+            for item in old.infolist():
+                if item.filename == traces.file or item.filename.endswith(f"/{traces.file}"):
+                    count += 1
+                    continue
+                kept, found = clean(Path(item.filename), old.read(item))
+                count += found
+                fresh.writestr(item, kept)
+    except (BadZipFile, NotImplementedError, RuntimeError):
+        return data, 0
+    return made.getvalue() if count else data, count
+
+
+def holds(path: Path, traces: Traces) -> bool:
+    """Whether a file holds any of it, without changing it."""
+    with suppress(OSError):
+        if path.stat().st_size <= LARGEST:
+            return any_file(traces)(path, path.read_bytes())[1] > 0
+    return False
+
+
+def plain_files(folder: Path, apart: Iterable[Path] = ()) -> Iterator[Path]:
+    """Every plain file below a folder but for some places in it; links are not followed."""
+    away = set(apart)
+    try:
+        found = sorted(folder.iterdir())
+    except OSError:
+        return
+    for path in found:
+        if path in away or path.is_symlink():
+            continue
+        if path.is_dir():
+            yield from plain_files(path, away)
+        elif path.is_file():
+            yield path
+
+
+def _clean_notes(path: Path, traces: Traces) -> bool:
+    def clean(_: Path, data: bytes) -> tuple[bytes, int]:
+        lines = _text(data).splitlines(keepends=True)
+        kept = [line for line in lines if not traces.holds(line)]
+        found = traces.redacted("".join(kept))
+        return _bytes(found.text), len(lines) - len(kept) + found.count
+
+    return clean_file(path, clean) > 0
+
+
+def _told_to_stop(dreams: Path) -> bool:
+    status = read_json(dreams / "status.json")
+    if not isinstance(status, dict) or status.get("state") != "running":
+        return False
+    (dreams / "stop").write_text(str(status.get("id", "")))
+    return True
+
+
+def _branch_holds(branch: Path, traces: Traces) -> bool:
+    """Whether a copy of the memory holds it; links in it are not followed."""
+    return any(path.name == traces.file or holds(path, traces) for path in plain_files(branch))
+
+
+def _clean_report(path: Path, traces: Traces) -> bool:
+    """Take what quotes it out of a report, entry by entry; what is no report goes as a whole."""
+    report = read_json(path)
+    if report is None:
+        if traces.holds(_text(path.read_bytes())):
+            path.unlink()
+            return True
+        return False
+    if not traces.held_in_json(report):
+        return False
+    kept = _unquoted(report, traces)
+    if kept is not None and not traces.held_in_json(kept):
+        write_json(path, kept)
+    else:
+        path.unlink()
+    return True
+
+
+def _unquoted(report: Any, traces: Traces) -> Mapping[str, Any] | None:
+    """The lists of a report without the entries that quote it."""
+    if not isinstance(report, dict):
+        return None
+    return {
+        key: [entry for entry in value if not traces.held_in_json(entry)]
+        if isinstance(value, list)
+        else value
+        for key, value in report.items()
+    }
+
+
+def _held(path: Path, traces: Traces) -> bool:
+    return path.name == traces.file or holds(path, traces)
+
+
+def _files(folders: Iterable[Path], pattern: str) -> list[Path]:
+    found = (path for folder in folders for path in sorted(folder.glob(pattern)))
+    return [path for path in found if path.is_file()]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")

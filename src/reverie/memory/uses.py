@@ -1,0 +1,99 @@
+"""How often a memory was shown, and how often it helped: kept apart, so that reading changes no file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from reverie.core.codec import dump, iso_time
+from reverie.errors import StorageError
+from reverie.files.folders import make_private
+from reverie.ports import Clock
+
+FILE = "uses.jsonl"
+
+Kind = Literal["recalled", "used"]
+
+
+class UseCounts:
+    """An append-only list of uses, counted when asked."""
+
+    def __init__(self, state: Path, clock: Clock) -> None:
+        self._path = state / FILE
+        self._clock = clock
+        self._counts: dict[str, Counter[str]] = {"recalled": Counter(), "used": Counter()}
+        self._offset = 0
+        self._inode = 0
+
+    def record(self, files: Iterable[str], kind: Kind, session: str = "") -> None:
+        at = iso_time(self._clock.now())
+        lines = [
+            dump({"at": at, "kind": kind, "file": file, "session": session}) + b"\n"
+            for file in files
+        ]
+        try:
+            make_private(self._path.parent)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            file = os.open(self._path, flags, 0o600)
+            try:
+                os.write(file, b"".join(lines))
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise StorageError(f"cannot write {self._path}: {error.strerror}") from error
+
+    def forget(self, file: str) -> int:
+        """Take out every mention of a memory, and return how many there were."""
+        try:
+            lines = self._path.read_bytes().splitlines(keepends=True)
+        except FileNotFoundError:
+            return 0
+        kept = [line for line in lines if _file_of(line) != file]
+        fresh = self._path.with_name(f".{FILE}.new")
+        try:
+            fresh.touch(mode=0o600)
+            fresh.write_bytes(b"".join(kept))
+            fresh.replace(self._path)
+        except OSError as error:
+            raise StorageError(f"cannot write {self._path}: {error.strerror}") from error
+        return len(lines) - len(kept)
+
+    def counts(self, kind: Kind = "recalled") -> Counter[str]:
+        """Uses by file; only lines that are new are read. Lines nobody can read are passed over."""
+        try:
+            with self._path.open("rb") as file:
+                self._notice_another(os.fstat(file.fileno()))
+                file.seek(self._offset)
+                data = file.read()
+        except OSError:
+            return self._counts[kind]
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        for line in whole.splitlines():
+            self._count(line)
+        return self._counts[kind]
+
+    def _notice_another(self, seen: os.stat_result) -> None:
+        """A file that took the place of the one that was read is counted from its start."""
+        if seen.st_ino != self._inode:
+            self._inode, self._offset = seen.st_ino, 0
+            for counter in self._counts.values():
+                counter.clear()
+
+    def _count(self, line: bytes) -> None:
+        try:
+            record = json.loads(line)
+            self._counts[record["kind"]][str(record["file"])] += 1
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return
+
+
+def _file_of(line: bytes) -> str | None:
+    try:
+        return str(json.loads(line)["file"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None

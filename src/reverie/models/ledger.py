@@ -1,0 +1,230 @@
+"""Every model call and what it cost, one line each in `ledger.jsonl`.
+
+A call under a cap is *reserved* before it is made, at the most it can cost, and *settled* after
+it at what it did cost. Check and reservation happen under one lock, so that any number of
+processes together cannot pass a cap. A reservation whose process died lapses by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import secrets
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from reverie.core.codec import dump, iso_time, parse_time
+from reverie.core.usage import Allowed, Caps, Decision, Entry, Purpose, Spent, Usage, decide
+from reverie.errors import StorageError
+from reverie.files.folders import make_private
+from reverie.files.locks import Holder, exclusive, gone, started, this_host
+from reverie.ports import Clock
+
+LEDGER = "ledger.jsonl"
+LOCK = ".spend-lock"
+
+# After this a reservation lapses, unless the process that made it is seen to be alive: a long reply
+# may stream for longer, and its money must not be promised twice.
+LAPSES_AFTER = 900.0
+
+
+@dataclass(slots=True)
+class _Totals:
+    """What one ledger file says so far; only its new lines are read again."""
+
+    day: defaultdict[date, float] = field(default_factory=lambda: defaultdict(float))
+    purpose: defaultdict[tuple[date, Purpose], float] = field(
+        default_factory=lambda: defaultdict(float)
+    )
+    session: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    reserved: dict[str, dict[str, Any]] = field(default_factory=dict)
+    offset: int = 0
+
+
+class Ledger:
+    """The ledger of one project; day caps look at those of all projects under the same home."""
+
+    def __init__(self, project: Path, *, home: Path, clock: Clock) -> None:
+        self.path = project / LEDGER
+        self._home = home
+        self._clock = clock
+        self._totals: dict[Path, _Totals] = {}
+
+    def reserve(self, purpose: Purpose, session: str, ceiling: float, caps: Caps) -> Decision:
+        if not caps.any:
+            return Allowed()
+        with exclusive(self._home / LOCK):
+            decision = decide(purpose, ceiling, self.spent(purpose, session), caps)
+            if not isinstance(decision, Allowed):
+                return decision
+            ticket = secrets.token_hex(8)
+            self._append(
+                {
+                    "type": "reserved",
+                    "ticket": ticket,
+                    "at": iso_time(self._clock.now()),
+                    "purpose": purpose,
+                    "session": session,
+                    "cost": ceiling,
+                    "pid": os.getpid(),
+                    "host": this_host(),
+                    "started": started(os.getpid()) or "",
+                }
+            )
+            return replace(decision, ticket=ticket)
+
+    def settle(self, ticket: str, entry: Entry | None) -> None:
+        if entry is None:
+            if ticket:
+                self._append({"type": "released", "ticket": ticket})
+            return
+        spent = {"type": "spent", "ticket": ticket} if ticket else {"type": "spent"}
+        self._append(spent | asdict(entry) | {"at": iso_time(entry.at)})
+
+    def spent(self, purpose: Purpose, session: str) -> Spent:
+        """Dollars spent, or promised to calls under way, that count against the caps now."""
+        now = self._clock.now()
+        today = _day(now)
+        files = [self._read(path) for path in self._ledgers(today)]
+        held = [r for totals in files for r in totals.reserved.values() if _holds(r, now)]
+        return Spent(
+            day=sum(totals.day[today] for totals in files) + sum(r["cost"] for r in held),
+            session=sum(totals.session[session] for totals in files)
+            + sum(r["cost"] for r in held if r["session"] == session),
+            purpose=sum(totals.purpose[today, purpose] for totals in files)
+            + sum(r["cost"] for r in held if r["purpose"] == purpose),
+        )
+
+    def entries(self) -> Iterator[Entry]:
+        """Every settled call of this project, in order."""
+        for record in _records(self.path, 0)[0]:
+            if record["type"] == "spent":
+                yield _entry(record)
+
+    def _ledgers(self, today: date) -> list[Path]:
+        """This project's file, and every other under the home that was written today."""
+        others = sorted((self._home / "projects").glob(f"*/{LEDGER}"))
+        fresh = [path for path in others if path.exists() and _day(path.stat().st_mtime) >= today]
+        return [self.path, *(path for path in fresh if path != self.path)]
+
+    def _read(self, path: Path) -> _Totals:
+        totals = self._totals.setdefault(path, _Totals())
+        if path.exists() and path.stat().st_size < totals.offset:
+            totals = self._totals[path] = _Totals()
+        records, totals.offset = _records(path, totals.offset)
+        for record in records:
+            _count(totals, record)
+        return totals
+
+    def _append(self, record: dict[str, Any]) -> None:
+        try:
+            make_private(self.path.parent)
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            file = os.open(self.path, flags, 0o600)
+            try:
+                _write_line(file, dump(record))
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise StorageError(f"cannot write the ledger {self.path}: {error.strerror}") from error
+
+
+def _write_line(file: int, line: bytes) -> None:
+    """One write of a whole line, on a line of its own even after one that a crash has torn."""
+    size = os.fstat(file).st_size
+    torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
+    data = b"\n" + line + b"\n" if torn else line + b"\n"
+    if os.write(file, data) < len(data):
+        raise OSError(0, "the disk is full")
+
+
+def _holds(reservation: dict[str, Any], now: float) -> bool:
+    since = parse_time(reservation["at"])
+    if now - since < LAPSES_AFTER:
+        return True
+    pid, host = reservation.get("pid"), reservation.get("host")
+    if not isinstance(pid, int) or host != this_host():
+        return False
+    return not gone(Holder(pid, host, str(reservation.get("started", "")), since, ""), now)
+
+
+def _day(at: float) -> date:
+    """The person's day: caps reset at their midnight."""
+    return datetime.fromtimestamp(at).astimezone().date()
+
+
+def _count(totals: _Totals, record: dict[str, Any]) -> None:
+    if record["type"] == "reserved":
+        totals.reserved[record["ticket"]] = record
+        return
+    totals.reserved.pop(record.get("ticket", ""), None)
+    if record["type"] == "spent":
+        day, cost = _day(parse_time(record["at"])), record.get("cost") or 0.0
+        totals.day[day] += cost
+        totals.purpose[day, record["purpose"]] += cost
+        totals.session[record["session"]] += cost
+
+
+def _records(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
+    """Whole lines from `offset` on, and where they end. Lines nobody can read are passed over."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            data = file.read()
+    except FileNotFoundError:
+        return [], offset
+    except OSError as error:
+        raise StorageError(f"cannot read the ledger {path}: {error.strerror}") from error
+    whole = data[: data.rfind(b"\n") + 1]
+    records = [record for line in whole.splitlines() if (record := _parse(line)) is not None]
+    return records, offset + len(whole)
+
+
+_NEEDED: dict[str, dict[str, Any]] = {
+    "reserved": {"ticket": str, "at": str, "purpose": str, "session": str, "cost": (int, float)},
+    "released": {"ticket": str},
+    "spent": {"at": str, "purpose": str, "session": str, "model": str, "usage": dict},
+}
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+        needed = _NEEDED[record["type"]]
+        fits = all(isinstance(record[key], kind) for key, kind in needed.items())
+        return record if fits and _sound(record) else None
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError):
+        return None
+
+
+def _sound(record: dict[str, Any]) -> bool:
+    """Can it be counted? A cost that is no amount would put every cap out of force."""
+    if "at" in record:
+        _day(parse_time(record["at"]))
+    if record["type"] == "spent":
+        _entry(record)
+    cost = record.get("cost")
+    return isinstance(record.get("ticket", ""), str) and (
+        cost is None or (math.isfinite(cost) and cost >= 0)
+    )
+
+
+def _entry(record: dict[str, Any]) -> Entry:
+    counts = {key: int(value) for key, value in record["usage"].items() if key in _USAGE}
+    return Entry(
+        at=parse_time(record["at"]),
+        purpose=record["purpose"],
+        session=record["session"],
+        model=record["model"],
+        usage=Usage(**counts),
+        cost=record.get("cost"),
+        estimated=record.get("estimated") is True,
+    )
+
+
+_USAGE = frozenset(asdict(Usage()))

@@ -1,0 +1,293 @@
+"""`search_memory`: the agent looks through memories and past conversations by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from reverie.agent.tools import Access, Arguments, Tool, Workplace
+from reverie.core.request import ToolSpec
+from reverie.events import Announce, unheard
+from reverie.memory.format import topic as topics
+from reverie.memory.format.manifest import is_index
+from reverie.models.embeddings.local import Missing, default_embedder, onnx_embedder
+from reverie.recall.documents import Hit, MemoryDoc, Results, Scope
+from reverie.recall.index import RecallIndex
+from reverie.recall.ranker import IndexRanker
+from reverie.settings import secret
+
+if TYPE_CHECKING:
+    from reverie.memory.opening import OpenMemory
+    from reverie.ports import Clock, Embedder, Model, Scrubber
+    from reverie.recall.pipeline import Recall
+    from reverie.workspace import Workspace
+
+
+NAME = "search_memory"
+MOST = 20
+USUAL = 8
+
+# The index, asked for a question: where, and how many at most.
+Search: TypeAlias = Callable[[str, Scope, int], Results]
+
+SPEC = ToolSpec.of(
+    NAME,
+    "Search what is remembered: saved notes (memories) and what was said in past conversations "
+    "(episodes), by words and by meaning. Use it when the person refers to something from before, or "
+    "when an earlier decision may matter. The query may be narrowed: type:feedback, after:2026-01, "
+    'before:2026-03, session:ID, role:user, is:archived (hidden otherwise), "an exact phrase", -word. '
+    "Each result names its file or session and its date; what is old may no longer hold.",
+    {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "minLength": 1, "description": "What to look for."},
+            "scope": {
+                "type": "string",
+                "enum": ["memories", "episodes", "both"],
+                "description": "Where to look; both when left out.",
+            },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MOST,
+                "description": f"How many results at most; {USUAL} when left out.",
+            },
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    },
+)
+
+
+def search_memory(search: Search) -> Tool:
+    """The tool over an index; it only reads."""
+
+    async def run(arguments: Arguments, workplace: Workplace) -> str:
+        query = str(arguments["query"])
+        scope = cast("Scope", arguments.get("scope") or "both")
+        limit = int(arguments.get("limit") or USUAL)
+        return told(await asyncio.to_thread(search, query, scope, limit))
+
+    return Tool(SPEC, run, _reads, _headline, clearable=True)
+
+
+def told(found: Results) -> str:
+    """Results as the model reads them: one line a hit, best first."""
+    lines = [_line(hit) for hit in found.hits] or ["Nothing was found."]
+    if found.approximate:
+        lines.append("(Only a part could be looked at; narrow the query to see more.)")
+    return "\n".join([*lines, *(f"({note})" for note in found.notes)])
+
+
+def _line(hit: Hit) -> str:
+    day = f"{datetime.fromtimestamp(hit.at, UTC):%Y-%m-%d}" if hit.at else "no date"
+    if hit.collection == "memories":
+        label = f", {hit.label}" if hit.label else ""
+        return f"- memory {hit.key} ({day}{label}): {hit.snippet}"
+    return f"- session {hit.session} ({day}, {hit.role}): {hit.snippet}"
+
+
+def _reads(arguments: Arguments, workplace: Workplace) -> Access:
+    return "read"
+
+
+def _headline(arguments: Arguments) -> str:
+    return f"{NAME} {arguments.get('query', '')}"
+
+
+log = logging.getLogger(__name__)
+
+INDEX = "index.sqlite"
+OPENAI_KEY = "OPENAI_API_KEY"
+
+
+def _nothing_to_close() -> None:
+    """Models on disk hold nothing open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What recall knows of meaning: a model or none, and what is to be said about that."""
+
+    embedder: Embedder | None = None
+    notes: tuple[str, ...] = ()
+    close: Callable[[], None] = _nothing_to_close
+
+
+def installed_meaning() -> Meaning:
+    """The default model; that its packages are not installed is nothing out of the ordinary."""
+    found = default_embedder()
+    if isinstance(found, Missing):
+        log.info("recall goes by words alone; missing: %s", found.reason)
+        return Meaning()
+    return Meaning(found)
+
+
+def chosen_meaning(app: Workspace, session: str = "", announce: Announce = unheard) -> Meaning:
+    """The model the settings ask for; one that cannot be had gives way to words, with a note."""
+    match app.settings["recall.embedder"]:
+        case "none":
+            return Meaning()
+        case "extra":
+            found = onnx_embedder(cast("Path | None", app.settings["recall.onnx_folder"]))
+            if isinstance(found, Missing):
+                return Meaning(notes=(f"by words alone; recall.embedder misses {found.reason}",))
+            return Meaning(found)
+        case "endpoint":
+            return _endpoint(app, session, announce)
+        case _:
+            return installed_meaning()
+
+
+def _endpoint(app: Workspace, session: str, announce: Announce) -> Meaning:
+    from reverie.models.embeddings.endpoint import PRICES, RECALL, EndpointEmbedder, Meter
+
+    settings = app.settings
+    model = str(settings["recall.endpoint.model"])
+    base_url = cast("str | None", settings["recall.endpoint.base_url"])
+    # The key of one address is not shown to another: elsewhere, one must be named.
+    variable = cast("str | None", settings["recall.endpoint.api_key_env"])
+    key = secret(variable or (None if base_url else OPENAI_KEY))
+    told = settings.price(model, "input")
+    price = PRICES.get(model) if told is None and base_url is None else told
+    meter = Meter(app.ledger, app.caps(RECALL), app.clock, session, price, announce)
+    made = EndpointEmbedder(model, base_url=base_url, api_key=key, meter=meter)
+    return Meaning(made, close=made.close)
+
+
+@contextmanager
+def open_ranker(
+    memory: OpenMemory,
+    clock: Clock,
+    meaning: Meaning | None = None,
+    announce: Announce = unheard,
+) -> Iterator[IndexRanker]:
+    """The ranker over a memory's shadow index; index and model are closed afterwards."""
+    meaning = meaning or installed_meaning()
+    index = RecallIndex.open(memory.place.state / INDEX, meaning.embedder)
+    uses = partial(memory.use_counts, "used")
+    try:
+        yield IndexRanker(index, memory.topics, clock, uses, meaning.notes, announce)
+    finally:
+        index.close()
+        meaning.close()
+
+
+def catch_up(memory: OpenMemory, ranker: IndexRanker) -> bool:
+    """A step towards an index of all of a large directory; True: there is more to do."""
+    reading = memory.store.read_on()
+    return ranker.catch_up() or reading
+
+
+def recall_for(
+    app: Workspace, memory: OpenMemory, ranker: IndexRanker, selector: Model | None, session: str
+) -> Recall:
+    """Recall for one session, as the settings have it; what it shows and what helps is counted."""
+    from reverie.recall.pipeline import Recall
+
+    return Recall(
+        memory.topics,
+        ranker,
+        app.clock,
+        memory.path_of,
+        app.project.root,
+        selector,
+        timeout=cast("float", app.settings["recall.timeout"]),
+        announce=ranker.announce,
+        count=partial(memory.record_uses, session=session),
+    )
+
+
+def memory_tool(ranker: IndexRanker) -> Tool:
+    """`search_memory` over the index of a session."""
+
+    def search(question: str, scope: Scope, limit: int) -> Results:
+        return ranker.search(question, limit=limit, scope=scope)
+
+    return search_memory(search)
+
+
+def recall_as_of(
+    memory: OpenMemory,
+    question: str,
+    moment: datetime,
+    limit: int,
+    meaning: Meaning | None = None,
+) -> Results:
+    """Answer from memory as it was: an index of that moment, made for this one question."""
+    then = [(part, part.history.as_of(moment)) for part in memory.parts]
+    known = [(part, revision.id) for part, revision in then if revision is not None]
+    if not known:
+        return Results(notes=(f"there was no memory yet on {moment:%Y-%m-%d}",))
+    meaning = meaning or installed_meaning()
+    with tempfile.TemporaryDirectory() as folder:
+        index = RecallIndex.open(Path(folder) / INDEX, meaning.embedder)
+        try:
+            index.put_many(doc for part, revision in known for doc in _documents_of(part, revision))
+            at = moment.timestamp()
+            return index.search(question, now=at, limit=limit, as_of=at)
+        finally:
+            index.close()
+            meaning.close()
+
+
+def _documents_of(memory: OpenMemory, revision: str) -> Iterator[MemoryDoc]:
+    for file in memory.history.files(revision):
+        data = memory.history.read(file, revision)
+        if data is not None and not is_index(file):
+            yield MemoryDoc.of(topics.parse(data, memory.label(file)), (0, len(data), 0))
+
+
+def index_episodes(
+    index: RecallIndex,
+    listing: Mapping[str, Path],
+    scrubber: Scrubber,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Bring conversations into the index, all of them, now; others are taken out."""
+    from reverie.recall.past_sessions import EpisodeIndexer
+
+    indexer = EpisodeIndexer(index, lambda known: listing, scrubber)
+    while (found := indexer.step()) is not None:
+        if progress is not None and found.total:
+            progress(found.done, found.total)
+
+
+def recall(
+    workspace: Workspace, question: str, *, limit: int, as_of: datetime | None = None
+) -> Results:
+    """The memories that fit a question, best first; also as memory was at another time."""
+    memory = workspace.memory()
+    meaning = chosen_meaning(workspace)
+    if as_of is not None:
+        return recall_as_of(memory, question, as_of, limit, meaning)
+    with open_ranker(memory, workspace.clock, meaning) as ranker:
+        return ranker.search(question, limit=limit)
+
+
+def search(workspace: Workspace, question: str, *, limit: int, scope: Scope = "both") -> Results:
+    """Memories and past conversations."""
+    meaning = chosen_meaning(workspace)
+    with open_ranker(workspace.memory(), workspace.clock, meaning) as ranker:
+        return ranker.search(question, limit=limit, scope=scope)
+
+
+def index_past_sessions(
+    workspace: Workspace, progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Bring past conversations into the index, ours and Claude Code's; what is known is not read again."""
+    from reverie.recall.past_sessions import conversations
+
+    meaning = chosen_meaning(workspace)
+    with open_ranker(workspace.memory(), workspace.clock, meaning) as ranker:
+        known = ranker.index.sessions()
+        found = conversations(workspace.project, known, user=workspace.user)
+        index_episodes(ranker.index, found, workspace.scrubber, progress)

@@ -1,0 +1,401 @@
+"""An agent put together: model, tools, layers and memory around one conversation."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from reverie.agent.background import Background, Broadcast
+from reverie.agent.fork import Forks
+from reverie.agent.toolbox import Toolbox
+from reverie.agent.tools import Tool
+from reverie.agent.turns import Limits
+from reverie.context.folding import Folding
+from reverie.context.microcompaction import context_edits
+from reverie.context.session_notes.note_taking import NoteTaking
+from reverie.context.session_notes.notes import TEMPLATE, Unusable, parse_template
+from reverie.context.session_notes.update import UPDATE, Notebook
+from reverie.context.upkeep import Upkeep
+from reverie.conversation import journal
+from reverie.conversation.conversation import Conversation
+from reverie.conversation.files import FolderBlobs, TextFile
+from reverie.conversation.journal import Journal
+from reverie.conversation.records import HeadFrozen, Said
+from reverie.conversation.state import SessionState
+from reverie.core.messages import Message
+from reverie.core.prompt_cache.breakpoints import placed
+from reverie.core.request import Head, Options
+from reverie.core.window import Window
+from reverie.errors import InputError
+from reverie.files.locks import sole
+from reverie.learning.dreaming.daily_log import log_tool
+from reverie.learning.dreaming.in_session import Dreaming
+from reverie.learning.dreaming.service import DreamOptions, dream, gate_with_rest
+from reverie.learning.extraction.forked import Learning
+from reverie.learning.past_sessions import PastIndexing
+from reverie.learning.service import MemoryShelf
+from reverie.models.choosing import OFFLINE
+from reverie.recall.past_sessions import EpisodeIndexer, conversations
+from reverie.recall.service import chosen_meaning, open_ranker, recall_for
+from reverie.session.crew import dismiss, keep_crew, new_crew, reachable, watched
+from reverie.session.news import News
+from reverie.session.options import SessionOptions, Speaker
+from reverie.session.prefetch import SessionRecall
+from reverie.session.query import Session
+from reverie.session.system_prompt import reminder_key, system_of
+from reverie.session.tools import Tools, budget_of
+from reverie.subagents.crew import Place as TeamPlace
+from reverie.workspace.inbox import open_inbox
+
+if TYPE_CHECKING:
+    from reverie.memory.opening import OpenMemory
+    from reverie.recall.ranker import IndexRanker
+    from reverie.session.prefetch import Late, Recollects
+    from reverie.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+MOST_OUTPUT = 32_000
+# As much as an SDK accepts in a request that is not streamed.
+MOST_OUTPUT_AT_ONCE = 16_000
+DRAIN_SECONDS = 60.0
+# A model goes over the notes once before each compaction, or so.
+SOON = 5_000
+
+
+@asynccontextmanager
+async def open_session(app: Workspace, wish: SessionOptions) -> AsyncIterator[Session]:
+    """A session to talk to; everything it opened is closed afterwards, background work first."""
+    async with AsyncExitStack() as stack:
+        yield await _Composer(app, wish, stack).compose()
+
+
+@dataclass(frozen=True, slots=True)
+class _Core:
+    """What everything else is put around."""
+
+    speaker: Speaker
+    conversation: Conversation
+    folding: Folding
+    toolbox: Toolbox
+    memory: OpenMemory | None
+    ranker: IndexRanker | None
+    place: TeamPlace | None
+
+
+@dataclass(slots=True)
+class _Composer:
+    """Puts the parts together, each made once; what must be closed goes on the stack."""
+
+    app: Workspace
+    wish: SessionOptions
+    stack: AsyncExitStack
+    announce: Broadcast = field(default_factory=Broadcast)
+    _said: tuple[Message, ...] = ()
+
+    async def compose(self) -> Session:
+        state = self._resumed()
+        session = state.session or self.wish.session or new_session_id(self.app.clock.now())
+        self.stack.enter_context(self._alone(session))
+        speaker = Speaker(self.app, self.wish, session, self.announce, self.stack)
+        conversation = Conversation(
+            self.stack.enter_context(
+                Journal(self._sessions / f"{session}.jsonl", self.app.scrubber)
+            ),
+            speaker.metered(speaker.purpose, speaker.now),
+            self.app.clock,
+            state=state,
+            policy=placed(self.app.settings.cache_ttl),
+            announce=self.announce,
+        )
+        folding = Folding(conversation, speaker.window, self.app.switches.on, self.announce)
+        memory = self._memory()
+        ranker = None if memory is None else self._ranker(memory, session)
+        place = self._place(session)
+        tools = Tools(self.app, self.wish, folding, ranker, place, self._log(memory, session))
+        toolbox = tools.toolbox(state, self.announce)
+        core = _Core(speaker, conversation, folding, toolbox, memory, ranker, place)
+        if state.head is None:
+            conversation.open(session, self._head(core), str(self.app.project.root))
+        elif self.wish.led is not None or state.head.model != speaker.now.name:
+            self._renew_head(core)
+        return await self._around(core)
+
+    async def _around(self, core: _Core) -> Session:
+        """The layers and recall, around a conversation that was opened."""
+        conversation, toolbox, on = core.conversation, core.toolbox, self.app.switches.on
+        session = conversation.state.session
+        folder = self._sessions / session
+        background = Background(self.announce)
+        # Nobody will read the notes of an agent that has ended.
+        patience = DRAIN_SECONDS if self.wish.hired is None else 0.0
+        self.stack.push_async_callback(background.drain, patience)
+        speaker = core.speaker
+        forks = Forks(
+            conversation,
+            toolbox,
+            folder / "forks",
+            speaker.metered,
+            self.announce,
+            self.app.scrubber,
+        )
+        side = core.folding.forks = forks if speaker.now.name != OFFLINE else None
+        # A fork writes with tools of ours; where there are none, the rules do it alone.
+        writers = None if self.wish.led else side
+        notes = self._notes(core, background, writers)
+        upkeep = self._upkeep(core, notes, side)
+        self._index_past(core, background)
+        if core.place is not None:
+            await self._settle(core.place, core, side)
+        return Session(
+            conversation,
+            toolbox,
+            upkeep,
+            core.folding,
+            notes,
+            background,
+            self.announce,
+            learning=self._learning(core, background, writers),
+            dreaming=self._dreaming(core, background, writers),
+            recall=self._recall(core),
+            recall_on=lambda: on("recall"),
+            news=News(
+                conversation,
+                self.app.clock,
+                daily_log=lambda: on("daily_log"),
+                sources=() if core.place is None else (core.place.seat.news,),
+            ),
+            place=core.place,
+            fallback=speaker.fallback,
+            late=cast("Late", self.app.settings["recall.late"]),
+            limits=Limits(requests=self._max_requests),
+            stops_all=self.app.settings["agent.on_interrupt"] == "stop",
+        )
+
+    def _notes(self, core: _Core, background: Background, forks: Forks | None) -> NoteTaking:
+        folder = self._sessions / core.conversation.state.session
+        notes = NoteTaking(
+            core.conversation,
+            self._notebook(TextFile(folder / "notes.md", self.app.scrubber)),
+            background,
+            self.announce,
+            self.app.switches.on,
+            forks=forks,
+            refine=self._refine(core.folding.window),
+        )
+        notes.remember(self._said)
+        return notes
+
+    def _upkeep(self, core: _Core, notes: NoteTaking, forks: Forks | None) -> Upkeep:
+        session = core.conversation.state.session
+        return Upkeep(
+            core.conversation,
+            core.toolbox,
+            core.folding.window,
+            FolderBlobs(self._sessions / session / "tool-results", self.app.scrubber),
+            notes,
+            self.app.switches.on,
+            self.announce,
+            partial(self._head, core),
+            transcript=str(self._sessions / f"{session}.jsonl"),
+            forks=forks,
+            budget=budget_of(self.app, core.toolbox),
+            scrubber=self.app.scrubber,
+        )
+
+    def _alone(self, session: str) -> AbstractContextManager[None]:
+        """One process a session: two would write into each other's conversation."""
+        told = f"session {session} is open elsewhere; close it there, or begin a new one"
+        return sole(self._sessions / session / "lock", told)
+
+    @property
+    def _sessions(self) -> Path:
+        """Where transcripts lie; those of hired agents beside whoever hired them."""
+        hired = self.wish.hired
+        return self.app.project.sessions if hired is None else hired.under
+
+    @property
+    def _max_requests(self) -> int:
+        hired = self.wish.hired
+        own = None if hired is None else hired.brief.agent_type.max_turns
+        most = int(self.app.settings.number("agent.max_requests"))
+        return most if own is None else min(own, most)
+
+    # --- other agents ---
+
+    def _place(self, session: str) -> TeamPlace | None:
+        if self.wish.led or not self.app.switches.on("agents"):
+            return None
+        hired = self.wish.hired
+        if hired is not None and hired.place is not None:
+            return hired.place
+        return new_crew(self.app, self.wish, self._sessions / session, self.announce, open_session)
+
+    async def _settle(
+        self,
+        place: TeamPlace,
+        core: _Core,
+        forks: Forks | None,
+    ) -> None:
+        """Its conversation and forks, now that they are there; what it hires ends with it."""
+        conversation = core.conversation
+        place.seat.conversation, place.seat.forks = conversation, forks
+        hired = self.wish.hired
+        if hired is not None and hired.place is not None:
+            return
+        keep_crew(place.crew, conversation)
+        watching = watched(self.app, place.crew, core.speaker.metered)
+        await self.stack.enter_async_context(watching)
+        self.stack.push_async_callback(dismiss, place)
+        if hired is None and self.app.switches.on("agent_socket"):
+            session = conversation.state.session
+            await self.stack.enter_async_context(reachable(self.app, place, session))
+
+    def _resumed(self) -> SessionState:
+        if self.wish.resume is None:
+            return SessionState()
+        records = journal.load(self.wish.resume).records
+        state = SessionState.replay(records)
+        if state.head is None:
+            raise InputError(
+                f"{self.wish.resume.name} cannot be resumed: it is no session of `reverie chat`"
+            )
+        self._said = tuple(record.message for record in records if isinstance(record, Said))
+        return state
+
+    def _memory(self) -> OpenMemory | None:
+        if self.wish.memory is not None:
+            return self.wish.memory or None
+        return self.app.memory() if self.app.settings.memory_enabled else None
+
+    def _log(self, memory: OpenMemory | None, session: str) -> Tool | None:
+        if memory is None or not self.app.switches.on("daily_log"):
+            return None
+        return log_tool(self.app, memory, session)
+
+    def _notebook(self, file: TextFile) -> Notebook:
+        own = self.app.settings.home / "session-notes"
+        text = TextFile(own / "template.md").read()
+        template = TEMPLATE if text is None else parse_template(text)
+        if isinstance(template, Unusable):
+            log.warning("%s is not used: %s", own / "template.md", template.reason)
+            template = TEMPLATE
+        prompt = TextFile(own / "prompt.md").read() or UPDATE
+        return Notebook(file, template, prompt, self.announce)
+
+    def _refine(self, window: Window) -> Callable[[int], bool]:
+        from_tokens = {"late": window.compaction - SOON, "due": 0, "never": window.tokens}
+        least = from_tokens[str(self.app.settings["notes.refine"])]
+        return lambda tokens: tokens >= least
+
+    def _head(self, core: _Core) -> Head:
+        """System prompt, tools and options as they stand now; frozen by whoever asks."""
+        model, toolbox = core.speaker.now, core.toolbox
+        led, frozen = self.wish.led, core.conversation.state.head
+        # Whoever leads the conversation has a system prompt of their own, which names no key.
+        key = frozen.reminder_key if frozen else "" if led else reminder_key(self.app)
+        system = led.system if led else system_of(self.app, self.wish, core.memory, key)
+        return Head(model.name, system, toolbox.specs, self._options(core), key)
+
+    def _renew_head(self, core: _Core) -> None:
+        """Whoever leads the conversation may come back with another head, or another model, for it."""
+        head = self._head(core)
+        if head != core.conversation.state.head:
+            core.conversation.expect_break("the model, system prompt, tools or options changed")
+            core.conversation.record(HeadFrozen(head))
+
+    def _options(self, core: _Core) -> Options:
+        model, toolbox, led = core.speaker.now, core.toolbox, self.wish.led
+        can = model.capabilities
+        if led is not None and led.options is not None:
+            options = led.options
+        else:
+            most = MOST_OUTPUT if led is None else MOST_OUTPUT_AT_ONCE
+            options = Options(
+                max_tokens=min(most, can.max_output or Options().max_tokens),
+                thinking="adaptive" if "adaptive" in can.thinking else None,
+            )
+        # What a provider clears by itself breaks its cache; where prices are known, batches cost less.
+        counted = self.app.switches.on("microcompact_batch") and model.prices is not None
+        if counted or not self.app.switches.on("microcompact_server"):
+            return options
+        names = tuple(toolbox.tools)
+        declared = frozenset(name for name, tool in toolbox.tools.items() if tool.clearable)
+        edits = context_edits(can, core.folding.window, options.thinking, names, declared)
+        return replace(options, edits=edits)
+
+    def _ranker(self, memory: OpenMemory, session: str) -> IndexRanker:
+        meaning = chosen_meaning(self.app, session, self.announce)
+        return self.stack.enter_context(open_ranker(memory, self.app.clock, meaning, self.announce))
+
+    def _learning(
+        self, core: _Core, background: Background, forks: Forks | None
+    ) -> Learning | None:
+        if core.memory is None or core.ranker is None:
+            return None
+        shelf = MemoryShelf(
+            core.memory,
+            core.ranker,
+            open_inbox(self.app, core.memory),
+            self.app.settings,
+            self.app.clock,
+            core.conversation.state.session,
+            core.speaker.now.name,
+            self.announce,
+        )
+        every = int(self.app.settings.number("learning.every"))
+        return Learning(
+            core.conversation,
+            shelf,
+            background,
+            self.announce,
+            self.app.switches.on,
+            forks,
+            every=every,
+        )
+
+    def _index_past(self, core: _Core, background: Background) -> None:
+        """Past conversations become searchable while this one goes on."""
+        if core.ranker is None or not self.app.switches.on("search_past_context"):
+            return
+        listing = partial(conversations, self.app.project, user=self.app.user)
+        session = core.conversation.state.session
+        indexer = EpisodeIndexer(core.ranker.index, listing, self.app.scrubber, session)
+        PastIndexing(indexer.step, background).start()
+
+    def _dreaming(
+        self, core: _Core, background: Background, forks: Forks | None
+    ) -> Dreaming | None:
+        memory = core.memory
+        if memory is None or not self.wish.dreams:
+            return None
+        begin = partial(dream, self.app, memory, DreamOptions(forks=forks), announce=self.announce)
+        due = gate_with_rest(self.app, memory, core.conversation.state.session)
+        return Dreaming(due, begin, background, self.announce, self.app.switches.on)
+
+    def _recall(self, core: _Core) -> Recollects | None:
+        if core.memory is None or core.ranker is None:
+            return None
+        session = core.conversation.state.session
+        side = self.app.settings.model("side")
+        selector = None
+        if side != OFFLINE:
+            selector = self.app.model(
+                side, session=session, purpose="recall", announce=self.announce
+            )
+            self.stack.push_async_callback(selector.aclose)
+        recall = recall_for(self.app, core.memory, core.ranker, selector, session)
+        workplace = core.toolbox.workplace
+        return SessionRecall(recall, core.conversation, workplace, core.memory.label_of)
+
+
+def new_session_id(now: float) -> str:
+    """Sorts by time, says when, and two of the same second differ."""
+    return f"{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"

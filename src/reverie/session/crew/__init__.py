@@ -1,1 +1,0 @@
-"""Layer 7 at work: agents beside the one that is talked to, and the letters between them."""

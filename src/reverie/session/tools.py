@@ -1,0 +1,105 @@
+"""The tools of a session, under its permission: our kit, what comes with memory, crew and switches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from reverie.agent.kit import standard_kit
+from reverie.agent.kit.web import web_fetch_tool
+from reverie.agent.permissions import Consent, Permission, also_within, by_mode
+from reverie.agent.toolbox import Toolbox
+from reverie.agent.tools import Todo, Tool, Workplace
+from reverie.context.collapse import expand_tool
+from reverie.context.folding import Folding
+from reverie.context.snip import snip_tool
+from reverie.context.tool_results import Budget
+from reverie.conversation.state import SessionState
+from reverie.events import Announce
+from reverie.recall.service import memory_tool
+from reverie.session.options import SessionOptions
+from reverie.settings.schema import NEVER
+from reverie.settings.sources import environment
+from reverie.subagents.agent_tool import agent_tool
+from reverie.subagents.crew import Place
+from reverie.subagents.send_message import send_message_tool
+
+if TYPE_CHECKING:
+    from reverie.agent.tools import Status
+    from reverie.context.previews import Kind
+    from reverie.recall.ranker import IndexRanker
+    from reverie.settings.resolve import Threshold
+    from reverie.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The list is fixed when a session opens: it is part of the frozen head."""
+
+    app: Workspace
+    wish: SessionOptions
+    folding: Folding
+    ranker: IndexRanker | None
+    place: Place | None
+    # Appends to the daily log, where there is one.
+    log: Tool | None = None
+
+    def toolbox(self, state: SessionState, announce: Announce) -> Toolbox:
+        workplace = Workplace(
+            self.app.place,
+            todos=tuple(Todo(text, cast("Status", status)) for text, status in state.todos),
+            environment=environment(),
+        )
+        consent = Consent(self._permission(workplace), self.wish.ask)
+        ours = () if self.wish.led else (*standard_kit(), *self._more())
+        tools = (tool for tool in (*ours, *self.wish.tools) if self._may_have(tool))
+        return Toolbox(tools, workplace, consent, announce)
+
+    def _more(self) -> Iterator[Tool]:
+        if self.place is not None:
+            yield agent_tool(self.place)
+            yield send_message_tool(self.place)
+        if self.ranker is not None:
+            yield memory_tool(self.ranker)
+        if self.log is not None:
+            yield self.log
+        on = self.app.switches.on
+        if on("snip"):
+            yield snip_tool(self.folding.mark)
+        if on("collapse"):
+            yield expand_tool(self.folding.expand)
+        if on("web_fetch"):
+            yield web_fetch_tool()
+
+    def _may_have(self, tool: Tool) -> bool:
+        hired = self.wish.hired
+        return hired is None or hired.brief.agent_type.allows(tool.name)
+
+    def _permission(self, workplace: Workplace) -> Permission:
+        mode = self.wish.mode or self.app.settings.permission_mode
+        permission, hired = by_mode(mode, workplace), self.wish.hired
+        if hired is not None and hired.writes_to is not None and mode != "plan":
+            permission = also_within(hired.writes_to, permission)
+        if self.place is None:
+            return permission
+        seat = self.place.seat
+        if seat.approval is not None:
+            permission = seat.approval.first(by_mode("plan", workplace), permission)
+        seat.permission = permission
+        return permission
+
+
+def budget_of(app: Workspace, toolbox: Toolbox) -> Budget:
+    """What the person set for a tool, else what the tool declares."""
+    limits = {
+        name: _limit(app.switches.result_threshold(name), tool.result_threshold)
+        for name, tool in toolbox.tools.items()
+    }
+    return Budget(preview=cast("Kind", app.settings["tools.preview"]), thresholds=limits)
+
+
+def _limit(told: Threshold | None, declared: int | None) -> int | None:
+    if told is None:
+        return declared
+    return None if told == NEVER else int(told)

@@ -1,1 +1,0 @@
-"""What is kept outside the process: files, history, money."""

@@ -1,0 +1,1 @@
+"""Agents that work for an agent: types, limits, mail, worktrees."""

@@ -1,0 +1,140 @@
+"""Memory of one sub-agent: for every project, for this project, or for this project on this machine.
+
+Only the place differs. Each scope is an ordinary store with the same writer and the same checks, and
+with a write-ahead history outside the directory. For `project` that history is only what keeps a
+write whole when we are killed: the files are committed with the repository, by whom and when its
+people choose, and its history is theirs. We never commit there and never touch their `.gitignore`.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from reverie.errors import InputError, StorageError
+from reverie.files.folders import make_private
+from reverie.memory.format.paths import Refused, check_name
+from reverie.memory.format.prompt import AgentScope, Shelf, agent_memory_prompt
+from reverie.memory.history import GitHistory
+from reverie.memory.store import FileStore
+from reverie.ports import Clock
+from reverie.settings.projects import canonical_root, find_project
+
+LONGEST_AGENT = 64
+
+_FOLDERS: dict[AgentScope, str] = {
+    "user": "agent-memory",
+    "project": ".reverie/agent-memory",
+    "local": ".reverie/agent-memory-local",
+}
+_IGNORE_ALL = b"# Kept on this machine only (made by Reverie).\n*\n"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentMemory:
+    """One agent's memory in one scope, ready to be used."""
+
+    agent: str
+    scope: AgentScope
+    store: FileStore
+
+    @property
+    def directory(self) -> Path:
+        return self.store.root
+
+    @property
+    def in_repository(self) -> bool:
+        """Whether `git log` of the project, not ours, tells what happened to it."""
+        return self.scope == "project"
+
+    def prompt(self, guidelines: str = "") -> str:
+        """The section for the agent's system prompt; its index is always part of it."""
+        shelf = Shelf(str(self.directory), self.store.index())
+        return agent_memory_prompt(shelf, self.scope, guidelines=guidelines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A directory, the folder that must not be left on the way to it, and its history."""
+
+    directory: Path
+    within: Path
+    history: Path
+
+
+def open_agent_memory(
+    agent: str, scope: AgentScope, start: Path, home: Path, clock: Clock
+) -> AgentMemory:
+    """Find the memory of an agent that works in `start`; its directory exists afterwards."""
+    place = _place(folder_name(agent), scope, start, home)
+    _require_unlinked(place)
+    try:
+        make_private(place.directory)
+        if scope == "local":
+            _ignore(place.directory.parent)
+    except OSError as error:
+        raise StorageError(f"cannot make {place.directory}: {error.strerror}") from error
+    return AgentMemory(agent, scope, FileStore(place.directory, GitHistory(place.history, clock)))
+
+
+def folder_name(agent: str) -> str:
+    """The folder of an agent: its name, with `-` for `:`; a name that is more than a name is refused."""
+    name = agent.replace(":", "-")
+    if "/" in name or len(name) > LONGEST_AGENT:
+        raise InputError(
+            f"agent name {agent[:80]!r} is refused: a name has at most {LONGEST_AGENT} characters "
+            "and no '/'"
+        )
+    # The rules for a folder are those for a file in it: dots, devices, look-alikes, control signs.
+    verdict = check_name(f"{name}/a.md")
+    if isinstance(verdict, Refused):
+        said = verdict.reason.partition(": ")[2]
+        raise InputError(f"agent name {agent!r} is refused ({verdict.rule}): {said}")
+    return name
+
+
+def _place(folder: str, scope: AgentScope, start: Path, home: Path) -> _Place:
+    if scope == "user":
+        directory = home / _FOLDERS[scope] / folder
+        return _Place(directory, home, home / "agent-history" / f"{folder}.git")
+    root = _work_tree(start)
+    state = find_project(start, home).folder
+    history = state / "agent-history" / f"{scope}-{folder}.git"
+    return _Place(root / _FOLDERS[scope] / folder, root, history)
+
+
+def _work_tree(start: Path) -> Path:
+    """The canonical root; where that is a bare repository, the work tree we stand in."""
+    root = canonical_root(start)
+    git_dir = (root / "HEAD").is_file() and (root / "objects").is_dir()
+    if not git_dir or (root / ".git").exists():
+        return root
+    real = start.resolve()
+    here = next((f for f in (real, *real.parents) if (f / ".git").exists()), None)
+    if here is None:
+        raise InputError(
+            f"{root} is a bare repository: it has no files to keep an agent's memory with; "
+            "use the scope 'user', or work in a checkout"
+        )
+    return here
+
+
+def _require_unlinked(place: _Place) -> None:
+    """A repository can bring links along: none may lead its memory out of it."""
+    inside = place.directory.relative_to(place.within)
+    if Path(os.path.realpath(place.directory)) != Path(os.path.realpath(place.within)) / inside:
+        raise InputError(
+            f"{place.directory} is refused (symlink): a folder on the way to it is a link; "
+            "replace the link with a folder"
+        )
+
+
+def _ignore(folder: Path) -> None:
+    """Git leaves out a folder that says so itself; one that is there already is the person's."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(FileExistsError):
+        file = os.open(folder / ".gitignore", flags, 0o644)
+        with os.fdopen(file, "wb") as opened:
+            opened.write(_IGNORE_ALL)

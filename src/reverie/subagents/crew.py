@@ -1,0 +1,364 @@
+"""The agents of one session: hired within limits, heard, stopped, and all gone when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from reverie.agent.fork import Task
+from reverie.conversation.records import AgentHired, AgentLeft, Record
+from reverie.errors import InputError, ReverieError
+from reverie.events import (
+    AgentEnded,
+    AgentProgressed,
+    AgentStarted,
+    Announce,
+    CacheBroke,
+    CapReached,
+    Event,
+    LetterSent,
+    MoneySpent,
+    Replied,
+    ToolStarted,
+    TroubleNoted,
+)
+from reverie.subagents.letters import Kind, Letter, name_problem
+from reverie.subagents.lines import line_of_calls
+from reverie.subagents.members import (
+    DONE,
+    LEAD,
+    Brief,
+    Limits,
+    Member,
+    Standing,
+    fork_directive,
+    out_of_time,
+    over_tokens,
+    refusal,
+)
+from reverie.subagents.seat import Quarters, Seat, Wire, Working, complete, see_through, serve
+from reverie.subagents.types import AgentType
+
+if TYPE_CHECKING:
+    from reverie.ports import Clock
+
+# Agents of a session whose process ended without them.
+LOST = "it ended with its session"
+STOPPED = "it was stopped"
+CLOSED = "the session was closed"
+FORK_TURNS = 30
+LONGEST_REPORT = 200_000
+
+
+def unrecorded(record: Record) -> None:
+    return None
+
+
+@dataclass(slots=True)
+class Crew:
+    """Shared by every agent of a session in this process, however deep."""
+
+    types: Mapping[str, AgentType]
+    quarters: Quarters
+    announce: Announce
+    clock: Clock
+    wire: Wire
+    limits: Limits = field(default_factory=Limits)
+    record: Callable[[Record], None] = unrecorded
+    members: dict[str, Member] = field(default_factory=dict)
+    seats: dict[str, Seat] = field(default_factory=dict)
+    # Names that were used before this process began.
+    taken: frozenset[str] = frozenset()
+    # What names made up here begin with, so that processes do not make up the same.
+    prefix: str = ""
+
+    # --- who is there ---
+
+    @property
+    def running(self) -> tuple[Member, ...]:
+        return tuple(member for member in self.members.values() if member.running)
+
+    @property
+    def tokens(self) -> int:
+        return sum(member.tokens for member in self.members.values())
+
+    def hired_by(self, name: str) -> tuple[Member, ...]:
+        return tuple(member for member in self.running if member.brief.by == name)
+
+    def waits_for_somebody(self, name: str) -> bool:
+        """Will somebody it hired have something to tell? A teammate that waits for letters will not."""
+        return any(m.brief.how != "teammate" or not m.reported for m in self.hired_by(name))
+
+    def refusal(self, seat: Seat) -> str | None:
+        """Why this agent may not hire another one now, in words for its model."""
+        return refusal(self.limits, Standing(seat.depth, len(self.running), self.tokens))
+
+    def free_name(self, seat: Seat, wanted: str | None, agent_type: str) -> str:
+        """The name that was asked for, or one made from the type; raises InputError."""
+        used = {LEAD, seat.hired_by, *self.members, *self.seats, *self.taken, *seat.mail.names()}
+        if wanted is None:
+            kind = f"{self.prefix}{agent_type}"[:40]
+            return next(name for i in count(1) if (name := f"{kind}-{i}") not in used)
+        if wrong := name_problem(wanted):
+            raise InputError(wrong)
+        if wanted in used:
+            raise InputError(f"there is or was an agent called {wanted!r}; choose another name")
+        return wanted
+
+    # --- hiring ---
+
+    async def hire(self, seat: Seat, brief: Brief) -> Member:
+        """Begin; the agent is at work when this returns."""
+        member = Member(brief, self.quarters.transcript(brief), self.clock.now())
+        self.members[brief.name] = member
+        self.record(
+            AgentHired(
+                brief.name,
+                brief.agent_type.name,
+                brief.how,
+                brief.summary,
+                brief.by,
+                member.transcript,
+                round(member.began, 3),
+            )
+        )
+        self.announce(AgentStarted(brief.name, brief.agent_type.name, brief.how, brief.summary))
+        work = self._watched(member, self._kind_of_work(seat, member))
+        member.work = asyncio.create_task(work, name=f"agent {brief.name}")
+        member.work.add_done_callback(lambda _: self._left(member, member.stopped_for or STOPPED))
+        try:
+            # A fork branches off in its first step: before whoever hired it goes on.
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self.stop_soon(member, "the agent that hired it was interrupted")
+            raise
+        return member
+
+    def _kind_of_work(self, seat: Seat, member: Member) -> Callable[[], Awaitable[None]]:
+        brief = member.brief
+        if brief.how == "fork":
+            return partial(self._fork, seat, member)
+        if brief.apart:
+            return partial(self.quarters.launch, member)
+        return partial(self._session, member)
+
+    async def _fork(self, seat: Seat, member: Member) -> None:
+        if seat.forks is None:
+            raise InputError("there is no model to fork here")
+        brief = member.brief
+        turns = min(brief.agent_type.max_turns or FORK_TURNS, FORK_TURNS)
+        directive = fork_directive(brief.task)
+        task = Task(f"agent:{brief.name}", directive, seat.permission, turns)
+        done = await seat.forks.run(task, partial(self._count, member))
+        member.answer = done.reply.text
+        if done.cut_short:
+            raise InputError(f"it reached its limit of {turns} requests")
+
+    async def _session(self, member: Member) -> None:
+        brief = member.brief
+        seat = Seat(
+            brief.name,
+            brief.depth,
+            brief.by,
+            brief.mode,
+            brief.folder,
+            brief.agent_type,
+            brief.model,
+            brief.asks,
+        )
+        self.seats[brief.name] = seat
+        try:
+            async with self.quarters.open(member, seat) as session:
+                with session.announce.heard_by(partial(self._hear, member, session)):
+                    await self._serve(member, seat, session)
+                self._vacate(seat)
+        finally:
+            self._vacate(seat)
+
+    async def _serve(self, member: Member, seat: Seat, session: Working) -> None:
+        if member.brief.how == "teammate":
+            await serve(session, seat, member, self.send_report)
+            return
+        await complete(session.run(member.brief.task), member)
+        later = await see_through(session, seat, partial(self.waits_for_somebody, seat.name))
+        member.answer = later or member.answer
+
+    def _vacate(self, seat: Seat) -> None:
+        """From now on nobody reads what is written to it; who wrote too late is told."""
+        self.seats.pop(seat.name, None)
+        for letter in seat.vacate():
+            sender = self.seats.get(letter.sender)
+            if sender is not None and letter.kind == "message":
+                lost = f"{seat.name} ended before it read: {letter.summary}"[:200]
+                sender.receive(self.letter(seat.name, letter.sender, lost, lost))
+
+    async def _watched(self, member: Member, work: Callable[[], Awaitable[None]]) -> None:
+        """However it ends, everybody who must know is told, and nobody it hired stays."""
+        why = await self._outcome(member, work)
+        # Whoever is about to end is not stopped on the way.
+        member.stopped_for = member.stopped_for or why
+        await _undisturbed(
+            self.end_hired_by(member.name, f"{member.name}, which had hired it, has ended")
+        )
+        self._left(member, why)
+
+    async def _outcome(self, member: Member, work: Callable[[], Awaitable[None]]) -> str:
+        limit = asyncio.timeout(self.limits.seconds)
+        try:
+            async with limit:
+                await work()
+        except asyncio.CancelledError:
+            return member.stopped_for or STOPPED
+        except (ReverieError, OSError) as error:
+            # Running out of time is an OSError, too; so are timeouts of the work itself.
+            return out_of_time(self.limits) if limit.expired() else str(error)
+        except Exception as error:  # noqa: BLE001 - nobody awaits it: what is not told here is lost
+            return repr(error)
+        return DONE
+
+    def _left(self, member: Member, why: str) -> None:
+        """Once: told to whoever hired it, announced, written down."""
+        if member.why is not None:
+            return
+        member.ended = self.clock.now()
+        employer = self.seats.get(member.brief.by)
+        if employer is not None and member.brief.how != "wait":
+            kind = "finished" if why == DONE else "ended early"
+            summary = f"{kind}: {member.brief.summary}"[:200]
+            text = member.report_of(why)[:LONGEST_REPORT]
+            employer.receive(self.letter(member.name, member.brief.by, text, summary))
+        member.why = why
+        self.announce(AgentEnded(member.name, why, member.tokens))
+        try:
+            self.record(AgentLeft(member.name, why, member.tokens, round(member.ended, 3)))
+        except (ReverieError, OSError) as error:
+            self.announce(TroubleNoted("agents", f"not written down: {error}"))
+
+    def letter(
+        self, sender: str, to: str, text: str, summary: str, kind: Kind = "message"
+    ) -> Letter:
+        at, id_ = round(self.clock.now(), 3), secrets.token_hex(8)
+        return Letter(sender, to, text, summary, kind, at, id_)
+
+    # --- hearing ---
+
+    def _hear(self, member: Member, session: Working, event: Event) -> None:
+        match event:
+            case Replied():
+                self._count(member, event)
+            case ToolStarted():
+                line = line_of_calls(session.conversation.messages)
+                if line:
+                    self.progressed(member, line)
+            case MoneySpent() | CapReached() | TroubleNoted() | CacheBroke():
+                self.announce(event)
+            case _:
+                pass
+
+    def _count(self, member: Member, event: Event) -> None:
+        if isinstance(event, Replied):
+            self._used(member, member.tokens + event.reply.usage.context)
+
+    def _used(self, member: Member, tokens: int) -> None:
+        member.tokens = tokens
+        if wrong := over_tokens(self.limits, self.tokens):
+            self.stop_soon(member, wrong)
+
+    def heard_from_afar(self, member: Member, tokens: int, line: str) -> None:
+        """An agent in another process tells how it gets on: all it used so far, and what it does."""
+        self._used(member, max(member.tokens, tokens))
+        if line:
+            self.progressed(member, line)
+
+    def progressed(self, member: Member, line: str) -> None:
+        if line != member.line:
+            member.line = line
+            self.announce(AgentProgressed(member.name, line))
+
+    # --- letters ---
+
+    async def send(self, letter: Letter) -> str | None:
+        """Deliver by whatever way leads there; the reason when none does."""
+        sender = self.seats.get(letter.sender)
+        seat = self.seats.get(letter.to)
+        member = self.members.get(letter.to)
+        if seat is not None:
+            wrong = seat.receive(letter)
+        elif member is not None and not (member.hears and member.brief.apart):
+            ended = "a fork, which hears nobody" if member.running else f"gone ({member.why})"
+            wrong = f"{letter.to} is {'about to end' if member.hears else ended}"
+        elif letter.to in self.taken:
+            wrong = f"{letter.to} is gone: {LOST}"
+        else:
+            wrong = _nobody(letter) if sender is None else sender.mail.send(letter)
+        if wrong is None:
+            self.announce(LetterSent(letter.sender, letter.to, letter.kind, letter.summary))
+        return wrong
+
+    async def send_report(self, seat: Seat, member: Member) -> None:
+        """What a teammate has to say at the end of a turn goes to whoever hired it."""
+        if not member.answer.strip():
+            return
+        summary = f"waiting, after: {member.brief.summary}"[:200]
+        text = member.answer[:LONGEST_REPORT]
+        wrong = await self.send(self.letter(seat.name, seat.hired_by, text, summary))
+        if wrong is not None:
+            member.left_behind = f"Its last report could not be delivered: {wrong}."
+
+    def recipients(self, seat: Seat) -> tuple[str, ...]:
+        """Everybody this agent can write to by name."""
+        names = {*self.seats, *seat.mail.names()} - {seat.name}
+        return tuple(sorted(names))
+
+    # --- ending ---
+
+    def stop_soon(self, member: Member, why: str) -> None:
+        """It is told to stop; `stop` also waits until it has."""
+        if member.running and member.work is not None and member.stopped_for is None:
+            member.stopped_for = why
+            member.work.cancel()
+
+    async def stop(self, name: str, why: str) -> None:
+        """End an agent and everybody it hired."""
+        await self._stop([self.members[name]], why)
+
+    async def end_hired_by(self, name: str, why: str) -> None:
+        await self._stop(self.hired_by(name), why)
+
+    async def _stop(self, members: Iterable[Member], why: str) -> None:
+        """All are told before any is waited for."""
+        chosen = list(members)
+        for member in chosen:
+            self.stop_soon(member, why)
+        if works := {member.work for member in chosen if member.work is not None}:
+            await asyncio.wait(works)
+
+    async def aclose(self) -> None:
+        """Nobody stays when the session ends."""
+        await _undisturbed(self._stop(self.running, CLOSED))
+
+
+async def _undisturbed(work: Coroutine[Any, Any, None]) -> None:
+    """See it through, however often somebody interrupts the waiting."""
+    task = asyncio.create_task(work)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An agent's place: the crew it belongs to, and its own seat there."""
+
+    crew: Crew
+    seat: Seat
+
+
+def _nobody(letter: Letter) -> str:
+    return f"nobody here is called {letter.to!r}"

@@ -1,0 +1,115 @@
+"""Files and folders for our eyes only: no link is followed, and what others could have written is refused."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from reverie.errors import InputError
+from reverie.subagents.letters import Malformed
+
+_NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
+# A pipe in a file's place must not make us wait for somebody to write into it.
+_READ = os.O_RDONLY | os.O_NONBLOCK | _NO_LINK
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
+_SECRET_BYTES = 32
+
+# What opening something else than a file of ours says. Any other error is trouble of our own (no
+# descriptor left, a failing disk) and says nothing about the file.
+NOT_OURS = {
+    errno.ELOOP: "it is a link",
+    errno.ENXIO: "it is a socket",
+    errno.ENOTDIR: "it is not a folder",
+    errno.EACCES: "it may not be read",
+    errno.ENOENT: "it is gone",
+}
+
+
+@contextmanager
+def opened(folder: str | Path, within: int | None = None) -> Iterator[int]:
+    file = os.open(folder, _FOLDER, dir_fd=within)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def require_ours(folder: int, path: Path, closed: int = 0o077) -> None:
+    """Refuse an open folder that is another user's, or open to others in a way of `closed`."""
+    seen = os.fstat(folder)
+    if seen.st_uid != os.geteuid() or stat.S_IMODE(seen.st_mode) & closed:
+        raise InputError(f"{path} is not yours alone: own it and give it mode 0700")
+
+
+@contextmanager
+def sole(folder: Path, closed: int) -> Iterator[int]:
+    """The open folder, ours, while nobody else changes what lies in it: for milliseconds."""
+    with opened(folder) as file:
+        require_ours(file, folder, closed)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+
+
+def make(name: str, within: int) -> None:
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=within)
+        # A file is not safe before the folder that leads to it is.
+        os.fsync(within)
+
+
+def write(name: str, data: bytes, folder: int) -> None:
+    file = os.open(name, _NEW, 0o600, dir_fd=folder)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(file, view) :]
+        os.fsync(file)
+    except BaseException:
+        os.unlink(name, dir_fd=folder)
+        raise
+    finally:
+        os.close(file)
+
+
+def files(folder: int) -> list[str]:
+    return os.listdir(folder)
+
+
+def content(name: str, folder: int, most: int) -> bytes | Malformed:
+    """A file's bytes, if it is ours, plain and small enough."""
+    file = os.open(name, _READ, dir_fd=folder)
+    try:
+        seen = os.fstat(file)
+        if not stat.S_ISREG(seen.st_mode):
+            return Malformed("it is not a plain file")
+        if seen.st_uid != os.geteuid():
+            return Malformed(f"it belongs to another user ({seen.st_uid})")
+        if seen.st_mode & 0o022:
+            return Malformed("others may write to it")
+        if seen.st_size > most:
+            return Malformed(f"it is too large ({seen.st_size:,} bytes)")
+        with os.fdopen(os.dup(file), "rb") as plain:
+            return plain.read(most)
+    finally:
+        os.close(file)
+
+
+def secret(folder: Path, name: str) -> bytes:
+    """A secret that stays the same while the folder does; where none can be kept, one for this time."""
+    fresh = secrets.token_bytes(_SECRET_BYTES)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with opened(folder) as file:
+            with suppress(FileExistsError):
+                write(name, fresh, file)
+            kept = content(name, file, _SECRET_BYTES)
+    except OSError:
+        return fresh
+    return kept if isinstance(kept, bytes) and len(kept) == _SECRET_BYTES else fresh

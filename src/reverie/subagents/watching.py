@@ -1,0 +1,64 @@
+"""A line on what every agent is doing, now and then, and only if something happened."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from reverie.core.messages import Message
+from reverie.errors import ReverieError
+from reverie.events import TroubleNoted
+from reverie.subagents.crew import Crew
+from reverie.subagents.lines import cleaned, line_of_calls
+from reverie.subagents.members import Member
+
+EVERY_SECONDS = 30.0
+
+# A model's words for what happens in these messages; the line before is given so that it differs.
+Describe = Callable[[Sequence[Message], str], Awaitable[str]]
+
+
+@dataclass(slots=True)
+class Watch:
+    """Looks after every running agent in turn; where a model has no good line, its calls have one."""
+
+    crew: Crew
+    describe: Describe
+    on: Callable[[], bool] = lambda: True
+    every: float = EVERY_SECONDS
+    _seen: dict[str, str] = field(default_factory=dict)
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def keep(self) -> None:
+        while not self._stopped.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.every):
+                    await self._stopped.wait()
+                    return
+            await self.look()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    async def look(self) -> None:
+        """One round, unless it is switched off at the moment."""
+        for member in self.crew.running if self.on() else ():
+            seat = self.crew.seats.get(member.name)
+            if seat is None or seat.conversation is None or not seat.conversation.messages:
+                continue
+            messages = seat.conversation.messages
+            if self._seen.get(member.name) != messages[-1].id:
+                self._seen[member.name] = messages[-1].id
+                await self._tell(member, messages)
+
+    async def _tell(self, member: Member, messages: Sequence[Message]) -> None:
+        line = None
+        try:
+            line = cleaned(await self.describe(messages, member.line), member.line)
+        except ReverieError as error:
+            self.crew.announce(TroubleNoted("agents", f"no line for {member.name}: {error}"))
+        line = line or line_of_calls(messages)
+        if line:
+            self.crew.progressed(member, line)

@@ -1,0 +1,248 @@
+"""Git worktrees for agents that work apart: a branch and a folder of their own, never removed with work in it.
+
+The system's git does it, as the person has set it up, but without their hooks. Nothing is forced: a
+folder goes only when nothing was changed in it, a branch only while it stands where it began.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from reverie.errors import InputError, ReverieError, StorageError
+from reverie.files.git import PLAIN_DIFF, Git, NoGit, TooSlow, unknown_settings, without_another
+from reverie.subagents.letters import name_problem
+
+PREFIX = "reverie/"
+SECONDS = 120.0
+
+_SETTINGS = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "core.pager": "cat",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    # Git's own look before it removes a folder must see new files, whatever the person prefers.
+    "status.showUntrackedFiles": "all",
+    "advice.detachedHead": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A folder with a checkout of `branch`, which began at the commit `base`.
+
+    `uncommitted` are files of the repository whose changes were not taken along.
+    """
+
+    repository: Path
+    name: str
+    folder: Path
+    branch: str
+    base: str
+    uncommitted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoWorktree:
+    """None was made, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Commits ("1f2e3d4 its first line", oldest first) and files that differ from the beginning."""
+
+    commits: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.commits or self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """The folder is gone; `branch` is the name of the branch when that is still there."""
+
+    branch: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The folder is still there, and why; `changes` is None when they could not be found out."""
+
+    folder: Path
+    branch: str
+    changes: Changes | None
+    reason: str
+
+
+class Worktrees:
+    """Makes and removes them. `environment` is the process's own, read by settings."""
+
+    def __init__(self, environment: Mapping[str, str], seconds: float = SECONDS) -> None:
+        self._environment = without_another(environment)
+        self._seconds = seconds
+        self._program = Git(environment, seconds, GIT_OPTIONAL_LOCKS="0")
+
+    def add(self, repository: Path, name: str, folder: Path) -> Worktree | NoWorktree:
+        """A new branch `reverie/<name>` at the repository's HEAD, checked out in a new folder."""
+        if wrong := name_problem(name):
+            return NoWorktree(wrong)
+        try:
+            worktree = self._begun(repository, name, folder)
+            self._check_out(worktree)
+        except ReverieError as error:
+            return NoWorktree(str(error))
+        return worktree
+
+    def changes(self, worktree: Worktree) -> Changes:
+        """What was done since it was made; what git ignores does not count."""
+        if not worktree.folder.exists():
+            tips = self._tip(worktree.repository, _ref(worktree))
+            return Changes(self._commits(worktree.repository, tips, worktree.base))
+        folder = worktree.folder
+        self._require_own(folder)
+        self._require_known(folder)
+        # Commits made on no branch are found in the folder's own log of where it has been.
+        been = self._git(folder, "reflog", "show", "--format=%H", "HEAD", "--").split()
+        tips = (*self._tip(folder, "HEAD"), *self._tip(folder, _ref(worktree)), *been)
+        differing = self._git(
+            folder,
+            "diff",
+            *PLAIN_DIFF,
+            "--name-only",
+            "-z",
+            "--no-renames",
+            worktree.base,
+            "HEAD",
+            "--",
+        )
+        files = {*_parts(differing), *self._dirty(folder, "all")}
+        return Changes(self._commits(folder, tips, worktree.base), tuple(sorted(files)))
+
+    def remove(self, worktree: Worktree, *, keep_branch: bool) -> Removed | Kept:
+        """Remove the folder when nothing was changed in it, and then the branch unless it is to stay.
+
+        A folder that somebody removed by hand is forgotten; a branch with commits always stays.
+        """
+        changes: Changes | None = None
+        try:
+            changes = self.changes(worktree)
+            if changes and worktree.folder.exists():
+                return Kept(worktree.folder, worktree.branch, changes, "it holds changes")
+            if self._is_known(worktree):
+                # Without --force: git looks once more and refuses where it finds work.
+                self._git(worktree.repository, "worktree", "remove", "--", str(worktree.folder))
+            branch = self._branch_left(worktree, keep_branch)
+        except ReverieError as error:
+            return Kept(worktree.folder, worktree.branch, changes, str(error))
+        return Removed(branch)
+
+    def _begun(self, repository: Path, name: str, folder: Path) -> Worktree:
+        """Everything but the checkout; the branch is made here, by one of any number who try."""
+        top = Path(self._git(repository, "rev-parse", "--show-toplevel").removesuffix("\n"))
+        self._require_known(top)
+        base = self._tip(top, "HEAD^{commit}")
+        if not base:
+            raise InputError(f"{top} has no commit yet: make one, then isolate an agent from it")
+        worktree = Worktree(
+            repository=top,
+            name=name,
+            folder=Path(os.path.realpath(folder)),
+            branch=f"{PREFIX}{name}",
+            base=base[0],
+            uncommitted=self._dirty(top, "normal"),
+        )
+        if self._tip(top, _ref(worktree)):
+            raise InputError(
+                f"{top} has a branch {worktree.branch!r} already: choose another name, or merge "
+                "the branch and delete it"
+            )
+        # An empty old value: it is an error when somebody has made the branch meanwhile.
+        self._git(top, "update-ref", _ref(worktree), worktree.base, "")
+        return worktree
+
+    def _check_out(self, worktree: Worktree) -> None:
+        folder = str(worktree.folder)
+        try:
+            self._git(worktree.repository, "worktree", "add", "--", folder, worktree.branch)
+        except BaseException:
+            if not self._is_known(worktree):
+                self._branch_left(worktree, keep=False)
+            raise
+
+    def _branch_left(self, worktree: Worktree, keep: bool) -> str | None:
+        """Delete the branch where it may be, in one step with the look at where it stands."""
+        if not keep:
+            with suppress(StorageError):
+                self._git(worktree.repository, "update-ref", "-d", _ref(worktree), worktree.base)
+        return worktree.branch if self._tip(worktree.repository, _ref(worktree)) else None
+
+    def _is_known(self, worktree: Worktree) -> bool:
+        listed = self._git(worktree.repository, "worktree", "list", "--porcelain")
+        return f"worktree {worktree.folder}" in listed.split("\n")
+
+    def _require_own(self, folder: Path) -> None:
+        """A folder whose `.git` is gone would be taken for a part of the repository around it."""
+        top = self._git(folder, "rev-parse", "--show-toplevel").removesuffix("\n")
+        if Path(os.path.realpath(top)) != Path(os.path.realpath(folder)):
+            raise StorageError(f"{folder} is no longer a git worktree; look at it by hand")
+
+    def _tip(self, folder: Path, name: str) -> tuple[str, ...]:
+        """The commit a name stands for, if it does."""
+        try:
+            found = self._git(folder, "rev-parse", "--verify", "--quiet", name)
+        except StorageError:
+            return ()
+        return (found.strip(),)
+
+    def _commits(self, folder: Path, tips: tuple[str, ...], base: str) -> tuple[str, ...]:
+        if not tips:
+            return ()
+        asked = "\n".join([*dict.fromkeys(tips), f"^{base}"]) + "\n"
+        options = ("--format=%h %s", "--reverse", "--no-show-signature", "--stdin")
+        said = self._git(folder, "log", *options, given=asked)
+        return tuple(line for line in said.split("\n") if line)
+
+    def _dirty(self, folder: Path, untracked: str) -> tuple[str, ...]:
+        options = ("--porcelain=v1", "-z", "--no-renames", f"--untracked-files={untracked}")
+        # Each begins with two letters of state and a space.
+        return tuple(entry[3:] for entry in _parts(self._git(folder, "status", *options)))
+
+    def _require_known(self, repository: Path) -> None:
+        """Every checkout and comparison would run the filters a repository names."""
+        named = unknown_settings(repository, self._environment)
+        if named:
+            raise InputError(
+                f"the configuration of {repository} may start programs ({', '.join(named[:3])}): "
+                "look at `git config --local --list`, and move what you want to ~/.gitconfig"
+            )
+
+    def _git(self, folder: Path, *arguments: str, given: str = "") -> str:
+        try:
+            answer = self._program.run(
+                "-C", str(folder), *arguments, settings=_SETTINGS, given=given
+            )
+        except NoGit as error:
+            raise InputError("git is not installed; isolated agents need it") from error
+        except TooSlow as error:
+            raise StorageError(f"git did not finish within {self._seconds:g} s") from error
+        if answer.code:
+            words = " ".join(answer.said.split())[-300:]
+            raise StorageError(
+                f"git {arguments[0]} in {folder} failed: {words or 'no reason given'}"
+            )
+        return answer.out
+
+
+def _ref(worktree: Worktree) -> str:
+    return f"refs/heads/{worktree.branch}"
+
+
+def _parts(listed: str) -> list[str]:
+    return [part for part in listed.split("\0") if part]

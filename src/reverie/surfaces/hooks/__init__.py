@@ -1,1 +1,0 @@
-"""Hooks of coding agents: one dialect a client, all saying the same few things."""

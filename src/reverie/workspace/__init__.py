@@ -1,0 +1,384 @@
+"""A project opened: its settings, memory, models and money, each made when it is first asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+from reverie.core.usage import DREAM, MAIN, Caps, Purpose
+from reverie.core.window import Window
+from reverie.errors import InputError
+from reverie.events import Announce, unheard
+from reverie.memory.format.taxonomy import MemoryScope, split
+from reverie.memory.locations import MemoryPlace, memory_place, person_place, user_folder
+from reverie.models import choosing as models
+from reverie.models.ledger import Ledger
+from reverie.settings import Provider, Settings, Switches, load_settings, secret
+from reverie.settings.projects import Project, find_project
+
+if TYPE_CHECKING:
+    from reverie.memory.changes.draft import Outcome as Remembering
+    from reverie.memory.changes.draft import Wish as MemoryWish
+    from reverie.memory.format.revisions import Author
+    from reverie.memory.locations import Adoption
+    from reverie.memory.opening import OpenMemory
+    from reverie.memory.secrets.scrubber import SecretScrubber
+    from reverie.memory.team.sync import SyncReport, TeamAddress
+    from reverie.models.metered import MeteredModel
+    from reverie.models.patient import Sleep
+    from reverie.ports import Clock, Model
+
+
+class SystemClock:
+    """The machine's own time."""
+
+    def now(self) -> float:
+        return time.time()  # noqa: TID251 - the one place that may
+
+
+class Workspace:
+    """Everything one invocation needs, made when it is first asked for."""
+
+    def __init__(  # noqa: PLR0913 - what differs between invocations, all but two optional
+        self,
+        settings: Settings,
+        project: Project,
+        clock: Clock | None = None,
+        place: Path | None = None,
+        overrides: Sequence[str] = (),
+        user: str | None = None,
+        sleep: Sleep | None = None,
+    ) -> None:
+        """`user` names somebody a program serves: all that is kept of them lies in a folder of theirs."""
+        self.settings = settings
+        # What was set for this run alone; a process of ours is told.
+        self.overrides = tuple(overrides)
+        self.user = user
+        # The project as the machine's owner has it.
+        self.owner = project
+        self.project = project if user is None else self._of_user(user)
+        # The folder of the project in which one works.
+        self.place = place or project.root
+        self.clock: Clock = clock or SystemClock()
+        self.sleep = sleep
+        self.switches = Switches(settings)
+
+    @classmethod
+    def open(
+        cls,
+        start: Path | None = None,
+        *,
+        home: Path | None = None,
+        overrides: Sequence[str] = (),
+        clock: Clock | None = None,
+        user: str | None = None,
+        sleep: Sleep | None = None,
+    ) -> Workspace:
+        """Read the settings for the folder `start` (default: where we are)."""
+        start = start or Path.cwd()
+        if not _is_folder(start):
+            raise InputError(f"--project {str(start)!r} is not a folder")
+        root = find_project(start, Path()).root
+        settings = load_settings(root, home, overrides=overrides)
+        project = find_project(start, settings.home)
+        return cls(settings, project, clock, start.resolve(), overrides, user, sleep)
+
+    def _of_user(self, user: str) -> Project:
+        return Project(self.owner.root, user_folder(self._owner_place().state, user))
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the person should hear before they work here: who else tried to decide something."""
+        waiting = (str(wanted) for wanted in self.settings.wanted if not wanted.declined)
+        about_project = (self.project.note,) if self.project.note else ()
+        return (*about_project, *waiting, *self.settings.notes)
+
+    @property
+    def ledger(self) -> Ledger:
+        """Money is the owner's, whomever it is spent for."""
+        return Ledger(self.owner.folder, home=self.settings.home, clock=self.clock)
+
+    @property
+    def memory_place(self) -> MemoryPlace:
+        """Where this project's memory is; the settings may name a directory, a repository may not."""
+        if self.user is not None:
+            return MemoryPlace(self.project.folder / "memory", self.project.folder)
+        return self._owner_place()
+
+    def _owner_place(self) -> MemoryPlace:
+        return memory_place(
+            self.owner,
+            self.settings.memory_directory,
+            home=self.settings.home,
+            person=self.settings.person_home,
+        )
+
+    @cached_property
+    def scrubber(self) -> SecretScrubber:
+        """Takes secrets out of whatever is written for this project."""
+        from reverie.memory.secrets.scrubber import ALLOWED, SecretScrubber
+
+        return SecretScrubber(self.memory_place.state / ALLOWED)
+
+    @property
+    def scopes(self) -> tuple[MemoryScope, ...]:
+        """Whose memories are used here. A user of a program has their own and no other."""
+        if self.user is not None:
+            return ("project",)
+        person = self.settings.flag("memory.person")
+        found: dict[MemoryScope, bool] = {
+            "project": True,
+            "person": person and self.memory_place != person_place(self.settings.home),
+            "team": self.switches.on("team"),
+        }
+        return tuple(scope for scope, used in found.items() if used)
+
+    @property
+    def adoption(self) -> Adoption:
+        """What this project's memory is linked to, and what it could be."""
+        from reverie.memory.locations import Adoption
+
+        return Adoption(self.owner, self.settings.home, self.settings.person_home)
+
+    def claude_memory(self) -> Path | None:
+        """The memory directory Claude Code keeps for this project, if it has one."""
+        from reverie.memory.locations import claude_memory
+        from reverie.settings.neighbours import claude_config
+
+        return claude_memory(claude_config(), (self.project.root, Path.cwd()))
+
+    def memory_of(self, file: str, wanted: MemoryScope | None = None) -> tuple[OpenMemory, str]:
+        """The memory a file belongs to, and its name there: `person/x.md`, or a path, says which."""
+        scope, name = self._named(file)
+        return self.memory(wanted or scope), name
+
+    def _named(self, file: str) -> tuple[MemoryScope, str]:
+        if Path(file).is_absolute():
+            path = Path(file).resolve()
+            for scope in reversed(self.scopes):
+                root = self._place_of(scope).directory.resolve()
+                if path.is_relative_to(root):
+                    return scope, path.relative_to(root).as_posix()
+        return split(file)
+
+    def memory(self, scope: MemoryScope = "project", *, team: bool = False) -> OpenMemory:
+        """The memory of this project, of the person, or the part that is shared with the team.
+
+        That of the project is recalled together with the others.
+        """
+        if not self.settings.memory_enabled:
+            raise InputError(
+                f"memory is off (memory.enabled, {self.settings.origin('memory.enabled')})"
+            )
+        from reverie.memory.opening import open_memory
+
+        scope = "team" if team else scope
+        if scope == "person":
+            self._require_person()
+            place = self._place_of(scope)
+            return open_memory(place, self.clock, beside=place.state, scope=scope)
+        if scope == "team" and self.user is not None:
+            raise InputError(f"the team's memory is not open to the user {self.user!r}")
+        return open_memory(
+            self._place_of(scope),
+            self.clock,
+            beside=self.project.folder,
+            scope=scope,
+            instructions=self.project.root,
+            before_write=self.adoption.recognise,
+            others=tuple(self.memory(other) for other in self.scopes if other != "project")
+            if scope == "project"
+            else (),
+        )
+
+    def _place_of(self, scope: MemoryScope) -> MemoryPlace:
+        match scope:
+            case "project":
+                return self.memory_place
+            case "person":
+                return person_place(self.settings.home)
+            case "team":
+                return self.memory_place.team
+            case _:
+                assert_never(scope)
+
+    def _require_person(self) -> None:
+        if "person" in self.scopes:
+            return
+        if self.user is not None:
+            raise InputError(
+                f"the user {self.user!r} has one memory in this project; leave the scope out"
+            )
+        if not self.settings.flag("memory.person"):
+            origin = self.settings.origin("memory.person")
+            raise InputError(f"memory about you is off (memory.person, {origin})")
+        raise InputError("the memory directory in use is the one about you; leave the scope out")
+
+    def memory_for(self, wish: MemoryWish, *, team: bool = False) -> tuple[OpenMemory, MemoryWish]:
+        """The memory a wish goes to, and the wish in that memory's own names.
+
+        What replaces another memory goes to where that one is; else the wish, or its words, decide.
+        """
+        from reverie.memory.changes.draft import infer_scope
+
+        if wish.supersedes is not None:
+            memory, name = self.memory_of(wish.supersedes, "team" if team else None)
+            if wish.scope not in (None, memory.scope):
+                raise InputError(
+                    f"{wish.supersedes} is not of the scope {wish.scope}; to change whose it is: "
+                    f"reverie move {wish.supersedes} --scope {wish.scope}"
+                )
+            return memory, replace(wish, supersedes=name)
+        if team:
+            return self.memory("team"), wish
+        scope = wish.scope or infer_scope(wish.text, wish.type)
+        known = wish.scope is not None or scope in self.scopes
+        return self.memory(scope if known else "project"), wish
+
+    def remember(self, wish: MemoryWish, author: Author) -> tuple[OpenMemory, Remembering]:
+        """Save a memory where it belongs; the outcome is told in names that every command takes."""
+        memory, own = self.memory_for(wish)
+        return memory, memory.told(memory.keeper.remember(own, author))
+
+    def move(self, file: str, scope: MemoryScope, author: Author) -> str:
+        """Give a memory to another scope; gives the name it is known by from now on."""
+        from reverie.memory.changes.moving import Side, move
+
+        source, name = self.memory_of(file)
+        if source.scope == scope:
+            raise InputError(f"{source.label(name)} is of the scope {scope} already")
+        target = self.memory(scope)
+        return move(name, Side(source.keeper, source.scope), Side(target.keeper, scope), author)
+
+    def sync_team(self, address: TeamAddress, author: Author) -> SyncReport:
+        """Bring the shared memory and the team's branch together, both ways."""
+        from reverie.memory.team.sync import TeamSync
+        from reverie.settings.sources import environment
+
+        memory = self.memory(team=True)
+        remote = address.remote(environment())
+        return TeamSync(memory.store, remote, memory.scrubber, self.clock).sync(author)
+
+    def team_address(self, chosen: tuple[str, str] | None = None) -> TeamAddress | None:
+        """Where the team keeps its memory; `chosen` (address, branch) is written down first."""
+        from reverie.memory.team.sync import TeamAddress, read_address, write_address
+
+        state = self.memory(team=True).place.state
+        if chosen is not None:
+            write_address(state, TeamAddress(*chosen))
+        return read_address(state)
+
+    def unsent_to_team(self) -> tuple[str, ...]:
+        """Shared memories the team does not have yet."""
+        from reverie.memory.team.sync import unsent
+
+        return unsent(self.memory(team=True).history)
+
+    def scanner_problem(self) -> str | None:
+        """Why secrets are found by our own tables alone; None when the scanner is there."""
+        from reverie.memory.secrets import unavailable
+
+        return unavailable()
+
+    def caps(self, purpose: Purpose) -> Caps:
+        own = self.settings.spend_cap(purpose)
+        return Caps(
+            day=_money(self.settings["spend.day"]),
+            session=_money(self.settings["spend.session"]),
+            purpose={} if own is None else {purpose: own},
+            main_stops=self.settings["spend.main_on_cap"] == "stop",
+        )
+
+    @property
+    def dream_cap(self) -> float | None:
+        """What one dream may cost."""
+        return _money(self.settings["spend.dream"])
+
+    def model(
+        self,
+        name: str,
+        *,
+        session: str,
+        purpose: Purpose = MAIN,
+        announce: Announce = unheard,
+    ) -> Model:
+        """The model of that name with its meter running: no call escapes the ledger."""
+        bare = self.bare_model(name)
+        return self.metered(bare, session=session, purpose=purpose, announce=announce)
+
+    def metered(
+        self, bare: Model, *, session: str, purpose: Purpose = MAIN, announce: Announce = unheard
+    ) -> MeteredModel:
+        """A model with its meter running."""
+        from reverie.models.metered import MeteredModel
+
+        if self.settings.flag("telemetry.enabled"):
+            from reverie.models.traced import TracedModel
+
+            bare = TracedModel(bare, self.clock, purpose)
+        caps = self.caps(purpose)
+        # A dream is one run on one meter, so that a limit of the meter is a limit of the dream.
+        most = self.dream_cap if purpose == DREAM else None
+        return MeteredModel(bare, self.ledger, caps, self.clock, session, purpose, announce, most)
+
+    def bare_model(self, name: str) -> Model:
+        return models.patient_model(self.settings, name, self.sleep)
+
+    def provider_of(self, name: str) -> Provider | None:
+        """Who serves a model; nobody serves the offline one."""
+        return None if name == models.OFFLINE else models.find_provider(self.settings, name)[0]
+
+    def has_key(self, provider: Provider) -> bool:
+        return bool(provider.api_key_env and secret(provider.api_key_env))
+
+    def window(self, name: str) -> Window:
+        """The window of a model, as far as it is known here."""
+        return models.window_of(self.settings, name)
+
+    async def ask_window(self, name: str) -> int | None:
+        """Ask the model's provider for its window, once; the answer is kept."""
+        return await models.ask_window(self.settings, name)
+
+    def transcript(self, session: str) -> Path:
+        """A transcript by session id, by the start of one, or by its path."""
+        # An id may be too long, or too strange, for a path.
+        with suppress(OSError, ValueError):
+            if Path(session).is_file():
+                return Path(session)
+        found = [path for path in self.journals() if path.stem.startswith(session)]
+        exact = [path for path in found if path.stem == session]
+        if len(exact or found) == 1:
+            return (exact or found)[0]
+        if found:
+            names = ", ".join(path.stem for path in found[:5])
+            raise InputError(
+                f"{session!r} fits {len(found)} sessions: {names}; give more of the id"
+            )
+        raise InputError(f"no session {session!r} here; `reverie sessions` lists them")
+
+    def journals(self) -> list[Path]:
+        """This project's transcripts, newest first."""
+        found = [path for path in self.project.sessions.glob("*.jsonl") if path.exists()]
+        return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def without_secrets(text: str) -> str:
+    """A text that is written for no project: a line of a log."""
+    from reverie.memory.secrets import redact
+
+    return redact(text).text
+
+
+def _is_folder(path: Path) -> bool:
+    with suppress(OSError):
+        return path.is_dir()
+    return False
+
+
+def _money(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

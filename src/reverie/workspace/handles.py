@@ -1,0 +1,138 @@
+"""Which memory is meant, over all the memories of a project: the one way from a name to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from reverie.errors import InputError
+from reverie.memory.changes.handles import (
+    Ambiguous,
+    Found,
+    How,
+    Missing,
+    explained,
+    full_id,
+    is_id,
+    resolve,
+    short_ids,
+)
+
+if TYPE_CHECKING:
+    from reverie.memory.format.manifest import ManifestEntry
+    from reverie.memory.format.taxonomy import MemoryScope
+    from reverie.memory.opening import OpenMemory
+    from reverie.workspace import Workspace
+
+# Names that can mean only one memory; words of a title are a search.
+EXACT: tuple[How, ...] = ("file", "id", "title")
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A memory's store, its file there, and by what it was named."""
+
+    memory: OpenMemory
+    file: str
+    how: How
+
+
+def parts(app: Workspace, scope: MemoryScope | None = None) -> tuple[OpenMemory, ...]:
+    """The memories that are used in a project: its own, the person's, the team's; or only one."""
+    return app.memory().parts if scope is None else (app.memory(scope),)
+
+
+def labelled(app: Workspace) -> Sequence[ManifestEntry]:
+    """Every memory under the name it is shown by, newest first."""
+    return app.memory().topics.entries()
+
+
+def ids_of(app: Workspace) -> dict[str, str]:
+    """The short id of every memory, by the name it is shown by."""
+    return short_ids(entry.file for entry in labelled(app))
+
+
+def locate(
+    app: Workspace, wanted: str, scope: MemoryScope | None = None
+) -> Located | Ambiguous | Missing:
+    """Find a memory by file name (also a path, also without .md), id, title or words of it."""
+    found = {
+        memory.label(entry.file): (memory, entry)
+        for memory in parts(app, scope)
+        for entry in memory.store.entries()
+    }
+    shown = [replace(entry, file=label) for label, (_, entry) in found.items()]
+    resolved = resolve(wanted, shown)
+    if isinstance(resolved, Found):
+        memory, entry = found[resolved.file]
+        return Located(memory, entry.file, resolved.how)
+    memory, name = app.memory_of(wanted, scope)
+    file = name if name.endswith(".md") else f"{name}.md"
+    try:
+        return resolved if memory.store.read(file) is None else Located(memory, file, "file")
+    except InputError:
+        return resolved
+
+
+def is_known(app: Workspace, wanted: str) -> bool:
+    """Whether a name fits a memory, without opening any file."""
+    return isinstance(resolve(wanted, labelled(app)), Found)
+
+
+def required(
+    app: Workspace,
+    wanted: str,
+    scope: MemoryScope | None = None,
+    *,
+    ways: Sequence[How] = (),
+    listed_by: str = "`reverie list`",
+) -> tuple[OpenMemory, str]:
+    """The memory that is meant and its file, or an InputError that says which ones may be.
+
+    `ways` are those in which it may be named; none given: all of them.
+    """
+    found = locate(app, wanted, scope)
+    if isinstance(found, Located):
+        if not ways or found.how in ways:
+            return found.memory, found.file
+        found = Missing((found.memory.label(found.file),))
+    raise InputError(explained(wanted, found, listed_by))
+
+
+def locate_or_gone(
+    app: Workspace, wanted: str, scope: MemoryScope | None = None
+) -> Located | Ambiguous | Missing:
+    """Find a memory that is there, or one that only history knows; words come last."""
+    found = locate(app, wanted, scope)
+    if isinstance(found, Located) and found.how in EXACT:
+        return found
+    for memory in parts(app, scope):
+        if (file := _gone(memory, wanted)) is not None:
+            return Located(memory, file, "file")
+    return found
+
+
+def required_or_gone(
+    app: Workspace, wanted: str, scope: MemoryScope | None = None
+) -> tuple[OpenMemory, str]:
+    """The same, also for one that was removed: history still knows its file name and id."""
+    found = locate_or_gone(app, wanted, scope)
+    if isinstance(found, Located):
+        return found.memory, found.file
+    if found == Missing():
+        raise InputError(f"no memory {wanted!r}, and no change to it in history; {_SEE_ALL}")
+    raise InputError(explained(wanted, found))
+
+
+_SEE_ALL = "`reverie list` and `reverie log` show them all"
+
+
+def _gone(memory: OpenMemory, wanted: str) -> str | None:
+    """The file of a memory that is only in history, by its name or id."""
+    file = wanted if wanted.endswith(".md") else f"{wanted}.md"
+    former = {memory.label(one): one for revision in memory.history.log() for one in revision.files}
+    if file in former or memory.label(file) in former:
+        return former.get(file) or former[memory.label(file)]
+    fitting = [one for shown, one in former.items() if full_id(shown).startswith(wanted.lower())]
+    return fitting[0] if len(fitting) == 1 and is_id(wanted) else None

@@ -1,0 +1,138 @@
+"""What a project's own settings files want, and the person's answer to it.
+
+Works without loading the settings: a file that may not be used as it is must still be shown and moved.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from reverie.errors import InputError, StorageError
+from reverie.files.folders import make_private
+from reverie.files.json_files import write_json
+from reverie.settings import trust
+from reverie.settings.projects import find_project
+from reverie.settings.resolve import home_of, local_file, project_files, record_file
+from reverie.settings.sources import (
+    OLD_LOCAL,
+    Layer,
+    SettingsFile,
+    Wanted,
+    environment,
+    person_home,
+    read_content,
+    read_file,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFile:
+    """A settings file inside a project as it was when it was shown.
+
+    `agreed` is the text the person said yes to before, if they did.
+    """
+
+    file: SettingsFile
+    content: bytes
+    layer: Layer
+    said: trust.Said | None
+    agreed: str = ""
+
+    @property
+    def path(self) -> Path:
+        return self.file.path
+
+    @property
+    def wanted(self) -> tuple[Wanted, ...]:
+        return self.layer.wanted
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return (*self.layer.problems, *self.layer.notes)
+
+    @property
+    def text(self) -> str:
+        return self.content.decode("utf-8", "replace")
+
+    def diff(self) -> Iterator[str]:
+        """From the text that was agreed to before, or from nothing, to the text as it is now."""
+        before = self.agreed.splitlines()
+        after = self.text.splitlines()
+        return difflib.unified_diff(before, after, "agreed", str(self.path), lineterm="")
+
+
+class ProjectTrust:
+    """The settings files inside one project, and what is recorded about them under the home."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        self.root = root
+        self.local = local_file(home, root)
+        self._files = project_files(home, root)
+        self._record = record_file(home, root)
+        self._person = person_home(environment())
+
+    @classmethod
+    def open(cls, start: Path | None, home: Path | None) -> ProjectTrust:
+        folder = (start or Path.cwd()).absolute()
+        if not folder.is_dir():
+            raise InputError(f"--project {str(start)!r} is not a folder")
+        ours = home_of(home)
+        return cls(find_project(folder, ours).root, ours)
+
+    def files(self) -> tuple[AskedFile, ...]:
+        """Every settings file the project has, as it is now."""
+        found = []
+        for file in self._files:
+            content = b""
+            # What cannot be read is among the problems of the layer.
+            with suppress(OSError, ValueError):
+                content = read_content(file)
+            layer = read_file(file, self._person)
+            if layer.stamp is not None:
+                found.append(self._asked(file, content, layer))
+        return tuple(found)
+
+    def answer(self, asked: AskedFile, said: trust.Said) -> None:
+        """Record an answer to exactly the content that was shown."""
+        text = asked.text if said == "yes" else asked.agreed
+        told = trust.Answer(said, trust.digest_of(asked.content), text)
+        known = {**trust.answers(self._record), str(asked.path): told}
+        write_json(self._record, trust.rendered(known))
+
+    def forget(self) -> tuple[Path, ...]:
+        """Take back every answer; returns the files that had one."""
+        known = trust.answers(self._record)
+        if known:
+            write_json(self._record, {})
+        return tuple(Path(path) for path in known)
+
+    def move(self, asked: AskedFile) -> Path:
+        """Make an old local file the person's own: as it was shown, into the home."""
+        if asked.path.name != OLD_LOCAL:
+            raise InputError(f"{asked.path} belongs to the project; only {OLD_LOCAL} can be moved")
+        if self.local.exists():
+            raise InputError(
+                f"{self.local} exists already; put the lines of {asked.path} there yourself, "
+                "then delete that file"
+            )
+        try:
+            make_private(self.local.parent)
+            fresh = self.local.with_name(f".{self.local.name}.new")
+            fresh.touch(mode=0o600)
+            fresh.write_bytes(asked.content)
+            fresh.replace(self.local)
+            asked.path.unlink()
+        except OSError as error:
+            raise StorageError(f"{asked.path} was not moved: {error}") from error
+        return self.local
+
+    def _asked(self, file: SettingsFile, content: bytes, layer: Layer) -> AskedFile:
+        known = trust.answers(self._record).get(str(file.path))
+        if known is None:
+            return AskedFile(file, content, layer, None)
+        said = known.said if known.is_about(content) else None
+        return AskedFile(file, content, layer, said, known.text)

@@ -1,0 +1,128 @@
+"""Undo and redo put together: the memories of a project go back as one, and the inbox follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reverie.errors import InputError
+from reverie.memory.changes import undo as keeper
+from reverie.workspace.inbox import open_inbox
+
+if TYPE_CHECKING:
+    from reverie.memory.format.revisions import Author, Revision
+    from reverie.memory.opening import OpenMemory
+    from reverie.ports import History
+    from reverie.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What was taken back in a memory, the revision that did it, and proposals that wait again."""
+
+    memory: OpenMemory
+    revisions: tuple[Revision, ...]
+    made: Revision
+    waiting: tuple[str, ...] = ()
+
+
+def undo(
+    app: Workspace, memory: OpenMemory, revisions: Sequence[Revision], author: Author
+) -> TakenBack:
+    """Take these revisions back (newest first), all or none."""
+    undone = keeper.undo(memory.store, memory.history, revisions, author)
+    return _followed(app, memory, undone.revisions, undone.made)
+
+
+def undo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) -> TakenBack:
+    """Take the last change back that still stands, in whichever memory: each undo goes one further."""
+    if all(next(memory.history.log(), None) is None for memory in memories):
+        raise InputError("there is nothing to undo: this memory has no history yet")
+    found = [_Standing(one, keeper.undoable(one.history)) for one in memories]
+    made = _first(app, found, _newest_change, author)
+    return made or _nothing("undo", "no change is left")
+
+
+def redo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) -> TakenBack:
+    """Bring back what was undone last; what changed meanwhile stays."""
+    found = [_Standing(one, keeper.redoable(one.history)) for one in memories]
+    made = _first(app, found, _newest_undo, author)
+    return made or _nothing("redo", "nothing was undone")
+
+
+@dataclass(slots=True)
+class _Standing:
+    """The revisions of a memory that can be taken back; the next one comes first."""
+
+    memory: OpenMemory
+    left: tuple[Revision, ...]
+
+
+_Choice = Callable[[list[_Standing]], _Standing]
+
+
+def _first(
+    app: Workspace, found: list[_Standing], choose: _Choice, author: Author
+) -> TakenBack | None:
+    """The first that changes anything; one that was taken back by hand is passed over."""
+    while standing := [one for one in found if one.left]:
+        chosen = choose(standing)
+        memory, revision = chosen.memory, chosen.left[0]
+        made = keeper.take_back(memory.store, memory.history, [revision], author)
+        if made is not None:
+            return _followed(app, memory, (revision,), made)
+        chosen.left = chosen.left[1:]
+    return None
+
+
+def _newest_change(standing: list[_Standing]) -> _Standing:
+    """Of two changes in the same second a person must say which they mean."""
+    newest = max(one.left[0].at for one in standing)
+    fitting = [one for one in standing if one.left[0].at == newest]
+    if len(fitting) > 1:
+        changes = (one.left[0] for one in fitting)
+        told = " or ".join(f"{one.short} ({one.summary})" for one in changes)
+        raise InputError(f"two changes are of the last second; say which one: {told}")
+    return fitting[0]
+
+
+def _newest_undo(standing: list[_Standing]) -> _Standing:
+    """Of two undos in the same second, the last one took back the older change."""
+
+    def order(one: _Standing) -> tuple[float, float]:
+        undone = [one.memory.history.revision(id_).at for id_ in one.left[0].author.undoes]
+        return one.left[0].at, -min(undone, default=0)
+
+    return max(standing, key=order)
+
+
+def _nothing(verb: str, why: str) -> TakenBack:
+    raise InputError(f"there is nothing to {verb}: {why}; `reverie log` shows every change")
+
+
+def _followed(
+    app: Workspace, memory: OpenMemory, revisions: Sequence[Revision], made: Revision
+) -> TakenBack:
+    """A proposal whose approval is undone waits again; one whose approval is redone does not."""
+    inbox = open_inbox(app, app.memory())
+    waiting = []
+    for revision in revisions:
+        for proposal, agreed in _decided(memory.history, revision):
+            if agreed and inbox.bring_back(proposal):
+                waiting.append(proposal)
+            elif not agreed:
+                inbox.settle(proposal)
+    named = tuple(map(memory.named, revisions))
+    return TakenBack(memory, named, memory.named(made), tuple(waiting))
+
+
+def _decided(history: History, revision: Revision) -> Iterator[tuple[str, bool]]:
+    """The proposals a revision agreed to, or (by undoing that) did not agree to after all."""
+    if revision.author.proposal:
+        yield revision.author.proposal, True
+    for id_ in revision.author.undoes:
+        with suppress(InputError):
+            for proposal, agreed in _decided(history, history.revision(id_)):
+                yield proposal, not agreed

@@ -1,0 +1,60 @@
+"""The command line, in this process or in one of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from click.testing import CliRunner, Result
+from tests.place import Place
+
+from reverie.cli.group import cli
+
+
+def run(*arguments: object) -> Result:
+    """Run here; an exception nobody expected fails the test."""
+    return CliRunner().invoke(
+        cli, [str(a) for a in arguments], "", catch_exceptions=False, prog_name="reverie"
+    )
+
+
+def done(*arguments: object) -> str:
+    """What a command that succeeds prints."""
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def data(*arguments: object) -> Any:
+    return json.loads(done(*arguments, "--json"))
+
+
+def failed(*arguments: object) -> str:
+    """The one message of a command that fails."""
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("reverie: ")
+    return result.stderr
+
+
+def environment(place: Place, **more: str) -> dict[str, str]:
+    kept = {
+        key: os.environ[key] for key in ("PATH", "PYTHONPATH", "LANG", "TZ") if key in os.environ
+    }
+    return {**kept, "HOME": str(place.person), **more}
+
+
+def process(place: Place, *arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
+    """The same as a person runs it."""
+    return subprocess.run(
+        [sys.executable, "-m", "reverie", *map(str, arguments)],
+        cwd=place.root,
+        env=environment(place, **env),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )

@@ -1,0 +1,409 @@
+"""`reverie demo` as a person runs it, once for all tests here: it is a long session, six times over."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.run import done, failed, run
+from tests.place import Place
+
+from reverie.cli.demo.runs import VARIANTS
+from reverie.cli.demo.show import SCENES
+from reverie.conversation import journal
+from reverie.conversation.records import Said
+from reverie.core.messages import ToolResult, ToolUse
+
+SECRET = "The parrot is called Ottokar"
+
+
+@dataclass(frozen=True)
+class Played:
+    """What was printed, where it played, and the home of the person before and after."""
+
+    data: Any
+    errors: str
+    folder: Path
+    page: Path
+    before: dict[str, tuple[int, bytes]]
+    after: dict[str, tuple[int, bytes]]
+
+    def run(self, name: str) -> Any:
+        [found] = [one for one in self.data["runs"] if one["name"] == name]
+        return found
+
+    def said(self) -> Iterator[Said]:
+        [path] = (self.folder / "1" / "home").glob("projects/*/sessions/demo.jsonl")
+        return (record for record in journal.load(path).records if isinstance(record, Said))
+
+
+def files_in(folder: Path) -> dict[str, tuple[int, bytes]]:
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def lived_in(base: Path) -> Path:
+    """The home of somebody who uses Reverie and Claude Code, with settings that would show."""
+    person = base / "person"
+    for name, text in {
+        ".reverie/settings.toml": "features.tool_result_storage = false\n",
+        ".reverie/projects/x/memory/note.md": f"---\nname: n\n---\n{SECRET}\n",
+        ".claude/CLAUDE.md": f"{SECRET}\n",
+        "memory/own.md": f"---\nname: own\n---\n{SECRET}\n",
+    }.items():
+        path = person / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return person
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    base = tmp_path_factory.mktemp("demo")
+    person = lived_in(base)
+    here, scratch = base / "here", base / "scratch"
+    here.mkdir()
+    scratch.mkdir()
+    (here / "reverie-demo.html").write_text("an older report")
+    kept = {key: os.environ[key] for key in ("PATH", "PYTHONPATH", "LANG") if key in os.environ}
+    environment = {
+        **kept,
+        "HOME": str(person),
+        "TMPDIR": str(scratch),
+        "REVERIE_MEMORY_DIR": str(person / "memory"),
+        "REVERIE_FEATURES_AUTOCOMPACT": "false",
+    }
+    before = files_in(person)
+    finished = subprocess.run(
+        [sys.executable, "-m", "reverie", "demo", "--json", "--keep"],
+        cwd=here,
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=240,
+    )
+    assert finished.returncode == 0, finished.stderr
+    data = json.loads(finished.stdout)
+    page = Path(data["files"][0])
+    assert page.parent == here
+    return Played(data, finished.stderr, Path(data["kept"]), page, before, files_in(person))
+
+
+class TestNothingOfTheirs:
+    def test_the_home_of_the_person_is_as_it_was(self, played: Played) -> None:
+        assert played.after == played.before
+        assert played.errors == ""
+
+    def test_nothing_of_it_was_read_into_the_session(self, played: Played) -> None:
+        assert all(SECRET.encode() not in data for _, data in files_in(played.folder).values())
+
+    def test_their_settings_did_not_hold(self, played: Played) -> None:
+        whole = played.run("layers 1 to 4")["layers_fired"]
+        assert whole["1"]
+        assert whole["3"] + whole["4"]
+
+    def test_an_older_report_is_not_overwritten(self, played: Played) -> None:
+        assert played.page.name == "reverie-demo-2.html"
+        assert played.page.with_name("reverie-demo.html").read_text() == "an older report"
+
+
+class TestTheSession:
+    def test_it_is_long(self, played: Played) -> None:
+        turns = played.data["turns"]
+        assert [turn["number"] for turn in turns] == list(range(1, len(turns) + 1))
+        assert len(turns) >= 40
+        assert sum(turn["requests"] for turn in turns) >= 90
+
+    def test_every_layer_that_there_is_fires(self, played: Played) -> None:
+        whole = played.run("layers 1 to 4")
+        assert whole["layers_fired"]["1"] >= 5
+        assert whole["layers_fired"]["2"] >= 3
+        assert whole["layers_fired"]["3"] >= 2
+        assert whole["layers_fired"]["4"] >= 1
+        assert whole["layers_fired"]["5"] >= 4
+        assert whole["layers_fired"]["6"] == 1
+        assert whole["memories_recalled"] >= 3
+
+    def test_notes_become_the_summary_once_and_the_model_writes_one(self, played: Played) -> None:
+        compacted = [f for f in self.fired(played) if f["layer"] in (3, 4) and f["before"]]
+        assert {fired["layer"] for fired in compacted} == {3, 4}
+        assert all(fired["after"] < fired["before"] for fired in compacted)
+
+    def test_what_fired_made_it_smaller(self, played: Played) -> None:
+        sized = [fired for fired in self.fired(played) if fired["before"] is not None]
+        assert sized
+        assert all(fired["after"] < fired["before"] for fired in sized)
+
+    def fired(self, played: Played) -> list[Any]:
+        return [fired for turn in played.data["turns"] for fired in turn["fired"]]
+
+    def test_it_is_resumed_in_the_middle_with_a_lapsed_cache(self, played: Played) -> None:
+        [resumed] = [turn for turn in played.data["turns"] if turn["away"]]
+        assert 5 < resumed["number"] < len(played.data["turns"]) - 5
+        assert resumed["hit_rate"] == 0
+
+    def test_the_cache_is_read_otherwise(self, played: Played) -> None:
+        assert played.run("layers 1 to 4")["hit_rate"] > 0.85
+        assert all(turn["hit_rate"] > 0.5 for turn in played.data["turns"] if not turn["away"])
+
+    def test_every_tool_does_what_the_script_says(self, played: Played) -> None:
+        """Commands may fail, as tests do; no other tool may, or the script is wrong."""
+        tools: dict[str, str] = {}
+        wrong = []
+        for record in played.said():
+            for block in record.message.blocks:
+                if isinstance(block, ToolUse):
+                    tools[block.id] = block.name
+                if isinstance(block, ToolResult) and block.is_error:
+                    wrong.append((tools[block.tool_use_id], block.text))
+        assert [text for tool, text in wrong if tool != "Bash"] == []
+        assert any("failed" in text for tool, text in wrong)
+
+    def test_the_project_is_really_mended(self, played: Played) -> None:
+        checked = subprocess.run(
+            ["./check"],
+            cwd=played.folder / "1" / "ferry",
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert checked.stdout.endswith("34 passed, 0 failed\n")
+
+    def test_what_the_agent_says_of_its_tests_is_what_they_say(self, played: Played) -> None:
+        """“22 of 22” in an answer follows a result that says so."""
+        last = ""
+        for record in played.said():
+            for result in record.message.tool_results:
+                last = result.text if " passed, " in result.text else last
+            claim = re.search(r"(\d+) of (\d+)(?: tests)? pass", record.message.text)
+            if record.message.role == "assistant" and claim:
+                assert f"{claim[1]} passed, 0 failed" in last, record.message.text
+
+
+class TestWhatIsLearnt:
+    """Layers 5 and 6, beside the session."""
+
+    def layer(self, played: Played, number: int) -> Any:
+        [found] = [one for one in played.data["learnt"] if one["layer"] == number]
+        return found
+
+    def memories(self, played: Played) -> dict[str, str]:
+        """The project's, and (under `person/`) those about the person."""
+        folder = played.folder / "1"
+        places = {"": folder / "memory", "person/": folder / "home" / "person" / "memory"}
+        return {
+            f"{whose}{path.name}": path.read_text(encoding="utf-8")
+            for whose, place in places.items()
+            for path in place.glob("*.md")
+        }
+
+    def test_what_the_person_said_is_saved_by_rules_and_by_a_model(self, played: Played) -> None:
+        kept, memories = self.layer(played, 5)["kept"], self.memories(played)
+        saved = "".join(memories[file] for file in kept)
+        assert "Henrik leaves the port on 2027-03-31." in saved
+        assert "I prefer British spelling" in saved
+        assert all(
+            lesson.text in saved
+            for scene in SCENES
+            for lesson in scene.lessons
+            if lesson.voice == "user"
+        )
+        assert all("origin: user" in memories[file] for file in kept)
+
+    def test_what_only_a_tool_said_waits(self, played: Played) -> None:
+        [lesson] = [one for scene in SCENES for one in scene.lessons if one.voice == "tool"]
+        [waiting] = self.layer(played, 5)["waiting"]
+        assert waiting.startswith(lesson.text)
+        assert "only in what tools" in waiting
+        assert all(lesson.text not in text for text in self.memories(played).values())
+
+    def test_the_dream_comes_last_and_changes_what_it_may(self, played: Played) -> None:
+        dreamt = [turn["number"] for turn in played.data["turns"] for fired in turn["fired"] if fired["layer"] == 6]  # fmt: skip
+        assert dreamt == [len(played.data["turns"])]
+        memories = self.memories(played)
+        assert self.layer(played, 6)["kept"] == [
+            "reference_corrections.md",
+            "reference_corrections_now.md",
+            "project_corrected_table.md",
+        ]
+        assert "sent on 2026-11-09." in memories["project_corrected_table.md"]
+        assert "superseded_by:" in memories["reference_corrections.md"]
+        assert "(reference_corrections.md)" not in memories["MEMORY.md"]
+
+    def test_what_would_lose_a_date_is_refused(self, played: Played) -> None:
+        [refused] = self.layer(played, 6)["refused"]
+        assert refused == "project_storholm_change.md would lose '2027-04-15'"
+        assert "From 2027-04-15" in self.memories(played)["project_storholm_change.md"]
+
+    def test_it_is_billed_apart_and_reads_the_cache(self, played: Played) -> None:
+        turns, whole = len(played.data["turns"]), played.run("layers 1 to 4")
+        for one in played.data["learnt"]:
+            assert 0 < one["cost"] < 0.6 * whole["cost"]
+            assert one["hit_rate"] > 0.85
+        assert turns - 5 <= self.layer(played, 5)["calls"] <= turns + 10
+        assert self.layer(played, 6)["calls"] == 3
+
+    def test_the_page_tells_it(self, played: Played) -> None:
+        text = played.page.read_text(encoding="utf-8")
+        for told in ("6 memories saved", "3 memories changed", "would lose", "come on top"):
+            assert told in text
+
+    def test_no_other_run_learns(self, played: Played) -> None:
+        for number in range(2, len(VARIANTS) + 1):
+            assert not list((played.folder / str(number) / "memory").glob("*henrik*"))
+
+
+class TestTheReport:
+    def test_every_layer_was_left_out_once(self, played: Played) -> None:
+        runs = played.data["runs"]
+        assert [one["name"] for one in runs] == [
+            "layers 1 to 4",
+            "without 1",
+            "without 2",
+            "without 3",
+            "without 3 and 4",
+            "no layers",
+        ]
+        turns = len(played.data["turns"])
+        for one in runs:
+            assert len(one["per_turn"]) == turns
+            assert sum(turn["tokens"] for turn in one["per_turn"]) == one["tokens_sent"]
+            assert sum(turn["cost"] for turn in one["per_turn"]) == pytest.approx(one["cost"])
+            assert one["cost"] < one["cost_without_cache"]
+
+    @pytest.mark.parametrize(
+        ("name", "silent"),
+        [("without 1", "156"), ("without 2", "256"), ("without 3", "356"), ("without 3 and 4", "3456"), ("no layers", "123456")],
+    )  # fmt: skip
+    def test_a_layer_that_is_off_does_nothing(self, played: Played, name: str, silent: str) -> None:
+        assert [played.run(name)["layers_fired"][layer] for layer in silent] == [0] * len(silent)
+
+    def test_with_all_layers_it_is_cheaper_than_with_none(self, played: Played) -> None:
+        whole, none = played.run("layers 1 to 4"), played.run("no layers")
+        assert whole["cost"] < 0.6 * none["cost"]
+        assert whole["tokens_sent"] < 0.5 * none["tokens_sent"]
+
+    @pytest.mark.parametrize("name", ["without 1", "without 2"])
+    def test_results_out_of_the_way_save_money(self, played: Played, name: str) -> None:
+        assert played.run("layers 1 to 4")["cost"] < played.run(name)["cost"]
+
+    @pytest.mark.parametrize("name", ["without 3 and 4", "no layers"])
+    def test_without_compaction_the_window_is_full(self, played: Played, name: str) -> None:
+        found = played.run(name)
+        assert 1 < found["full_in_turn"] <= len(played.data["turns"])
+        assert f"the window is full in turn {found['full_in_turn']}" in found["lost"]
+        assert played.run("layers 1 to 4")["full_in_turn"] is None
+        assert played.run("layers 1 to 4")["lost"] == "nothing"
+
+    def test_without_notes_the_person_waits(self, played: Played) -> None:
+        assert "wait" in played.run("without 3")["lost"]
+
+    def test_the_checks_hold(self, played: Played) -> None:
+        checks = played.data["checks"]
+        assert all(check["passed"] for check in checks)
+        names = " ".join(check["name"] for check in checks)
+        for wanted in (
+            "every message",
+            "how money is rounded",
+            "Storholm",
+            "ground rules",
+            "cache",
+            "you did not say",
+        ):
+            assert wanted in names
+        known = [check["found"] for check in checks if check["name"].startswith("known")]
+        assert all("own words" in found and "recalled memory" in found for found in known)
+
+    def test_what_is_not_shown_is_said(self, played: Played) -> None:
+        assert "Layer 7" in played.data["not_shown"]
+
+    def test_the_page_stands_alone(self, played: Played) -> None:
+        text = played.page.read_text(encoding="utf-8")
+        page = Page()
+        page.feed(text)
+        assert page.open == []
+        assert page.counts["svg"] == 3
+        assert page.counts["polyline"] == 3 * len(played.data["runs"])
+        assert not page.counts.keys() & {"script", "link", "img", "iframe", "object"}
+        assert "http" not in text.replace("http://www.w3.org", "")
+        assert "prefers-color-scheme: dark" in text
+        assert played.data["not_shown"] in text
+
+
+class Page(HTMLParser):
+    """Counts elements, and knows which were never closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.counts: dict[str, int] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.counts[tag] = self.counts.get(tag, 0) + 1
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.counts[tag] = self.counts.get(tag, 0) + 1
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+class TestWhatIsRefused:
+    """Before anything is played."""
+
+    def test_an_option_nobody_knows(self, place: Place) -> None:
+        result = run("demo", "--slow")
+        assert result.exit_code == 2
+        assert "No such option" in result.stderr
+
+    def test_a_report_that_is_no_page(self, place: Place) -> None:
+        assert "end with .html" in failed("demo", "--output", "report.pdf")
+
+    def test_a_folder_that_is_not_there(self, place: Place) -> None:
+        assert "cannot write into" in failed("demo", "--output", "nowhere/report.html")
+        assert list(place.root.iterdir()) == []
+
+
+class TestOnTheScreen:
+    """The same with three scenes: what is printed, and that nothing is left behind."""
+
+    @pytest.fixture
+    def short(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setattr("reverie.cli.demo.show.SCENES", SCENES[:3])
+        scratch = place.base / "scratch"
+        scratch.mkdir()
+        monkeypatch.setattr("tempfile.tempdir", str(scratch))
+        return scratch
+
+    def test_lines_a_table_checks_and_the_path(self, place: Place, short: Path) -> None:
+        text = done("demo")
+        assert [int(n) for n in re.findall(r"^ *(\d+) .* [█░]{8} ", text, re.M)] == [1, 2, 3]
+        for variant in VARIANTS[1:]:
+            assert f"Playing it again: {variant.name} …" in text
+        assert text.count("✓") == 5
+        assert "5: for your inbox: 1" in text
+        assert "6: the dream: 3 memories changed" in text
+        assert "Layers 5 and 6 learn beside the conversation" in text
+        assert text.splitlines()[-2] == f"Report: {place.root / 'reverie-demo.html'}"
+        assert "\x1b" not in text
+        assert list(short.iterdir()) == []
+        assert list(place.person.iterdir()) == []
+
+    def test_quietly(self, place: Place, short: Path) -> None:
+        result = run("demo", "-q", "--output", place.base)
+        assert (result.exit_code, result.output) == (0, "")
+        assert (place.base / "reverie-demo.html").exists()

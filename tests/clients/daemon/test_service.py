@@ -1,0 +1,82 @@
+"""All projects of a home: whose memories a hook is given, what is counted, and who waits for whom."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.place import Place
+
+from reverie.clients.daemon import service as services
+from reverie.clients.daemon.service import Service
+from reverie.clients.daemon.wire import Afterwards
+from reverie.memory.changes.draft import Remembered, Wish
+from reverie.memory.format.revisions import Author
+
+pytestmark = pytest.mark.anyio
+
+VPN = "The deploy script needs the VPN to be up before it starts."
+QUESTION = "does the deploy script need the VPN?"
+
+
+@pytest.fixture
+async def service(place: Place) -> AsyncIterator[Service]:
+    found = Service(place.home, Afterwards(place.home))
+    yield found
+    await found.aclose()
+
+
+@pytest.fixture
+def other(place: Place) -> Path:
+    """Another project, which knows nothing."""
+    memory = place.app().memory()
+    assert isinstance(memory.keeper.remember(Wish(VPN), Author("person")), Remembered)
+    folder = place.base / "other"
+    folder.mkdir()
+    return folder
+
+
+async def prompted(service: Service, folder: Path, **more: Any) -> str:
+    data = {"cwd": str(folder), "prompt": QUESTION, **more}
+    body = await service.hook("claude-code", "UserPromptSubmit", json.dumps(data).encode())
+    return body.decode()
+
+
+@pytest.mark.parametrize("more", [{}, {"session_id": ""}, {"session_id": 7}])
+async def test_sessions_without_a_name_share_nothing(
+    service: Service, place: Place, other: Path, more: dict[str, Any]
+) -> None:
+    # In a session of its own, a memory would be given once and not again.
+    assert await prompted(service, place.root, **more, prompt="hello there") == ""
+    assert await prompted(service, other, **more) == ""
+    assert VPN in await prompted(service, place.root, **more)
+
+
+async def test_a_session_with_a_name_stays_where_it_began(
+    service: Service, place: Place, other: Path
+) -> None:
+    await prompted(service, other, session_id="s1")
+    assert await prompted(service, place.root, session_id="s1") == ""
+    assert VPN in await prompted(service, place.root, session_id="s2")
+
+
+async def test_events_nobody_knows_are_counted_together(service: Service) -> None:
+    for event in ("Odd1", "Odd2", "Stop", "Odd3"):
+        await service.hook("codex", event, b"{}")
+    assert {name: tally.count for name, tally in service.tallies.items()} == {
+        "codex/other": 3,
+        "codex/Stop": 1,
+    }
+
+
+async def test_nobody_waits_for_a_project_that_has_to_go(
+    service: Service, place: Place, other: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "MOST_PROJECTS", 1)
+    await prompted(service, place.root, session_id="s1")
+    [busy] = service._attendants.values()
+    async with asyncio.timeout(20), busy._recalling:
+        assert await prompted(service, other, session_id="s2") == ""
+        assert list(service._attendants) == [other]

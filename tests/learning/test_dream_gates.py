@@ -1,0 +1,79 @@
+"""Whether to dream: a table for the time, and how often the sessions are counted."""
+
+import pytest
+from tests.place import NOON, FixedClock
+
+from reverie.context import NotDue
+from reverie.learning.dreaming.dream import due
+from reverie.learning.dreaming.gates import SCAN_EVERY, Due, Gates, Thresholds, too_early
+
+HOUR = 3600.0
+
+TIMES = {
+    "never dreamt": (None, True),
+    "just now": (NOON, False),
+    "almost a day": (NOON - 24 * HOUR + 1, False),
+    "a day": (NOON - 24 * HOUR, True),
+    "long ago": (1.0, True),
+    "a clock a little ahead": (NOON + 60, False),
+    "a time that cannot be": (NOON + 30 * 24 * HOUR, True),
+}
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_the_time(name: str) -> None:
+    last, expected = TIMES[name]
+    assert (too_early(last, NOON, 24) is None) is expected
+
+
+class Shelf:
+    """Transcripts, and how often somebody counted them."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.counted: list[float] = []
+
+    def since(self, moment: float) -> int:
+        self.counted.append(moment)
+        return self.number
+
+
+def gates(shelf: Shelf, clock: FixedClock, last: float | None = None) -> Gates:
+    return Gates(lambda: last, shelf.since, clock, Thresholds(24, 5))
+
+
+def test_before_its_time_nothing_is_counted() -> None:
+    shelf = Shelf(50)
+    found = gates(shelf, FixedClock(), NOON - HOUR).due()
+    assert found == NotDue("the last dream was 1.0 h ago, under 24 h")
+    assert shelf.counted == []
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [(4, NotDue("4 of 5 sessions since the last dream")), (5, Due(None, 5)), (60, Due(None, 60))],
+)
+def test_the_sessions(number: int, expected: object) -> None:
+    shelf = Shelf(number)
+    assert gates(shelf, FixedClock()).due() == expected
+    assert shelf.counted == [0.0]
+
+
+def test_sessions_are_counted_once_in_ten_minutes() -> None:
+    clock, shelf = FixedClock(), Shelf(1)
+    asked = gates(shelf, clock)
+    for _ in range(3):
+        asked.due()
+    assert len(shelf.counted) == 1
+    clock.advance(SCAN_EVERY)
+    asked.due()
+    assert len(shelf.counted) == 2
+    clock.advance(-HOUR)
+    asked.due()
+    assert len(shelf.counted) == 3
+
+
+def test_a_switch_closes_them_all() -> None:
+    shelf = Shelf(50)
+    assert due(gates(shelf, FixedClock()), enabled=False) == NotDue("dreams are off")
+    assert shelf.counted == []

@@ -1,0 +1,89 @@
+"""A dream comes home: the live file wins, the rest of the dream is made."""
+
+import pytest
+from tests.learning.dreaming import changed, memory, with_index
+
+from reverie.learning.dreaming.changes import typed
+from reverie.learning.dreaming.merge import Reindexed, mended, merged, problem_of, settled
+from reverie.memory.format import index as indexes
+from reverie.memory.format.index import Index
+from reverie.memory.format.manifest import INDEX_FILE
+
+A = memory("The port of the harbour service is 8080.")
+B = memory("The port of the harbour service is 8080.", source=("s2#m1",))
+C = memory("Ada likes purple.")
+BEFORE = with_index({"a.md": A, "b.md": B, "c.md": C})
+C_LINKED = changed(C, links=("a",))
+
+
+def dreamt() -> dict[str, bytes]:
+    """The duplicate is gone, and something is linked."""
+    return with_index({"a.md": A, "c.md": C_LINKED})
+
+
+def home(live: dict[str, bytes]) -> tuple[dict[str, bytes | None], list[tuple[str, ...]]]:
+    after = dreamt()
+    reindexed = Reindexed(BEFORE[INDEX_FILE], indexes.parse(after[INDEX_FILE]))
+    found = merged(typed(BEFORE, after), live.get, reindexed)
+    return found.files, [change.files for change in found.waiting]
+
+
+def test_nobody_was_there_meanwhile() -> None:
+    files, waiting = home(BEFORE)
+    assert files == {"b.md": None, "c.md": C_LINKED, INDEX_FILE: dreamt()[INDEX_FILE]}
+    assert waiting == []
+
+
+@pytest.mark.parametrize("mine", [C + b"More.\n", None])
+def test_where_both_changed_a_file_the_live_one_stays(mine: bytes | None) -> None:
+    live = {name: data for name, data in {**BEFORE, "c.md": mine}.items() if data is not None}
+    files, waiting = home(live)
+    assert "c.md" not in files
+    assert files["b.md"] is None
+    assert waiting == [("c.md",)]
+
+
+@pytest.mark.parametrize("mine", [A.replace(b"8080", b"8081"), None])
+def test_a_merge_waits_when_what_it_rests_on_changed(mine: bytes | None) -> None:
+    live = {name: data for name, data in {**BEFORE, "a.md": mine}.items() if data is not None}
+    files, waiting = home(live)
+    assert "b.md" not in files
+    assert waiting == [("b.md",)]
+
+
+def test_an_index_somebody_changed_only_follows() -> None:
+    live = {**BEFORE, INDEX_FILE: b"# Mine\n" + BEFORE[INDEX_FILE]}
+    files, _ = home(live)
+    made = files[INDEX_FILE]
+    assert made is not None
+    assert made.startswith(b"# Mine\n")
+    assert [pointer.file for pointer in indexes.parse(made).pointers] == ["a.md", "c.md"]
+
+
+def test_a_second_time_nothing_is_left_to_do() -> None:
+    files, waiting = home(dreamt())
+    assert (files, waiting) == ({"b.md": None, "c.md": C_LINKED}, [])
+
+
+FILES = {"a.md": A, "c.md": C}
+OLD = indexes.parse(with_index(FILES)[INDEX_FILE] + b"A line of mine.\n")
+WRONG = {
+    "emptied": (Index(), "it leaves out 2 memories without a word"),
+    "leads nowhere": (OLD.with_pointer(indexes.Pointer("x", "x.md")), "it points to x.md"),
+    "too long": (Index((*OLD.lines, *["x\n"] * 300)), "it is over its limit of 200 lines"),
+    "drops a line": (Index(OLD.lines[:-1]), "it drops a line somebody wrote: 'A line of mine.'"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_index_that_leads_astray_is_not_taken(name: str) -> None:
+    wanted, reason = WRONG[name]
+    assert reason in (problem_of(wanted, OLD, FILES) or "")
+    index, problem = settled(OLD, wanted, FILES)
+    assert index == mended(OLD, FILES) == OLD
+    assert problem is not None
+
+
+def test_an_index_that_leads_to_everything_is_taken() -> None:
+    wanted = Index(tuple(reversed(OLD.lines)))
+    assert settled(OLD, wanted, FILES) == (wanted, None)

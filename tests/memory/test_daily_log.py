@@ -1,0 +1,222 @@
+"""The daily log: one bullet a thing, days in local time, two writers at once, midnight."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.place import FixedClock
+
+from reverie.errors import InputError
+from reverie.memory.changes.daily_log import DailyLog, date_message, log_file
+from reverie.memory.format.paths import Accepted, check_name
+from reverie.memory.format.revisions import Author
+from reverie.memory.history import GitHistory
+from reverie.memory.store import FileStore
+
+MAIN = Author("main", session="s1")
+TOKYO, NEW_YORK = timezone(timedelta(hours=9)), timezone(timedelta(hours=-5))
+EVENING = datetime(2026, 11, 15, 23, 59, 30, tzinfo=UTC)
+FILE = "logs/2026/11/2026-11-15.md"
+
+
+@dataclass(frozen=True)
+class Clean:
+    text: str
+    kinds: tuple[str, ...]
+
+
+class PasswordScrubber:
+    def scrub(self, text: str) -> Clean:
+        found = "hunter2" in text
+        return Clean(text.replace("hunter2", "[redacted]"), ("password",) if found else ())
+
+
+class Desk:
+    """A store and its log, at a time of the test's choosing."""
+
+    def __init__(self, folder: Path, moment: datetime = EVENING, zone: timezone = UTC) -> None:
+        self.clock = FixedClock(moment.timestamp())
+        self.root = folder / "memory"
+        self.store = FileStore(self.root, GitHistory(folder / "history.git", self.clock))
+        self.log = DailyLog(self.store, self.clock, PasswordScrubber(), zone)
+
+    def text(self, file: str = FILE) -> str:
+        return (self.root / file).read_text()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_the_first_entry_makes_the_file_and_the_next_one_follows(desk: Desk) -> None:
+    first = desk.log.append("Shipped the importer.", MAIN)
+    assert (first.file, first.entry) == (FILE, "- 23:59 Shipped the importer.\n")
+    desk.log.append("Two lines:\nthe second one\r\n\nand a last", MAIN)
+    assert desk.text() == (
+        "# 2026-11-15\n\n"
+        "- 23:59 Shipped the importer.\n"
+        "- 23:59 Two lines:\n  the second one\n\n  and a last\n"
+    )
+
+
+def test_an_entry_is_one_revision_and_leaves_the_index_alone(desk: Desk) -> None:
+    (desk.root).mkdir()
+    (desk.root / "MEMORY.md").write_text("- [a](a.md)\n")
+    desk.store.notice_hand_edits()
+    before = len(list(desk.store.history.log()))
+    logged = desk.log.append("Shipped the importer.", MAIN)
+    assert len(list(desk.store.history.log())) == before + 1
+    assert logged.revision.files == (FILE,)
+    assert logged.revision.author == MAIN
+    assert (desk.root / "MEMORY.md").read_text() == "- [a](a.md)\n"
+
+
+@pytest.mark.parametrize(
+    ("zone", "file", "time"),
+    [
+        (UTC, "logs/2026/11/2026-11-15.md", "23:59"),
+        (TOKYO, "logs/2026/11/2026-11-16.md", "08:59"),
+        (NEW_YORK, "logs/2026/11/2026-11-15.md", "18:59"),
+    ],
+)
+def test_the_day_is_the_persons_own(tmp_path: Path, zone: timezone, file: str, time: str) -> None:
+    logged = Desk(tmp_path, zone=zone).log.append("x", MAIN)
+    assert (logged.file, logged.entry) == (file, f"- {time} x\n")
+
+
+def test_midnight_starts_a_new_file_and_the_model_is_told_once(desk: Desk) -> None:
+    desk.log.append("before", MAIN)
+    told = date_message(None, desk.log.today())
+    known = desk.log.today().isoformat()
+    assert date_message(known, desk.log.today()) is None
+    desk.clock.advance(60)
+    message = date_message(known, desk.log.today())
+    assert desk.log.append("after", MAIN).file == "logs/2026/11/2026-11-16.md"
+    assert (
+        told == "Today is 2026-11-15, a Sunday. The log of the day is `logs/2026/11/2026-11-15.md`."
+    )
+    assert message == (
+        "The date has changed: today is 2026-11-16, a Monday. "
+        "From now on the log is `logs/2026/11/2026-11-16.md`."
+    )
+    assert date_message("2026-11-16", desk.log.today()) is None
+
+
+def test_an_entry_said_before_midnight_stays_on_its_day(desk: Desk) -> None:
+    """The clock strikes while somebody else's entry is in the way."""
+    real = desk.store.current
+
+    def slow(file: str) -> bytes | None:
+        data = real(file)
+        if desk.clock.at == EVENING.timestamp():
+            desk.clock.advance(3600)
+            Desk(desk.root.parent).log.append("quicker", MAIN)
+        return data
+
+    desk.store.current = slow  # type: ignore[method-assign]
+    logged = desk.log.append("said at 23:59", MAIN)
+    assert logged.file == FILE
+    assert desk.text().splitlines()[2:] == ["- 23:59 quicker", "- 23:59 said at 23:59"]
+
+
+def test_a_hand_edit_is_kept_and_goes_into_history_first(desk: Desk) -> None:
+    desk.log.append("one", MAIN)
+    (desk.root / FILE).write_text(desk.text() + "- my own note, no newline")
+    desk.log.append("two", MAIN)
+    assert desk.text().splitlines()[2:] == [
+        "- 23:59 one",
+        "- my own note, no newline",
+        "- 23:59 two",
+    ]
+    writers = [revision.author.writer for revision in desk.store.history.log(FILE)]
+    assert writers == ["main", "user", "main"]
+
+
+def test_many_writers_lose_nothing(tmp_path: Path) -> None:
+    def write(writer: int) -> None:
+        log = Desk(tmp_path).log
+        for number in range(6):
+            log.append(f"writer {writer} entry {number}", MAIN)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    lines = Desk(tmp_path).text().splitlines()[2:]
+    assert sorted(lines) == sorted(
+        f"- 23:59 writer {w} entry {n}" for w in range(4) for n in range(6)
+    )
+    for writer in range(4):
+        own = [line for line in lines if f"writer {writer} " in line]
+        assert own == sorted(own)
+
+
+def test_the_same_words_twice_are_two_entries(desk: Desk) -> None:
+    for _ in range(2):
+        desk.log.append("again", MAIN)
+    assert desk.text().count("again") == 2
+
+
+def test_a_secret_is_taken_out_everywhere(desk: Desk) -> None:
+    logged = desk.log.append("the password is hunter2", MAIN)
+    assert logged.secrets == ("password",)
+    assert "hunter2" not in desk.text()
+    assert all("hunter2" not in revision.summary for revision in desk.store.history.log())
+
+
+@pytest.mark.parametrize("text", ["", "  \n "])
+def test_nothing_is_no_entry(desk: Desk, text: str) -> None:
+    with pytest.raises(InputError, match="nothing to log"):
+        desk.log.append(text, MAIN)
+
+
+def test_a_long_day_goes_on_in_a_second_file(desk: Desk) -> None:
+    for letter in "abc":
+        desk.log.append(letter * 30_000, MAIN)
+    day = desk.log.day(date(2026, 11, 15))
+    assert day is not None
+    assert day.files == (FILE, "logs/2026/11/2026-11-15_2.md")
+    assert [found[0] for found in re.findall(r"(a|b|c)\1{29999}", day.text)] == ["a", "b", "c"]
+    with pytest.raises(InputError, match="at most 65,536"):
+        desk.log.append("x" * 70_000, MAIN)
+
+
+def test_a_range_of_days_for_the_nightly_dream(desk: Desk) -> None:
+    for _ in range(3):
+        desk.log.append("x", MAIN)
+        desk.clock.advance(2 * 86_400)
+    days = desk.log.days(date(2026, 11, 14), date(2026, 11, 17))
+    assert [day.date.day for day in days] == [15, 17]
+    assert days[0].text == "# 2026-11-15\n\n- 23:59 x\n"
+    assert desk.log.days(date(2026, 12, 1), date(2027, 1, 1)) == ()
+    with pytest.raises(InputError, match="backwards"):
+        desk.log.days(date(2026, 11, 17), date(2026, 11, 14))
+
+
+def test_bytes_that_are_not_text_can_be_read_and_appended_to(desk: Desk) -> None:
+    (desk.root / FILE).parent.mkdir(parents=True)
+    (desk.root / FILE).write_bytes(b"- \xff\n")
+    desk.log.append("x", MAIN)
+    assert (desk.root / FILE).read_bytes() == b"- \xff\n- 23:59 x\n"
+    day = desk.log.day(date(2026, 11, 15))
+    assert day is not None
+    assert day.text == "- \ufffd\n- 23:59 x\n"
+
+
+@given(st.dates(), st.integers(1, 12))
+def test_every_day_has_a_file_of_its_own(day: date, part: int) -> None:
+    assert isinstance(check_name(log_file(day, part)), Accepted)
+    assert f"{day.isoformat()}" in log_file(day, part)
+
+
+@given(st.one_of(st.none(), st.dates().map(date.isoformat)), st.dates())
+def test_the_model_is_told_exactly_when_the_date_differs(previous: str | None, today: date) -> None:
+    message = date_message(previous, today)
+    assert (message is None) == (previous == today.isoformat())
+    assert message is None or (today.isoformat() in message and log_file(today) in message)

@@ -1,0 +1,146 @@
+"""Secrets that only the words around them give away, and words that only look as if they did."""
+
+from __future__ import annotations
+
+import random
+import string
+from pathlib import Path
+
+import pytest
+
+from reverie.memory.secrets import find_secrets, redact
+from reverie.memory.secrets.scrubber import SecretScrubber
+
+_DICE = random.Random("sentences")
+
+
+def _made(alphabet: str, length: int) -> str:
+    while True:
+        made = "".join(_DICE.choices(alphabet, k=length))
+        if any(char.isdigit() for char in made) and any(char.isalpha() for char in made):
+            return made
+
+
+HEX, LOWER, MIXED = (
+    "0123456789abcdef",
+    string.ascii_lowercase + string.digits,
+    string.ascii_letters + string.digits,
+)
+KEY, HASH, SMALL = _made(MIXED, 28), _made(HEX, 40), _made(LOWER, 20)
+CHOSEN = "hunter" + "2-blue-Falcon"
+
+NAMED = [
+    ("the token of the staging server is {}", KEY),
+    ("the token of the staging server is {}", HASH),
+    ("my password for the wiki is {}", CHOSEN),
+    ("my password for the wiki is {}.", "correct-horse-" + "battery-staple"),
+    ("fyi the grafana admin pw is {}", "Zk8#" + "tulip"),
+    ("our npm registry credential: {}", SMALL),
+    ('passphrase of the backup: "{}"', "blue monkey " + "eats 7 pears"),
+    ("PIN for the office door is {}", "47" + "13"),
+    ("the passcode is {}", "90" + "214"),
+    ("my sudo password's {}", "hunter2" + "Falcon"),
+    ("wifi: AcmeGuest / {}", "Sommer" + "2024!"),
+    ("new admin creds: superadmin:{}", "Fj39!" + "kdlq"),
+    ("Jenkins token (read only): {}", HASH),
+    ("Datadog API key {} goes into the agent", HASH),
+    ("set JWT_SECRET to {}", SMALL),
+    ("TOTP seed is {}", "KVKFKRCPNZ" + "QUYMLX"),
+    ("cookie: sessionid={}", SMALL),
+    ("Use {} as the password for the test database.", CHOSEN),
+    ("{} is the token for the registry", SMALL),
+    ("[{}] is the API key", KEY),
+    ("we rotated the token; it's now {}", HASH),
+    ("Das WLAN-Passwort ist {}", "Kaffee4" + "Alle"),
+    ("Der PIN-Code fürs Büro lautet {}.", "55" + "19"),
+    ("Zugangsdaten Staging: admin / {}", "Tr0ub4dor" + "&3"),
+    ("Mon mot de passe GitLab c'est {}", "Baguette" + "!42"),
+    ("Le jeton d'accès est {}, merci.", KEY),
+    ("usuario: ana, contraseña: {}", "p4s0" + "d0ble"),
+    ("mi clave de AWS es {}", KEY),
+    ("redis-cli -a {} ping", SMALL),
+    ("mysql -u root -p{} shop", "S3cret" + "Pw9"),
+    ("machine api.acme.io login ci password {}", "S3cret" + "Pw9"),
+    ("<password>{}</password>", CHOSEN),
+    ("Our mail provider wants {} in every request.", KEY),
+    (
+        "wallet seed phrase: {}",
+        "river stone amber copper lantern maple " + "winter orbit violet tiger harbor meadow",
+    ),
+]  # fmt: skip
+
+HARMLESS = [
+    "Ask Mira for the token, she keeps it in the vault.",
+    "The password policy requires 12 characters.",
+    "The rate limiter is a token bucket with 100 tokens per second.",
+    "PIN the dependency to 1.2.3 until the bug is fixed.",
+    "Pin 12 on the ESP32 is the LED",
+    "Secret santa is on December 12 at 18:00.",
+    "We need a key: value store.",
+    "Tokens per second: 153.2 (p95 98.1)",
+    "The access token expires at 2026-02-01T12:00:00Z",
+    "Error 401: invalid token (request id 7f3a9c1b)",
+    "Key size: RSA-4096, AES-256-GCM",
+    "session key exchange uses X25519MLKEM768",
+    "if password != confirm_password2: raise ValueError",
+    "token = lexer.next_token2()",
+    "The key bindings file is keymap.v3.json",
+    "The idempotency key is 3f2b8c1e-9d47-4a6b-8f0e-1c2d3e4f5a6b.",
+    "commit 3f786850e387550fdab836ed7e6dc881de23001b adds token refresh",
+    "    --- PASS: TestState_Load/migrates_old_lines (0.00s)",
+    '"output_tokens":1},"requestId":"req_011CWuvEJ8GEqTCifD98Hq1S"',
+    '"login":"dana","node_id":"MDQ6VXNlcjM1MTkzNA=="',
+    "class InputUnionMember1FunctionCallOutputParts: ...",
+    "password: <your-password-2>",
+    "token: ${{ secrets.DEPLOY_TOKEN2 }}",
+    "const key2 = process.env.MAIL_API_KEY;",
+    "GITHUB_TOKEN=ghp_" + "x" * 36,
+    "Keys look like sk_test_" + "1234567890abcdefghijklmn in the docs.",
+    "The default login is test / test123.",
+    "Das Passwort muss mindestens 12 Zeichen haben.",
+    "Der Schlüsselbund hat 12 Schlüssel",
+    "Les jetons sont comptés par tiktoken 0.7",
+    "La clave está en el capítulo 7",
+    "Our host key fingerprint is SHA256:uNiVztksCsDhcc0u9e8BgrJXVGDt3ybpS6i7KHg7lVo",
+    "see https://www.figma.com/file/hT3kq9PzVbWm2sXyLr8cNd/Checkout for the token screens",
+]
+
+
+@pytest.mark.parametrize(("frame", "value"), NAMED, ids=[frame for frame, _ in NAMED])
+def test_a_named_value_is_taken_out(frame: str, value: str):
+    redacted = redact(frame.format(value)).text
+    assert value not in redacted
+    assert "secret removed" in redacted
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_a_sentence_without_a_secret_stays(text: str):
+    assert redact(text).text == text
+
+
+def test_all_recovery_codes_of_a_sentence_go():
+    text = "my 2FA recovery codes are 4f8a-9c2e and 77b1-d03f"
+    assert redact(text).text == (
+        "my 2FA recovery codes are (secret removed - recovery code) and (secret removed - recovery code)"
+    )
+
+
+def test_the_words_around_a_value_stay():
+    text = f"Remember: the token of the staging server is {KEY}, ask Mira for a new one."
+    assert redact(text).text == (
+        "Remember: the token of the staging server is (secret removed - api key), ask Mira for a new one."
+    )
+
+
+def test_the_next_sentence_is_not_about_it():
+    text = f"Ask Mira for the token. Commit {HASH} fixed it."
+    assert find_secrets(text) == ()
+
+
+def test_a_secret_that_was_seen_whole_is_known_when_it_is_quoted_cut(tmp_path: Path):
+    scrubber = SecretScrubber(tmp_path / "allowed-secrets.json")
+    assert scrubber.scrub(f"The token is {HASH}.").kinds == ("api key",)
+    cut = scrubber.scrub(f"- said: «… {HASH[:30]}…»")
+    assert HASH[:12] not in cut.text
+    assert cut.kinds == ("part of a secret",)
+    assert scrubber.scrub("Nothing of it here: 0123456789ab.").kinds == ()

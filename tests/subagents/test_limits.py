@@ -1,0 +1,42 @@
+"""Every limit is a sentence the asking model can act on."""
+
+import pytest
+
+from reverie.subagents.members import Limits, Standing, out_of_time, over_tokens, refusal
+
+LIMITS = Limits(depth=2, concurrent=3, tokens=1_000)
+
+
+@pytest.mark.parametrize(
+    ("standing", "said"),
+    [
+        (Standing(0, 0, 0), None),
+        (Standing(1, 2, 999), None),
+        (Standing(2, 0, 0), "you are an agent 2 deep, and they may be nested 2 deep"),
+        (Standing(5, 0, 0), "5 deep"),
+        (Standing(0, 3, 0), "3 are running, and 3 may run at once"),
+        (Standing(0, 0, 1_000), "used 1,000 tokens of 1,000"),
+        (Standing(2, 3, 1_000), "nested"),
+    ],
+)
+def test_refusals(standing, said):
+    told = refusal(LIMITS, standing)
+    assert (told is None) == (said is None)
+    assert said is None or (said in str(told) and "yourself" in str(told))
+
+
+@pytest.mark.parametrize("limits", [Limits(depth=0), Limits(concurrent=0)])
+def test_nothing_is_a_limit_too(limits):
+    assert "none are allowed" in str(refusal(limits, Standing(0, 0, 0)))
+
+
+def test_tokens_run_out_at_the_limit():
+    assert over_tokens(LIMITS, 999) is None
+    assert "1,000 tokens of 1,000" in str(over_tokens(LIMITS, 1_000))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(1_800.0, "30 minutes"), (90, "90 seconds"), (130, "2.2 minutes")]
+)
+def test_out_of_time(seconds, said):
+    assert f"after {said}," in out_of_time(Limits(seconds=seconds))
