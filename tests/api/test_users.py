@@ -145,8 +145,8 @@ class TestNobodyReadsAnother:
         index_past_sessions(app)
         assert "marigold" not in str(search(app, "zeppelin launch code", limit=50))
         owner = place.app()
-        owner.index_episodes()
-        found = owner.search("zeppelin launch code", limit=50, scope="episodes")
+        index_past_sessions(owner)
+        found = search(owner, "zeppelin launch code", limit=50, scope="episodes")
         assert {hit.session for hit in found.hits} == {"s1", "s2"}
 
 

@@ -26,7 +26,7 @@ from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import Reply, ScriptItem, ToolCall
 
-from reverie.agent.kit.web import web_fetch_tool
+from reverie.agent.kit.web_fetch import web_fetch_tool
 from reverie.agent.permissions import Answer, Asked, Call
 from reverie.agent.tools import Arguments, Tool, Workplace
 from reverie.cli.talk.talk import Talk

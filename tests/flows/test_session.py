@@ -39,6 +39,7 @@ from reverie.events import (
 from reverie.memory.changes.draft import Wish as MemoryWish
 from reverie.memory.format.revisions import Author
 from reverie.models.scripted import ScriptedModel
+from reverie.session.build import open_session
 from reverie.session.options import SessionOptions
 
 
@@ -411,9 +412,8 @@ async def test_edits_of_the_cache_are_repeated_in_place_by_every_later_request(
 
     able = Capabilities(window=200_000, cache=CacheRules("explicit"), cache_edits=True)
     model = ScriptedModel(otherwise=play, capabilities=able)
-    async with place.app("features.extract=false").session(
-        SessionOptions(ready=model, mode="bypass")
-    ) as session:
+    app = place.app("features.extract=false")
+    async with open_session(app, SessionOptions(ready=model, mode="bypass")) as session:
         for i in range(30):
             await hear(session, f"Count again, please: {i}.")
     edited = [request.cache_edits for request in model.requests]

@@ -573,7 +573,7 @@ class _Death:
         self.left = at
 
     def __call__(self, frame: object, event: str, argument: object) -> None:
-        if event in {"call", "c_call"} and "/reverie/stores/" in frame.f_code.co_filename:  # type: ignore[attr-defined]
+        if event in {"call", "c_call"} and "/reverie/memory/" in frame.f_code.co_filename:  # type: ignore[attr-defined]
             self.left -= 1
             if self.left == 0:
                 os._exit(9)

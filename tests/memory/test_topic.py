@@ -308,7 +308,7 @@ def test_wikilinks_outside_code_each_once():
 
 def test_plain_files_are_read_without_loading_yaml():
     code = (
-        "import sys; from reverie.memory import manifest, topic;"
+        "import sys; from reverie.memory.format import manifest, topic;"
         "topic.parse(b'---\\nname: a\\ndescription: \"b\"\\nlinks: [x, y]\\n---\\n');"
         "sys.exit('yaml' in sys.modules)"
     )

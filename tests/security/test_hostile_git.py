@@ -232,4 +232,4 @@ def test_there_is_one_way_to_start_git() -> None:
         for path in source.rglob("*.py")
         if '["git"' in path.read_text("utf-8") or 'which("git")' in path.read_text("utf-8")
     ]
-    assert starting == ["git.py"]
+    assert starting == ["files/git.py"]

@@ -3,8 +3,9 @@
 import pytest
 from tests.security.test_quoting import FORGED
 
-from reverie.agent.kit.read import page_text
-from reverie.agent.kit.web import MOST_CHARACTERS, Fetched, _output
+from reverie.agent.kit.readable import page_text
+from reverie.agent.kit.web import Fetched
+from reverie.agent.kit.web_fetch import MOST_CHARACTERS, _output
 from reverie.cli.demo.charts import Line, Mark, Panel, svg
 from reverie.core.messages import Text
 

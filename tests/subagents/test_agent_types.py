@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.core.build import texts
 
 from reverie.agent.kit import standard_kit
-from reverie.agent.kit.web import web_fetch_tool
+from reverie.agent.kit.web_fetch import web_fetch_tool
 from reverie.recall.service import NAME as SEARCH_MEMORY
 from reverie.subagents.letters import name_problem
 from reverie.subagents.types import (

@@ -296,6 +296,6 @@ async def test_team_memory_is_recalled_with_its_origin(
         assert f"## {label} (shared by the team; saved" in told
         assert client.attendant is not None
         await client.attendant.aclose()
-    assert Workspace.open(projects["two"], clock=place.clock).recall(asked, limit=5).hits == ()
+    assert recall(Workspace.open(projects["two"], clock=place.clock), asked, limit=5).hits == ()
     place.settings("features.team = false")
-    assert Workspace.open(projects["one"], clock=place.clock).recall(asked, limit=5).hits == ()
+    assert recall(Workspace.open(projects["one"], clock=place.clock), asked, limit=5).hits == ()

@@ -27,7 +27,7 @@ from reverie.memory.format.proposals import Proposal
 from reverie.memory.format.revisions import Author
 from reverie.models.scripted import ScriptedModel
 from reverie.session.build import open_session
-from reverie.session.options import Wish as SessionWish
+from reverie.session.options import SessionOptions
 from reverie.workspace import Workspace, without_secrets
 from reverie.workspace.inbox import open_inbox
 
@@ -97,7 +97,7 @@ async def test_a_chat_its_results_and_its_notes(place: Place):
         return f"{TOLD}\n{LONG}"
 
     model = ScriptedModel([[ToolUse("c1", "look")], f"I see: {TOLD}"])
-    wish = SessionWish(ready=model, tools=[look], dreams=False, session="s1")
+    wish = SessionOptions(ready=model, tools=[look], dreams=False, session="s1")
     async with open_session(app, wish) as session:
         async for _ in session.run(f"{TOLD}\n{LONG[:60_000]}"):
             pass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from reverie.agent.kit import standard_kit
-from reverie.agent.kit.web import web_fetch_tool
+from reverie.agent.kit.web_fetch import web_fetch_tool
 from reverie.agent.permissions import Consent, Permission, also_within, by_mode
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Todo, Tool, Workplace

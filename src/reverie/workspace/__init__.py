@@ -22,10 +22,10 @@ from reverie.settings import Provider, Settings, Switches, load_settings, secret
 from reverie.settings.projects import Project, find_project
 
 if TYPE_CHECKING:
+    from reverie.memory.adoption import Adoption
     from reverie.memory.changes.draft import Outcome as Remembering
     from reverie.memory.changes.draft import Wish as MemoryWish
     from reverie.memory.format.revisions import Author
-    from reverie.memory.locations import Adoption
     from reverie.memory.opening import OpenMemory
     from reverie.memory.secrets.scrubber import SecretScrubber
     from reverie.memory.team.sync import SyncReport, TeamAddress
@@ -141,13 +141,13 @@ class Workspace:
     @property
     def adoption(self) -> Adoption:
         """What this project's memory is linked to, and what it could be."""
-        from reverie.memory.locations import Adoption
+        from reverie.memory.adoption import Adoption
 
         return Adoption(self.owner, self.settings.home, self.settings.person_home)
 
     def claude_memory(self) -> Path | None:
         """The memory directory Claude Code keeps for this project, if it has one."""
-        from reverie.memory.locations import claude_memory
+        from reverie.memory.adoption import claude_memory
         from reverie.settings.neighbours import claude_config
 
         return claude_memory(claude_config(), (self.project.root, Path.cwd()))

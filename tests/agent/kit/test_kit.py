@@ -13,7 +13,7 @@ import pytest
 from tests.agent.workplaces import tool
 
 from reverie.agent.kit import standard_kit
-from reverie.agent.kit.web import web_fetch_tool
+from reverie.agent.kit.web_fetch import web_fetch_tool
 from reverie.agent.tools import Workplace
 
 CALLS: tuple[tuple[str, dict[str, Any], str, str], ...] = (

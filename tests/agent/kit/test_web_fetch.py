@@ -13,8 +13,9 @@ import pytest
 from tests.agent.workplaces import call
 
 from reverie.agent.kit import web
-from reverie.agent.kit.read import page_text
-from reverie.agent.kit.web import is_public, is_public_or_loopback, web_fetch_tool
+from reverie.agent.kit.readable import page_text
+from reverie.agent.kit.web import is_public, is_public_or_loopback
+from reverie.agent.kit.web_fetch import web_fetch_tool
 from reverie.agent.tools import Workplace
 from reverie.core.messages import ToolResult
 from reverie.errors import InputError
@@ -229,7 +230,7 @@ async def test_the_address_is_sent_as_the_server_expects_it(desk: Workplace, sit
 async def test_a_server_that_says_nothing_is_given_up(
     desk: Workplace, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reverie.agent.kit.web.SECONDS", 0.2)
+    monkeypatch.setattr("reverie.agent.kit.web_fetch.SECONDS", 0.2)
     result = await fetch(desk, f"{site.address}/silent")
     assert result.is_error
     assert "did not answer within 0.2 s" in result.text

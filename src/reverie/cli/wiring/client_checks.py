@@ -23,7 +23,7 @@ from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.entries import value_of
 from reverie.clients.install.json_text import Malformed
 from reverie.clients.install.wiring import Wish
-from reverie.clients.mcp import caller as package
+from reverie.clients.mcp import package
 from reverie.errors import ReverieError
 
 if TYPE_CHECKING:

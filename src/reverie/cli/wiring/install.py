@@ -13,7 +13,7 @@ from reverie.cli.wiring import client_plans
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.plan import SCOPES, Installation, Plan, Scope, install
 from reverie.clients.install.wiring import Wish, program
-from reverie.clients.mcp import caller as package
+from reverie.clients.mcp import package
 
 if TYPE_CHECKING:
     from reverie.workspace import Workspace

@@ -55,7 +55,7 @@ def command(frame: Frame, over_http: bool, port: int | None, token_file: Path | 
 
 
 def _require_package() -> None:
-    from reverie.clients.mcp import caller as package
+    from reverie.clients.mcp import package
 
     if not package.installed():
         raise InputError(
@@ -79,7 +79,7 @@ def _clients_project() -> Path | None:
 
 
 def _serve_stdio(app: Workspace) -> None:
-    from reverie.clients.mcp import caller as stdio
+    from reverie.clients.mcp import stdio
     from reverie.clients.mcp.caller import SESSION_VARIABLE
     from reverie.clients.mcp.server import make_server
     from reverie.settings.sources import environment

@@ -1,57 +1,13 @@
-"""The package the server stands on is an extra: is it there, and how to get it."""
+"""Who calls a tool: which program, in which of its sessions, by which of its messages."""
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
-
-import anyio
-from mcp.server.stdio import stdio_server
+from typing import Any
 
 from reverie.memory.format.frontmatter import one_line
 from reverie.memory.format.revisions import Author
-
-if TYPE_CHECKING:
-    from mcp.server import Server
-
-
-ADVICE = "pip install 'reverie[mcp]'"
-
-# Version 1 of the package has no mcp_types.
-_NEEDED = ("mcp", "mcp_types", "anyio")
-
-
-def installed() -> bool:
-    """Nothing is imported to find out."""
-    return all(find_spec(name) is not None for name in _NEEDED)
-
-
-def serve(server: Server[Any]) -> None:
-    """Until standard input ends, or somebody sends SIGINT or SIGTERM: all three are a clean end."""
-    anyio.run(_serve, server)
-
-
-async def _serve(server: Server[Any]) -> None:
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_leave_on_signal)
-        async with stdio_server() as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
-        tasks.cancel_scope.cancel()
-
-
-async def _leave_on_signal() -> None:
-    """A thread that waits for a line cannot be woken, so that the process ends here and now.
-
-    A write that is under way loses nothing by it: the next writer completes it.
-    """
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for _ in signals:
-            os._exit(0)
-
 
 # Claude Code names its session in the environment of a server it starts.
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"

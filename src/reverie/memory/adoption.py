@@ -1,0 +1,156 @@
+"""Projects that are the same repository at another place: how a moved project finds its memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pygit2
+
+from reverie.errors import InputError
+from reverie.files.folders import slug
+from reverie.memory.format.paths import Refused, check_directory
+from reverie.memory.locations import Identity, continued, read_identity, write_identity
+from reverie.settings.projects import Project
+
+# A repository's first commit is looked for only so far back: a hint is not worth a long wait.
+_COMMITS_WALKED = 20_000
+
+
+def identify(root: Path) -> Identity:
+    """What a project is known by, read from its repository; outside git only its path."""
+    if not (root / ".git").exists() and not (root / "HEAD").exists():
+        return Identity(str(root))
+    try:
+        repo = pygit2.Repository(str(root))
+        remote = repo.remotes["origin"].url if "origin" in set(repo.remotes.names()) else ""
+        return Identity(str(root), remote or "", _first_commit(repo))
+    except (pygit2.GitError, KeyError, ValueError):
+        return Identity(str(root))
+
+
+def relatives(project: Project, home: Path) -> list[tuple[Path, Identity]]:
+    """Other projects under this home that are the same repository, at a place that is gone."""
+    mine = identify(project.root)
+    found = []
+    for folder in sorted((home / "projects").glob("*")):
+        theirs = read_identity(folder) if folder != project.folder else None
+        if theirs is not None and mine.is_same(theirs) and not Path(theirs.root).exists():
+            found.append((folder, theirs))
+    return found
+
+
+def _first_commit(repo: pygit2.Repository) -> str:
+    if repo.head_is_unborn:
+        return ""
+    first = ""
+    for count, commit in enumerate(repo.walk(repo.head.target)):
+        if count >= _COMMITS_WALKED:
+            return ""
+        if not commit.parent_ids:
+            first = str(commit.id)
+    return first
+
+
+_KEY = re.compile(r"[^A-Za-z0-9]")
+
+
+def claude_memory(config: Path, places: Iterable[Path]) -> Path | None:
+    """Claude Code's memory for one of these folders: it names a project after its path."""
+    found = (config / "projects" / _KEY.sub("-", str(place)) / "memory" for place in places)
+    return next((directory for directory in found if directory.is_dir()), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """What one project's memory is linked to, and what it could be; `person` is what `~` stands for."""
+
+    project: Project
+    home: Path
+    person: Path
+
+    @property
+    def current(self) -> str:
+        """The directory that is adopted, or the folder that is continued; empty: its own."""
+        known = read_identity(self.project.folder)
+        return (known.adopted or known.continues) if known else ""
+
+    def recognise(self) -> None:
+        """Write down what the project is known by, so that it is found again after a move."""
+        known = read_identity(self.project.folder)
+        if known is not None and (known.remote or known.first_commit):
+            return
+        seen = identify(self.project.root)
+        if known is None or seen.remote or seen.first_commit:
+            kept = known or seen
+            fresh = replace(seen, continues=kept.continues, adopted=kept.adopted)
+            write_identity(self.project.folder, fresh)
+
+    def adopt(self, directory: Path) -> Path:
+        """Use a directory that exists, in place; nothing is put into it now."""
+        verdict = check_directory(str(directory.absolute()), str(self.person))
+        if isinstance(verdict, Refused):
+            raise InputError(verdict.reason)
+        if not directory.is_dir():
+            raise InputError(f"there is no folder {str(directory)!r} to adopt")
+        real = directory.resolve()
+        self._link(adopted=str(real))
+        return real
+
+    def former(self) -> list[tuple[Path, Identity]]:
+        """Where this repository was before; a folder that only led to another one is left out."""
+        found = relatives(self.project, self.home)
+        return [(folder, identity) for folder, identity in found if not identity.continues]
+
+    def continue_from(self, wanted: str) -> Path:
+        """Link the project to the one it was before: by its old path, or its folder's name."""
+        folder = self._folder_of(wanted)
+        if folder is None:
+            raise InputError(
+                f"no project {wanted!r} under {self.home / 'projects'}; give the path it had, "
+                "or the name of its folder there"
+            )
+        older = continued(folder)
+        if older == self.project.folder:
+            raise InputError(f"{wanted!r} is this project itself")
+        self._link(continues=older.name)
+        return older
+
+    def give_back(self) -> str:
+        """Use the project's own directory again; returns what was adopted or continued."""
+        known = read_identity(self.project.folder)
+        if known is None or not (known.adopted or known.continues):
+            raise InputError("nothing was adopted; this project uses its own memory directory")
+        write_identity(self.project.folder, replace(known, adopted="", continues=""))
+        return known.adopted or known.continues
+
+    def orphans(self) -> list[tuple[Path, Identity]]:
+        """Projects of this home whose root is gone and that nobody continues."""
+        known = [(folder, read_identity(folder)) for folder in self._folders()]
+        linked = {identity.continues for _, identity in known if identity is not None}
+        return [
+            (folder, identity)
+            for folder, identity in known
+            if identity is not None
+            and not identity.continues
+            and folder.name not in linked
+            and not Path(identity.root).exists()
+        ]
+
+    def _folders(self) -> list[Path]:
+        return sorted((self.home / "projects").glob("*"))
+
+    def _folder_of(self, wanted: str) -> Path | None:
+        names = {folder.name: folder for folder in self._folders()}
+        path = Path(wanted).absolute()
+        for name in (wanted, slug(path)):
+            if name in names:
+                return names[name]
+        known = ((folder, read_identity(folder)) for folder in names.values())
+        return next((folder for folder, seen in known if seen and seen.root == str(path)), None)
+
+    def _link(self, *, continues: str = "", adopted: str = "") -> None:
+        seen = identify(self.project.root)
+        write_identity(self.project.folder, replace(seen, continues=continues, adopted=adopted))
