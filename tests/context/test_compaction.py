@@ -134,11 +134,10 @@ class TestBesideTheSummary:
                 threaded(working),
                 todos=(Todo("mend it"),),
                 running=(Running("a1", "reads"),),
-                questions=("Which one?",),
             )
         )
         owed = attached(done, "obligations")
-        for wanted in ("> do it all", "- mend it", "- a1: reads", "- Which one?"):
+        for wanted in ("> do it all", "- mend it", "- a1: reads"):
             assert wanted in owed
 
     def test_a_request_that_stays_is_not_owed_twice(self):

@@ -17,12 +17,6 @@ AT_THRESHOLD = BIG.compaction
         (AT_THRESHOLD, 2, {}, Due),
         (AT_THRESHOLD, 3, {}, "3 times in a row"),
         (AT_THRESHOLD, 0, {"enabled": False}, "switched off"),
-        (AT_THRESHOLD, 0, {"querying": "notes"}, "notes works on another's"),
-        (AT_THRESHOLD, 0, {"querying": "compact"}, "compact works on another's"),
-        (AT_THRESHOLD, 0, {"querying": "agent:tester"}, Due),
-        (10, 0, {"manual": True}, Due),
-        (10, 9, {"manual": True, "enabled": False}, Due),
-        (10, 0, {"manual": True, "querying": "compact"}, "another's"),
     ],
 )
 def test_due(tokens, failures, more, expected):

@@ -126,9 +126,7 @@ def test_a_broken_file_gives_what_can_be_saved() -> None:
 
 
 def test_a_template_of_the_user() -> None:
-    found = parse_template(
-        "intro\n# Goal of {{project}}\n*why*\n\n# Worklog\n_steps_\n", {"project": "X"}
-    )
+    found = parse_template("intro\n# Goal of X\n*why*\n\n# Worklog\n_steps_\n")
     assert isinstance(found, Template)
     assert [section.title for section in found.sections] == ["Goal of X", "Worklog"]
     facts = read_facts(story(user("go"), read("a/b.py")))

@@ -1,6 +1,6 @@
 """When notes are due, what the fork is told, and what becomes of what it does."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from tests.context.saying import edit, ran, story, user
@@ -29,8 +29,8 @@ WRITTEN = NotesState("m9", tokens=12_000, tool_calls=10)
         (WRITTEN, 17_000, 10, True, True),
         (WRITTEN, 90_000, 12, False, False),
         (WRITTEN, 3_000, 90, True, False),
-        (WRITTEN.rebased(2_000), 6_999, 90, True, False),
-        (WRITTEN.rebased(2_000), 7_000, 13, False, True),
+        (replace(WRITTEN, tokens=2_000), 6_999, 90, True, False),
+        (replace(WRITTEN, tokens=2_000), 7_000, 13, False, True),
     ],
 )
 def test_when_notes_are_due(

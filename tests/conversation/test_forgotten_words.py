@@ -4,16 +4,8 @@ from tests.conversation.build import AT, user
 from tests.conversation.test_cache_report import RULES, read, turn, written
 
 from reverie.conversation.cache_report import cache_report
-from reverie.conversation.records import (
-    HeadFrozen,
-    MemoriesShown,
-    Opened,
-    Record,
-    Redacted,
-    Said,
-    parse,
-    render,
-)
+from reverie.conversation.record_json import parse, render
+from reverie.conversation.records import HeadFrozen, MemoriesShown, Opened, Record, Redacted, Said
 from reverie.conversation.redaction import WHY, redacted
 from reverie.conversation.state import SessionState
 from reverie.core.codec import dump

@@ -15,9 +15,7 @@ from tests.place import Place
 from reverie.conversation import transcripts
 from reverie.conversation.cache_report import replay, what_if
 from reverie.conversation.journal import Loaded
-from reverie.conversation.records import Compacted, Said, Used
-from reverie.core.messages import Message
-from reverie.core.transcript import pairing, repair
+from reverie.conversation.records import Compacted, Used
 
 REPOSITORY = Path(__file__).parents[2]
 FOLDER = REPOSITORY / os.environ.get("REVERIE_DATA", "../shared/data") / "claude_sessions"
@@ -49,24 +47,6 @@ def test_every_line_is_understood(path: Path) -> None:
     assert found.notes == ()
     row = stats()[path.name.removesuffix(".gz")]
     assert sum(isinstance(record, Compacted) for record in found.records) == row["compactions"]
-
-
-@each_session
-def test_a_repaired_history_is_one_a_provider_accepts(path: Path) -> None:
-    said = [record.message for record in loaded(path).records if isinstance(record, Said)]
-    history = repair(said)
-    assert pairing(history).ok
-    assert history[0].role == "user"
-    assert spoken(history) == spoken(said)
-
-
-def spoken(messages: Any) -> list[str]:
-    """What people and model said, tool traffic apart: repair loses none of it."""
-
-    def words(message: Message) -> str:
-        return message.text.strip()
-
-    return [line for message in messages for line in words(message).split("\n") if line.strip()]
 
 
 @each_session

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conversation.build import AT, FULL_HEAD, HELLO, RECORDS
 
-from reverie.conversation.records import HeadFrozen, Opened, Record, Unknown, parse, render
+from reverie.conversation.record_json import parse, render
+from reverie.conversation.records import HeadFrozen, Opened, Record, Unknown
 from reverie.core.codec import dump
 from reverie.errors import TranscriptError
 

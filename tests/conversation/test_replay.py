@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from tests.conversation.build import AT, HEAD, HELLO, answer, talk, user
+from tests.core.build import extends
 
 from reverie.conversation.cache_report import UNRECORDED, replay
 from reverie.conversation.records import Compacted, HeadFrozen, Record, Said, Used
 from reverie.core.messages import Text
-from reverie.core.prompt_cache.chain import common_length, extends, head_chain
+from reverie.core.prompt_cache.chain import common_length, head_chain
 from reverie.core.request import Head
 from reverie.core.usage import Usage
 

@@ -3,6 +3,7 @@
 import pytest
 from tests.conversation.build import AT, HEAD, answer, talk, user
 
+from reverie.conversation.record_json import parse, render
 from reverie.conversation.records import (
     CacheEdited,
     Compacted,
@@ -16,8 +17,6 @@ from reverie.conversation.records import (
     Rewound,
     Said,
     ToolResultsCleared,
-    parse,
-    render,
 )
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Attachment, Message, Text, ToolResult, ToolUse, new_message

@@ -1,4 +1,4 @@
-"""Surgery on conversations, by example: rounds, pairs, cuts, and histories that came in broken.
+"""Surgery on conversations, by example: rounds, pairs and cuts.
 
 Short words: `u` says something, `a`, `b` … are calls of the model, `A`, `B` … their results.
 """
@@ -6,20 +6,17 @@ Short words: `u` says something, `a`, `b` … are calls of the model, `A`, `B` �
 from __future__ import annotations
 
 import pytest
-from tests.core.build import call, filler, model, result, results, user
+from tests.core.build import call, model, results, user
 
-from reverie.core.messages import Text, Thinking, ToolResult, new_message
+from reverie.core.messages import Text, ToolResult, new_message
 from reverie.core.tokens import message_tokens
 from reverie.core.transcript import (
     INTERRUPTED,
-    MISSING,
     Pairing,
-    close_open_tool_uses,
+    answers_to,
     drop_oldest_rounds,
-    keep_recent,
     open_tool_uses,
     pairing,
-    repair,
     rounds,
     safe_cut,
     safe_cuts,
@@ -122,18 +119,7 @@ def test_a_cut_keeps_a_little_more_rather_than_a_little_less(wanted, cut):
     assert safe_cut(story("u a A t"), wanted) == cut
 
 
-TEN_EACH = [user(filler(10)), model(call("a")), user(result("a", filler(10))), model(filler(10))]
-
-
-@pytest.mark.parametrize(
-    ("tokens", "cut"), [(0, 3), (10, 3), (11, 1), (20, 1), (25, 1), (35, 0), (10**6, 0)]
-)
-def test_recent_messages_are_kept_with_the_call_they_answer(tokens, cut):
-    assert keep_recent(TEN_EACH, tokens) == cut
-
-
-def test_of_nothing_nothing_is_kept():
-    assert keep_recent([], 100) == 0
+def test_of_nothing_nothing_is_dropped():
     assert drop_oldest_rounds([], 100) == ()
 
 
@@ -155,79 +141,8 @@ def test_a_call_answered_a_round_late_is_dropped_with_its_result():
 
 
 def test_an_interrupted_conversation_can_go_on():
-    conversation = story("u ab A")
-    assert [use.id for use in open_tool_uses(conversation)] == ["b"]
-    closed = close_open_tool_uses(conversation, at=9.0)
-    assert closed[:-1] == tuple(conversation)
-    assert closed[-1].blocks == (ToolResult("b", (Text(INTERRUPTED),), is_error=True),)
-    assert (closed[-1].at, closed[-1].origin) == (9.0, "reverie")
-    assert closed[-1].parent == conversation[-1].id
-
-
-def test_the_reason_of_an_interruption_can_be_given():
-    (*_, last) = close_open_tool_uses(story("u a"), "the machine slept")
-    assert last.tool_results[0].text == "the machine slept"
-
-
-def test_nothing_open_nothing_closed():
-    conversation = story("u a A t")
-    assert close_open_tool_uses(conversation) == tuple(conversation)
-
-
-@pytest.mark.parametrize(
-    ("broken", "mended"),
-    [
-        ("", ""),
-        ("t t", ""),
-        ("A t u t", "u t"),
-        ("s t u t", "u t"),
-        ("u a", "u a A"),
-        ("u a t", "u a A t"),
-        ("u A t", "u t"),
-        ("u a A A t", "u a A t"),
-        ("u a t A", "u a A t"),
-        ("u a u A t", "u a A u t"),
-        ("u a A a A t", "u a A t"),
-        ("u r:a A r:b B t", "u ab AB t"),
-        ("u r:a r:b A r:c B C t", "u abc ABC t"),
-        ("u r:a A q:b B t", "u a A b B t"),
-        ("u A a t", "u a A t"),
-    ],
-)
-def test_broken_histories_and_what_becomes_of_them(broken, mended):
-    assert told(repair(story(broken))) == mended
-
-
-def test_a_call_nobody_answered_says_so():
-    (_, _, answer) = repair(story("u a"))
-    assert answer.tool_results == (ToolResult("a", (Text(MISSING),), is_error=True),)
-    assert answer.origin == "tool"
-
-
-def test_of_several_results_the_first_one_counts():
-    history = [
-        user("go"),
-        model(call("a")),
-        user(result("a", "first")),
-        user(result("a", "second")),
-    ]
-    assert [found.text for m in repair(history) for found in m.tool_results] == ["first"]
-
-
-def test_empty_messages_go_away_and_so_do_calls_the_user_never_made():
-    history = [
-        user(),
-        user(call("x")),
-        model("hi"),
-        user("hello", call("y")),
-        model(),
-        model("yes"),
-    ]
-    assert told(repair(history)) == "u t"
-    assert not any(message.tool_uses for message in repair(history))
-
-
-def test_a_valid_history_is_left_exactly_as_it_was_recorded():
-    spoken = new_message("user", result("b"), result("a"), Text("and hurry"), at=7.0, origin="tool")
-    history = [user("go"), model(Thinking("hm"), call("a"), call("b"), response="r"), spoken]
-    assert repair(history) == tuple(history)
+    waiting = open_tool_uses(story("u ab A"))
+    assert [use.id for use in waiting] == ["b"]
+    assert answers_to(waiting, INTERRUPTED) == (
+        ToolResult("b", (Text(INTERRUPTED),), is_error=True),
+    )

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from tests.place import FixedClock
 
+from reverie.files.atomic import TEMPORARY
 from reverie.learning.dreaming.changes import typed
 from reverie.learning.dreaming.gates import FILE, ConsolidateLock, Held
 from reverie.learning.dreaming.merge import Reindexed, merged
 from reverie.learning.dreaming.tidy import tidied
 from reverie.memory import git_trees, packing
-from reverie.memory.directory import TEMPORARY
 from reverie.memory.format import index as indexes
 from reverie.memory.format.index import Index, Pointer
 from reverie.memory.format.manifest import INDEX_FILE

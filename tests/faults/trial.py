@@ -23,7 +23,7 @@ from tests.faults.stories import FORGOTTEN, STORIES, Story, go_on, store_at
 from tests.faults.tracing import Fate, Ran, traced
 
 from reverie.errors import ReverieError
-from reverie.memory.directory import TEMPORARY
+from reverie.files.atomic import TEMPORARY
 
 FATES = {
     "killed": Fate(0),

@@ -23,7 +23,7 @@ from reverie.clients.hooks.moments import Context, Instructions, Nothing, Replac
 from reverie.clients.mcp.answers import sendable
 from reverie.clients.mcp.caller import Caller
 from reverie.clients.mcp.tools import TOOLS, checked
-from reverie.conversation import claude_code, codex, journal, records
+from reverie.conversation import claude_code, codex, journal, record_json
 from reverie.core.codec import dump
 from reverie.errors import InputError, TranscriptError
 from reverie.memory.changes.imports import read_file as read_import
@@ -221,8 +221,8 @@ def _transcript(load: Callable[[Path], journal.Loaded]) -> Callable[[bytes], Non
         with suppress(TranscriptError):
             loaded = load(_file("transcript.jsonl", data))
             for record in loaded.records:
-                written = dump(records.render(record))
-                assert dump(records.render(records.parse(json.loads(written)))) == written
+                written = dump(record_json.render(record))
+                assert dump(record_json.render(record_json.parse(json.loads(written)))) == written
 
     return check
 

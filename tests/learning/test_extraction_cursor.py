@@ -11,8 +11,6 @@ from reverie.learning.extraction.cursor import Conditions, Due, agent_wrote, due
 READY = Conditions(
     memory_on=True,
     extract_on=True,
-    main_agent=True,
-    final_reply=True,
     running=False,
     new_messages=2,
 )
@@ -28,11 +26,8 @@ def test_it_is_due_when_every_gate_is_open() -> None:
     [
         ({"memory_on": False}, "memory is off"),
         ({"extract_on": False}, "extraction is off"),
-        ({"main_agent": False}, "only the main agent's conversation is read"),
-        ({"final_reply": False}, "the reply still calls tools"),
         ({"new_messages": 0}, "nothing was said since the last look"),
         ({"turns": 2, "every": 3}, "turn 2 of 3"),
-        ({"cap_allows": False}, "the spending cap is reached"),
         ({"running": True}, "an extraction is running; this turn waits for it"),
     ],
 )

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from reverie.errors import InputError, StorageError
+from reverie.files.atomic import TEMPORARY
 from reverie.memory import directory as module
-from reverie.memory.directory import TEMPORARY, Directory
+from reverie.memory.directory import Directory
 
 
 @pytest.fixture

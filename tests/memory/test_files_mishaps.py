@@ -9,7 +9,8 @@ from tests.memory.saving import LINES, ME, memory, pointing, save, store_at, sum
 from tests.place import FixedClock
 
 from reverie.errors import InputError, StorageError
-from reverie.memory.directory import TEMPORARY, Directory
+from reverie.files.atomic import TEMPORARY
+from reverie.memory.directory import Directory
 from reverie.memory.format.revisions import Author, Put
 from reverie.memory.history import GitHistory
 from reverie.memory.store import FileStore

@@ -26,7 +26,6 @@ def test_a_row_makes_sense(row: Row) -> None:
     assert abilities.max_output < abilities.window
     assert abilities.cache.kind == ("explicit" if row.kind == "anthropic" else "automatic")
     assert abilities.cache.minimum >= 512
-    assert not abilities.sampling
     # Thinking that is bound to its prefix needs thinking.
     assert not abilities.thinking_bound or abilities.thinking
 

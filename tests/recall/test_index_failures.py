@@ -84,7 +84,7 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     assert fill(index, *DOCS).problem
     results = index.search("heron", now=NOW)
     assert (results.hits, len(results.notes)) == ((), 1)
-    assert (index.files(), index.sessions(), index.stale({})) == ({}, {}, ([], []))
+    assert (index.files(), index.sessions()) == ({}, {})
 
 
 def test_another_writer_is_waited_for_then_reported(tmp_path):

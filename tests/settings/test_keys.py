@@ -37,9 +37,12 @@ def test_from_the_keyring(monkeypatch: pytest.MonkeyPatch, stored, key):
     assert secret("A_KEY", {}) == key
 
 
-def test_a_locked_keyring_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch):
+def test_a_locked_keyring_is_as_good_as_none_and_the_log_says_why(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
     def locked(service, name):
         raise RuntimeError("locked")
 
     monkeypatch.setitem(sys.modules, "keyring", SimpleNamespace(get_password=locked))
     assert secret("A_KEY", {}) is None
+    assert "the keyring gave no A_KEY: RuntimeError('locked')" in caplog.text

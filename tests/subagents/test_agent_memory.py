@@ -154,7 +154,6 @@ def test_hand_edits_and_a_checkout_of_another_branch_are_safe(
     note(memory, "two")
     history = memory.store.history
     assert b"written by hand\n" in {history.read("lesson.md", r.id) for r in history.log()}
-    assert memory.in_repository is (scope == "project")
     assert not list(memory.directory.glob("*.git"))
 
 

@@ -48,9 +48,9 @@ def scope_option(handler: Decorated) -> Decorated:
     return result
 
 
-def opened(app: Workspace, scope: MemoryScope | None = None, *, team: bool = False) -> OpenMemory:
+def opened(app: Workspace, scope: MemoryScope | None = None) -> OpenMemory:
     """The project's memory, that about the person, or the shared one if it is on."""
-    wanted = "team" if team else scope or "project"
+    wanted = scope or "project"
     require_team(app, team=wanted == "team")
     return app.memory(wanted)
 
@@ -60,13 +60,11 @@ def private(app: Workspace, scope: MemoryScope | None = None) -> tuple[OpenMemor
     return app.memory().private if scope is None else (opened(app, scope),)
 
 
-def opened_for(
-    app: Workspace, file: str, scope: MemoryScope | None = None, *, team: bool = False
-) -> tuple[OpenMemory, str]:
+def opened_for(app: Workspace, file: str, *, team: bool = False) -> tuple[OpenMemory, str]:
     """The memory that is meant and its file: by file name, short id, or words of the title."""
     from reverie.workspace.handles import required
 
-    return required(app, file, scope="team" if team else scope)
+    return required(app, file, scope="team" if team else None)
 
 
 def replaced_by_it(app: Workspace, wanted: str, *, team: bool = False) -> str:

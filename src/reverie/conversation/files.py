@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
-from contextlib import suppress
 from pathlib import Path
 
 from reverie.core.request import wire_text
 from reverie.errors import StorageError
+from reverie.files import atomic
 from reverie.files.folders import make_private
 from reverie.memory.directory import Directory
 from reverie.ports import Scrubber
@@ -62,7 +61,7 @@ class FolderBlobs:
             if _taken(path, data):
                 path = path.with_stem(f"{path.stem}-{_digest(data)}")
             if not _holds(path, data):
-                _write(path, data)
+                atomic.replace(path, data)
         except OSError as error:
             reason = error.strerror or str(error)
             raise StorageError(
@@ -92,24 +91,3 @@ def _holds(path: Path, data: bytes) -> bool:
 
 def _digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=6).hexdigest()
-
-
-def _write(path: Path, data: bytes) -> None:
-    """A crash leaves no file or a whole one."""
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
-    try:
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            fresh.unlink()
-        raise
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -20,7 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from reverie.conversation.records import Record, parse
+from reverie.conversation.record_json import parse
+from reverie.conversation.records import Record
 from reverie.conversation.redaction import lines
 from reverie.core.codec import dump
 from reverie.errors import StorageError, TranscriptError

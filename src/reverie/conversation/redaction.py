@@ -14,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from reverie.conversation.records import Json, Record, Redacted, render
+from reverie.conversation.record_json import render
+from reverie.conversation.records import Json, Record, Redacted
 from reverie.core.codec import dump, message_from_json, message_to_json
 from reverie.core.messages import Message
 from reverie.memory.format.traces import Traces

@@ -128,9 +128,6 @@ class Request:
     def options(self) -> Options:
         return self.head.options
 
-    def with_options(self, **changes: Any) -> Request:
-        return replace(self, head=replace(self.head, options=replace(self.options, **changes)))
-
 
 @dataclass(frozen=True, slots=True)
 class Segment:

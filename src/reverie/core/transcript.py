@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse, new_message
+from reverie.core.messages import Message, Text, Thinking, ToolResult, ToolUse
 from reverie.core.tokens import message_tokens
 
 INTERRUPTED = "[Interrupted before this tool finished]"
-MISSING = "[The result of this tool call was not recorded]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +126,6 @@ def safe_cut(messages: Sequence[Message], wanted: int) -> int:
     return max(cut for cut in safe_cuts(messages) if cut <= max(wanted, 0))
 
 
-def keep_recent(messages: Sequence[Message], tokens: int) -> int:
-    """The safe cut after which at least `tokens` tokens remain (0 when there are not so many)."""
-    kept = 0
-    for i in range(len(messages) - 1, -1, -1):
-        kept += message_tokens(messages[i])
-        if kept >= tokens:
-            return safe_cut(messages, i)
-    return 0
-
-
 def drop_oldest_rounds(messages: Sequence[Message], tokens: int) -> tuple[Message, ...]:
     """Drop whole rounds from the front until `tokens` are freed; the last round always stays."""
     safe = set(safe_cuts(messages))
@@ -161,134 +150,9 @@ def open_tool_uses(messages: Sequence[Message]) -> tuple[ToolUse, ...]:
     return tuple(waiting.values())
 
 
-def close_open_tool_uses(
-    messages: Sequence[Message], reason: str = INTERRUPTED, *, at: float = 0.0
-) -> tuple[Message, ...]:
-    """Answer every open call, so that an interrupted conversation can go on."""
-    waiting = open_tool_uses(messages)
-    if not waiting:
-        return tuple(messages)
-    results = answers_to(waiting, reason)
-    return (*messages, new_message("user", *results, after=messages[-1], at=at, origin="reverie"))
-
-
 def answers_to(calls: Iterable[ToolUse], reason: str) -> tuple[ToolResult, ...]:
     """A result for each call that will never have one of its own."""
     return tuple(ToolResult(use.id, (Text(reason),), is_error=True) for use in calls)
-
-
-def repair(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Make a foreign or torn history valid: results move behind their call, gaps are filled.
-
-    Orphaned and repeated results are dropped, a call nobody answered gets a result that says so,
-    messages left empty go away, and the history starts with the user side. A history that can be
-    sent as it is stays as it is, with its ids and times: moving its bytes would break the cache.
-    """
-    history = [message for message in messages if message.blocks]
-    while history and not _can_lead(history[0]):
-        history.pop(0)
-    if pairing(history).ok and _answered_at_once(history):
-        return tuple(history)
-    results = _first_results(history)
-    repaired: list[Message] = []
-    seen: set[str] = set()
-    for message in history:
-        kept = _without_results(message, seen)
-        if kept is not None:
-            repaired.append(kept)
-            if kept.tool_uses:
-                repaired.append(_answers(kept.tool_uses, results, kept))
-    return tuple(_merge_answers(repaired))
-
-
-def _can_lead(message: Message) -> bool:
-    traffic = all(isinstance(block, ToolUse | ToolResult) for block in message.blocks)
-    return message.role == "user" and not traffic
-
-
-def _answered_at_once(messages: Sequence[Message]) -> bool:
-    """Whether behind a whole response come all its results, before anybody else speaks."""
-    waiting: set[str] = set()
-    response: str | None = None
-    answering = False
-    for message in messages:
-        model = message.role == "assistant"
-        if model and answering and message.response is not None and message.response == response:
-            return False
-        for block in message.blocks:
-            if not _in_place(block, model=model, waiting=bool(waiting)):
-                return False
-            if isinstance(block, ToolUse):
-                waiting.add(block.id)
-            elif isinstance(block, ToolResult):
-                waiting.discard(block.tool_use_id)
-        response = message.response if model else response
-        answering = bool(message.tool_results)
-    return True
-
-
-def _in_place(block: Block, *, model: bool, waiting: bool) -> bool:
-    """The model calls and the user side answers; while calls wait, it does nothing else."""
-    if model:
-        return not isinstance(block, ToolResult)
-    return isinstance(block, ToolResult) or not (waiting or isinstance(block, ToolUse))
-
-
-def _all_results(message: Message) -> bool:
-    return all(isinstance(block, ToolResult) for block in message.blocks)
-
-
-def _first_results(messages: Sequence[Message]) -> dict[str, ToolResult]:
-    found: dict[str, ToolResult] = {}
-    for message in messages:
-        for result in message.tool_results:
-            found.setdefault(result.tool_use_id, result)
-    return found
-
-
-def _without_results(message: Message, seen: set[str]) -> Message | None:
-    """The message less its tool results (they are placed anew) and less calls made twice."""
-    blocks: list[Block] = []
-    for block in message.blocks:
-        if isinstance(block, ToolUse):
-            if message.role == "assistant" and block.id not in seen:
-                seen.add(block.id)
-                blocks.append(block)
-        elif not isinstance(block, ToolResult):
-            blocks.append(block)
-    if not blocks:
-        return None
-    return message if len(blocks) == len(message.blocks) else replace(message, blocks=tuple(blocks))
-
-
-def _answers(uses: Sequence[ToolUse], results: dict[str, ToolResult], after: Message) -> Message:
-    blocks = [
-        results.get(use.id) or ToolResult(use.id, (Text(MISSING),), is_error=True) for use in uses
-    ]
-    return new_message("user", *blocks, after=after, at=after.at, origin="tool")
-
-
-def _merge_answers(messages: Sequence[Message]) -> list[Message]:
-    """One response split over several messages wants one answer after the last of them."""
-    merged: list[Message] = []
-    for message in messages:
-        split = (
-            len(merged) >= 2
-            and message.role == "assistant"
-            and message.response is not None
-            and merged[-2].response == message.response
-            and _all_results(merged[-1])
-        )
-        if split:
-            answers = merged.pop()
-            previous = merged.pop()
-            merged.append(replace(previous, blocks=previous.blocks + message.blocks))
-            merged.append(answers)
-        elif merged and _all_results(message) and _all_results(merged[-1]):
-            merged[-1] = replace(merged[-1], blocks=merged[-1].blocks + message.blocks)
-        else:
-            merged.append(message)
-    return merged
 
 
 def valid_under(message: Message, prefix: str, *, bound: bool) -> Message:

@@ -117,12 +117,9 @@ class Capabilities:
     cache: CacheRules = field(default_factory=CacheRules)
     thinking: frozenset[str] = frozenset()
     thinking_bound: bool = False
-    sampling: bool = True
     effort: bool = False
     json_schema: bool = False
-    forced_tool_choice: bool = True
     cache_edits: bool = False
     context_management: bool = False
     compaction: bool = False
     system_messages: bool = False
-    exact_counting: bool = False

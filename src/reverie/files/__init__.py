@@ -1,1 +1,1 @@
-"""Files on disk: the one atomic writer, locks, process identity, git."""
+"""The disk: files that are replaced whole."""

@@ -6,9 +6,9 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from reverie.errors import InputError, StorageError
+from reverie.files import atomic
 
 _LARGEST = 64 * 1024 * 1024
 
@@ -62,7 +62,7 @@ class ClientFiles:
         real = _real(path)
         try:
             real.parent.mkdir(parents=True, exist_ok=True)
-            replace_bytes(real, text.encode("utf-8"))
+            atomic.replace(real, text.encode("utf-8"))
         except OSError as error:
             raise StorageError(f"cannot write {path}: {error.strerror}") from error
 
@@ -81,19 +81,3 @@ class ClientFiles:
 
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
-
-
-def replace_bytes(real: Path, data: bytes) -> None:
-    """The old content or the new one, whole, also after a crash; permissions are kept."""
-    mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
-    with NamedTemporaryFile(dir=real.parent, prefix=".reverie-tmp-", delete=False) as fresh:
-        temporary = Path(fresh.name)
-        try:
-            fresh.write(data)
-            fresh.flush()
-            os.fchmod(fresh.fileno(), mode)
-            os.fsync(fresh.fileno())
-            temporary.replace(real)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.core.codec import dump
+from reverie.files import atomic
 from reverie.files.folders import make_private
 
 
@@ -21,7 +22,4 @@ def read_json(path: Path) -> Any:
 def write_json(path: Path, value: object) -> None:
     """The old content or the new one, for the owner's eyes only."""
     make_private(path.parent)
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.touch(mode=0o600)
-    fresh.write_bytes(dump(value) + b"\n")
-    fresh.replace(path)
+    atomic.replace(path, dump(value) + b"\n", mode=0o600)

@@ -112,7 +112,7 @@ class Catalog:
             sql = "SELECT 1 FROM files WHERE folded = ? AND state != 'gone'"
             return db.execute(sql, (file.casefold(),)).fetchone() is not None
 
-    def alike(self, text: str, most: int = MOST_CANDIDATES) -> list[ManifestEntry]:
+    def alike(self, text: str) -> list[ManifestEntry]:
         """Memories whose title, description or file name share the rarest words of a text."""
         wanted = content_words(text)
         with self._reading() as db:
@@ -127,7 +127,7 @@ class Catalog:
             row[0]: sum(rarity(rows[word], total) for word in set(words) & _words_of(row))
             for row in found
         }
-        best = sorted(found, key=lambda row: (-shared[row[0]], row[0]))[:most]
+        best = sorted(found, key=lambda row: (-shared[row[0]], row[0]))[:MOST_CANDIDATES]
         return [_entry(row) for row in best]
 
     def changes(self, since: str, most: int) -> Changes:
@@ -182,7 +182,6 @@ class Catalog:
         self,
         read: Mapping[str, tuple[Signature, ManifestEntry]] = {},
         gone: Iterable[str] = (),
-        named: Mapping[str, int] = {},
         folders: Mapping[str, tuple[int, int] | None] = {},
     ) -> None:
         """Files that were read or went away, and the times of folders."""

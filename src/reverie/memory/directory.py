@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,10 +18,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from reverie.errors import InputError, StorageError
+from reverie.files.atomic import TEMPORARY, replace_in
 from reverie.files.folders import make_private
 from reverie.memory.format.paths import Refused, check_name
-
-TEMPORARY = ".reverie-tmp-"
 
 _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
@@ -66,16 +64,7 @@ class Directory:
         """Atomic and durable: a crash leaves the old file or the new one, whole."""
         parts = self._inside(name)
         with _explained("write", self.root / name), self._folder(parts[:-1], make=True) as folder:
-            mode = _mode_of(parts[-1], folder)
-            temporary = TEMPORARY + secrets.token_hex(6)
-            try:
-                _write_new(temporary, data, mode, folder)
-                os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
-            except BaseException:
-                with suppress(OSError):
-                    os.unlink(temporary, dir_fd=folder)
-                raise
-            os.fsync(folder)
+            replace_in(folder, parts[-1], data)
 
     def remove(self, name: str) -> None:
         """Gone, durably; a file that is not there is fine."""
@@ -169,26 +158,6 @@ def _has_link(root: Path, parts: tuple[str, ...]) -> bool:
         except OSError:
             return False
     return False
-
-
-def _mode_of(name: str, folder: int) -> int:
-    """An existing file keeps its permissions; a new one is the owner's alone."""
-    try:
-        return stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-    except FileNotFoundError:
-        return 0o600
-
-
-def _write_new(name: str, data: bytes, mode: int, folder: int) -> None:
-    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600, dir_fd=folder)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(file, view) :]
-        os.fchmod(file, mode)
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import pygit2
 from pygit2.enums import FileMode, ObjectType, Option
 
 from reverie.errors import StorageError
+from reverie.files.atomic import flush
 from reverie.files.folders import make_private
 
 _MANY = 32
@@ -63,15 +64,7 @@ def beside(git_dir: Path, state: str) -> Path:
 def move(source: Path, target: Path) -> None:
     """A rename that outlives a power cut."""
     source.rename(target)
-    _flush(target.parent)
-
-
-def _flush(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+    flush(target.parent)
 
 
 def mend(git_dir: Path) -> None:
@@ -106,7 +99,7 @@ def new_repository(git_dir: Path) -> pygit2.Repository:
     made = pygit2.init_repository(str(git_dir), bare=True, initial_head="main")
     # The library flushes what it writes into a repository, but not the repository it makes.
     for path in (*git_dir.rglob("*"), git_dir):
-        _flush(path)
+        flush(path)
     return made
 
 

@@ -25,6 +25,7 @@ import pygit2
 from pygit2.enums import ObjectType, Option
 
 from reverie.errors import StorageError
+from reverie.files.atomic import flush
 from reverie.files.locks import is_held
 from reverie.logs import logger
 
@@ -153,7 +154,7 @@ def _made(git_dir: Path, into: Path, ids: Iterable[str]) -> str:
     repo.free()
     (index,) = into.glob("*.idx")
     for ending in (".pack", ".idx"):
-        _flush(index.with_suffix(ending))
+        flush(index.with_suffix(ending))
     return index.stem
 
 
@@ -170,7 +171,7 @@ def _put_in_place(made: Path, packs: Path, name: str) -> None:
     packs.mkdir(exist_ok=True)
     for ending in (".pack", ".idx"):
         (made / f"{name}{ending}").rename(packs / f"{name}{ending}")
-    _flush(packs)
+    flush(packs)
 
 
 def _is_whole(packed: pygit2.OdbBackendPack, id_: str) -> bool:
@@ -209,14 +210,6 @@ def _count(folder: Path) -> int:
         return sum(1 for _ in folder.iterdir())
     except OSError:
         return 0
-
-
-def _flush(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def main(git_dir: Path) -> None:

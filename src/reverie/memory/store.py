@@ -249,9 +249,6 @@ class FileStore:
         self.history.pack_if_due()
         return made
 
-    def write_index(self, index: Index, author: Author, summary: str) -> Revision | None:
-        return self.apply((), author, summary, lambda _: index)
-
     def notice_hand_edits(self) -> Revision | None:
         """Commit what was changed in an editor, everywhere in the directory."""
         with self._alone():

@@ -20,7 +20,7 @@ from zipfile import BadZipFile, ZipFile
 
 from reverie.core.codec import dump
 from reverie.errors import InputError
-from reverie.files.client_files import replace_bytes
+from reverie.files import atomic
 from reverie.files.json_files import read_json, write_json
 from reverie.memory.format import index as indexes
 from reverie.memory.format import topic as topics
@@ -278,7 +278,7 @@ def clean_file(path: Path, clean: Cleaner) -> int:
         made, count = clean(path, data)
         if not count:
             return 0
-        replace_bytes(path, made)
+        atomic.replace(path, made)
         while late := old.read():
             more, found = clean(path, late)
             count += found

@@ -11,6 +11,7 @@ from typing import Literal
 
 from reverie.core.codec import dump, iso_time
 from reverie.errors import StorageError
+from reverie.files import atomic
 from reverie.files.folders import make_private
 from reverie.ports import Clock
 
@@ -53,11 +54,8 @@ class UseCounts:
         except FileNotFoundError:
             return 0
         kept = [line for line in lines if _file_of(line) != file]
-        fresh = self._path.with_name(f".{FILE}.new")
         try:
-            fresh.touch(mode=0o600)
-            fresh.write_bytes(b"".join(kept))
-            fresh.replace(self._path)
+            atomic.replace(self._path, b"".join(kept))
         except OSError as error:
             raise StorageError(f"cannot write {self._path}: {error.strerror}") from error
         return len(lines) - len(kept)

@@ -46,7 +46,6 @@ def _claude(  # noqa: PLR0913 - a row has its columns
     bound: bool = False,
     system_messages: bool = True,
     compaction: bool = True,
-    forced: bool = True,
 ) -> Row:
     cache = CacheRules("explicit", minimum=minimum)
     capabilities = Capabilities(
@@ -55,14 +54,11 @@ def _claude(  # noqa: PLR0913 - a row has its columns
         cache=cache,
         thinking=thinking,
         thinking_bound=bound,
-        sampling=False,
         effort=thinking is not _EXTENDED,
         json_schema=True,
-        forced_tool_choice=forced,
         context_management=True,
         compaction=compaction,
         system_messages=system_messages,
-        exact_counting=True,
     )
     return Row(name, "anthropic", capabilities, prices)
 
@@ -75,12 +71,10 @@ def _gpt(name: str, input: float, output: float, *, writes: bool = False) -> Row
         max_output=128_000,
         cache=cache,
         thinking=frozenset({"off", "adaptive"}),
-        sampling=False,
         effort=True,
         json_schema=True,
         compaction=True,
         system_messages=True,
-        exact_counting=True,
     )
     return Row(name, "openai", capabilities, prices)
 
@@ -115,7 +109,6 @@ ROWS: tuple[Row, ...] = (
         Prices.of(2, 10, read=0.05),
         thinking=_BETWEEN,
         bound=True,
-        forced=False,
     ),
     _claude("claude-sonnet-5", Prices.of(2, 10), system_messages=False),
     _claude("claude-sonnet-4-6", Prices.of(3, 15), system_messages=False),

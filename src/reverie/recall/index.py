@@ -141,11 +141,6 @@ class RecallIndex:
         """Indexed files with the signature they were read under, as `topics.signature_text`."""
         return self._told(lambda: topics.known(self._shadow.connection()), {})
 
-    def stale(self, listing: Mapping[str, Signature]) -> tuple[list[str], list[str]]:
-        """Files that changed since they were indexed, and files that are gone."""
-        nothing: tuple[list[str], list[str]] = ([], [])
-        return self._told(lambda: self._stale(listing), nothing)
-
     def put(self, doc: MemoryDoc) -> Refreshed:
         """One memory that was just written."""
         return self.put_many((doc,))

@@ -326,8 +326,16 @@ def secret(name: str | None, environ: Mapping[str, str] | None = None) -> str | 
 
 def _from_keyring(name: str) -> str | None:
     try:
-        stored = import_module("keyring").get_password(SERVICE, name)
+        keyring = import_module("keyring")
+    except ImportError:
+        return None
+    try:
+        stored = keyring.get_password(SERVICE, name)
     # Backends raise what they like; one that is broken or locked is as good as none.
-    except Exception:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001
+        # Start-up does not wait for logging; it is needed here alone.
+        from reverie.logs import logger  # noqa: PLC0415
+
+        logger(__name__).warning("the keyring gave no %s: %r", name, error)
         return None
     return stored.strip() or None if isinstance(stored, str) else None

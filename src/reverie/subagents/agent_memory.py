@@ -44,11 +44,6 @@ class AgentMemory:
     def directory(self) -> Path:
         return self.store.root
 
-    @property
-    def in_repository(self) -> bool:
-        """Whether `git log` of the project, not ours, tells what happened to it."""
-        return self.scope == "project"
-
     def prompt(self, guidelines: str = "") -> str:
         """The section for the agent's system prompt; its index is always part of it."""
         shelf = Shelf(str(self.directory), self.store.index())

@@ -12,13 +12,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from reverie.errors import InputError
+from reverie.files import atomic
 from reverie.subagents.letters import Malformed
 
 _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
 # A pipe in a file's place must not make us wait for somebody to write into it.
 _READ = os.O_RDONLY | os.O_NONBLOCK | _NO_LINK
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
 _SECRET_BYTES = 32
 
 # What opening something else than a file of ours says. Any other error is trouble of our own (no
@@ -65,17 +65,7 @@ def make(name: str, within: int) -> None:
 
 
 def write(name: str, data: bytes, folder: int) -> None:
-    file = os.open(name, _NEW, 0o600, dir_fd=folder)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(file, view) :]
-        os.fsync(file)
-    except BaseException:
-        os.unlink(name, dir_fd=folder)
-        raise
-    finally:
-        os.close(file)
+    atomic.create(folder, name, data)
 
 
 def files(folder: int) -> list[str]:

@@ -33,17 +33,13 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """A folder with a checkout of `branch`, which began at the commit `base`.
-
-    `uncommitted` are files of the repository whose changes were not taken along.
-    """
+    """A folder with a checkout of `branch`, which began at the commit `base`."""
 
     repository: Path
     name: str
     folder: Path
     branch: str
     base: str
-    uncommitted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +118,7 @@ class Worktrees:
             "HEAD",
             "--",
         )
-        files = {*_parts(differing), *self._dirty(folder, "all")}
+        files = {*_parts(differing), *self._dirty(folder)}
         return Changes(self._commits(folder, tips, worktree.base), tuple(sorted(files)))
 
     def remove(self, worktree: Worktree, *, keep_branch: bool) -> Removed | Kept:
@@ -156,7 +152,6 @@ class Worktrees:
             folder=Path(os.path.realpath(folder)),
             branch=f"{PREFIX}{name}",
             base=base[0],
-            uncommitted=self._dirty(top, "normal"),
         )
         if self._tip(top, _ref(worktree)):
             raise InputError(
@@ -209,8 +204,8 @@ class Worktrees:
         said = self._git(folder, "log", *options, given=asked)
         return tuple(line for line in said.split("\n") if line)
 
-    def _dirty(self, folder: Path, untracked: str) -> tuple[str, ...]:
-        options = ("--porcelain=v1", "-z", "--no-renames", f"--untracked-files={untracked}")
+    def _dirty(self, folder: Path) -> tuple[str, ...]:
+        options = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
         # Each begins with two letters of state and a space.
         return tuple(entry[3:] for entry in _parts(self._git(folder, "status", *options)))
 

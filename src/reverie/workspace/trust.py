@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.errors import InputError, StorageError
+from reverie.files import atomic
 from reverie.files.folders import make_private
 from reverie.files.json_files import write_json
 from reverie.settings import trust
@@ -121,10 +122,7 @@ class ProjectTrust:
             )
         try:
             make_private(self.local.parent)
-            fresh = self.local.with_name(f".{self.local.name}.new")
-            fresh.touch(mode=0o600)
-            fresh.write_bytes(asked.content)
-            fresh.replace(self.local)
+            atomic.replace(self.local, asked.content)
             asked.path.unlink()
         except OSError as error:
             raise StorageError(f"{asked.path} was not moved: {error}") from error

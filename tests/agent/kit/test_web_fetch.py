@@ -14,7 +14,7 @@ from tests.agent.workplaces import call
 
 from reverie.agent.kit import web
 from reverie.agent.kit.readable import page_text
-from reverie.agent.kit.web import is_public, is_public_or_loopback
+from reverie.agent.kit.web import is_public
 from reverie.agent.kit.web_fetch import web_fetch_tool
 from reverie.agent.tools import Workplace
 from reverie.core.messages import ToolResult
@@ -81,6 +81,10 @@ def site() -> Iterator[Site]:
 
 
 Judge = Callable[[ipaddress.IPv4Address | ipaddress.IPv6Address], bool]
+
+
+def is_public_or_loopback(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    return address.is_loopback or is_public(address)
 
 
 async def fetch(desk: Workplace, url: str, judge: Judge = is_public_or_loopback) -> ToolResult:

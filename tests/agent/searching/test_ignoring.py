@@ -44,7 +44,20 @@ def gits(root: Path) -> list[str]:
     return listed.stdout.split("\0")[:-1]
 
 
-TREE = ("a", "a.log", "b/a", "b/a.log", "b/c/a", "b/c/keep.log", "build/a", "x y", "#a", "!a")
+TREE = (
+    "a",
+    "a.log",
+    "b/a",
+    "b/a.log",
+    "b/c/a",
+    "b/c/keep.log",
+    "build/a",
+    "x y",
+    "#a",
+    "!a",
+    "[a",
+    "{a,b}",
+)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +90,14 @@ TREE = ("a", "a.log", "b/a", "b/a.log", "b/c/a", "b/c/keep.log", "build/a", "x y
         "a\r\n",
         "/",
         "!",
+        "{a,b}",
+        "{a,x y}",
+        "[a",
+        "b/[c",
+        r"\[a",
+        "./a",
+        "b/./a",
+        "../a",
     ],
 )
 def test_rules_mean_what_git_means(tmp_path: Path, rules: str) -> None:
@@ -104,6 +125,14 @@ def test_any_rules_mean_what_git_means(outer: str, inner: str) -> None:
         tree = ("a", "ab", "b/a", "b/ab", "b/c/a", "b/c/b", "c/a/b/c")
         lay_out(root, {**dict.fromkeys(tree, ""), ".gitignore": outer, "b/.gitignore": inner})
         assert sorted(ours(root)) == sorted(gits(root))
+
+
+def test_many_stars_against_a_long_name_take_no_time() -> None:
+    """A regular expression that backtracks needs hours for this, and holds the interpreter."""
+    for line, path in [("*a" * 12 + "b", ["a" * 255]), ("a/**/" * 12 + "b", ["a"] * 1_000)]:
+        rule = parse_rule(line)
+        assert rule is not None
+        assert not rule.pattern.matches(path)
 
 
 @pytest.mark.parametrize("line", ["", "   ", "# note", "/", "!"])

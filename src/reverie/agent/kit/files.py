@@ -17,10 +17,9 @@ from typing import Literal, TypeAlias
 
 from reverie.agent.tools import Arguments, FileRead, Workplace
 from reverie.errors import InputError, StorageError
+from reverie.files import atomic
 
 LARGEST = 64_000_000
-
-_TEMPORARY = ".reverie-tmp-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +55,19 @@ def save(path: Path, data: bytes, before: OnDisk | None) -> FileRead:
     """Replace the file that was seen as `before`, or create one where there was none."""
     with _explained("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.parent / f"{_TEMPORARY}{os.urandom(6).hex()}"
-        try:
-            _write_new(temporary, data, before)
-            with _sole(path.parent):
-                _check_unchanged(path, before)
-                _put(temporary, path, fresh=before is None)
-        except BaseException:
+        # A new file gets what the person's umask allows, an old one keeps its owner and its mode.
+        like = before.status if before is not None else None
+        with (
+            atomic.opened(path.parent) as folder,
+            atomic.draft(folder, data, mode=0o666, like=like) as temporary,
+        ):
+            # One writer of ours at a time between the last look and the change, until the folder
+            # is closed. Where there are no locks, the last look must do.
             with suppress(OSError):
-                temporary.unlink()
-            raise
+                fcntl.flock(folder, fcntl.LOCK_EX)
+            _check_unchanged(path, before)
+            _put(path.with_name(temporary), path, fresh=before is None)
         return FileRead.of(data, path.stat().st_mtime_ns)
-
-
-@contextmanager
-def _sole(folder: Path) -> Iterator[None]:
-    """One writer of ours at a time in a folder, between its last look and its change."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        # Where there are no locks, the last look must do.
-        with suppress(OSError):
-            fcntl.flock(opened, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(opened)
 
 
 def _put(temporary: Path, path: Path, *, fresh: bool) -> None:
@@ -92,23 +80,8 @@ def _put(temporary: Path, path: Path, *, fresh: bool) -> None:
         except OSError:
             # No hard links here.
             temporary.replace(path)
-        else:
-            temporary.unlink()
         return
     temporary.replace(path)
-
-
-def _write_new(path: Path, data: bytes, before: OnDisk | None) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    # A new file gets what the person's umask allows, an old one keeps its owner and its mode.
-    with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
-        file.write(data)
-        if before is not None:
-            with suppress(OSError):
-                os.fchown(file.fileno(), before.status.st_uid, before.status.st_gid)
-            os.fchmod(file.fileno(), stat.S_IMODE(before.status.st_mode))
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _check_unchanged(path: Path, before: OnDisk | None) -> None:

@@ -59,11 +59,6 @@ def is_public(address: _Address) -> bool:
     return address.is_global and not address.is_multicast
 
 
-def is_public_or_loopback(address: _Address) -> bool:
-    """For tests, which have nothing but loopback."""
-    return address.is_loopback or is_public(address)
-
-
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/32")
 
 

@@ -14,6 +14,8 @@ from typing import TypeAlias
 # Later files win over earlier ones.
 _FILES = (".gitignore", ".ignore", ".rgignore")
 _LARGEST = 1_000_000
+# No path has a component "." or "..", and git takes "[" without "]" for a pattern of nothing.
+_MATCHES_NOTHING = re.compile(r"(?:^|/)\.{1,2}(?:/|$)|(?<!\\)\[[^\]]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Rules:
 
 
 def parse_rule(line: str) -> Rule | None:
-    """One line of a .gitignore; None for blank lines and comments."""
+    """One line of a .gitignore; None for blank lines, comments and what can match no path."""
     text = line.rstrip("\r\n")
     while text.endswith(" ") and not text.endswith("\\ "):
         text = text[:-1]
@@ -42,10 +44,11 @@ def parse_rule(line: str) -> Rule | None:
     text = text if ignores else text[1:]
     folders_only = text.endswith("/")
     text = text.rstrip("/")
-    if not text:
+    if not text or _MATCHES_NOTHING.search(text):
         return None
     anchored = "/" in text
-    return Rule(PathPattern.parse(text if anchored else f"**/{text}"), ignores, folders_only)
+    pattern = PathPattern.parse(text if anchored else f"**/{text}", braces=False)
+    return Rule(pattern, ignores, folders_only)
 
 
 def rules_in(folder: Path) -> Rules:
@@ -100,8 +103,8 @@ class PathPattern:
     alternatives: tuple[tuple[re.Pattern[str] | None, ...], ...]
 
     @classmethod
-    def parse(cls, text: str) -> PathPattern:
-        return cls(tuple(_components(one) for one in _alternatives(text)))
+    def parse(cls, text: str, *, braces: bool = True) -> PathPattern:
+        return cls(tuple(_components(one) for one in (_alternatives(text) if braces else [text])))
 
     def matches(self, parts: Parts) -> bool:
         return any(len(steps) in _reached(steps, parts) for steps in self.alternatives)

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from reverie.cli.figures import printable, when
 from reverie.conversation import journal
-from reverie.conversation.records import Said, parse
+from reverie.conversation.record_json import parse
+from reverie.conversation.records import Said
 from reverie.core.messages import Message
 from reverie.errors import InputError, TranscriptError
 

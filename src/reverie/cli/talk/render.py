@@ -284,12 +284,12 @@ def prose(text: str, *, markdown: bool = True) -> RenderableType:
     return _Trimmed(_Markdown(clean, code_theme="ansi_dark", hyperlinks=False))
 
 
-def recap(messages: Iterable[Message], exchanges: int = 2) -> Group:
-    """The last exchanges of a conversation, briefly, for somebody who comes back to it."""
+def recap(messages: Iterable[Message]) -> Group:
+    """The last two exchanges of a conversation, briefly, for somebody who comes back to it."""
     said = [message for message in messages if message.origin in ("user", "assistant")]
     told = [message for message in said if message.text.strip()]
     starts = [at for at, message in enumerate(told) if message.origin == "user"]
-    shown = told[starts[-exchanges] if len(starts) >= exchanges else 0 :]
+    shown = told[starts[-2] if len(starts) >= 2 else 0 :]
     return Group(*(row for message in _ends(shown) for row in _recalled(message)))
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from reverie.clients import hook_client
 from reverie.clients.hook_client import DAEMON_LOG, FOLDER, SOCKET
 from reverie.errors import InputError, StorageError
+from reverie.files import atomic
 
 _ENDING = b"ending"
 
@@ -115,10 +116,8 @@ class DaemonPlace:
             return None
 
     def write_address(self, address: Address) -> None:
-        fresh = self.folder / ".daemon.json.new"
-        fresh.touch(mode=0o600)
-        fresh.write_text(json.dumps(asdict(address)))
-        fresh.replace(self.folder / "daemon.json")
+        data = json.dumps(asdict(address)).encode()
+        atomic.replace(self.folder / "daemon.json", data, mode=0o600)
 
     def token(self) -> str:
         """The token clients were given, or a new one."""

@@ -88,8 +88,6 @@ def learn_new(app: Workspace, folder: SessionFolder) -> Learnt | NotDue:
         Conditions(
             memory_on=app.settings.memory_enabled,
             extract_on=app.switches.on("extract"),
-            main_agent=True,
-            final_reply=True,
             running=False,
             new_messages=len(new),
         )

@@ -110,7 +110,7 @@ def grouped(
     return Hook(event, group if matcher is None else {"matcher": matcher, **group})
 
 
-def server(wish: Wish, table: str = "mcpServers") -> tuple[Entry, ...]:
+def server(wish: Wish) -> tuple[Entry, ...]:
     """The MCP server in the shape most clients share, if it is wanted."""
     item: Json = {"command": wish.program, "args": wish.server}
-    return (Server(table, item),) if wish.mcp else ()
+    return (Server("mcpServers", item),) if wish.mcp else ()

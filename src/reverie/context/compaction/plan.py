@@ -15,15 +15,11 @@ from reverie.context.facts import Todo
 from reverie.core.messages import Message
 from reverie.core.tokens import message_tokens
 from reverie.core.transcript import rounds, safe_cut, safe_cuts
-from reverie.core.usage import MAIN, Purpose
 from reverie.core.window import Window
 
 Trigger: TypeAlias = Literal["automatic", "manual", "reactive"]
 
 MOST_FAILURES = 3
-
-# Side calls on somebody's conversation: a fork that compacted would forget its own task.
-_SIDE_CALLS = frozenset({"compact", "notes", "extract", "recall", "summary"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +29,8 @@ class Due:
     reason: str
 
 
-def due(
-    tokens: int,
-    window: Window,
-    failures: int,
-    *,
-    enabled: bool,
-    querying: Purpose = MAIN,
-    manual: bool = False,
-) -> Due | NotDue:
-    """Past the threshold, unless it is off, failed three times in a row, or a fork asks."""
-    if querying in _SIDE_CALLS:
-        return NotDue(f"{querying} works on another's conversation")
-    if manual:
-        return Due("it was asked for")
+def due(tokens: int, window: Window, failures: int, *, enabled: bool) -> Due | NotDue:
+    """Past the threshold, unless it is off or failed three times in a row."""
     if not enabled:
         return NotDue("it is switched off (features.autocompact)")
     if failures >= MOST_FAILURES:
@@ -250,7 +234,6 @@ class Situation:
     notes: Notes | None = None
     todos: tuple[Todo, ...] | None = None
     running: tuple[Running, ...] = ()
-    questions: tuple[str, ...] = ()
     extras: tuple[Restorable, ...] = ()
 
 

@@ -100,7 +100,7 @@ def owed_text(situation: Situation, plan: Plan, facts: Facts, room: int) -> tupl
             "" if stands or not said else said[-1],
             facts.todos if situation.todos is None else situation.todos,
             situation.running,
-            tuple(dict.fromkeys((*situation.questions, *asked))),
+            asked,
         ),
         room,
     )

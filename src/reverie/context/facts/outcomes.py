@@ -9,7 +9,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 from reverie.context.facts.calls import Deed, shortened
 from reverie.core.messages import ToolResult
-from reverie.core.transcript import INTERRUPTED, MISSING
+from reverie.core.transcript import INTERRUPTED
 
 Status: TypeAlias = Literal["ok", "failed", "not run"]
 
@@ -21,7 +21,6 @@ _END = 20_000
 
 _NOT_RUN = (
     INTERRUPTED,
-    MISSING,
     "The user did not allow",
     "The user doesn't want to proceed",
     "The user doesn't want to take this action",

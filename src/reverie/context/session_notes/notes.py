@@ -54,9 +54,9 @@ def substituted(text: str, variables: Mapping[str, str]) -> str:
     return _VARIABLE.sub(lambda found: variables.get(found[1], found[0]), text)
 
 
-def parse_template(text: str, variables: Mapping[str, str] | None = None) -> Template | Unusable:
+def parse_template(text: str) -> Template | Unusable:
     """The sections of a template the user wrote: each a `# Heading` with an italic line under it."""
-    lines = [line.rstrip() for line in substituted(text, variables or {}).splitlines()]
+    lines = [line.rstrip() for line in text.splitlines()]
     sections = tuple(
         Section(heading, hint)
         for heading, hint in pairwise(lines)

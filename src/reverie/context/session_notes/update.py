@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from reverie.context import NotDue
@@ -70,10 +70,6 @@ class NotesState:
     covered: str | None = None
     tokens: int = 0
     tool_calls: int = 0
-
-    def rebased(self, tokens: int) -> NotesState:
-        """After a compaction: growth is counted from the new, smaller size."""
-        return replace(self, tokens=tokens)
 
 
 @dataclass(frozen=True, slots=True)

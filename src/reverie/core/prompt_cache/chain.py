@@ -67,13 +67,6 @@ def common_length(old: Chain, new: Chain) -> int:
     return low
 
 
-def extends(old: Chain, new: Chain) -> bool:
-    """The prefix invariant: everything that was sent before is sent again, unchanged."""
-    return root_digest(old.head) == root_digest(new.head) and common_length(old, new) == len(
-        old.links
-    )
-
-
 def _digest(previous: str, data: bytes) -> str:
     return hashlib.blake2b(previous.encode() + data, digest_size=16).hexdigest()
 
@@ -91,6 +84,8 @@ What: TypeAlias = Literal[
     "provider",
 ]
 
+# Bytes of a difference that are shown.
+_SHOWN = 24
 # Options that are part of the cache key; the others may differ freely.
 _KEY_OPTIONS = ("thinking", "effort", "tool_choice", "output_schema")
 
@@ -167,7 +162,7 @@ def difference(old: bytes, new: bytes) -> str:
     return f"byte {shared}: {_around(old, shared)} → {_around(new, shared)}"
 
 
-def _around(data: bytes, at: int, width: int = 24) -> str:
-    start = max(0, at - width // 2)
-    shown = data[start : start + width].decode("utf-8", "replace")
-    return f"“{'…' if start else ''}{shown}{'…' if start + width < len(data) else ''}”"
+def _around(data: bytes, at: int) -> str:
+    start = max(0, at - _SHOWN // 2)
+    shown = data[start : start + _SHOWN].decode("utf-8", "replace")
+    return f"“{'…' if start else ''}{shown}{'…' if start + _SHOWN < len(data) else ''}”"

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 from reverie.context import NotDue
 from reverie.errors import StorageError
+from reverie.files import atomic
 from reverie.files.folders import make_private
 from reverie.files.locks import Holder, gone, is_alive, started, this_host
 from reverie.ports import Clock
@@ -192,33 +193,22 @@ class ConsolidateLock:
 
     def _create(self) -> None:
         """A lock of nobody, who never dreamt; the first to link it wins, and all are content."""
-        draft = self._draft(b"", _NEVER)
-        try:
-            with suppress(FileExistsError):
-                self.path.hardlink_to(draft)
-        finally:
-            draft.unlink(missing_ok=True)
+        with self._draft(b"", _NEVER) as draft, suppress(FileExistsError):
+            self.path.hardlink_to(draft)
 
     def _replace(self, body: bytes, mtime: int) -> None:
         self._sweep()
-        draft = self._draft(body, mtime)
-        try:
+        with self._draft(body, mtime) as draft:
             draft.replace(self.path)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
 
-    def _draft(self, body: bytes, mtime: int) -> Path:
+    @contextmanager
+    def _draft(self, body: bytes, mtime: int) -> Iterator[Path]:
         name = f"{FILE}.{this_host()}.{os.getpid()}.{secrets.token_hex(4)}"
-        draft = self.path.with_name(name)
-        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(file, body)
-            os.fsync(file)
-        finally:
-            os.close(file)
-        os.utime(draft, ns=(mtime, mtime))
-        return draft
+        with (
+            atomic.opened(self.path.parent) as folder,
+            atomic.draft(folder, body, name=name, mtime=mtime),
+        ):
+            yield self.path.with_name(name)
 
     def _sweep(self) -> None:
         """Drafts of processes that died here; another host sweeps its own."""

@@ -26,13 +26,10 @@ class Conditions:
 
     memory_on: bool
     extract_on: bool
-    main_agent: bool
-    final_reply: bool
     running: bool
     new_messages: int
     turns: int = 1
     every: int = 1
-    cap_allows: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +43,8 @@ def due(conditions: Conditions) -> Due | NotDue:
     gates = (
         (c.memory_on, "memory is off"),
         (c.extract_on, "extraction is off"),
-        (c.main_agent, "only the main agent's conversation is read"),
-        (c.final_reply, "the reply still calls tools"),
         (c.new_messages > 0, "nothing was said since the last look"),
         (c.turns >= c.every, f"turn {c.turns} of {c.every}"),
-        (c.cap_allows, "the spending cap is reached"),
         (not c.running, "an extraction is running; this turn waits for it"),
     )
     closed = next((reason for is_open, reason in gates if not is_open), None)

@@ -103,8 +103,6 @@ class Learning:
             Conditions(
                 memory_on=True,
                 extract_on=self.on("extract"),
-                main_agent=True,
-                final_reply=True,
                 running=running,
                 new_messages=len(self._new()),
                 turns=self._turns,

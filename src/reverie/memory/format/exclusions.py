@@ -92,6 +92,9 @@ _TO_FIX = re.compile(
     re.I,
 )
 
+# Words in a row that are compared with a file, and the share of such runs that is too much.
+_RUN = 5
+_SHARE = 0.8
 _CHECKBOX = re.compile(r"\s*[-*+] \[[ xX]\] ")
 _WORK = (
     r"(?:run|fix|open|write|update|test|commit|push|rebase|merge|refactor|edit|rename|implement)\b"
@@ -128,16 +131,16 @@ def _excluded(kind: ExclusionKind, reason: str) -> Excluded:
     return Excluded(kind, f"Not saved: {reason}.", _ADVICE[kind])
 
 
-def _restates(text: str, contents: str, *, run: int = 5, share: float = 0.8) -> bool:
+def _restates(text: str, contents: str) -> bool:
     """Most runs of five words stand in the file too; a short text must stand there whole."""
     words, known = _words(text), _words(contents)
     if len(words) < 4:
         return False
-    if len(words) < run + 3:
+    if len(words) < _RUN + 3:
         return f" {' '.join(words)} " in f" {' '.join(known)} "
-    theirs = {tuple(known[at : at + run]) for at in range(len(known) - run + 1)}
-    ours = [tuple(words[at : at + run]) for at in range(len(words) - run + 1)]
-    return sum(piece in theirs for piece in ours) >= share * len(ours)
+    theirs = {tuple(known[at : at + _RUN]) for at in range(len(known) - _RUN + 1)}
+    ours = [tuple(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)]
+    return sum(piece in theirs for piece in ours) >= _SHARE * len(ours)
 
 
 def _words(text: str) -> list[str]:

@@ -91,25 +91,12 @@ KINDS: tuple[Kind, ...] = (
 )
 
 TYPES: tuple[MemoryType, ...] = tuple(kind.type for kind in KINDS)
-_BY_NAME = {kind.type: kind for kind in KINDS}
-
-
-def kind_of(type_: MemoryType) -> Kind:
-    """The row of one type."""
-    return _BY_NAME[type_]
 
 
 def parse_type(text: str) -> MemoryType | None:
     """A closed taxonomy: whatever is not one of the four reads as no type."""
     word = text.strip().lower()
     return next((known for known in TYPES if known == word), None)
-
-
-def scope_of(type_: MemoryType | None, *, team_on: bool) -> Scope:
-    """Where a memory of this type goes unless someone says otherwise; untyped stays private."""
-    if not team_on or type_ is None:
-        return "private"
-    return kind_of(type_).scope
 
 
 def may_share(type_: MemoryType | None) -> bool:

@@ -1,0 +1,114 @@
+"""The one way a file is replaced: whole, durably, without following a link.
+
+New content is written beside the file under a name no other writer has, flushed, and renamed over
+it; then the folder is flushed. A crash leaves the old file or the new one. A link at the file's
+name is replaced, not followed; callers that mean its target resolve it first.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+# Files of this name are drafts; without a living writer they are rubbish.
+TEMPORARY = ".reverie-tmp-"
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def replace(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Give a file new content. It keeps its mode and owner; a new one is the owner's alone."""
+    with opened(path.parent) as folder:
+        replace_in(folder, path.name, data, mode=mode)
+
+
+def replace_in(folder: int, name: str, data: bytes, *, mode: int | None = None) -> None:
+    """The same in an open folder: nothing that happens to its path can lead elsewhere."""
+    like = _status(name, folder) if mode is None else None
+    with draft(folder, data, mode=mode or 0o600, like=like) as temporary:
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    os.fsync(folder)
+
+
+def create(folder: int, name: str, data: bytes) -> None:
+    """Write a file that must not be there yet (FileExistsError), whole and flushed."""
+    file = os.open(name, _NEW, 0o600, dir_fd=folder)
+    try:
+        _write(file, data)
+    except BaseException:
+        os.unlink(name, dir_fd=folder)
+        raise
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def draft(
+    folder: int,
+    data: bytes,
+    *,
+    name: str | None = None,
+    mode: int = 0o600,
+    like: os.stat_result | None = None,
+    mtime: int | None = None,
+) -> Iterator[str]:
+    """The name of a flushed file to link or rename into place; removed if it is still there after.
+
+    `mode` is subject to the umask; `like` is a file whose owner and mode it gets instead.
+    """
+    temporary = name or TEMPORARY + os.urandom(6).hex()
+    file = os.open(temporary, _NEW, mode, dir_fd=folder)
+    try:
+        try:
+            if like is not None:
+                with suppress(OSError):
+                    os.fchown(file, like.st_uid, like.st_gid)
+                os.fchmod(file, stat.S_IMODE(like.st_mode))
+            _write(file, data, mtime)
+        finally:
+            os.close(file)
+        yield temporary
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[int]:
+    """An open folder, for calls that take `dir_fd`."""
+    file = os.open(folder, _FOLDER)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def flush(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on disk."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _write(file: int, data: bytes, mtime: int | None = None) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+    if mtime is not None:
+        os.utime(file, ns=(mtime, mtime))
+    os.fsync(file)
+
+
+def _status(name: str, folder: int) -> os.stat_result | None:
+    """The plain file of this name, if there is one."""
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
