@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PINS := pyproject.toml constraints.txt
 
-.PHONY: run test check format test-slow test-clients bench clean help
+.PHONY: run test check format test-slow test-clients mutants bench clean help
 
 run: $(VENV)/.run       ## install, then start Reverie
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/reverie chat; else $(BIN)/reverie --help; fi
@@ -29,6 +29,9 @@ test-slow: $(VENV)/.dev ## suites that take minutes
 
 test-clients: $(VENV)/.clients .clients/.installed ## real coding agents and SDKs; installs npm packages
 	@PATH="$(CURDIR)/.clients/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -m clients
+
+mutants: $(VENV)/.dev   ## break decisions in a sample of places, and see whether a test fails; minutes
+	@$(BIN)/python benchmarks/mutants.py
 
 bench: $(VENV)/.dev     ## every benchmark, one after the other
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

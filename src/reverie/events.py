@@ -94,6 +94,16 @@ class MemoriesSurfaced:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoriesLate:
+    """Recall was not done after so many seconds: the model begins without memories.
+
+    What is found later comes at the next boundary, unless `recall.late` is "drop".
+    """
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class MemoriesSaved:
     """These memories were written after a turn; `waiting` proposals are in the inbox for a person."""
 
@@ -203,6 +213,7 @@ Event: TypeAlias = (
     | ToolFinished
     | LayerFired
     | MemoriesSurfaced
+    | MemoriesLate
     | MemoriesSaved
     | DreamBegan
     | DreamEnded

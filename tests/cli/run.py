@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -58,3 +59,9 @@ def process(place: Place, *arguments: object, **env: str) -> subprocess.Complete
         check=False,
         timeout=60,
     )
+
+
+def hears_signals() -> None:
+    """In a child before it begins: a job in the background is started with SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())

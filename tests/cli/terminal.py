@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.cells import cell_len
-from tests.cli.run import environment
+from tests.cli.run import environment, hears_signals
 from tests.place import Place
 
 # Everything waits for what it wants to see; this only ends a test that waits in vain.
@@ -164,6 +164,11 @@ class Terminal:
         return False
 
 
+def _owns_terminal() -> None:
+    hears_signals()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 @contextmanager
 def on_terminal(
     place: Place, *arguments: str, rows: int = 40, columns: int = 100, **env: str
@@ -180,7 +185,7 @@ def on_terminal(
         stderr=slave,
         # It is the first of its session: the terminal is its own, and its signals come from there.
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        preexec_fn=_owns_terminal,
     )
     terminal = Terminal(master, slave, process, columns)
     try:

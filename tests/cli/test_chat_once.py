@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from tests.cli.run import environment, process, run
+from tests.cli.run import environment, hears_signals, process, run
 from tests.place import Place
 from tests.provider.gate import Gate
 from tests.provider.provider import Provider
@@ -20,6 +20,8 @@ from reverie.cli.talk.terminal import OFFLINE_NOTE
 from reverie.conversation import journal
 from reverie.conversation.records import Said
 from reverie.events import Event
+from reverie.memory.changes.draft import Wish
+from reverie.memory.format.revisions import Author
 from reverie.models.scripted import ANSWER
 
 MODEL = "anthropic:claude-sonnet-5-5"
@@ -92,6 +94,24 @@ def test_one_object_for_programs(place: Place, provider: Provider) -> None:
     provider.script("Yes.")
     [result] = lines(asked(place, provider, "--json", "Sure?"))
     assert result["result"] == "Yes."
+
+
+def test_recall_that_is_late_is_told(place: Place, provider: Provider) -> None:
+    provider.script("Fine.", "Fine.")
+    place.app().memory().keeper.remember(Wish("Deploys freeze in winter."), Author("user"))
+    never = ("--set", "recall.deadline=0", "-p", "When do deploys freeze?")
+    done = asked(place, provider, *never)
+    told = "note: recall took longer than 0 s (recall.deadline); answering without it\n"
+    assert (done.stdout, done.stderr) == ("Fine.\n", told)
+    heard = lines(asked(place, provider, "--output-format", "stream-json", *never))
+    assert {"type": "memories_late", "seconds": 0.0} in heard
+
+
+def test_without_a_model_recall_is_waited_for(place: Place) -> None:
+    place.app().memory().keeper.remember(Wish("Deploys freeze in winter."), Author("user"))
+    done = process(place, "chat", "--set", "recall.deadline=0", "-p", "When do deploys freeze?")
+    assert "Deploys freeze in winter." in done.stdout
+    assert ANSWER not in done.stdout
 
 
 def test_every_event_a_line_for_programs(place: Place, provider: Provider) -> None:
@@ -246,6 +266,7 @@ def test_an_interrupt_is_clean(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hears_signals,
     )
     gate.wait_reached(30)
     child.send_signal(number)

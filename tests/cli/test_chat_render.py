@@ -30,6 +30,7 @@ from reverie.events import (
     Event,
     ForkEnded,
     LayerFired,
+    MemoriesLate,
     MemoriesSaved,
     MemoriesSurfaced,
     NotesUpdated,
@@ -58,6 +59,10 @@ REMARKS: list[tuple[Event, str]] = [
     (LayerFired("snip", 900, 100, ""), "▸ snip: 900 → 100 tokens"),
     (MemoriesSurfaced(("a.md",), "chosen by score"), "▸ 1 memory: a.md"),
     (MemoriesSurfaced(("a.md", "b.md"), ""), "▸ 2 memories: a.md, b.md"),
+    (
+        MemoriesLate(1.5),
+        "▸ recall took longer than 1.5 s (recall.deadline); answering without it",
+    ),
     (MemoriesSaved(("a.md",)), "▸ saved to memory: a.md"),
     (MemoriesSaved((), 2), "▸ 2 waiting for your word (reverie inbox)"),
     (NotesUpdated("m1", "model"), "▸ notes updated"),

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.run import environment, process
+from tests.cli.run import environment, hears_signals, process
 from tests.conversation import claude_lines as claude
 from tests.conversation.build import Said, talk, user, write_lines
 from tests.place import Place
@@ -168,6 +168,7 @@ def test_an_interrupt_is_clean(place: Place) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hears_signals,
     )
     # Returns when the other side has opened it too: it is reading now.
     ours = os.open(path, os.O_WRONLY)

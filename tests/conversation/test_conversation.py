@@ -159,6 +159,15 @@ async def test_what_the_provider_cleared_is_announced(tmp_path: Path) -> None:
     assert ContextCleared("s1", cleared) in await turn(conversation)
 
 
+async def test_a_break_by_what_the_provider_cleared_is_explained(tmp_path: Path) -> None:
+    cleared = (Cleared("tool_uses", 3, 900),)
+    replies = Replies([cached(0, 5000), cached(0, 5000, cleared=cleared)])
+    conversation = begun(tmp_path / "s.jsonl", replies)
+    await turn(conversation)
+    [broke] = [e for e in await turn(conversation) if isinstance(e, CacheBroke)]
+    assert broke.verdict == ExpectedBreak("the provider cleared old content", 5000)
+
+
 async def test_a_stream_that_ends_without_a_reply_is_an_error_for_who_waits_for_it() -> None:
     with pytest.raises(ReplyBroken, match="replies ended its stream without a reply"):
         await complete(Replies([]), Request(HEAD, ()))

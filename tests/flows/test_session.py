@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,13 +11,14 @@ from tests.place import Place
 from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import Held, Reply, Text, Thinking, ToolCall
+from tests.session.test_prefetch import Gated
 
 from reverie.conversation import journal
 from reverie.conversation.assemble import Assembler
 from reverie.conversation.records import Said as SaidRecord
 from reverie.conversation.state import SessionState
+from reverie.core.messages import Attachment, ToolUse
 from reverie.core.messages import Text as Said
-from reverie.core.messages import ToolUse
 from reverie.core.prompt_cache.tracker import ExpectedBreak
 from reverie.core.request import Request
 from reverie.core.transcript import INTERRUPTED, pairing
@@ -27,6 +29,7 @@ from reverie.events import (
     Event,
     ForkEnded,
     LayerFired,
+    MemoriesLate,
     MemoriesSurfaced,
     NotesUpdated,
     Replied,
@@ -41,6 +44,8 @@ from reverie.memory.format.revisions import Author
 from reverie.models.scripted import ScriptedModel
 from reverie.session.build import open_session
 from reverie.session.options import SessionOptions
+from reverie.session.prefetch import Late
+from reverie.session.query import Session
 
 
 @pytest.fixture
@@ -82,6 +87,16 @@ class TestRecall:
         assert [text.startswith("<reminder") for text in texts] == [False, True, True]
         assert "Deploys freeze on 2025-12-20" in texts[-1]
 
+    async def test_what_was_given_is_counted_in_bytes(self, desk: Desk) -> None:
+        wish = MemoryWish("Für Überfälle auf Bäckereien gilt: 日本語で答える。", type="project")
+        desk.app().memory().keeper.remember(wish, Author("user"))
+        async with desk.session() as session:
+            await hear(session, "Was gilt für Überfälle auf Bäckereien?")
+            state = session.conversation.state
+        [given] = (b.text for m in state.messages for b in m.blocks if isinstance(b, Attachment) and b.label == "recall")  # fmt: skip
+        [shown] = state.memories_shown
+        assert shown.bytes == len(given.encode()) > len(given)
+
     async def test_the_prefix_is_the_same_without_them(self, desk: Desk) -> None:
         self.remember(desk)
         async with desk.session("features.recall=false") as session:
@@ -102,6 +117,59 @@ class TestRecall:
         async with desk.session(resume=True) as session:
             events = await hear(session, self.QUESTION)
         assert kinds(events, MemoriesSurfaced) == []
+
+    async def test_late_memories_come_at_the_end_of_a_tool_round(self, desk: Desk) -> None:
+        desk.write("a.txt", "nothing")
+        desk.provider.script(ToolCall("Read", {"path": "a.txt"}), "Now I know.")
+        async with desk.session() as session:
+            events = await self.hear_late(session, "inject")
+        assert [type(event) for event in kinds(events, MemoriesLate, ToolFinished, MemoriesSurfaced)] == [MemoriesLate, ToolFinished, MemoriesSurfaced]  # fmt: skip
+        first, second = (str(request.json["messages"]) for request in desk.provider.requests)
+        assert "No deploys." not in first
+        assert "No deploys." in second
+
+    async def test_late_memories_of_a_turn_without_tools_come_with_the_next_message(
+        self, desk: Desk
+    ) -> None:
+        async with desk.session() as session:
+            events = await self.hear_late(session, "inject")
+            assert kinds(events, MemoriesLate, MemoriesSurfaced) == [MemoriesLate(0.0)]
+            session.recall = None
+            events = await hear(session, "And then?")
+            assert len(kinds(events, MemoriesSurfaced)) == 1
+            assert kinds(await hear(session, "And now?"), MemoriesSurfaced) == []
+        first, second, _ = (str(request.json["messages"]) for request in desk.provider.requests)
+        assert "No deploys." not in first
+        assert "No deploys." in second
+
+    async def test_late_memories_may_be_dropped(self, desk: Desk) -> None:
+        async with desk.session() as session:
+            await self.hear_late(session, "drop")
+            session.recall = None
+            assert kinds(await hear(session, "And then?"), MemoriesSurfaced) == []
+
+    async def hear_late(self, session: Session, late: Late) -> list[Event]:
+        """A turn whose recall is done only after its deadline."""
+        recall = Gated()
+        session.recall, session.late = recall, late
+        session.limits = replace(session.limits, recall_seconds=0.0)
+
+        def release(event: Event) -> None:
+            if isinstance(event, MemoriesLate):
+                recall.gate.set()
+
+        with session.announce.heard_by(release):
+            return await hear(session, self.QUESTION)
+
+    @pytest.mark.parametrize(
+        ("setting", "seconds"),
+        [("models.main=offline", None), ("recall.deadline=2.5", 2.5), ("recall.late=drop", 1.0)],
+    )
+    async def test_how_long_recall_is_waited_for(
+        self, desk: Desk, setting: str, seconds: float | None
+    ) -> None:
+        async with desk.session(setting) as session:
+            assert session.limits.recall_seconds == seconds
 
     async def test_the_agent_searches_memories_and_past_conversations(self, desk: Desk) -> None:
         self.remember(desk)

@@ -1,9 +1,10 @@
 """Every way a model or a disk can fail: the turn goes on, or ends with a clear word; nothing is lost."""
 
 import os
+from contextlib import AsyncExitStack
 
 import pytest
-from tests.flows.sessions import Desk, hear, kinds, reader
+from tests.flows.sessions import MODEL, Desk, hear, kinds, reader
 from tests.place import Place
 from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
@@ -33,10 +34,10 @@ from reverie.errors import (
     ReplyBroken,
     RequestRefused,
 )
-from reverie.events import LayerFired, TroubleNoted, TurnEnded
+from reverie.events import LayerFired, TroubleNoted, TurnEnded, unheard
 from reverie.models import catalog
 from reverie.models.anthropic import AnthropicModel
-from reverie.session.options import SessionOptions
+from reverie.session.options import SessionOptions, Speaker
 
 
 @pytest.fixture
@@ -156,6 +157,20 @@ async def test_an_overloaded_model_gives_way_to_the_fallback(desk: Desk) -> None
     assert session.upkeep.window == desk.app().window("anthropic:claude-haiku-4-5")
     assert session.upkeep.head().model == "claude-haiku-4-5"
     assert "going on with claude-haiku-4-5" in str(kinds(events, TroubleNoted))
+
+
+async def test_a_fallback_that_is_the_same_model_changes_nothing(desk: Desk) -> None:
+    desk.provider.script(overloaded(), "Back again.")
+    app = desk.app(f"models.fallback={MODEL}")
+    async with AsyncExitStack() as stack:
+        speaker = Speaker(app, SessionOptions(), "s1", unheard, stack)
+        before = speaker.now
+        assert speaker.change_to_fallback() is None
+        assert speaker.now is before
+    async with desk.session(f"models.fallback={MODEL}", wish=at_once(desk)) as session:
+        with pytest.raises(Overloaded):
+            await hear(session, "Are you there?")
+        assert kinds(await hear(session, "And now?"), TurnEnded) == [TurnEnded("end")]
 
 
 class TestTooLong:

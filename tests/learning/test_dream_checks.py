@@ -13,6 +13,9 @@ COLOUR = memory("The favourite colour of Ada is purple.")
 PLAN = memory("Ask Grace before a release.\n\nShe owns https://ops.example.org/board since 2024.")
 PINNED = memory("Never deploy on a Friday.", pinned=True)
 OVER = memory("The freeze ends soon.", valid_until="2026-01-01")
+TIED = memory(
+    "The pier is long.", links=("pier.md",), supersedes=("pier.md",), entities=("pier.md",)
+)
 EDITED = b"text of somebody else without frontmatter\n"
 
 BEFORE = with_index(
@@ -24,6 +27,7 @@ BEFORE = with_index(
         "plan.md": PLAN,
         "pinned.md": PINNED,
         "over.md": OVER,
+        "tied.md": TIED,
         "loose.md": EDITED,
     }
 )
@@ -141,6 +145,14 @@ BAD = {
         "refused",
         "would lose 's2#m1' from its source",
     ),
+    **{
+        f"one of its {key} is dropped": (
+            after(tied=changed(TIED, **{key: ()})),
+            "refused",
+            f"tied.md would lose 'pier.md' from its {key}",
+        )
+        for key in ("links", "supersedes", "entities")
+    },
     "who said it": (after(colour=changed(COLOUR, origin="user")), "refused", "not change origin"),
     "frontmatter is broken": (
         after(colour=COLOUR.removeprefix(b"---\n")),

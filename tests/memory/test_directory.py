@@ -15,6 +15,7 @@ import pytest
 
 from reverie.errors import InputError, StorageError
 from reverie.files.atomic import TEMPORARY
+from reverie.files.json_files import read_json, write_json
 from reverie.memory import directory as module
 from reverie.memory.directory import Directory
 
@@ -303,3 +304,60 @@ def test_sweeping_takes_only_what_dead_writers_left(folder: Directory, root: Pat
     assert (root / f"{TEMPORARY}1").exists()
     folder.sweep(["a.md"])
     assert sorted(path.name for path in root.rglob("*")) == [".theirs", ".theirs", "sub"]
+
+
+# --- a single file, wherever it is ---
+
+
+def test_two_writers_of_one_file_do_not_meet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "state" / "known.json"
+    in_place, between = os.replace, [{"by": "second"}]
+
+    def interrupted(*names: object, **folders: object) -> None:
+        """Another writer begins and ends just before the first one is done."""
+        if between:
+            write_json(path, between.pop())
+            assert read_json(path) == {"by": "second"}
+        in_place(*names, **folders)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    write_json(path, {"by": "first"})
+    assert read_json(path) == {"by": "first"}
+    assert [one.name for one in path.parent.iterdir()] == ["known.json"]
+
+
+def test_a_file_and_its_folder_are_on_disk_before_the_write_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    synced, in_place = os.fsync, os.replace
+
+    def sync(file: int) -> None:
+        steps.append("folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
+        synced(file)
+
+    def replace(*names: object, **folders: object) -> None:
+        steps.append("replace")
+        in_place(*names, **folders)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", replace)
+    write_json(tmp_path / "known.json", {})
+    assert steps == ["file", "replace", "folder"]
+    assert (tmp_path / "known.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_in_its_place_is_replaced(tmp_path: Path) -> None:
+    precious, path = tmp_path / "precious", tmp_path / "link"
+    precious.write_text("mine")
+    path.symlink_to(precious)
+    write_json(path, "ours")
+    assert (precious.read_text(), read_json(path), path.is_symlink()) == ("mine", "ours", False)
+
+
+def test_a_file_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file")
+    with pytest.raises(StorageError, match="state"):
+        write_json(tmp_path / "state" / "known.json", {})

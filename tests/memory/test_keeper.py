@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -14,7 +15,7 @@ from reverie.memory.changes.judging import retired_by_siblings
 from reverie.memory.changes.keeper import Declined, Keeper, Outcome, Remembered, Wish
 from reverie.memory.format import topic as topics
 from reverie.memory.format.index import MOST_LINES
-from reverie.memory.format.revisions import Author
+from reverie.memory.format.revisions import Author, Put
 from reverie.memory.history import GitHistory
 from reverie.memory.secrets.scrubber import SecretScrubber
 from reverie.memory.store import FileStore
@@ -286,6 +287,23 @@ def test_a_change_is_based_on_what_was_read(keeper: Keeper) -> None:
     keeper.change(stored, stored.topic.with_(body="theirs\n"), ME, "first")
     with pytest.raises(WriteConflict):
         keeper.change(stored, stored.topic.with_(body="ours\n"), ME, "second")
+
+
+def test_a_conflict_on_the_replaced_memory_is_not_tried_again(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = remembered(keeper.remember(Wish("Alice owns the release"), ME)).topic.file
+    tries: list[str] = []
+
+    def changed_meanwhile(changes: Sequence[Put], *_: object) -> None:
+        tries.append(changes[0].file)
+        raise WriteConflict(old, b"theirs", b"ours")
+
+    monkeypatch.setattr(keeper.store, "apply", changed_meanwhile)
+    with pytest.raises(WriteConflict) as caught:
+        keeper.remember(Wish("Bob owns the release", supersedes=old), ME)
+    assert (caught.value.file, caught.value.current) == (old, b"theirs")
+    assert len(tries) == 1
 
 
 def test_a_new_description_reaches_the_index(keeper: Keeper) -> None:

@@ -29,6 +29,25 @@ def test_lines_nobody_can_read_are_passed_over(tmp_path: Path, clock: FixedClock
     assert uses.counts() == {"a.md": 1}
 
 
+def test_a_line_is_counted_once_it_is_whole(tmp_path: Path, clock: FixedClock):
+    uses = UseCounts(tmp_path, clock)
+    uses.record(["a.md"], "recalled")
+    with (tmp_path / FILE).open("ab", buffering=0) as file:
+        file.write(b'{"kind": "recalled", "fi')
+        assert uses.counts() == {"a.md": 1}
+        file.write(b'le": "b.md"}\n')
+    assert uses.counts() == {"a.md": 1, "b.md": 1}
+
+
+def test_a_line_that_was_never_finished_takes_no_other_with_it(tmp_path: Path, clock: FixedClock):
+    uses = UseCounts(tmp_path, clock)
+    (tmp_path / FILE).write_bytes(b'{"kind": "recalled", "fi')
+    uses.record(["a.md"], "recalled")
+    assert uses.counts() == UseCounts(tmp_path, clock).counts() == {"a.md": 1}
+    uses.record(["a.md"], "recalled")
+    assert b"\n\n" not in (tmp_path / FILE).read_bytes()
+
+
 def test_a_folder_that_cannot_be_written(tmp_path: Path, clock: FixedClock):
     (tmp_path / "state").write_text("a file")
     with pytest.raises(StorageError, match="state"):

@@ -270,6 +270,8 @@ async def test_sizes_can_be_asked_for(provider: Provider):
         (say.HttpError(401, "invalid x-api-key"), AccessDenied, "key"),
         (say.HttpError(403, "not allowed"), AccessDenied, "not allowed"),
         (say.HttpError(404, "model: nope"), UnknownModelError, "claude-opus"),
+        (say.HttpError(408, "took long"), Overloaded, "408: took long"),
+        (say.HttpError(409, "busy with it"), Overloaded, "409: busy with it"),
         (say.HttpError(429, "slow down", retry_after=7), Overloaded, "slow down"),
         (say.HttpError(529, "overloaded"), Overloaded, "529"),
         (say.HttpError(500, "oops"), Overloaded, "oops"),

@@ -220,6 +220,8 @@ FAULTS = [
     (say.TooLong(5000, 4096, "llama.cpp"), PromptTooLong, "5000"),
     (say.HttpError(401, "bad key"), AccessDenied, "bad key"),
     (say.HttpError(404, "no such model"), UnknownModelError, "no such model"),
+    (say.HttpError(408, "took long"), Overloaded, "408: took long"),
+    (say.HttpError(409, "busy with it"), Overloaded, "409: busy with it"),
     (say.HttpError(429, "slow down"), Overloaded, "slow down"),
     (say.HttpError(500, "oops"), Overloaded, "oops"),
     (say.HttpError(400, "bad tool"), RequestRefused, "bad tool"),

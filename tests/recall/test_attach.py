@@ -48,6 +48,12 @@ def test_a_long_memory_says_where_the_rest_is():
     assert shown.endswith("[cut here; the whole memory is in /m/long.md]")
 
 
+def test_lines_are_counted_in_bytes():
+    shown = cut("\n".join(["ü" * 100] * 30), "/m/long.md")
+    assert len(shown.splitlines()) == MOST_BYTES // 201 + 1
+    assert "/m/long.md" in shown
+
+
 def test_one_line_without_end():
     shown = cut("ü" * 10_000, "/m/long.md")
     first, note = shown.splitlines()

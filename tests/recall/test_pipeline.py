@@ -84,6 +84,12 @@ async def test_no_good_match_shows_nothing(recall: Recall):
     assert found.files == ()
 
 
+async def test_what_was_shown_is_counted_in_bytes(recall: Recall, store: FileStore):
+    save(store, "ship", "when can I ship the release?", "日本語 und Größe.")
+    found = await recall.recollect(ASK)
+    assert recall.surfaced.bytes == len(found.attachment.text.encode()) > len(found.attachment.text)
+
+
 async def test_a_selector_chooses(recall: Recall):
     recall.selector = choosing("tests.md")
     found = await recall.recollect(ASK, tools=("Bash",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from timeit import repeat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +14,7 @@ from openfeature.provider.in_memory_provider import InMemoryFlag, InMemoryProvid
 from reverie.errors import SettingsError
 from reverie.settings import Switches, bridge_openfeature
 from reverie.settings.schema import FEATURES, NEED_MEMORY
+from reverie.settings.sources import stamp_of
 
 if TYPE_CHECKING:
     from tests.settings.world import World
@@ -69,13 +70,18 @@ def test_a_file_is_read_again_only_when_it_changed(world: World, monkeypatch: py
     assert not switches.on("recall")
 
 
-def test_a_look_costs_a_few_stats(world: World):
+def test_a_look_costs_one_stat_a_file(world: World, monkeypatch: pytest.MonkeyPatch):
     for source in ("managed", "user", "project", "local"):
         world.write(source, "features.recall = false")
     switches = Switches(world.load())
-    best = min(repeat(lambda: switches.on("recall"), number=200, repeat=5)) / 200
-    # The bar is 20 µs on a quiet machine; tests share theirs.
-    assert best < 100e-6
+    looked: list[Path] = []
+    monkeypatch.setattr(
+        "reverie.settings.switches.stamp_of", lambda path: looked.append(path) or stamp_of(path)
+    )
+    monkeypatch.setattr("reverie.settings.switches.read_file", None)
+    assert not switches.on("recall")
+    assert len(looked) == len(set(looked))
+    assert {world.path(source) for source in ("managed", "user", "project", "local")} <= {*looked}
 
 
 @pytest.mark.parametrize("name", FEATURES)

@@ -22,7 +22,8 @@ class Limits:
 
     requests: int = 200
     continuations: int = 3
-    recall_seconds: float = 1.0
+    # None: until recall is done.
+    recall_seconds: float | None = 1.0
 
 
 @dataclass(frozen=True, slots=True)

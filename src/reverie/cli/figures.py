@@ -59,6 +59,10 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in values)
 
 
+def late_recall(seconds: float) -> str:
+    return f"recall took longer than {seconds:g} s (recall.deadline); answering without it"
+
+
 def moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
     """`2026-03-01` is the end of that day, `2026-03-01T14:30` that minute, in the local zone."""
     if value is None:

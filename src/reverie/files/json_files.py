@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.core.codec import dump
+from reverie.errors import StorageError
 from reverie.files import atomic
 from reverie.files.folders import make_private
 
@@ -21,5 +22,8 @@ def read_json(path: Path) -> Any:
 
 def write_json(path: Path, value: object) -> None:
     """The old content or the new one, for the owner's eyes only."""
-    make_private(path.parent)
-    atomic.replace(path, dump(value) + b"\n", mode=0o600)
+    try:
+        make_private(path.parent)
+        atomic.replace(path, dump(value) + b"\n", mode=0o600)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error

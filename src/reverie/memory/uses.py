@@ -38,10 +38,10 @@ class UseCounts:
         ]
         try:
             make_private(self._path.parent)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             file = os.open(self._path, flags, 0o600)
             try:
-                os.write(file, b"".join(lines))
+                os.write(file, _line_break(file) + b"".join(lines))
             finally:
                 os.close(file)
         except OSError as error:
@@ -88,6 +88,13 @@ class UseCounts:
             self._counts[record["kind"]][str(record["file"])] += 1
         except (ValueError, KeyError, TypeError, RecursionError):
             return
+
+
+def _line_break(file: int) -> bytes:
+    """What ends a last line that its writer could not finish."""
+    size = os.fstat(file).st_size
+    torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
+    return b"\n" if torn else b""
 
 
 def _file_of(line: bytes) -> str | None:

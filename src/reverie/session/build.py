@@ -146,7 +146,10 @@ class _Composer:
             self.announce,
             self.app.scrubber,
         )
-        side = core.folding.forks = forks if speaker.now.name != OFFLINE else None
+        offline = speaker.now.name == OFFLINE
+        side = core.folding.forks = None if offline else forks
+        # Offline, the answer is what recall finds: there is nothing to begin without it.
+        deadline = None if offline else self.app.settings.number("recall.deadline")
         # A fork writes with tools of ours; where there are none, the rules do it alone.
         writers = None if self.wish.led else side
         notes = self._notes(core, background, writers)
@@ -173,9 +176,9 @@ class _Composer:
                 sources=() if core.place is None else (core.place.seat.news,),
             ),
             place=core.place,
-            fallback=speaker.fallback,
+            change_to_fallback=speaker.change_to_fallback,
             late=cast("Late", self.app.settings["recall.late"]),
-            limits=Limits(requests=self._max_requests),
+            limits=Limits(requests=self._max_requests, recall_seconds=deadline),
             stops_all=self.app.settings["agent.on_interrupt"] == "stop",
         )
 

@@ -92,7 +92,7 @@ class Speaker:
     announce: Announce
     stack: AsyncExitStack
     now: Model = field(init=False)
-    _other: Model | None = None
+    _fallback: Model | None = None
 
     def __post_init__(self) -> None:
         self.now = self.wish.ready or self.app.bare_model(self._name)
@@ -125,12 +125,15 @@ class Speaker:
         account = self.session if hired is None else hired.account
         return self.app.metered(model, session=account, purpose=purpose, announce=self.announce)
 
-    def fallback(self) -> tuple[Model, Window] | None:
-        """The model that takes over, and its window; from then on forks and heads are its own."""
+    def change_to_fallback(self) -> tuple[Model, Window] | None:
+        """Make the fallback model the one in use; None, and no change, where that is no other one."""
         name = self.app.settings["models.fallback"]
         if not isinstance(name, str):
             return None
-        if self._other is None:
-            self._other = self.now = self.app.bare_model(name)
-            self.stack.push_async_callback(self._other.aclose)
-        return self.metered(self.purpose, self._other), self.app.window(name)
+        if self._fallback is None:
+            self._fallback = self.app.bare_model(name)
+            self.stack.push_async_callback(self._fallback.aclose)
+        if self._fallback.name == self.now.name:
+            return None
+        self.now = self._fallback
+        return self.metered(self.purpose, self.now), self.app.window(name)

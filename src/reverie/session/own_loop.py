@@ -150,16 +150,16 @@ class OwnLoop:
         return said
 
     async def _recollect(self, fresh: Sequence[Message]) -> None:
-        """Memories behind a person's new words; late ones behind the next results."""
+        """Memories behind a person's new words; late ones behind the next message."""
         if not fresh:
             return
+        if self._memories is not None:
+            self.session.show(self._memories.at_boundary())
         if fresh[-1].origin == "user":
             self._recalling.close()
             self._memories = self._recalling.enter_context(self.session.prefetch(fresh[-1]))
             found = await self._memories.ready(self.session.limits.recall_seconds)
             self.session.show(found)
-        elif self._memories is not None:
-            self.session.show(self._memories.at_boundary())
 
     def _release(self) -> None:
         """A request that was handed out and never answered costs nothing."""

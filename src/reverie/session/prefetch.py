@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 from reverie.agent.tools import Workplace
 from reverie.conversation.conversation import Conversation
 from reverie.core.messages import Message
-from reverie.events import Announce, TroubleNoted
+from reverie.events import Announce, MemoriesLate, TroubleNoted
 from reverie.recall.attachment import Surfaced
 from reverie.recall.pipeline import Recall, Recollection
 
@@ -56,15 +56,18 @@ class Prefetch:
             work = recall.recollect(message, tools=tools)
             self._task = asyncio.create_task(work, name="recall")
 
-    async def ready(self, seconds: float) -> Recollection | None:
-        """What was found, if it is found within so long; it is given once."""
+    async def ready(self, seconds: float | None) -> Recollection | None:
+        """What was found, if it is found within so long; it is given once, and a miss is told."""
         if self._task is None:
             return None
         await asyncio.wait({self._task}, timeout=seconds)
-        return self._take() if self._task.done() else None
+        if self._task.done():
+            return self._take()
+        self._announce(MemoriesLate(seconds or 0.0))
+        return None
 
     def at_boundary(self) -> Recollection | None:
-        """A late answer, at the end of a tool round: taken now, or dropped, by setting."""
+        """A late answer, at the end of a tool round or turn: taken now, or dropped, by setting."""
         if self._task is None:
             return None
         if self._late == "drop":

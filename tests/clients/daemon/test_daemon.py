@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from http import HTTPStatus
@@ -23,7 +24,7 @@ from tests.place import Place
 from reverie.clients import hook_client
 from reverie.clients.daemon import control
 from reverie.clients.daemon.control import Address, DaemonPlace
-from reverie.clients.daemon.running import MOST_CONNECTIONS, _another_version, serve
+from reverie.clients.daemon.running import MOST_CONNECTIONS, Daemon, _another_version, serve
 from reverie.clients.daemon.wire import response
 
 STARTED = {"source": "startup"}
@@ -430,6 +431,39 @@ async def test_it_ends_when_nobody_comes(place: Place, monkeypatch: pytest.Monke
     found = daemon.address()
     assert found is not None
     assert found.pid == 0
+
+
+@pytest.mark.anyio
+async def test_it_does_not_end_while_there_is_work(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = DaemonPlace(place.home)
+    found.prepare()
+    daemon = Daemon(found, idle=0.0)
+    begun, release, done = threading.Event(), threading.Event(), threading.Event()
+    looks: list[bool] = []
+
+    def work() -> None:
+        begun.set()
+        release.wait(20)
+        done.set()
+
+    def look() -> None:
+        looks.append(daemon._afterwards.busy)
+        if len(looks) == 3:
+            release.set()
+
+    monkeypatch.setattr(daemon._afterwards, "reap", look)
+    daemon._afterwards.add("key", work)
+    try:
+        assert await asyncio.to_thread(begun.wait, 20)
+        async with asyncio.timeout(20):
+            assert await daemon.until_nobody_needs_it(tick=0.001) == "idle"
+        assert done.is_set()
+        assert looks[:3] == [True, True, True]
+    finally:
+        release.set()
+        await daemon._afterwards.drain(20)
 
 
 def test_a_person_says_how_long_it_waits(hooks: Hooks) -> None:

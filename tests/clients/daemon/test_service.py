@@ -62,6 +62,20 @@ async def test_a_session_with_a_name_stays_where_it_began(
     assert VPN in await prompted(service, place.root, session_id="s2")
 
 
+@pytest.mark.parametrize("more", [{}, {"session_id": "s1"}])
+async def test_changed_settings_are_followed_by_the_next_hook(
+    service: Service, place: Place, other: Path, more: dict[str, Any]
+) -> None:
+    await prompted(service, place.root, **more, prompt="hello there")
+    [before] = service._attendants.values()
+    place.settings("[memory]\nenabled = false\n")
+    assert await prompted(service, place.root, **more) == ""
+    [after] = service._attendants.values()
+    assert after is not before
+    place.settings("[memory]\nenabled = true\n")
+    assert VPN in await prompted(service, place.root, **more)
+
+
 async def test_events_nobody_knows_are_counted_together(service: Service) -> None:
     for event in ("Odd1", "Odd2", "Stop", "Odd3"):
         await service.hook("codex", event, b"{}")

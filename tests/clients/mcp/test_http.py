@@ -16,6 +16,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp_types import Implementation
+from tests.cli.run import hears_signals
 from tests.clients.mcp.stage import SESSION, Stage, refused, told
 
 pytestmark = pytest.mark.anyio
@@ -44,6 +45,7 @@ class Running:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=hears_signals,
         )
         self.said = self._first_words()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from tests.cli.run import run
+from tests.cli.run import hears_signals, run
 from tests.clients.mcp.stage import Stage, refused, told
 from tests.clients.mcp.test_http import INITIALIZE
 from tests.conversation import claude_lines as claude
@@ -32,6 +32,7 @@ class Pipes:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            preexec_fn=hears_signals,
         )
 
     def say(self, *lines: object) -> None:

@@ -11,7 +11,7 @@ from tests.core.build import a_head, chain_of, filler, user
 from tests.core.prompt_cache.growth import AUTOMATIC, EXPLICIT, MINUTE, growing_calls, rules
 
 from reverie.core.messages import Text
-from reverie.core.prompt_cache.breakpoints import placed
+from reverie.core.prompt_cache.breakpoints import Mark, placed
 from reverie.core.prompt_cache.chain import Change
 from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.prompt_cache.tracker import (
@@ -91,6 +91,17 @@ def test_an_entry_that_outlived_its_time_is_named():
     cached = session.cached
     verdict = session.send(chain_of(HEAD, [*SAID, user("hi")]), at=7 * MINUTE)
     assert verdict == Broken(cached, (Change("ttl_expired", "420 s idle, entries live 300 s"),))
+
+
+@pytest.mark.parametrize(("first", "last", "life"), [("1h", "5m", 300), ("5m", "1h", 3_600)])
+def test_of_entries_with_different_lives_the_last_one_is_named(first, last, life):
+    tracker = Tracker(EXPLICIT)
+    chain = chain_of(HEAD, SAID)
+    sent = Sent(chain, (Mark(3, first), Mark(len(chain.links) - 1, last)), 0.0)
+    tracker.after(tracker.before(chain), sent, Usage(cache_write_5m=5_000))
+    verdict = tracker.after(tracker.before(chain), replace(sent, at=life + 1.0), Usage())
+    cause = Change("ttl_expired", f"{life + 1} s idle, entries live {life} s")
+    assert verdict == Broken(5_000, (cause,))
 
 
 def test_an_automatic_cache_expires_by_its_own_rules():

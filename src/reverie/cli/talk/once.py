@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import click
 
 from reverie.agent.turns import calls_of
-from reverie.cli.figures import printable, printable_json
+from reverie.cli.figures import late_recall, printable, printable_json
 from reverie.cli.talk.actions import remember
 from reverie.cli.talk.shapes import Json, event_json, opened_json, result_json
 from reverie.cli.talk.slash import Called, read_line
 from reverie.cli.talk.status import Tally
 from reverie.cli.talk.terminal import OFFLINE_NOTE
 from reverie.errors import InputError, RequestRefused, ReverieError
-from reverie.events import CapReached, Event, Replied, TroubleNoted, TurnEnded
+from reverie.events import CapReached, Event, MemoriesLate, Replied, TroubleNoted, TurnEnded
 from reverie.models.choosing import OFFLINE
 from reverie.session.build import open_session
 from reverie.subagents.seat import answer, see_through
@@ -93,7 +93,7 @@ class Hearing:
         self._over = isinstance(event, TurnEnded) or (self._over and not isinstance(event, Replied))
         if self.show == "stream-json":
             self._line(event_json(event))
-        elif isinstance(event, TroubleNoted | CapReached) and not self.quiet:
+        elif isinstance(event, TroubleNoted | CapReached | MemoriesLate) and not self.quiet:
             click.echo(f"note: {printable(_told(event))}", err=True)
 
     def answered(self) -> None:
@@ -138,5 +138,11 @@ def _commanded(app: Workspace, typed: Called, prompt: str) -> None:
     click.echo(printable(remember(app, typed.rest)))
 
 
-def _told(event: TroubleNoted | CapReached) -> str:
-    return f"{event.where}: {event.what}" if isinstance(event, TroubleNoted) else event.reason
+def _told(event: TroubleNoted | CapReached | MemoriesLate) -> str:
+    match event:
+        case TroubleNoted(where, what):
+            return f"{where}: {what}"
+        case CapReached(_, reason):
+            return reason
+        case MemoriesLate(seconds):
+            return late_recall(seconds)

@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
-from reverie.cli.figures import counted, dollars, printable, tokens
+from reverie.cli.figures import counted, dollars, late_recall, printable, tokens
 from reverie.core.messages import Message, ToolResult
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
 from reverie.events import (
@@ -29,6 +29,7 @@ from reverie.events import (
     ForkEnded,
     LayerFired,
     LetterSent,
+    MemoriesLate,
     MemoriesSaved,
     MemoriesSurfaced,
     NotesUpdated,
@@ -185,6 +186,7 @@ def _ended(event: TurnEnded) -> Text | None:
 _REMARKS: Mapping[type[Any], Callable[[Any], Text | None]] = {
     LayerFired: _layer,
     MemoriesSurfaced: _memories,
+    MemoriesLate: lambda event: aside(late_recall(event.seconds), "yellow"),
     MemoriesSaved: _saved,
     DreamBegan: _dreaming,
     DreamEnded: _dreamt,
