@@ -25,10 +25,12 @@ from pathlib import Path
 
 from report import publish
 
-from reverie.subagents.letters import Letter
-from reverie.subagents.mailbox import Post, Sent, new_reader
+from reverie.errors import StorageError
+from reverie.subagents.letters import Letter, Sent
+from reverie.subagents.mail_store import Post, new_reader
 
 BOX = "lead"
+TEAM = "project/session"
 _FORK = multiprocessing.get_context("fork")
 
 
@@ -72,7 +74,7 @@ def write(team: Path, path: Path, sender: str, wanted: int) -> None:
     """Send until so many were accepted; after a death, go on behind the last one tried."""
     log = Log(path)
     chance = random.Random(os.getpid())
-    post = Post(team, Skewed())
+    post = Post(team, TEAM, Skewed())
     past = steps(path)
     done = sum(step.word == "sent" for step in past)
     number = max((step.number for step in past), default=0)
@@ -82,11 +84,18 @@ def write(team: Path, path: Path, sender: str, wanted: int) -> None:
         text = "x" * chance.randrange(1, 2_000)
         letter = Letter(sender, BOX, text, "progress", "message", at, f"{sender}-{number}")
         log.say("try", sender, number)
-        while not isinstance(post.send(letter), Sent):
-            # The box is full: let it be read.
+        while not _sent(post, letter):
+            # The box is full, or busy for longer than a sender waits: let it be read.
             time.sleep(chance.uniform(1, 2))
         log.say("sent", sender, number)
         done += 1
+
+
+def _sent(post: Post, letter: Letter) -> bool:
+    try:
+        return isinstance(post.send(letter), Sent)
+    except StorageError:
+        return False
 
 
 def read(team: Path, path: Path) -> None:
@@ -94,7 +103,7 @@ def read(team: Path, path: Path) -> None:
     log = Log(path)
     chance = random.Random(os.getpid())
     clock = Skewed()
-    box, reader = Post(team, clock).open(BOX), new_reader(clock)
+    box, reader = Post(team, TEAM, clock).open(BOX), new_reader(clock)
     while True:
         held = []
         for _ in range(chance.randint(1, 3)):
@@ -246,7 +255,7 @@ def _disorder(happened: list[Step], left: list[tuple[str, int]]) -> int:
 
 def rest(team: Path) -> Iterator[tuple[str, int]]:
     clock = Skewed()
-    box, reader = Post(team, clock).open(BOX), new_reader(clock)
+    box, reader = Post(team, TEAM, clock).open(BOX), new_reader(clock)
     while (letter := box.take(reader)) is not None:
         yield numbered(letter)
         box.acknowledge(letter, reader)
@@ -262,7 +271,10 @@ def main() -> None:
     os.nice(10)
     with tempfile.TemporaryDirectory() as name:
         crowd = Crowd(Path(name), asked.writers, asked.readers, asked.letters)
-        Post(crowd.team, Skewed()).open(BOX)
+        post = Post(crowd.team, TEAM, Skewed())
+        post.open(BOX)
+        # SQLite does not survive a fork: no connection is open when the processes start.
+        post.close()
         began = time.monotonic()
         try:
             finished = crowd.race(asked.seconds, random.Random(7))

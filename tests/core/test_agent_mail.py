@@ -19,6 +19,7 @@ from reverie.subagents.letters import (
     parse,
     problem,
     render,
+    session_of,
 )
 
 PLAIN = Letter("lead", "researcher", "Look at loop.py.", "look at the loop", "message", 1.5, "a1")
@@ -164,3 +165,18 @@ def test_bytes_that_are_no_letter(data: bytes, said: str) -> None:
 def test_what_is_not_set_is_not_written() -> None:
     assert b"reply_to" not in render(PLAIN)
     assert json.loads(render(ANSWER))["agreed"] is True
+
+
+@pytest.mark.parametrize(
+    ("address", "session"),
+    [
+        ("bridge:20250615-120000-abcdef", "20250615-120000-abcdef"),
+        ("bridge:2025", "2025"),
+        ("uds:/home/a/.reverie/sockets/20250615-120000-abcdef.sock", "20250615-120000-abcdef"),
+        ("uds:main.sock", "main"),
+        ("uds:", ""),
+        ("bridge:../x.sock", "../x.sock"),
+    ],
+)
+def test_the_session_an_address_names(address: str, session: str) -> None:
+    assert session_of(address) == session

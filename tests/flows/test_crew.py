@@ -35,6 +35,8 @@ from reverie.core.messages import Text as Words
 from reverie.events import AgentEnded, AgentProgressed, AgentStarted, Event, LetterSent
 from reverie.session.crew import describe
 from reverie.session.options import SessionOptions
+from reverie.subagents.letters import Letter, render
+from reverie.subagents.mail_store import Post
 from reverie.subagents.seat import answer
 from reverie.subagents.watching import Watch
 
@@ -517,6 +519,59 @@ class TestBetweenSessions:
             assert f'from=\\"{id_one}\\"' in shown
             assert one.place is not None
             assert one.place.seat.has_mail
+
+    @pytest.mark.parametrize("form", ["bridge:{}", "uds:/home/any/.reverie/sockets/{}.sock"])
+    async def test_every_form_of_address_leads_to_the_session(
+        self, desk: Team, provider: Provider, form: str
+    ) -> None:
+        async with desk.session("features.agent_socket=true") as other, desk.session() as one:
+            address = form.format(other.conversation.state.session)
+            provider.script(letter(address, "The build is red."), "Told.")
+            await hear(one, "Tell the other session.")
+            assert other.place is not None
+            assert other.place.seat.has_mail
+
+    async def test_a_session_that_is_not_switched_on_gets_none(
+        self, desk: Team, provider: Provider
+    ) -> None:
+        async with desk.session() as one, desk.session() as other:
+            address = f"bridge:{other.conversation.state.session}"
+            provider.script(letter(address, "The build is red."), "Nothing.")
+            await hear(one, "Tell the other session.")
+            assert other.place is not None
+            assert not other.place.seat.has_mail
+        [result] = provider.requests[-1].json["messages"][-1]["content"]
+        assert result["is_error"]
+        assert f"Not sent to {address}: no session" in json.dumps(result)
+
+    async def test_a_letter_that_was_not_read_is_in_the_transcript_at_the_end(
+        self, desk: Team, provider: Provider
+    ) -> None:
+        async with desk.session("features.agent_socket=true") as other, desk.session() as one:
+            id_ = other.conversation.state.session
+            provider.script(letter(f"bridge:{id_}", "The build is red."), "Told.")
+            await hear(one, "Tell the other session.")
+        [path] = [path for path in desk.app().journals() if path.stem == id_]
+        assert path.read_text().count("<letter id=") == 1
+        assert Post(desk.place.home, "any/team", desk.app().clock).members() == ()
+
+    async def test_letters_in_mailbox_files_of_an_earlier_version_are_read(
+        self, desk: Team, provider: Provider
+    ) -> None:
+        provider.script("Hello.", "I see.")
+        async with desk.session() as session:
+            await hear(session, "Hello.")
+            id_ = session.conversation.state.session
+        waits = Letter("paul", "lead", "The build is red.", "red", "message", 1.0, "abc")
+        unread = desk.app().project.folder / "teams" / id_ / "lead" / "inbox" / "unread"
+        unread.mkdir(parents=True, mode=0o700)
+        unread.joinpath("000000000001.paul.abc.json").write_bytes(render(waits))
+        async with desk.session(resume=True) as session:
+            assert session.place is not None
+            assert session.place.seat.has_mail
+            await answer(session.attend())
+        assert "The build is red." in json.dumps(provider.requests[-1].json["messages"])
+        assert not unread.exists()
 
     async def test_who_does_not_listen_is_told(self, desk: Team, provider: Provider) -> None:
         provider.script(letter("bridge:20250101-000000-abcdef", "Hello?"), "Nobody.")

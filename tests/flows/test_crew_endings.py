@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,8 +27,8 @@ from reverie.events import AgentEnded, AgentStarted, Event, TroubleNoted
 from reverie.session.options import SessionOptions
 from reverie.session.query import Session
 from reverie.subagents.crew import Crew
-from reverie.subagents.mail import TeamMail
-from reverie.subagents.mailbox import Post
+from reverie.subagents.mail import TeamMail, team_name
+from reverie.subagents.mail_store import Post
 from reverie.subagents.members import Brief, Member
 from reverie.subagents.seat import Seat, answer
 
@@ -305,7 +304,7 @@ class TestTroubles:
         [trouble] = kinds(heard, TroubleNoted)
         assert trouble == TroubleNoted("agents", "not written down: the disk is full")
 
-    async def test_a_mailbox_that_disappears_stops_neither_a_turn_nor_the_end(
+    async def test_mail_that_cannot_be_read_stops_neither_a_turn_nor_the_end(
         self, desk: Team, provider: Provider
     ) -> None:
         provider.script("One.", "Two.")
@@ -314,7 +313,9 @@ class TestTroubles:
             mail = seat_of(session).mail
             assert isinstance(mail, TeamMail)
             mail.open_box()
-            shutil.rmtree(desk.app().project.folder / "teams")
+            for path in desk.place.home.glob("mail.sqlite*"):
+                path.unlink()
+            (desk.place.home / "mail.sqlite").mkdir()
             with session.announce.heard_by(heard.append):
                 assert await answer(session.run("One?")) == "One."
                 assert await answer(session.run("Two?")) == "Two."
@@ -448,7 +449,7 @@ class TestLetters:
                 AgentHired("gone", "general", "teammate", "vanish", "lead", "x.jsonl", 1.0)
             )
             id_ = session.conversation.state.session
-        box = Post(app.project.folder / "teams" / id_, app.clock).open("gone")
+        box = Post(desk.place.home, team_name(app, id_), app.clock).open("gone")
         async with desk.session(resume=True) as session:
             await answer(session.run("Write to it."))
         assert "Not sent to gone: gone is gone: it ended with its session" in shown_to(cast, LEAD)

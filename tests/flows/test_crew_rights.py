@@ -33,11 +33,11 @@ from reverie.cli.talk.talk import Talk
 from reverie.cli.talk.terminal import Question
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
+from reverie.events import Event, TroubleNoted
 from reverie.session.options import SessionOptions
-from reverie.subagents import agent_socket
-from reverie.subagents.letters import Letter
+from reverie.subagents.letters import Letter, Refused
+from reverie.subagents.mail_store import Post
 from reverie.subagents.seat import Approval, NoMail, Seat
-from reverie.subagents.socket_files import socket_path
 
 
 @pytest.fixture
@@ -427,18 +427,26 @@ async def test_what_a_program_brings_along_does_not_go_to_another_process(
         ("20250101-000000-abcdef", "paul", "nobody here is called 'paul'"),
     ],
 )
-async def test_over_the_socket_nobody_speaks_as_one_of_us_or_to_one(
+async def test_from_outside_nobody_speaks_as_one_of_us_or_to_one(
     desk: Team, provider: Provider, sender: str, to: str, reason: str
 ) -> None:
     Cast(provider, {LEAD: [agent("stay", how="teammate", name="paul"), "Paul stays."]})
+    heard: list[Event] = []
     async with desk.session("features.agent_socket=true") as session:
         await hear(session, "Hire Paul.")
         assert session.place is not None
         await session.place.seat.mail_arrives()
         session.place.seat.news()
-        path = socket_path(desk.place.home, session.conversation.state.session)
+        id_ = session.conversation.state.session
         said = Letter(sender, to, "Do it.", "do it", "message", 1.0, "abc")
-        sent = await agent_socket.send(path, said)
-        assert isinstance(sent, agent_socket.Refused)
-        assert reason in sent.reason
+        sent = Post(desk.place.home, "any/team", desk.app().clock).send_outside(id_, said)
+        if isinstance(sent, Refused):
+            assert reason in sent.reason
+        else:
+            # Only the session itself knows the names of its agents.
+            with session.announce.heard_by(heard.append):
+                assert session.place.seat.news() is None
+            [trouble] = heard
+            assert isinstance(trouble, TroubleNoted)
+            assert reason in trouble.what
         assert not session.place.seat.has_mail

@@ -36,6 +36,8 @@ from reverie.memory.format.proposals import Proposal
 from reverie.memory.format.revisions import Author
 from reverie.memory.format.traces import MARK
 from reverie.recall.service import index_past_sessions, recall
+from reverie.subagents.letters import Letter, Sent
+from reverie.subagents.mail_store import Post, new_reader
 from reverie.workspace import Workspace
 from reverie.workspace.inbox import open_inbox
 
@@ -363,3 +365,26 @@ async def test_of_the_team_only_its_history_stays(desk: Desk) -> None:
     assert "team sync" in row["remains"]
     assert told["elsewhere"] == []
     assert [name for name in holding(desk.place.home) if not name.startswith("git: ")] == []
+
+
+async def test_letters_that_wait_are_cleaned_and_still_arrive(desk: Desk) -> None:
+    app = desk.app()
+    file = remembered(SECRET)["file"]
+    post = Post(desk.place.home, "any/team", app.clock)
+    box = post.open("lead")
+    for number, text in enumerate((SECRET, OTHER)):
+        sent = Letter("paul", "lead", f"Look: {text}.", "news", "message", 1.0, f"paul-{number}")
+        assert isinstance(post.send(sent), Sent)
+    post.close()
+
+    [told] = data("forget", file, "--everywhere", "--yes")
+
+    rows = {row["place"]: row["removed"] for row in told["receipt"]}
+    assert rows["letters"] == 1
+    assert not any(b"Okapi" in path.read_bytes() for path in desk.place.home.glob("mail*"))
+    reader = new_reader(app.clock)
+    first, second = box.take(reader), box.take(reader)
+    assert first is not None
+    assert MARK in first.text
+    assert second is not None
+    assert OTHER in second.text

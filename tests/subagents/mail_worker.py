@@ -4,30 +4,39 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from itertools import count
 from pathlib import Path
 
-from tests.place import FixedClock
-from tests.subagents.mailing import BOX, letter
+from tests.subagents.mailing import BOX, letter, post_in
 
-from reverie.subagents.mailbox import Post, Sent, new_reader
+from reverie.subagents.letters import Sent
+from reverie.subagents.mail_store import new_reader
 
 
-def main(team: str, part: str) -> None:
-    clock = FixedClock()
-    post = Post(Path(team), clock)
-    if part == "write":
+def main(folder: str, part: str) -> None:
+    post = post_in(Path(folder))
+    if part.startswith("write"):
+        sender = part.removeprefix("write:")
         for number in count(1):
-            if isinstance(post.send(letter(number)), Sent):
-                os.write(1, f"worker-{number}\n".encode())
+            if isinstance(post.send(letter(number, sender)), Sent):
+                os.write(1, f"{sender}-{number}\n".encode())
             else:
                 # The box is full: enough was said.
                 return
-    box, reader = post.open(BOX), new_reader(clock)
+    box = post.open(BOX)
+    reader = new_reader(_Now())
     while True:
         taken = box.take(reader)
         if taken is not None and box.acknowledge(taken, reader):
             os.write(1, f"{taken.id}\n".encode())
+        elif taken is None and part == "read all":
+            return
+
+
+class _Now:
+    def now(self) -> float:
+        return time.time()
 
 
 if __name__ == "__main__":

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ from reverie.memory.uses import FILE as USES
 from reverie.recall.past_sessions import SDK, conversations, leave_out
 from reverie.settings.neighbours import codex_home
 from reverie.settings.projects import Project
+from reverie.subagents.mail import mail_folder
+from reverie.subagents.mail_database import MailDatabase
 
 if TYPE_CHECKING:
     from reverie.memory.format.revisions import Author
@@ -161,8 +164,16 @@ class Forgetting:
             *forgetting.from_dreams(folders, traces),
             forgetting.from_notes(self._notes(), traces),
             forgetting.clean_files("stored tool results", results, any_file(traces)),
+            *self._letters(),
             forgetting.clean_files("other files", self._others(), any_file(traces)),
         ]
+
+    def _letters(self) -> Iterator[Cleaned]:
+        """Letters of agents that wait for their readers."""
+        with closing(MailDatabase(mail_folder(self.app))) as mail:
+            if mail.exists:
+                made, all_ = mail.rewrite(partial(any_file(self.traces), Path("letter.json")))
+                yield Cleaned("letters", f"{made} of {all_} held it and were cleaned", made)
 
     def _transcripts(self) -> list[Cleaned]:
         """Those it was learnt from come last: they tell in which words it was said."""
@@ -210,7 +221,8 @@ class Forgetting:
                 path for path in plain_files(folder, self._apart(folder)) if path not in done
             )
         home = self.app.settings.home
-        for path in plain_files(home, (*_stores_in(home), *(home / name for name in _BY_HAND))):
+        apart = (*_stores_in(home), *(home / name for name in _BY_HAND), *MailDatabase(home).files)
+        for path in plain_files(home, apart):
             if not any(path.is_relative_to(folder) for folder in self._folders):
                 yield path
 
@@ -219,7 +231,7 @@ class Forgetting:
         place = self.memory.place
         own = [place.directory, state / "memory", state / "team", state / "inbox", state / "drafts"]
         own += [state / "dreams", state / USERS, state / USES, *state.glob("history.git*")]
-        own += _stores_in(state)
+        own += (*_stores_in(state), *MailDatabase(state).files)
         return own + [path for name in forgetting.SHADOWS for path in state.glob(f"{name}*")]
 
     # --- sessions that are open ---

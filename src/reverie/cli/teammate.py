@@ -1,7 +1,7 @@
 """A teammate in a process of its own: `python -m reverie.cli.teammate`, started by a session.
 
 Its task comes as one line of JSON on standard input, which then stays open for as long as the session
-lives. How it gets on goes out as lines of JSON; letters go through the team's mailboxes.
+lives. How it gets on goes out as lines of JSON; letters go through the person's mail.
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ class _Composer:
         self.stack.push_async_callback(dismiss, place)
         if hired is None and self.app.switches.on("agent_socket"):
             session = conversation.state.session
-            await self.stack.enter_async_context(reachable(self.app, place, session))
+            self.stack.enter_context(reachable(place, session))
 
     def _resumed(self) -> SessionState:
         if self.wish.resume is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,16 +25,14 @@ from reverie.models.choosing import OFFLINE
 from reverie.ports import Model, complete
 from reverie.session.options import Hired, SessionOptions
 from reverie.settings.sources import environment
-from reverie.subagents import agent_socket, bridges
 from reverie.subagents.agent_memory import AgentMemory, open_agent_memory
 from reverie.subagents.crew import LOST, Crew, Place
-from reverie.subagents.letters import Letter
+from reverie.subagents.letters import LEAD, Letter, outside_problem
 from reverie.subagents.lines import digest, directive
-from reverie.subagents.mail import SessionWire, TeamMail
-from reverie.subagents.mailbox import Post
-from reverie.subagents.members import LEAD, Brief, Limits, Member, member_prompt
+from reverie.subagents.mail import SessionWire, TeamMail, mail_folder, open_post, team_name
+from reverie.subagents.mail_store import Post
+from reverie.subagents.members import Brief, Limits, Member, member_prompt
 from reverie.subagents.seat import Approval, Seat
-from reverie.subagents.socket_files import socket_path
 from reverie.subagents.type_files import agent_types
 from reverie.subagents.types import AgentType
 from reverie.subagents.watching import Watch
@@ -253,7 +251,7 @@ class Quarters:
             "home": str(app.settings.home),
             "overrides": list(app.overrides),
             "user": app.user,
-            "team": str(self.post.team),
+            "team": self.post.team,
             "folder": str(self.folder),
             "account": self.account,
             "limits": limits,
@@ -280,7 +278,7 @@ def unpacked(data: Mapping[str, Any], open_session: OpenSession) -> Packed:
     app = Workspace.open(project, home=home, overrides=data["overrides"], user=data["user"])
     brief = _unpacked_brief(data["brief"])
     told = SessionOptions(model=brief.model, mode=brief.mode, system=data["system"])
-    post = Post(Path(data["team"]), app.clock)
+    post = Post(mail_folder(app), data["team"], app.clock)
     quarters = Quarters(app, told, open_session, Path(data["folder"]), post, data["account"])
     wish = quarters.wish_for(brief, None)
     if wish.hired is not None:
@@ -341,15 +339,16 @@ def new_crew(
     """The place of whoever leads in this process, with a crew of its own."""
     hired = wish.hired
     account = folder.name if hired is None else hired.account
-    team = app.project.folder / "teams" / account if hired is None else hired.team
-    post = Post(team, app.clock)
+    post = open_post(app, team_name(app, account) if hired is None else hired.team, announce)
+    if (old := app.project.folder / "teams" / account).is_dir():
+        post.adopt(old)
     quarters = Quarters(app, wish, open_session, folder / "agents", post, account)
     crew = quarters.crew = Crew(
         {kind.name: kind for kind in agent_types(app).types},
         quarters,
         announce,
         app.clock,
-        SessionWire(app.settings.home),
+        SessionWire(post),
         _limits(app, wish),
         prefix="" if hired is None else f"{hired.brief.name}-",
     )
@@ -417,20 +416,16 @@ async def watched(
         await asyncio.wait({keeping})
 
 
-@asynccontextmanager
-async def reachable(app: Workspace, place: Place, session: str) -> AsyncIterator[None]:
-    """Other sessions of this person can write to this one: `bridge:ID`, or its socket."""
-    path = socket_path(app.settings.home, session)
+@contextmanager
+def reachable(place: Place, session: str) -> Iterator[None]:
+    """Other sessions of this person can write to this one, under its id."""
 
-    def deliver(letter: Letter) -> str | None:
-        if letter.to != LEAD:
-            return f"nobody here is called {letter.to!r}"
-        if letter.sender == LEAD or letter.sender in place.crew.members:
-            return "the sender is not the id of a session"
-        return place.seat.receive(letter)
+    def refusal(letter: Letter) -> str | None:
+        ours = letter.sender in place.crew.members
+        return "the sender is not the id of a session" if ours else outside_problem(letter)
 
-    async with agent_socket.listening(path, deliver):
-        with bridges.register(app.settings.home, session, path, app.clock):
+    if isinstance(place.seat.mail, TeamMail):
+        with place.seat.mail.accepting(session, refusal):
             yield
 
 
@@ -443,6 +438,8 @@ async def dismiss(place: Place) -> None:
     place.seat.settle()
     if isinstance(place.seat.mail, TeamMail):
         place.seat.mail.close()
+    if isinstance(place.crew.quarters, Quarters):
+        place.crew.quarters.post.close()
 
 
 async def describe(make: Callable[[], Model], messages: Sequence[Message], previous: str) -> str:

@@ -47,7 +47,7 @@ class Hired:
 
     brief: Brief
     under: Path
-    team: Path
+    team: str
     # The session that pays.
     account: str
     role: str

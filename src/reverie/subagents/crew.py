@@ -28,11 +28,10 @@ from reverie.events import (
     ToolStarted,
     TroubleNoted,
 )
-from reverie.subagents.letters import Kind, Letter, name_problem
+from reverie.subagents.letters import LEAD, Kind, Letter, name_problem
 from reverie.subagents.lines import line_of_calls
 from reverie.subagents.members import (
     DONE,
-    LEAD,
     Brief,
     Limits,
     Member,

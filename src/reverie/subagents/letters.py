@@ -24,6 +24,10 @@ Kind = Literal[
 ]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
+# The agent that leads a session; letters of other sessions are addressed to it.
+LEAD = "lead"
+# How another session is addressed; the path is that of the socket sessions once had.
+OUTSIDE = ("bridge:", "uds:")
 LONGEST_NAME = 48
 LONGEST_ID = 64
 LONGEST_SUMMARY = 200
@@ -31,6 +35,8 @@ LARGEST_LETTER = 256 * 1024
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?")
 _ID = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_ID}}}")
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_SOCKET = ".sock"
 # Voices that are not an agent's, words that mean everybody, and names some disks keep for devices.
 _RESERVED = frozenset({"user", "human", "system", "assistant", "tool", "all", "everyone"})
 _DEVICES = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
@@ -88,6 +94,26 @@ def name_problem(name: str) -> str | None:
     if name in _RESERVED or _DEVICES.fullmatch(name):
         return f"the name {name!r} is reserved: choose another"
     return None
+
+
+def session_problem(session: str) -> str | None:
+    """Why this cannot be the id of a session; None when it can."""
+    if _SESSION.fullmatch(session):
+        return None
+    return f"{session[:80]!r} is no id: use 1 to 64 of a-z, A-Z, 0-9, '-' and '_'"
+
+
+def session_of(address: str) -> str:
+    """The id, or the start of one, in `bridge:ID` or `uds:/path/of/ID.sock`."""
+    way, _, where = address.partition(":")
+    return where.rpartition("/")[2].removesuffix(_SOCKET) if way == "uds" else where
+
+
+def outside_problem(letter: Letter) -> str | None:
+    """Why a letter of another session is refused; None when it is not."""
+    if letter.to != LEAD:
+        return f"nobody here is called {letter.to!r}"
+    return "the sender is not the id of a session" if letter.sender == LEAD else None
 
 
 def problem(letter: Letter) -> str | None:

@@ -1,20 +1,43 @@
-"""Letters that leave the process: mailboxes of a team, sockets and bridges of other sessions."""
+"""Letters that leave the process: to agents of the team in other processes, and to other sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted
-from reverie.subagents import agent_socket, bridges
-from reverie.subagents.letters import Letter, Refused
-from reverie.subagents.mailbox import Mailbox, Post, new_reader
+from reverie.subagents.letters import Letter, Refused, session_of
+from reverie.subagents.mail_database import MailDatabase
+from reverie.subagents.mail_store import Mailbox, Post, new_reader
 
 if TYPE_CHECKING:
     from reverie.ports import Clock
+    from reverie.workspace import Workspace
+
+
+def mail_folder(app: Workspace) -> Path:
+    """The person's home; all that is kept of a program's user lies in a folder of theirs."""
+    return app.settings.home if app.user is None else app.project.folder
+
+
+def team_name(app: Workspace, account: str) -> str:
+    """The name under which the letters of a session's agents are kept."""
+    return f"{os.path.relpath(app.project.folder, mail_folder(app))}/{account}"
+
+
+def open_post(app: Workspace, team: str, announce: Announce) -> Post:
+    return Post(
+        mail_folder(app), team, app.clock, lambda what: announce(TroubleNoted("agents", what))
+    )
+
+
+def damaged_mail(app: Workspace) -> tuple[Path, ...]:
+    """Databases of letters that were damaged and replaced."""
+    return MailDatabase(mail_folder(app)).damaged()
 
 
 class TeamMail:
@@ -27,10 +50,19 @@ class TeamMail:
         self._name = name
         self._reader = new_reader(clock)
         self._box: Mailbox | None = None
+        self._outside: Mailbox | None = None
+        self._refusal: Callable[[Letter], str | None] = lambda _: None
 
     def open_box(self) -> None:
         """From now on other processes can write to it."""
         self._box = self._box or self._post.open(self._name)
+
+    @contextmanager
+    def accepting(self, session: str, refusal: Callable[[Letter], str | None]) -> Iterator[None]:
+        """Other sessions can write to this one; what arrived by the end can still be taken."""
+        self._refusal = refusal
+        with self._post.listening(session) as self._outside:
+            yield
 
     def names(self) -> tuple[str, ...]:
         return self._post.members()
@@ -42,34 +74,47 @@ class TeamMail:
     def waiting(self) -> bool:
         unread = 0
         with self._falling_through():
-            unread = 0 if self._box is None else self._box.unread()
+            unread += sum(box.unread() for box in self._boxes)
         return unread > 0
 
     def take(self, room: int) -> Sequence[Letter]:
         taken: list[Letter] = []
         with self._falling_through():
-            while self._box is not None and sum(len(letter.text) for letter in taken) < room:
-                letter = self._box.take(self._reader)
-                if letter is None:
-                    break
-                taken.append(letter)
+            for box in self._boxes:
+                while sum(len(letter.text) for letter in taken) < room:
+                    letter = box.take(self._reader)
+                    if letter is None:
+                        break
+                    if not self._is_refused(letter, box):
+                        taken.append(letter)
         return taken
 
     def acknowledge(self, letters: Sequence[Letter]) -> None:
         with self._falling_through():
-            for letter in letters:
-                if self._box is not None:
-                    self._box.acknowledge(letter, self._reader)
+            for box in self._boxes:
+                box.acknowledge_all(letters, self._reader)
 
     def close(self) -> None:
         """What was taken and not told is unread again."""
         with self._falling_through():
-            if self._box is not None:
-                self._box.release(self._reader)
+            for box in self._boxes:
+                box.release(self._reader)
+
+    @property
+    def _boxes(self) -> tuple[Mailbox, ...]:
+        return tuple(box for box in (self._box, self._outside) if box is not None)
+
+    def _is_refused(self, letter: Letter, box: Mailbox) -> bool:
+        """Another session must not pass for one of our own agents."""
+        reason = self._refusal(letter) if box is self._outside else None
+        if reason is not None:
+            box.acknowledge(letter, self._reader)
+            self._announce(TroubleNoted("agents", f"a letter from outside is refused: {reason}"))
+        return reason is not None
 
     @contextmanager
     def _falling_through(self) -> Iterator[None]:
-        """A mailbox that cannot be read stops nobody's turn; it is told once."""
+        """Mail that cannot be read stops no turn; it is told once."""
         try:
             yield
         except (ReverieError, OSError) as error:
@@ -79,22 +124,14 @@ class TeamMail:
 
 
 class SessionWire:
-    """`uds:PATH` is a socket; `bridge:ID` is whoever registered under that id, such as a session."""
+    """Writes to other sessions: `bridge:ID`, or `uds:PATH` with the id at its end."""
 
-    def __init__(self, home: Path) -> None:
-        self._home = home
+    def __init__(self, post: Post) -> None:
+        self._post = post
 
     async def send(self, address: str, letter: Letter) -> str | None:
-        way, _, where = address.partition(":")
         try:
-            path = Path(where) if way == "uds" else self._bridge(where)
-            if isinstance(path, str):
-                return path
-            sent = await agent_socket.send(path, letter)
-        except (ReverieError, OSError, ValueError) as error:
+            sent = self._post.send_outside(session_of(address), letter)
+        except (ReverieError, OSError) as error:
             return str(error)
         return sent.reason if isinstance(sent, Refused) else None
-
-    def _bridge(self, id_: str) -> Path | str:
-        found = bridges.find(self._home, id_)
-        return found.reason if isinstance(found, Refused) else found.socket

@@ -78,7 +78,6 @@ def _duration(seconds: float) -> str:
 How: TypeAlias = Literal["wait", "background", "fork", "teammate", "isolated"]
 WAYS: tuple[How, ...] = get_args(How)
 
-LEAD = "lead"
 DONE = "done"
 FORK = "fork"
 

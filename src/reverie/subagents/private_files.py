@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import secrets
 import stat
@@ -11,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from reverie.errors import InputError
 from reverie.files import atomic
 from reverie.subagents.letters import Malformed
 
@@ -20,16 +17,6 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
 # A pipe in a file's place must not make us wait for somebody to write into it.
 _READ = os.O_RDONLY | os.O_NONBLOCK | _NO_LINK
 _SECRET_BYTES = 32
-
-# What opening something else than a file of ours says. Any other error is trouble of our own (no
-# descriptor left, a failing disk) and says nothing about the file.
-NOT_OURS = {
-    errno.ELOOP: "it is a link",
-    errno.ENXIO: "it is a socket",
-    errno.ENOTDIR: "it is not a folder",
-    errno.EACCES: "it may not be read",
-    errno.ENOENT: "it is gone",
-}
 
 
 @contextmanager
@@ -41,35 +28,8 @@ def opened(folder: str | Path, within: int | None = None) -> Iterator[int]:
         os.close(file)
 
 
-def require_ours(folder: int, path: Path, closed: int = 0o077) -> None:
-    """Refuse an open folder that is another user's, or open to others in a way of `closed`."""
-    seen = os.fstat(folder)
-    if seen.st_uid != os.geteuid() or stat.S_IMODE(seen.st_mode) & closed:
-        raise InputError(f"{path} is not yours alone: own it and give it mode 0700")
-
-
-@contextmanager
-def sole(folder: Path, closed: int) -> Iterator[int]:
-    """The open folder, ours, while nobody else changes what lies in it: for milliseconds."""
-    with opened(folder) as file:
-        require_ours(file, folder, closed)
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield file
-
-
-def make(name: str, within: int) -> None:
-    with suppress(FileExistsError):
-        os.mkdir(name, 0o700, dir_fd=within)
-        # A file is not safe before the folder that leads to it is.
-        os.fsync(within)
-
-
 def write(name: str, data: bytes, folder: int) -> None:
     atomic.create(folder, name, data)
-
-
-def files(folder: int) -> list[str]:
-    return os.listdir(folder)
 
 
 def content(name: str, folder: int, most: int) -> bytes | Malformed:

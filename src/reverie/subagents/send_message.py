@@ -8,12 +8,11 @@ from dataclasses import replace
 from reverie.agent.tools import Access, Arguments, Tool, ToolOutput, Workplace
 from reverie.core.request import ToolSpec
 from reverie.subagents.crew import Place
-from reverie.subagents.letters import KINDS, LONGEST_SUMMARY, Letter, problem
-from reverie.subagents.members import LEAD, send_description
+from reverie.subagents.letters import KINDS, LEAD, LONGEST_SUMMARY, OUTSIDE, Letter, problem
+from reverie.subagents.members import send_description
 
 NAME = "send_message"
 EVERYBODY = "*"
-OUTSIDE = ("uds:", "bridge:")
 
 
 def send_message_tool(place: Place) -> Tool:

