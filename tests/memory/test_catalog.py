@@ -11,6 +11,7 @@ from tests.place import FixedClock
 from reverie.errors import WriteConflict
 from reverie.memory import catalog, lookout
 from reverie.memory import store as files
+from reverie.memory.changes.undo import undoable
 from reverie.memory.format.revisions import Author, Drop, Put
 from reverie.memory.history import GitHistory
 from reverie.memory.store import FileStore
@@ -200,6 +201,53 @@ def test_changes_are_told_once_and_in_order(store: FileStore) -> None:
     after = store.changes(rest.upto, 100)
     assert after is not None
     assert (after.gone, dict(after.changed)) == (("fig.md",), {})
+
+
+def test_how_long_a_memory_holds_is_known_without_reading_it(folder: Path) -> None:
+    dated = memory("kiwi").replace(
+        b"type:", b"valid_from: 2026-01-01\nvalid_until: 2026-02-01\ntype:"
+    )
+    (folder / "memory" / "kiwi.md").write_bytes(dated)
+    opened(folder).alike("kiwi")
+    (entry,) = opened(folder).some(["kiwi.md"])
+    assert (entry.valid_from, entry.valid_until) == ("2026-01-01", "2026-02-01")
+    assert entry == opened(folder).entries()[0]
+
+
+def test_the_first_write_records_what_it_touches_and_the_rest_follows_in_steps(
+    store: FileStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "RECORD", 3)
+    assert not store.record_on()
+    assert store.history.is_empty
+    before = store.read("fig.md")
+    assert before is not None
+    store.apply((Put("fig.md", memory("figs"), before.version),), ME, "more figs")
+    assert set(store.history.files()) == {"fig.md", "MEMORY.md"}
+    other = opened(folder)
+    steps = 1
+    while other.record_on():
+        steps += 1
+    assert steps == 3
+    history = opened(folder).history
+    assert set(history.files()) == {*store.listing(), "MEMORY.md"}
+    summaries = [revision.summary for revision in history.log()]
+    assert summaries == [
+        "found 1 file",
+        "found 3 files",
+        "found 3 files",
+        "more figs",
+        "found 2 files",
+    ]
+    assert [revision.summary for revision in undoable(history)] == ["more figs"]
+
+
+def test_what_is_not_recorded_yet_is_no_edit_that_an_undo_would_take_back(store: FileStore) -> None:
+    store.apply((Put("kiwi.md", memory("kiwi")),), ME, "kiwi")
+    (store.root / "kiwi.md").write_bytes(memory("lime"))
+    store.notice_hand_edits()
+    assert [one.summary for one in undoable(store.history)] == ["edited by hand: kiwi.md", "kiwi"]
+    assert (store.root / "apple.md").exists()
 
 
 def test_so_many_at_once_are_read_little_by_little_and_found_by_name(

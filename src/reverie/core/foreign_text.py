@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import html
-import json
 import re
-import unicodedata
-from typing import Any
+from functools import cache
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # What a reader cannot see although it changes what they see: control characters but for tab and
 # newline, halves of characters, marks and overrides of direction, blanks without width, fillers,
@@ -22,26 +24,35 @@ _JOINED = r"\u0600-\u0dff\u1000-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc"
 _PICTURES = r"\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
 _IDEOGRAPHS = r"\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _VARIANTS = r"\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_STEERING = re.compile(
-    rf"[{_UNSEEN}]"
-    rf"|(?<![{_JOINED}{_PICTURES}])[\u200c\u200d]"
-    rf"|(?<=[{_PICTURES}])(?:\u200c|\u200d(?![{_PICTURES}]))"
-    rf"|(?<![^\s{_VARIANTS}])[{_VARIANTS}]"
-    rf"|(?<![{_IDEOGRAPHS}])[\U000e0100-\U000e01ef]"
-)
+# Tab and newline may stand in a text.
+_HARMLESS = str.maketrans("", "", "\t\n")
+
+
+# Compiled when a text needs it: `reverie --help` and every hook load this module.
+@cache
+def _steering() -> re.Pattern[str]:
+    return re.compile(
+        rf"[{_UNSEEN}]"
+        rf"|(?<![{_JOINED}{_PICTURES}])[\u200c\u200d]"
+        rf"|(?<=[{_PICTURES}])(?:\u200c|\u200d(?![{_PICTURES}]))"
+        rf"|(?<![^\s{_VARIANTS}])[{_VARIANTS}]"
+        rf"|(?<![{_IDEOGRAPHS}])[\U000e0100-\U000e01ef]"
+    )
 
 
 def printable(text: str) -> str:
     """Foreign text, unable to steer a terminal or deceive the eye: what cannot be seen is spelt out."""
-    if text.isascii() and text.isprintable():
+    if text.isascii() and text.translate(_HARMLESS).isprintable():
         return text
-    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _steering().sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def printable_json(data: Any, *, indent: int | None = None) -> str:
     """JSON with the same characters escaped: the same data for a program, plain text for a terminal."""
+    import json  # noqa: PLC0415 - not needed for help
+
     text = json.dumps(data, ensure_ascii=False, indent=indent, default=str)
-    return _STEERING.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _steering().sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 # --- inside messages of ours ---
@@ -50,15 +61,14 @@ def printable_json(data: Any, *, indent: int | None = None) -> str:
 MARKS = ("reminder", "system", "instructions", "letter", "hook_context")
 
 # What reads as "<": itself, its look-alikes, and its spellings in HTML, JSON and addresses.
-_OPENING = re.compile(
-    r"[<\uff1c\ufe64\u2039\u3008\u27e8\u2329\u02c2\u1438\u276e]"
-    r"|&(?:amp;){0,3}(?:lt|\#0{0,5}60|\#x0{0,5}3c);?|\\u003c|\\x3c|%3c",
-    re.IGNORECASE,
+_OPENING = (
+    r"(?i)[<\uff1c\ufe64\u2039\u3008\u27e8\u2329\u02c2\u1438\u276e]"
+    r"|&(?:amp;){0,3}(?:lt|\#0{0,5}60|\#x0{0,5}3c);?|\\u003c|\\x3c|%3c"
 )
 # How far a name may stand behind it; it ends before the next mark.
 _NEAR = 48
-_ENDS = re.compile("[<>&]")
-_APART = re.compile(r"^[\W_]+|[^\w-]")
+_ENDS = "[<>&]"
+_APART = r"^[\W_]+|[^\w-]"
 # Letters of other alphabets that read as ours; what has a compatible form is folded without a table.
 _ALIKE = str.maketrans(
     "аαсϲԁеєҽһіıιӏⅼмոпоοрѕтτυսуүгⲅк01$@3",
@@ -74,7 +84,7 @@ def quoted(text: str, *, marks: tuple[str, ...] = MARKS) -> str:
     """
     pieces: list[str] = []
     at = 0
-    for found in _OPENING.finditer(text):
+    for found in re.finditer(_OPENING, text):
         if _names(text[found.end() : found.end() + _NEAR], marks):
             pieces += (text[at : found.end()], "\\")
             at = found.end()
@@ -83,6 +93,8 @@ def quoted(text: str, *, marks: tuple[str, ...] = MARKS) -> str:
 
 def attribute(text: str) -> str:
     """Foreign text as the value of an attribute: one line, and nothing that ends it."""
+    import html  # noqa: PLC0415 - its table of entities is large
+
     return html.escape(" ".join(text.split()))
 
 
@@ -90,7 +102,9 @@ def _names(following: str, marks: tuple[str, ...]) -> bool:
     # With a backslash it is quoted already.
     if following.startswith("\\"):
         return False
-    inside = _ENDS.split(following, 1)[0]
+    inside = re.split(_ENDS, following, maxsplit=1)[0]
     if not inside.isascii():
+        import unicodedata  # noqa: PLC0415 - rarely needed
+
         inside = unicodedata.normalize("NFKD", inside)
-    return _APART.sub("", inside.casefold().translate(_ALIKE)).startswith(marks)
+    return re.sub(_APART, "", inside.casefold().translate(_ALIKE)).startswith(marks)

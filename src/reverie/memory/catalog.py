@@ -49,14 +49,15 @@ BUSY_SECONDS = 2.0
 _BUDGET = 5_000
 _CLOSER = 200
 
-_FORMAT = f"1/{VERSION}"
+_FORMAT = f"2/{VERSION}"
 _TOKENS = "tokenize=\"unicode61 remove_diacritics 0 categories 'L* N* M* Co'\""
 _SCHEMA = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE files(
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, folder TEXT, folded TEXT,
     inode INTEGER, mtime INTEGER, ctime INTEGER, size INTEGER, change INTEGER, state TEXT,
-    type TEXT, title TEXT, description TEXT, flags INTEGER, problem TEXT);
+    type TEXT, title TEXT, description TEXT, flags INTEGER, problem TEXT,
+    superseded_by TEXT, valid_from TEXT, valid_until TEXT);
 CREATE INDEX files_in_order ON files(change);
 CREATE INDEX files_folded ON files(folded);
 CREATE INDEX files_by_age ON files(mtime) WHERE state = 'read';
@@ -271,7 +272,8 @@ class Catalog:
 
 
 _SELECT = (
-    "SELECT name, mtime, ctime, size, inode, type, title, description, flags, problem FROM files"
+    "SELECT name, mtime, ctime, size, inode, type, title, description, flags, problem, "
+    "superseded_by, valid_from, valid_until FROM files"
 )
 _PINNED, _SUPERSEDED, _ARCHIVED = 1, 2, 4
 
@@ -289,6 +291,9 @@ def _entry(row: tuple[object, ...]) -> ManifestEntry:
         superseded=bool(flags & _SUPERSEDED),
         archived=bool(flags & _ARCHIVED),
         problem=None if row[9] is None else str(row[9]),
+        superseded_by=_text(row[10]),
+        valid_from=cast("str | None", row[11]),
+        valid_until=cast("str | None", row[12]),
     )
 
 
@@ -335,22 +340,22 @@ def _put(
     _forget_words(db, name)
     mtime, ctime, size, inode = signature
     plain = _plain(name)
-    said: tuple[object, ...] = (None, "", "", 0, None)
-    if entry is not None:
-        flags = _PINNED * entry.pinned + _SUPERSEDED * entry.superseded + _ARCHIVED * entry.archived
-        title = "" if entry.name == entry.file else _plain(entry.name)
-        said = (entry.type, title, _plain(entry.description), flags, entry.problem)
-    row = (plain.rpartition("/")[0], plain.casefold(), inode, mtime, ctime, size, change)
-    state = "read"
+    title = "" if entry.name == entry.file else _plain(entry.name)
+    flags = _PINNED * entry.pinned + _SUPERSEDED * entry.superseded + _ARCHIVED * entry.archived
+    row = {
+        "name": plain, "folder": plain.rpartition("/")[0], "folded": plain.casefold(),
+        "inode": inode, "mtime": mtime, "ctime": ctime, "size": size, "change": change,
+        "state": "read", "type": entry.type, "title": title,
+        "description": _plain(entry.description), "flags": flags, "problem": entry.problem,
+        "superseded_by": _plain(entry.superseded_by), "valid_from": entry.valid_from,
+        "valid_until": entry.valid_until,
+    }  # fmt: skip
+    columns = ", ".join(row)
+    updates = ", ".join(f"{column} = excluded.{column}" for column in row if column != "name")
     id_ = db.execute(
-        "INSERT INTO files(name, folder, folded, inode, mtime, ctime, size, change, state, type, "
-        "title, description, flags, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT(name) DO UPDATE SET inode = excluded.inode, mtime = excluded.mtime, "
-        "ctime = excluded.ctime, size = excluded.size, change = excluded.change, "
-        "state = excluded.state, type = excluded.type, title = excluded.title, "
-        "description = excluded.description, flags = excluded.flags, problem = excluded.problem "
-        "RETURNING id",
-        (plain, *row, state, *said),
+        f"INSERT INTO files({columns}) VALUES ({', '.join('?' * len(row))}) "
+        f"ON CONFLICT(name) DO UPDATE SET {updates} RETURNING id",
+        tuple(row.values()),
     ).fetchone()[0]
     text = " ".join(_content(plain, title, entry.description))
     db.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (id_, text))

@@ -177,7 +177,8 @@ class Lookout:
 
     def _signature(self, name: str) -> Signature | None:
         try:
-            seen = (self._root / name).stat()
+            # Text, not a path: a prompt waits while some hundred names are looked up.
+            seen = os.stat(f"{self._root}/{name}")  # noqa: PTH116
         except OSError:
             return None
         return seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino

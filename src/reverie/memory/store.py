@@ -43,8 +43,9 @@ _LARGEST_KEPT = 1024 * 1024
 
 BY_HAND = Author("user")
 
-# Files that one step of catching up reads.
+# Files that one step of catching up reads, and those that one puts into the history.
 CATCH_UP = 500
+RECORD = 1_000
 
 _T = TypeVar("_T")
 
@@ -90,6 +91,8 @@ class FileStore:
         if catalog is not None:
             self._lookout = Lookout(root, frozenset(apart), self._scanner, Catalog(catalog))
         self._many: tuple[int, bool] = (0, False)
+        # Files of a large directory that were there before us and are in no commit yet.
+        self._unrecorded: list[str] | None = None
         self._candidates: tuple[tuple[ManifestEntry, ...], Candidates] = ((), Candidates())
 
     # --- reading: no locks ---
@@ -172,6 +175,19 @@ class FileStore:
             with self._tolerant():
                 more = self._lookout.read_on(CATCH_UP)
         return more
+
+    def record_on(self) -> bool:
+        """Put some files that were there before our first write into the history; True: there are more."""
+        if not self.large or self.history.is_empty:
+            return False
+        if self._unrecorded is None:
+            self._unrecorded = sorted(self._on_disk() - self.history.files().keys())
+        part, self._unrecorded = self._unrecorded[:RECORD], self._unrecorded[RECORD:]
+        if part:
+            with self._alone():
+                self._notice((), part)
+            self.history.pack_if_due()
+        return bool(self._unrecorded)
 
     def _named(self, text: str) -> list[ManifestEntry]:
         """Of files that were not read yet those whose names share words with a text."""
@@ -364,21 +380,38 @@ class FileStore:
         return current if merged is None else merged
 
     def _notice(self, touched: Iterable[str], others: Iterable[str] = ()) -> Revision | None:
-        """Commit hand edits before anything of ours touches the file; of others, what is not huge."""
+        """Commit hand edits before anything of ours touches the file; of others, what is not huge.
+
+        The first write records all that was there; of a large directory only what it touches, and
+        `record_on` records the rest, so that no writer waits for it.
+        """
         first = self.history.is_empty
         ours = set(touched)
+        every = self._on_disk() if first and not (ours and self.large) else ()
         edits = {}
-        for name in {*ours, *others, *(self._on_disk() if first else ())}:
+        found = {}
+        for name in {*ours, *others, *every}:
             data = self._directory.read(name) if name in ours else self._acceptable(name)
+            before = self.history.read(name)
             huge = data is not None and len(data) > _LARGEST_KEPT
-            if not (huge and name not in ours) and data != self.history.read(name):
+            if data == before or (huge and name not in ours):
+                continue
+            if first or (before is None and self.large):
+                found[name] = data
+            else:
                 edits[name] = data
-        if not edits:
+        made = self._record_found(found)
+        if edits:
+            shown = ", ".join(sorted(edits)[:3]) + (" …" if len(edits) > 3 else "")
+            made = self.history.record(edits, BY_HAND, f"edited by hand: {shown}")
+        return made
+
+    def _record_found(self, files: Mapping[str, bytes | None]) -> Revision | None:
+        """What was there before us; taking it back would delete it, so it is told apart from edits."""
+        if not files:
             return None
-        shown = ", ".join(sorted(edits)[:3]) + (" …" if len(edits) > 3 else "")
-        files = f"{len(edits)} file{'' if len(edits) == 1 else 's'}"
-        summary = f"{FOUND}{files}" if first else f"edited by hand: {shown}"
-        return self.history.record(edits, BY_HAND, summary)
+        number = f"{len(files)} file{'' if len(files) == 1 else 's'}"
+        return self.history.record(files, BY_HAND, f"{FOUND}{number}")
 
     def _acceptable(self, name: str) -> bytes | None:
         """A memory that became a link leading out, or a folder, is no memory any more."""

@@ -170,7 +170,9 @@ class Recall:
         if large:
             ranked = self._try("rank", lambda: self.ranker.rank(question, None), none)
             files = [one.file for one in ranked]
-            entries = self._try("scan", lambda: self.store.some(files, SHORTLIST), nothing)
+            # The newest are for a selector to choose from; a score alone knows nothing of them.
+            newest = SHORTLIST if self.selector is not None else 0
+            entries = self._try("scan", lambda: self.store.some(files, newest), nothing)
         else:
             entries = self._try("scan", self.store.entries, nothing)
         fresh = [e for e in entries if not e.archived and e.file not in given]

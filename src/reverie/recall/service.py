@@ -182,9 +182,9 @@ def open_ranker(
 
 
 def catch_up(memory: OpenMemory, ranker: IndexRanker) -> bool:
-    """A step towards an index of all of a large directory; True: there is more to do."""
+    """A step towards an index and a history of all of a large directory; True: there is more to do."""
     reading = memory.store.read_on()
-    return ranker.catch_up() or reading
+    return ranker.catch_up() or reading or memory.store.record_on()
 
 
 def recall_for(

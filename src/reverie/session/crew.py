@@ -22,7 +22,7 @@ from reverie.errors import InputError, StorageError
 from reverie.events import Announce
 from reverie.files.folders import make_private
 from reverie.models.choosing import OFFLINE
-from reverie.ports import Model, complete
+from reverie.ports import Model, Scrubber, complete
 from reverie.session.options import Hired, SessionOptions
 from reverie.settings.sources import environment
 from reverie.subagents.agent_memory import AgentMemory, open_agent_memory
@@ -51,6 +51,7 @@ OpenSession: TypeAlias = (
 
 _LISTS = frozenset({"tools", "denied", "notes"})
 LONGEST_LINE = 8 * 1024 * 1024
+_CHUNK = 64 * 1024
 # How long a process may take to end after it was asked to.
 END_SECONDS = 5.0
 
@@ -135,7 +136,7 @@ class Quarters:
         """What an agent wrote into its own memory becomes part of its history."""
         memory = self._memory(brief)
         if memory is not None:
-            memory.store.notice_hand_edits()
+            memory.record(self.app.scrubber)
 
     def _memory(self, brief: Brief) -> AgentMemory | None:
         kind = brief.agent_type
@@ -200,24 +201,30 @@ class Quarters:
         self._open_boxes(member.name)
         make_private(self.folder)
         path = self.folder / f"{member.name}.log"
-        with path.open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                # Nothing in the project's folder is taken for a module of ours.
-                *("-P", "-m", "reverie.cli.teammate"),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                limit=LONGEST_LINE,
-                # An interrupt at the terminal is ours to pass on.
-                start_new_session=True,
-            )
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            # Nothing in the project's folder is taken for a module of ours.
+            *("-P", "-m", "reverie.cli.teammate"),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            limit=LONGEST_LINE,
+            # An interrupt at the terminal is ours to pass on.
+            start_new_session=True,
+        )
+        if process.stderr is None:
+            raise StorageError("its process has no standard error")
+        logging = asyncio.create_task(log_errors(process.stderr, path, self.app.scrubber))
         try:
             await self._converse(process, member)
             if await process.wait() != 0:
                 raise StorageError(f"its process failed; {path} tells how")
         finally:
             await _ended(process)
+            # What it started may still hold the pipe open.
+            await asyncio.wait({logging}, timeout=END_SECONDS)
+            logging.cancel()
 
     def _open_boxes(self, name: str) -> None:
         self.post.open(name)
@@ -311,6 +318,20 @@ def _asking_as(name: str, ask: Ask) -> Ask:
     return asked
 
 
+async def log_errors(stream: asyncio.StreamReader, path: Path, scrubber: Scrubber) -> None:
+    """Write down what a process says on its standard error, without secrets, by whole lines."""
+    rest, more = b"", True
+    with path.open("a", encoding="utf-8") as log:
+        while more:
+            piece = await stream.read(_CHUNK)
+            more = bool(piece)
+            whole, mark, rest = (rest + piece).rpartition(b"\n")
+            if not more or len(rest) > LONGEST_LINE:
+                mark, rest = mark + rest, b""
+            log.write(scrubber.scrub((whole + mark).decode("utf-8", "replace")).text)
+            log.flush()
+
+
 async def _ended(process: asyncio.subprocess.Process) -> None:
     """Ask it to end, then insist."""
     if process.returncode is not None:
@@ -351,6 +372,7 @@ def new_crew(
         SessionWire(post),
         _limits(app, wish),
         prefix="" if hired is None else f"{hired.brief.name}-",
+        scrubber=app.scrubber,
     )
     seat = _first_seat(app, wish)
     seat.mail = mail = TeamMail(post, seat.name, app.clock, announce)

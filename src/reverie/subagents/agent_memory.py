@@ -15,11 +15,13 @@ from pathlib import Path
 
 from reverie.errors import InputError, StorageError
 from reverie.files.folders import make_private
+from reverie.memory.directory import Directory
+from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.paths import Refused, check_name
 from reverie.memory.format.prompt import AgentScope, Shelf, agent_memory_prompt
 from reverie.memory.history import GitHistory
 from reverie.memory.store import FileStore
-from reverie.ports import Clock
+from reverie.ports import Clock, Scrubber
 from reverie.settings.projects import canonical_root, find_project
 
 LONGEST_AGENT = 64
@@ -48,6 +50,20 @@ class AgentMemory:
         """The section for the agent's system prompt; its index is always part of it."""
         shelf = Shelf(str(self.directory), self.store.index())
         return agent_memory_prompt(shelf, self.scope, guidelines=guidelines)
+
+    def record(self, scrubber: Scrubber) -> None:
+        """What the agent wrote with its own tools becomes part of the history, without secrets."""
+        directory = Directory(self.directory)
+        for name in (*self.store.listing(), INDEX_FILE):
+            data = self.store.current(name)
+            if data is None or data == self.store.history.read(name):
+                continue
+            clean = scrubber.scrub(data.decode("utf-8", "surrogateescape")).text.encode(
+                "utf-8", "surrogateescape"
+            )
+            if clean != data:
+                directory.replace(name, clean)
+        self.store.notice_hand_edits()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from reverie.events import (
     ToolStarted,
     TroubleNoted,
 )
-from reverie.subagents.letters import LEAD, Kind, Letter, name_problem
+from reverie.subagents.letters import LEAD, LONGEST_SUMMARY, Kind, Letter, name_problem
 from reverie.subagents.lines import line_of_calls
 from reverie.subagents.members import (
     DONE,
@@ -45,7 +45,7 @@ from reverie.subagents.seat import Quarters, Seat, Wire, Working, complete, see_
 from reverie.subagents.types import AgentType
 
 if TYPE_CHECKING:
-    from reverie.ports import Clock
+    from reverie.ports import Clock, Scrubber
 
 # Agents of a session whose process ended without them.
 LOST = "it ended with its session"
@@ -76,6 +76,7 @@ class Crew:
     taken: frozenset[str] = frozenset()
     # What names made up here begin with, so that processes do not make up the same.
     prefix: str = ""
+    scrubber: Scrubber | None = None
 
     # --- who is there ---
 
@@ -242,8 +243,11 @@ class Crew:
     def letter(
         self, sender: str, to: str, text: str, summary: str, kind: Kind = "message"
     ) -> Letter:
+        """A new letter, without secrets: it is written to mailboxes, sockets and transcripts."""
         at, id_ = round(self.clock.now(), 3), secrets.token_hex(8)
-        return Letter(sender, to, text, summary, kind, at, id_)
+        if self.scrubber is not None:
+            text, summary = (self.scrubber.scrub(part).text for part in (text, summary))
+        return Letter(sender, to, text, summary[:LONGEST_SUMMARY], kind, at, id_)
 
     # --- hearing ---
 

@@ -63,6 +63,10 @@ class DraftFile:
         self.path.write_bytes(data)
         self.rebase(version)
 
+    def replace(self, data: bytes) -> None:
+        """Other text, made from the same version."""
+        self.path.write_bytes(data)
+
     def rebase(self, version: str) -> None:
         """The text is now meant to replace this version: the person was told what it says."""
         self._base.write_text(version, "utf-8")
@@ -132,6 +136,10 @@ def _open(draft: DraftFile) -> str | None:
 def _edited(memory: OpenMemory, draft: DraftFile, name: str) -> tuple[str | None, dict[str, Any]]:
     """Edit once. Why it could not be saved, or None; and what there is to tell."""
     failed = _open(draft)
+    found = memory.scrubber.scrub(draft.read().decode("utf-8", "surrogateescape"))
+    if found.kinds:
+        # What cannot be saved stays in the draft, perhaps for long.
+        draft.replace(found.text.encode("utf-8", "surrogateescape"))
     data = draft.read()
     base = _base(memory, draft, name)
     told: dict[str, Any] = {"file": label(memory, name), "saved": False, "revision": None}
@@ -144,7 +152,6 @@ def _edited(memory: OpenMemory, draft: DraftFile, name: str) -> tuple[str | None
     problem = failed or _broken(data, fresh, base.topic)
     if problem is not None:
         return problem, told
-    secrets = memory.scrubber.scrub(data.decode("utf-8", "surrogateescape")).kinds
     try:
         revision = memory.keeper.change(base, fresh, PERSON, f"edit {fresh.name}")
     except WriteConflict as conflict:
@@ -152,8 +159,8 @@ def _edited(memory: OpenMemory, draft: DraftFile, name: str) -> tuple[str | None
     except InputError as error:
         return str(error), told
     draft.discard()
-    found = {"secrets": list(secrets), "warnings": list(fresh.warnings)}
-    return None, told | {"saved": True, "revision": revision.id if revision else None, **found}
+    told |= {"secrets": list(found.kinds), "warnings": list(fresh.warnings)}
+    return None, told | {"saved": True, "revision": revision.id if revision else None}
 
 
 def _base(memory: OpenMemory, draft: DraftFile, name: str) -> Base:

@@ -316,6 +316,8 @@ class Attendant:
             if memory.store.large:
                 # Nobody waits here: every file is compared, also those changed in place.
                 memory.store.listing()
+                while memory.store.record_on():
+                    pass
         with self._told("dreaming"):
             if self.app.switches.on("dream") and isinstance(self._due(), Due):
                 self._begin_dream(self.app.project.root)

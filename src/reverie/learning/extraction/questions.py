@@ -33,10 +33,19 @@ _EMBEDDED = re.compile(
     r"|qui|que|ce que|quel(?:le)?s?|quand|où|pourquoi|comment|si|quién(?:es)?|quien(?:es)?|qué|cuál(?:es)?|cuándo|dónde|cómo)\b",
     re.I,
 )
+# Parts of patterns that also tell doubts and whose words a text holds.
+HEDGES = r"maybe|perhaps|vielleicht|peut-être|quizás?|tal vez|a lo mejor"
+SUPPOSES = (
+    r"pretend\w*|imagine|suppose|supposing|hypothetically|let's say|what if|in theory|as if|angenommen|stell dir vor"
+    r"|supposons|imagine que|supongamos|imagina"
+)
+REWORDS = r"translate|proofread|paraphrase|rephrase|übersetze?|traduis|traduce"
+REPORTS = (
+    r"says?|said|wrote|writes|claims?|schrieb|schreibt|sagt|sagte|dit|écrit|dice|dijo|escribió"
+)
 _GUESS = re.compile(
-    r"\b(?:maybe|perhaps|i doubt|doubtful|i wonder|imagine|suppose|supposing|pretend\w*|what if|hypothetically|let's say|i wish"
-    r"|i hope|in theory|as if|it would be|would be (?:nice|great)|nobody knows|vielleicht|ich bezweifle|angenommen|stell dir vor"
-    r"|ich hoffe|peut-être|je doute|imagine que|supposons|j'espère|quizás?|tal vez|a lo mejor|dudo|imagina|supongamos|espero que)\b",
+    rf"\b(?:{HEDGES}|{SUPPOSES}|i doubt|doubtful|i wonder|i wish|i hope|it would be|would be (?:nice|great)|nobody knows"
+    r"|ich bezweifle|ich hoffe|je doute|j'espère|dudo|espero que)\b",
     re.I,
 )
 # A condition about other people; "if you …" and "when you …" tell the assistant how to work.
@@ -55,10 +64,13 @@ _ERRAND = re.compile(
     r" (?!you\b|me\b|us\b|dich\b|mich\b|uns\b|dir\b|mir\b)(?P<who>(?-i:[A-ZÀ-Þ])[\w-]+|[a-zà-ÿ][\w-]+(?= to\b))",
     re.I,
 )
+_REASON = re.compile(
+    r",? (?:because|since|weil|denn|parce que|puisque|porque|ya que)\b.*", re.I | re.S
+)
 # Whose words a sentence passes on: "Tom says …", "my boss: …".
 _REPORTER = re.compile(
-    r"^(?!(?:i|we|as i|like i|ich|wir|je|nous|on|yo|nosotros)\b)(?:(?P<who>[^,.;:!?]{2,40}?) (?:says?|said|wrote|writes|claims?|insists?"
-    r"|tells? (?:me|us)|told (?:me|us)|meint|meinte|sagt|sagte|schreibt|schrieb|dit|a dit|a écrit|dice|dijo|escribió)\b"
+    r"^(?!(?:i|we|as i|like i|ich|wir|je|nous|on|yo|nosotros)\b)(?:(?P<who>[^,.;:!?]{2,40}?)(?<!\byou)(?<!\bi)(?<!\bwe) (?:"
+    rf"{REPORTS}|insists?|tells? (?:me|us)|told (?:me|us)|meint|meinte|a dit|a écrit)\b"
     r"|(?:my|our|his|her|their|the|mein\w*|unser\w*|der|die|mon|ma|notre|le|la|mi|nuestr[oa]|el) (?P<label>(?!.*\b(?:rule|thing|point|wish)\b)[^,.;:!?]{2,40}): )",
     re.I,
 )
@@ -103,9 +115,14 @@ def conditional(sentence: str) -> bool:
     return _CONDITION.search(sentence) is not None
 
 
+def without_reasons(sentence: str) -> str:
+    """The sentence without its reason: "because the plan says so" makes no plan of the statement."""
+    return _REASON.sub("", sentence)
+
+
 def reporter(sentence: str) -> str:
     """Whose words a sentence passes on; empty when it speaks for the person."""
-    found = _REPORTER.match(sentence)
+    found = _REPORTER.match(without_reasons(sentence))
     return (found["who"] or found["label"]) if found else ""
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from reverie.learning.extraction.questions import inquires
+from reverie.learning.extraction.questions import REPORTS, REWORDS, inquires
 from reverie.learning.extraction.word_lists import ACKNOWLEDGES, ALWAYS, OPENINGS, SMALL
 from reverie.text.words import STOP_WORDS
 
@@ -54,8 +54,8 @@ _ASKS = r"remember|note|memory|memori[sz]e|from now on|merk|souviens|retiens|rec
 _LEAD_IN = re.compile(rf"(?!.*\b(?:{_ASKS})).*[:：]\s*$", re.I)
 
 _FENCE = "```"
+BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 _BOUNDED = re.compile(r"\s*(?:>|```|\|)")
-_BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s")
 # A short line without an end, as headings are; bullets are none.
 _TITLE = re.compile(r"(?!\s*(?:[-*+•]|\d{1,2}[.)])\s).{0,60}[^\s.!,;…]\s*$")
 _NOT_SPEECH = re.compile(
@@ -80,8 +80,7 @@ _REPORTED = re.compile(
     r"(?:\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»)(?<!\w)"
 )
 _REPORTS = re.compile(
-    r"\b(?:says?|said|wrote|writes|told|tells|reads?|states?|claims?|answered|replied|called it|heißt|steht|schrieb|schreibt|sagt|sagte"
-    r"|dit|écrit|écrivait|dice|dijo|escribió|pone)\b",
+    rf"\b(?:{REPORTS}|told|tells|reads?|states?|answered|replied|called it|heißt|steht|écrivait|pone)\b",
     re.I,
 )
 
@@ -103,7 +102,7 @@ _INTRODUCES = re.compile(
 )
 # Work on a text that stands elsewhere in the message.
 _TEXT_WORK = re.compile(
-    r"\b(?:explain|summari[sz]e|summary|translat\w+|proofread|paraphrase|rephrase|reword|rewrite|shorten|review|spelling|spell[- ]?check|grammar"
+    rf"\b(?:{REWORDS}|explain|summari[sz]e|summary|translat\w+|reword|rewrite|shorten|review|spelling|spell[- ]?check|grammar"
     r"|tl;?dr|decode|parse|analy[sz]e|interpret|draft|write back|bullet points|polish|answer (?:this|that|it|them|him|her|politely)|reply|respond"
     r"|thoughts|opinion|make sense of|any idea|correct (?:this|the text)|(?:turn|convert|format|make) (?:this|that|it|these|the text)"
     r"|erklär\w*|übersetz\w*|fass\w* .{0,20}zusammen|zusammenfass\w*|(?:korrigier\w*|prüfe?) (?:das|dies\w*|den text)|antworte\w*|beantworte\w*|formulier\w*|kürz\w*|lies"
@@ -112,7 +111,7 @@ _TEXT_WORK = re.compile(
 )
 _MEANING = re.compile(
     r"\bwhat (?:does|do|did|is|are|was)(?: \w+){0,2}? (?:this|that|these|those|it|they)\b|\bwhat(?:'s| is) (?:this|that)\b|\bwhat does (?:the|their) [\w ]{2,40} (?:mean|say|want)\b"
-    r"|\bis (?:this|that|it) (?:true|right|correct|legit\w*|real|spam|safe|ok(?:ay)?|valid|normal|an?)\b|\btranslate (?:this|that|it|please|the)\b|\bexplain (?:this|that|it|the)\b"
+    r"|\bis (?:this|that|it) (?:true|right|correct|legit\w*|real|spam|safe|ok(?:ay)?|valid|normal|an?)\b|\btranslate (?:this|that|it|please|the)\b|\bexplain (?:this|that|it|the (?:above|following|text|message|e?-?mail|page|passage|paragraph|rule|policy|notice|terms|log|output|error))\b"
     r"|\bwas (?:heißt|bedeutet|meint|soll|ist|will) (?:das|dies\w*)\b|\bstimmt das\b|\bque (?:veut dire|signifie)\b|\bqu'est-ce que (?:c'est|ça|cela)\b|\bc'est (?:vrai|normal)\b"
     r"|\bqué (?:significa|quiere decir|es) (?:esto|eso|este|esta)\b|\bes (?:verdad|cierto|normal)\b",
     re.I,
@@ -134,8 +133,47 @@ _TASK = re.compile(
     r"|añade|arregla|borra|cambia|corrige|crea|ejecuta|elimina|escribe|haz|muestra|prueba|quita|renombra)\b",
     re.I,
 )
+# Sentences that only the person at the keyboard writes: about themselves, to the assistant about its
+# work, about what was just said.
+_PERSONAL = re.compile(
+    r"(?<![\w'’])(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|we['’](?:re|ve|d|ll)|us|our|ours|ich|mir|mich|mein\w*|wir|uns|unser\w*"
+    r"|je|moi|mon|ma|mes|nous|notre|nos|yo|mi|mis|nosotros|nuestr\w+)(?!\w)|(?<!\w)j['’]\w"
+    r"|^(?:thanks|thank you|thx|danke|merci|gracias)\b(?! to\b)|^(?:no|yes|yep|yeah|nope|ok|okay|great|perfect|nice|nein|ja|non|oui|sí|vale)\b[,!. ]"
+    r"|^(?:and |so |but )?(?:please|can you|could you|would you|let's|bitte|kannst du|peux-tu|puedes|s'il te plaît|por favor)\b"
+    r"|\b(?:please|bitte|por favor)[.!]*$"
+    r"|^(?:it|they|that|he|she|sie|ils|elles|ça)['’]?\b|^(?:because|since|otherwise|last time|weil|sonst|parce que|sinon|porque)\b"
+    r"|^you(?:['’]ve)? (?:did|do|keep|kept|forgot|used|wrote|broke|added|made|removed|deleted|changed|always|never|just|already|still|should|may|don't|needn't)\b",
+    re.I,
+)
+# Orders, tasks and decisions: a person's or a stranger's, their words do not tell.
+_ANYBODYS = re.compile(
+    r"(?:(?:also|and|so|but|und|et|y),? )*(?:always|never|don't|do not|stop|from now on|from here on|going forward|henceforth|in (?:the )?future|next time"
+    r"|as of|whenever|every time|remember|use|keep|avoid|prefer|make sure|no |when you|if you|for future|(?:we|the \w+)(?:'ve| have| has)? (?:decided|agreed)"
+    r"|immer|nie|niemals|ab jetzt|ab sofort|von jetzt an|künftig|verwende\w*|benutze?|merk\w*|vergiss|wir haben|toujours|jamais|désormais|à partir|n'oublie"
+    r"|souviens|nous avons|on a|siempre|nunca|a partir|de ahora|recuerda|no olvides|hemos|acordamos|decidimos)(?!\w)",
+    re.I,
+)
+# "Remember that." and "Don't save this.": said to the assistant about the sentence before.
+_ABOUT_MEMORY = re.compile(
+    r"(?:remember|memori[sz]e|keep) (?:that|this|it)[.!]*$|(?:don't|do not) (?:save|store|remember|keep|note) (?:this|that|it)\b",
+    re.I,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n")
+# Power given to others, or a check taken away: what a stranger's text is after.
+_EMPOWERS = re.compile(
+    r"(?<!\bi )(?<!\bwe )(?<!\byou )\b(?:approves|signs|merges|owns|reviews|grants|decides|controls|manages|administers)\b"
+    r"|\b(?:give|gives|gets?|grant|has|have|let|allow|trust|add)\b.{1,40}\b(?:access|rights|admin|permissions?|approve|merge|deploy|as (?:an? )?(?:reviewer|owner))\b"
+    r"|\bas (?:root|admin)\b|\bsudo\b|\bwithout (?:review|approval|asking|confirm\w*|a second|tests?|checks?)\b"
+    r"|\b(?:skip|disable|bypass|ignore|turn off|switch off|lift|remove)\b.{1,40}\b(?:check|checks|reviews?|tests?|verification|firewall|hooks?|signatures?|approvals?|limits?|certificates?)\b"
+    r"|\b(?:needs?|requires?) no (?:review|approval|tests?|second|signature|password)\b|\b(?:check|checks|verification|firewall|review) (?:is|are) off\b"
+    r"|\b(?:freigeben|gibt .{1,30} frei|genehmigt|Zugriff|Rechte|ohne (?:Prüfung|Nachfrage|Freigabe))\b|\b(?:approuve|valide|accès|droits|sans (?:validation|demander))\b"
+    r"|\b(?:aprueba|acceso|permisos|sin (?:revisión|preguntar))\b",
+    re.I,
+)
 _OPENING_QUESTION = re.compile(r"[^.!?\n]+\?\s+\S")
 _FEWEST_WORDS = 4
+# The columns at which editors and mail programs wrap lines.
+_NARROWEST, _WIDEST = 50, 100
 _SPOKEN = ("english", "german", "french", "spanish")
 
 _ZERO_WIDTH = re.compile("[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")  # fmt: skip
@@ -177,6 +215,10 @@ def passages(text: str) -> tuple[Passage, ...]:
         words = _rare_words(found[place].text)
         if not doubts[place] and (spoken_of or words & later):
             doubts[place] = "what follows may speak of it as a text"
+        if not doubts[place] and len(found) > 1 and _EMPOWERS.search(found[place].text):
+            doubts[place] = (
+                "it gives others power or lifts a check, and may be somebody else's text"
+            )
         spoken_of = spoken_of or not _moves_on(found[place].text)
         later |= words
     return tuple(Passage(one.text, doubt) for one, doubt in zip(found, doubts, strict=True))
@@ -204,13 +246,13 @@ def _paragraphs(text: str) -> Iterator[_Paragraph]:
     text = _FENCED.sub(f"\n{_FENCE}\n", text)
     for pattern in (_COMMENT, _TAGGED, _BARE_TAG):
         text = pattern.sub("\n\n", text)
-    lines = _OBJECT.sub("“…”", text).split("\n")
+    lines = _unwrapped(_OBJECT.sub("“…”", text).split("\n"))
     chat = sum(_SPEAKER.match(line) is not None for line in lines) >= 2
     kept: list[str] = []
     for line in (*lines, ""):
         document = _DOCUMENT.match(line) is not None
         foreign = not document and _foreign(line, chat=chat)
-        titled = bool(kept) and _TITLE.match(kept[-1]) is not None and not _BULLET.match(line)
+        titled = bool(kept) and _TITLE.match(kept[-1]) is not None and not BULLET.match(line)
         # Before a fence or a quotation people speak themselves; a log or a chat may begin as prose.
         touching = pasted or (foreign and not _BOUNDED.match(line))
         if kept and (document or foreign or titled or not line.strip()):
@@ -232,6 +274,37 @@ def _paragraphs(text: str) -> Iterator[_Paragraph]:
             kept = []
         if introduces:
             return
+
+
+def _unwrapped(lines: Sequence[str]) -> list[str]:
+    """Lines that an editor broke at a column are one line again: they are one sentence or more."""
+    made: list[str] = []
+    block: list[str] = []
+    for line in (*lines, ""):
+        if line.strip() and not (_NOT_SPEECH.match(line) or _DOCUMENT.match(line)):
+            block.append(line.rstrip())
+            continue
+        width = max(map(len, block), default=0)
+        last = ""
+        for part in block:
+            if _NARROWEST <= width <= _WIDEST and _broken(last, part, width):
+                made[-1] += f" {part.lstrip()}"
+            else:
+                made.append(part)
+            last = part
+        made.append(line)
+        block = []
+    return made[:-1]
+
+
+def _broken(line: str, following: str, width: int) -> bool:
+    """Was a sentence broken here because its next word did not fit?"""
+    words = line.split()
+    if not words or BULLET.match(following) or line.endswith((".", "!", "?", ":", "…", "？", "：")):
+        return False
+    first = following.split()[0]
+    goes_on = not first[0].isupper() or line.endswith(",") or words[-1].lower() in _small()
+    return len(line) + 1 + len(first) > width and goes_on and not inquires(line)
 
 
 def _foreign(line: str, *, chat: bool) -> bool:
@@ -268,8 +341,26 @@ def _about(one: _Paragraph) -> str:
     if _MEANING.search(one.text):
         return "it asks what a text means"
     # "Can you rename it? From now on …" is one voice, "Tired of slow builds? …" may be another's.
-    opens = _OPENING_QUESTION.match(one.text) and not _TASK.match(one.text)
-    return "it follows a question, and may be what the question is about" if opens else ""
+    if _OPENING_QUESTION.match(one.text) and not _TASK.match(one.text):
+        return "it follows a question, and may be what the question is about"
+    return "" if _plainly_spoken(one.text) else "it stands beside sentences that may be another's"
+
+
+def _plainly_spoken(paragraph: str) -> bool:
+    """Does every sentence, or any one for all of them, sound like a person who speaks to an assistant?"""
+    said = [part.strip() for part in _SENTENCE_END.split(paragraph) if part.strip()]
+    if any(_is_personal(part) for part in said):
+        return True
+    tasks = (_ANYBODYS, _TASK)
+    return len(said) < 2 or all(any(kind.match(part) for kind in tasks) for part in said)
+
+
+def _is_personal(sentence: str) -> bool:
+    if _ABOUT_MEMORY.match(sentence):
+        return True
+    if {word.lower() for word in _WORD.findall(sentence)} <= ACKNOWLEDGES:
+        return True
+    return _PERSONAL.search(sentence) is not None and not _ANYBODYS.match(sentence)
 
 
 def _moves_on(paragraph: str) -> bool:
@@ -291,9 +382,14 @@ def _rare_words(text: str) -> set[str]:
 
 
 @cache
+def _small() -> frozenset[str]:
+    """Words that hold a sentence together, and end none."""
+    return frozenset((*SMALL, *(word for name in _SPOKEN for word in STOP_WORDS[name])))
+
+
+@cache
 def _usual() -> frozenset[str]:
-    small = [word for name in _SPOKEN for word in STOP_WORDS[name]]
-    return frozenset((*small, *SMALL, *ALWAYS, *OPENINGS, *ACKNOWLEDGES))
+    return _small() | ALWAYS | OPENINGS | ACKNOWLEDGES
 
 
 def _hidden(text: str) -> str:

@@ -23,7 +23,7 @@ def undo(
 ) -> Undone:
     """Take the revisions back (newest first), all or none; what came later stays."""
     for revision in revisions:
-        _require_ours(history, revision)
+        _require_ours(revision)
     made = take_back(store, history, revisions, author)
     if made is None:
         raise InputError("there is nothing to undo: memory is already as it was before")
@@ -32,7 +32,7 @@ def undo(
 
 def undoable(history: History) -> tuple[Revision, ...]:
     """Changes that still stand, the last one first: what an undo takes back, one by one."""
-    return tuple(one for one in standing(history.log()).undo if not _is_beginning(history, one))
+    return tuple(one for one in standing(history.log()).undo if not _was_found(one))
 
 
 def redoable(history: History) -> tuple[Revision, ...]:
@@ -75,17 +75,17 @@ def of_dream(history: History, dream: str) -> list[Revision]:
     return found
 
 
-def _require_ours(history: History, revision: Revision) -> None:
-    """Files that were there before us came with the first revision: taking it back would delete them."""
-    if _is_beginning(history, revision):
+def _require_ours(revision: Revision) -> None:
+    """Files that were there before us: taking back that we found them would delete them."""
+    if _was_found(revision):
         raise InputError(
             f"cannot undo {revision.short}: it is where this history begins, and its files were "
             "there before; remove one with `reverie forget FILE`"
         )
 
 
-def _is_beginning(history: History, revision: Revision) -> bool:
-    return revision.summary.startswith(FOUND) and history.parent(revision) is None
+def _was_found(revision: Revision) -> bool:
+    return revision.summary.startswith(FOUND) and revision.author == Author("user")
 
 
 def _step(history: History, revision: Revision) -> Step:

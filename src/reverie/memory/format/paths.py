@@ -87,8 +87,13 @@ def _empty(text: str) -> str | None:
     return None if text.strip() else "it is empty"
 
 
+def _plain(text: str) -> bool:
+    """Letters, digits and signs of ASCII: nothing in it can hide or pass for another sign."""
+    return text.isascii() and text.isprintable()
+
+
 def _control(text: str) -> str | None:
-    for char in text:
+    for char in "" if _plain(text) else text:
         if char == "\0":
             return "it contains a NUL byte"
         if unicodedata.category(char) in {"Cc", "Zl", "Zp"}:
@@ -97,7 +102,7 @@ def _control(text: str) -> str | None:
 
 
 def _invisible(text: str) -> str | None:
-    for at, char in enumerate(text):
+    for at, char in enumerate("" if _plain(text) else text):
         kind = unicodedata.category(char)
         if kind == "Cs":
             return "it is not valid UTF-8"
@@ -133,7 +138,7 @@ def _compatible(char: str) -> str:
 
 
 def _disguised_separator(text: str) -> str | None:
-    for char in text:
+    for char in "" if _plain(text) else text:
         folded = "" if char.isascii() else _compatible(char)
         if char in _LOOKALIKES or any(sign in folded for sign in "./\\~:"):
             return f"U+{ord(char):04X} ({char!r}) passes for a dot, a slash or another path sign"
@@ -141,7 +146,7 @@ def _disguised_separator(text: str) -> str | None:
 
 
 def _disguised_ascii(text: str) -> str | None:
-    for char in text:
+    for char in "" if _plain(text) else text:
         if not char.isascii() and any(part.isascii() for part in _compatible(char)):
             return f"U+{ord(char):04X} ({char!r}) becomes {_compatible(char)!r} when normalised"
         if char != " " and unicodedata.category(char) == "Zs":

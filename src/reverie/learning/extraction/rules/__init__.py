@@ -42,6 +42,12 @@ _NOT_THAT_AGAIN = re.compile(
     re.I,
 )
 _YOU_DID = re.compile(r"^(?:you|your)\b(?!.*\?$)", re.I)
+# "Please remember:" before a list: each of its lines is to be kept.
+_LIST = re.compile(
+    r"^(?:please |bitte )?(?:remember|memori[sz]e|keep in mind|merke? dir|souviens-toi|retiens|recuerda)"
+    r"(?: (?:that|this|these|the following|bitte|please))*\s*:$",
+    re.I,
+)
 _FORGET = re.compile(
     r"^(?:please |can you |could you )*(?:forget|delete|remove) (?:the (?:memory|note) (?:about|that)|what you (?:know|remember) about|from memory that) (?P<said>.{8,}?)[.!]*$",
     re.I,
@@ -153,9 +159,12 @@ def _cued(message: Message, said: Sequence[str], place: int) -> Candidate | None
     blotted = unquoted(sentence)
     matches = ((cue, cue.pattern.match(blotted)) for cue in CUES)
     cue, found = next(((cue, found) for cue, found in matches if found), (None, None))
-    if cue is None or found is None:
-        return None
     earlier = tuple(said[:place])
+    if cue is None or found is None:
+        listed = any(map(_LIST.match, earlier)) and not doubts.about_sentence(
+            blotted, "asked", earlier
+        )
+        return _lasting(message, sentence, kind(sentence), said[place]) if listed else None
     if doubts.about_sentence(blotted, cue.manner, earlier):
         return None
     body = _body(sentence, found, cue)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 
-from reverie.learning.extraction.speech import own_words, prose
+from reverie.learning.extraction.speech import BULLET, own_words, prose
 from reverie.memory.format.taxonomy import MemoryType
 
 LONGEST_SENTENCE = 400
 
 _END = re.compile(r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bz\.B\.)[ \t]+")
-_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 # What people say before they come to the point.
 _OPENING = re.compile(
-    r"^(?:(?:(?:ok(?:ay)?|oh|ah|hey|hi|also|and|so|but|btw|by the way|fyi|heads[- ]up|one more thing|übrigens"
+    r"^(?:(?:(?:(?:as|like) i (?:already )?said(?: before| already)?|ok(?:ay)?|oh|ah|hey|hi|also|and|so|but|btw|by the way|fyi|heads[- ]up|one more thing|übrigens"
     r"|und|ach|au fait|et|por cierto|y)\b[,:;!–—-]*|(?:thanks|thank you|great|good|cool|well|right|sorry|no|yes"
     r"|nein|ja|non|oui|sí|perfect)[,:;!–—-]+)\s+)+",
     re.I,
@@ -22,7 +21,7 @@ _OPENING = re.compile(
 
 def sentences(text: str) -> tuple[str, ...]:
     """Every sentence, in order, without bullets and surplus blanks."""
-    lines = (_BULLET.sub("", line) for line in text.split("\n"))
+    lines = (BULLET.sub("", line) for line in text.split("\n"))
     pieces = (" ".join(piece.split()) for line in lines for piece in _END.split(line))
     return tuple(piece for piece in pieces if piece)
 

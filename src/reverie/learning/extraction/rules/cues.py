@@ -76,6 +76,10 @@ ENGLISH: tuple[Cue, ...] = (
         rf"^{_PLEASE}(?:save|add|put|write|store|keep) (?:this|that|it|the following) (?:to|in|into) "
         r"(?:your |the )?(?:long-term )?memory\s*[:,–—-]\s*(?P<said>.+)",
     ),
+    _cue(
+        "asked",
+        r"^(?!(?:please )?remember\b)(?P<said>.{12,}?)[,;] (?:please |and )*remember (?:that|this)(?: (?:for|in) .{3,40})?[.!]*$",
+    ),
     _cue("asked", r"^for (?:your )?future reference[,:]? (?P<said>.+)"),
     _cue(
         "asked",
@@ -133,6 +137,9 @@ ENGLISH: tuple[Cue, ...] = (
     ),
     _cue("rule", r"^if you .+?, .+, always[.!]?$", "feedback"),
     _cue(
+        "rule", r"^(?!if\b|when\b).{5,80}?, so (?:please )?(?:always|never) [a-z]+\b.+", "feedback"
+    ),
+    _cue(
         "told",
         r"^i(?:'ve| have)? (?:already )?told you (?:already|before|twice|many times)?:? ?(?:not to|to always|to never|no) \w+.+",
         "feedback",
@@ -153,6 +160,11 @@ ENGLISH: tuple[Cue, ...] = (
         "feedback",
     ),
     _cue("told", r"^i (?:don't|do not) want you to \w+.+", "feedback"),
+    _cue(
+        "told",
+        r"^i (?:don't|do not) want (?!(?:you|to|this|that|it|the|any of)\b)\w+ .*\bin (?:your|any|my|our) .+",
+        "feedback",
+    ),
     _cue(
         "told",
         r"^i (?:really )?(?:hate|dislike|don't like|do not like|love|like) it when you \w+.+",
@@ -226,7 +238,7 @@ ENGLISH: tuple[Cue, ...] = (
     ),
     _cue(
         "fact",
-        rf"^(?:our |the |all )?(?:[\w-]+ ){{0,2}}{_THINGS} (?:are|is|live|lives|go|goes|land|lands|end up)(?: (?:tracked|kept|stored|documented|collected|filed|discussed))? (?:in|at|on|under|to) .*(?:{_PLACE})",
+        rf"^(?:our |the |all )?(?:[\w-]+ ){{0,2}}{_THINGS}(?: (?:for|of|on|about) (?:[\w-]+ ){{0,3}}?[\w-]+)? (?:are|is|live|lives|go|goes|land|lands|end up)(?: (?:tracked|kept|stored|documented|collected|filed|discussed))? (?:in|at|on|under|to) .*(?:{_PLACE})",
         "reference",
     ),
     _cue(

@@ -9,10 +9,15 @@ import re
 from collections.abc import Sequence
 
 from reverie.learning.extraction.questions import (
+    HEDGES,
+    REPORTS,
+    REWORDS,
+    SUPPOSES,
     asks,
     begins_as_question,
     reporter,
     without_politeness,
+    without_reasons,
 )
 from reverie.learning.extraction.rules.cues import Manner
 
@@ -29,14 +34,12 @@ _NOT_FOR_MEMORY = re.compile(
     re.I,
 )
 _PLAY = re.compile(
-    r"\b(?:pretend|imagine|suppose|supposing|hypothetically|role-?play|act as|for the sake of argument|let's say"
-    r"|let us say|say we|what if|in theory|as if|thought experiment|angenommen|stell dir vor|supposons|imagine que"
-    r"|supongamos|imagina)\b",
+    rf"\b(?:{SUPPOSES}|role-?play|act as|for the sake of argument|let us say|say we|thought experiment)\b",
     re.I,
 )
 _WRITING = re.compile(
-    r"\b(?:translate|proofread|paraphrase|rephrase|write (?:me )?an? (?:\w+ )?(?:story|poem|song|email|mail|tweet|post"
-    r"|haiku|letter|essay|scene|joke)|summari[sz]e this|übersetze?|traduis|traduce)\b",
+    rf"\b(?:{REWORDS}|write (?:me )?an? (?:\w+ )?(?:story|poem|song|email|mail|tweet|post"
+    r"|haiku|letter|essay|scene|joke)|summari[sz]e this)\b",
     re.I,
 )
 # A task to build something: what follows describes the thing, not the way of working.
@@ -48,19 +51,19 @@ _TASK = re.compile(
     re.I,
 )
 _HEDGE = re.compile(
-    r"\b(?:maybe|perhaps|might|may want|could be|i think|i guess|i suppose|not sure|probably|wonder|thinking (?:of|about)"
-    r"|second thoughts|reconsider\w*|changed my mind|tempted|vielleicht|peut-être|quizás?|tal vez)\b",
+    rf"\b(?:{HEDGES}|might|may want|could be|i think|i guess|i suppose|not sure|probably|wonder|thinking (?:of|about)"
+    r"|second thoughts|reconsider\w*|changed my mind|tempted)\b",
     re.I,
 )
 _HEARSAY = re.compile(
-    r"\b(?:says?|said|wrote|writes|claims?|according to|apparently|supposedly|told me|tells me|reads|states"
+    rf"(?<!\byou )(?<!\bi )(?<!\bwe )\b(?:{REPORTS})\b|\b(?:according to|apparently|supposedly|told me|tells me|reads|states"
     r"|(?:guide|docs?|readme|tutorial|article|spec|manual|linter|reviewer|bot|copilot|policy|boss|teacher|mother)"
     r" (?:recommend|require|suggest|demand|insist|want|complain|advise|teach|taught)\w*)\b",
     re.I,
 )
-_OWN_SAYING = re.compile(r"\b(?:like|as) i said\b|\bi(?:'ve)? said\b", re.I)
+_OWN_SAYING = re.compile(r"\b(?:like|as) i said\b|\bi(?:'ve)? said\b|\b(?:i|we) agree\b", re.I)
 _NOW = re.compile(
-    r"\b(?:right now|now|yet|for now|for the moment|at the moment|today|tonight|this time|until|till|first|just this"
+    r"\b(?:right now|now|yet|for now|for the moment|at the moment|today|tonight|this time|until|till|first(?=,| thing\b)|just this"
     r"|this once|temporarily|in (?:a|ten|five|\d+) minutes?|any minute|while (?:i|you|we|it)|in the middle of|before i"
     r"|jetzt|gerade|heute|vorerst|maintenant|aujourd'hui|pour l'instant|ahora|hoy|por ahora)\b",
     re.I,
@@ -186,7 +189,8 @@ def about_sentence(sentence: str, manner: Manner, earlier: tuple[str, ...]) -> s
         return _about_request(sentence)
     if _HEDGE.search(sentence):
         return "not certain"
-    if (_HEARSAY.search(sentence) or reporter(sentence)) and not _OWN_SAYING.search(sentence):
+    said = without_reasons(sentence)
+    if (_HEARSAY.search(said) or reporter(said)) and not _OWN_SAYING.search(sentence):
         return "said by others"
     if manner in ("rule", "standing", "decision") and _scoped(sentence):
         return "about this task"
@@ -213,8 +217,15 @@ def _about_request(sentence: str) -> str | None:
     return None
 
 
+# "Always …, and please do it now": the rule lasts, only the request behind it does not.
+_AND_NOW = re.compile(
+    r",? (?:and|und|et|y) (?:please |bitte )?(?:do|start|run|fix|apply) (?:it|that|this|so)\b.*",
+    re.I,
+)
+
+
 def _scoped(sentence: str) -> bool:
-    plain = _STANDING_NOW.sub(" ", sentence)
+    plain = _STANDING_NOW.sub(" ", _AND_NOW.sub("", sentence))
     return bool(_NOW.search(plain)) or bool(_THIS.search(_HOUSE.sub(" ", plain)))
 
 
