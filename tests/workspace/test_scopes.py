@@ -299,3 +299,25 @@ async def test_team_memory_is_recalled_with_its_origin(
     assert recall(Workspace.open(projects["two"], clock=place.clock), asked, limit=5).hits == ()
     place.settings("features.team = false")
     assert recall(Workspace.open(projects["one"], clock=place.clock), asked, limit=5).hits == ()
+
+
+def test_what_another_visible_scope_says_is_not_saved_again(place: Place) -> None:
+    with Memory.open(repository(place.base / "scoped"), home=place.home) as memory:
+        first = memory.remember("I am allergic to peanuts", scope="person")
+        again = memory.remember("I have a peanut allergy", scope="project")
+        other = memory.remember("I am allergic to peanuts", scope="project", even_if_known=True)
+    assert isinstance(first, Remembered)
+    assert isinstance(again, Declined)
+    assert again.existing == first.topic.file
+    assert first.topic.file.startswith("person/")
+    assert isinstance(other, Remembered)
+
+
+def test_another_value_in_another_visible_scope_is_told(place: Place) -> None:
+    with Memory.open(repository(place.base / "scoped"), home=place.home) as memory:
+        first = memory.remember("My editor theme is Solarized", scope="person")
+        second = memory.remember("My editor theme is Gruvbox", scope="project")
+    assert isinstance(first, Remembered)
+    assert isinstance(second, Remembered)
+    assert [(one.file, one.likeness) for one in second.related] == [(first.topic.file, "update")]
+    assert second.superseded is None

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.errors import InputError
-from reverie.memory.changes.draft import Declined, Outcome, Remembered
+from reverie.memory.changes.draft import Declined, Outcome, Remembered, Wish
+from reverie.memory.changes.judging import MOST_TOLD, Neighbours
 from reverie.memory.changes.keeper import Keeper
 from reverie.memory.format.manifest import Changes, ManifestEntry, newest_first
 from reverie.memory.format.taxonomy import APART, MemoryScope, labelled, split
@@ -25,7 +26,7 @@ from reverie.memory.uses import Kind, UseCounts
 from reverie.ports import Stored, TopicReader
 
 if TYPE_CHECKING:
-    from reverie.memory.format.revisions import Revision
+    from reverie.memory.format.revisions import Author, Revision
     from reverie.ports import Clock
 
 
@@ -259,6 +260,33 @@ class OpenMemory:
     def named(self, revision: Revision) -> Revision:
         """A revision whose files are named by their labels."""
         return replace(revision, files=tuple(map(self.label, revision.files)))
+
+
+def remember(memory: OpenMemory, seen: OpenMemory, wish: Wish, author: Author) -> Outcome:
+    """Save a wish in one memory, unless it or another one that is seen with it says the same.
+
+    What the team should know may well be in a person's own memory already.
+    """
+    near = Neighbours() if memory.team else _elsewhere(memory, seen, wish)
+    if near.same is not None:
+        return near.same
+    outcome = memory.told(memory.keeper.remember(wish, author))
+    if isinstance(outcome, Declined) or not near.related:
+        return outcome
+    return replace(outcome, related=(*outcome.related, *near.related)[:MOST_TOLD])
+
+
+def _elsewhere(memory: OpenMemory, seen: OpenMemory, wish: Wish) -> Neighbours:
+    """What memories of other scopes hold near to a wish, in names that every command takes."""
+    if wish.supersedes is not None or wish.even_if_known or wish.replace:
+        return Neighbours()
+    found = [one for one in seen.topics.alike(wish.text) if split(one.file)[0] != memory.scope]
+
+    def body_of(label: str) -> str:
+        stored = seen.topics.read(label)
+        return "" if stored is None else stored.topic.body
+
+    return memory.keeper.near(wish, found, body_of) if found else Neighbours()
 
 
 def changes(memories: Iterable[OpenMemory]) -> Iterator[Revision]:

@@ -7,20 +7,24 @@ difference where the value of a relation with one value stands makes an update. 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from string import ascii_letters
 from typing import Literal, TypeAlias
 
-from reverie.text.statements import (
-    Change,
-    Statement,
-    Token,
-    change_in,
-    language_of,
-    reason_of,
-    statements,
+from reverie.text.alignment import (
+    are_values,
+    conditions_of,
+    denials_of,
+    differing,
+    keys_of,
+    parts_of,
+    relation_words,
+    subject_of,
+    topic_of,
 )
+from reverie.text.lexicon import language_of
+from reverie.text.statements import Change, Statement, Token, change_in, reason_of, statements
 
 Likeness: TypeAlias = Literal["duplicate", "extends", "update", "sibling", "unrelated"]
 
@@ -29,52 +33,19 @@ _ORDER: tuple[Likeness, ...] = ("unrelated", "sibling", "update", "extends", "du
 _ABOUT_ONE_THING = 0.5
 _FEWEST_SHARED = 2
 # What says which of several, wherever it stands: another environment is another thing.
-_WHICH = frozenset(
-    [
-        "production",
-        "staging",
-        "dev",
-        "development",
-        "test",
-        "testing",
-        "local",
-        "ci",
-        "qa",
-        "preprod",
-        "sandbox",
-        "canary",
-        "demo",
-        "beta",
-        "alpha",
-        "frontend",
-        "backend",
-        "mobile",
-        "web",
-        "desktop",
-        "ios",
-        "android",
-        "linux",
-        "windows",
-        "macos",
-        "germany",
-        "france",
-        "spain",
-    ]
+_WHICH_WORDS = """
+production staging dev development test testing local ci qa preprod sandbox
+canary demo beta alpha frontend backend mobile web desktop ios android linux
+windows macos germany france spain
+"""
+_WHICH = frozenset(_WHICH_WORDS.split())
+_OPPOSITE = (
+    "to from, before after, into from, nach von, vor nach, zu aus, a de, avant apres, antes despues"
 )
-_OPPOSITES = frozenset(
-    frozenset(pair.split())
-    for pair in (
-        "to from",
-        "before after",
-        "into from",
-        "nach von",
-        "vor nach",
-        "zu aus",
-        "a de",
-        "avant apres",
-        "antes despues",
-    )
-)
+_OPPOSITES = frozenset(frozenset(pair.split()) for pair in _OPPOSITE.split(","))
+_BY = frozenset({"by", "von", "vom", "par", "por"})
+# A figure on each side, and a verb on one.
+_FIGURES = 3
 _FOR = frozenset({"for", "fur", "pour", "para"})
 
 
@@ -164,20 +135,17 @@ def _compare(new: Statement, old: Statement, change: Change) -> Verdict:
     """Two statements; the former value that the new one names is no part of what it says."""
     mine = tuple(token for token in new.tokens if token.kind != "speaker")
     other = tuple(token for token in old.tokens if token.kind != "speaker")
-    ours, theirs = _only(mine, other), _only(other, mine)
-    if "".join(t.key for t in ours) == "".join(t.key for t in theirs):
-        # "sea-sick" and "seasick".
-        ours, theirs = (), ()
+    ours, theirs = differing(mine, other)
     # Fewer on one side, where one word here is two there.
     shared = min(len(mine) - len(ours), len(other) - len(theirs))
     score = shared / max(1, len(mine) + len(other) - shared)
     pair = _Pair(new, old, ours, theirs, shared, score, change)
     if change.former and (replaced := pair.replaces()) is not None:
         return replaced
-    if pair.opposed or not pair.about_one_thing:
-        return pair.verdict("sibling" if pair.about_one_thing else "unrelated")
-    if not ours and not theirs:
+    if not ours and not theirs and not pair.opposed:
         return pair.same_words()
+    if (pair.opposed and not change.cue) or not pair.about_one_thing:
+        return pair.verdict("sibling" if pair.about_one_thing else "unrelated")
     if not ours:
         return pair.less_said()
     if not theirs:
@@ -200,19 +168,23 @@ class _Pair:
     def verdict(self, likeness: Likeness, *, certain: bool = False, named: bool = False) -> Verdict:
         ours, theirs = (tuple(t.key for t in side) for side in (self.ours, self.theirs))
         # A denial retires only what it names whole: "no longer takes the statin" leaves the aspirin.
-        plain = self.change.plain and (not self.theirs if self.new.denied else self.covered)
+        plain = self.change.plain and (self._denied_whole if self.new.denied else self.covered)
         said = likeness == "update" and (named or plain) and not self.change.beside
         return Verdict(likeness, certain, ours, theirs, self.score, self.change.cue, said)
 
     @property
+    def _denied_whole(self) -> bool:
+        return not self.theirs and all(token.phrase for token in self.ours)
+
+    @property
     def about_one_thing(self) -> bool:
         """Judged without values: "the port is 8080" and "the port is 8443" speak of one port."""
-        ours, theirs = (_topic(side) for side in (self.new, self.old))
+        ours, theirs = (topic_of(side) for side in (self.new, self.old))
         common = len(ours & theirs)
         if ours == theirs and ours:
             return True
-        subjects = [_subject(side) or _relation_words(side) for side in (self.new, self.old)]
-        if subjects[0] == subjects[1] != set() and self.new.relation == self.old.relation:
+        subjects = [subject_of(side) or relation_words(side) for side in (self.new, self.old)]
+        if subjects[0] == subjects[1] != frozenset() and self.new.relation == self.old.relation:
             return True
         fewest = min(len(ours), len(theirs))
         needed = _FEWEST_SHARED if fewest > _FEWEST_SHARED else 1
@@ -221,35 +193,52 @@ class _Pair:
     @property
     def turned(self) -> bool:
         """Does one deny what the other says? A negation of what only one side names does not count."""
-        ours = _denials(self.new, _keys(self.ours) - _keys(self.old.tokens))
-        return ours != _denials(self.old, _keys(self.theirs) - _keys(self.new.tokens))
+        ours = denials_of(self.new, keys_of(self.ours) - keys_of(self.old.tokens))
+        return ours != denials_of(self.old, keys_of(self.theirs) - keys_of(self.new.tokens))
 
     def replaces(self) -> Verdict | None:
         """The new text names what it replaces, and the old one says just that."""
         stated = {token.key for token in self.old.tokens if token.kind != "speaker"}
-        former = self.change.former & stated
+        former = {key for key in stated if self.change.former & {key, key.rstrip(ascii_letters)}}
         anywhere = not self.old.parsed or self.old.relation == "owner"
         held = {token.key for token in self.old.tokens if token.phrase or anywhere}
         if not former & held:
             return None
-        rest = stated - former - _relation_words(self.old)
+        rest = stated - former - relation_words(self.old)
         spoken = {token.key for token in self.new.tokens}
         if rest & spoken:
-            whole = rest <= spoken
+            closer = subject_of(self.new) - stated - self.change.former
+            whole = rest <= spoken and not (self.new.denied and closer)
             return self.verdict("update", certain=whole, named=whole)
         return self.verdict("update") if len(rest) <= _FEWEST_SHARED else None
 
     def same_words(self) -> Verdict:
         if self.turned:
             return self.verdict("update", certain=True)
-        return self.verdict("update") if self.swapped else self.verdict("duplicate", certain=True)
+        conditions = conditions_of(self.new), conditions_of(self.old)
+        if all(conditions) and conditions[0].isdisjoint(conditions[1]):
+            return self.verdict("sibling")
+        if self.swapped:
+            return self.verdict("update")
+        exact = sorted(keys_of(self.new.tokens)) == sorted(keys_of(self.old.tokens))
+        return self.verdict("duplicate", certain=exact)
 
     def less_said(self) -> Verdict:
-        if _narrows(self.theirs, self.old) or self.swapped:
+        if _narrows(self.theirs, self.old) or self.swapped or any(t.verb for t in self.theirs):
+            return self.verdict("sibling")
+        if self.new.passive == self.old.passive and self._moved_across():
             return self.verdict("sibling")
         return self.verdict("update", certain=True) if self.turned else self.verdict("duplicate")
 
+    def _moved_across(self) -> bool:
+        """ "The keys are in the car" says no less than "the car keys are in the drawer"."""
+        parsed = self.new.parsed and self.old.parsed
+        about = subject_of(self.new) ^ subject_of(self.old)
+        return parsed and bool(about & keys_of(self.new.tokens) & keys_of(self.old.tokens))
+
     def more_said(self) -> Verdict:
+        if self.change.former & (keys_of(self.old.tokens) - subject_of(self.old)):
+            return self.verdict("update")
         if _narrows(self.ours, self.new):
             return self.verdict("sibling")
         return self.verdict("update", certain=True) if self.turned else self.verdict("extends")
@@ -257,31 +246,92 @@ class _Pair:
     @property
     def swapped(self) -> bool:
         """Do two of the words play each other's part? "Alice reports to Bob", and the reverse."""
-        if self.new.passive != self.old.passive:
+        if self.new.passive != self.old.passive or self.equated:
             return False
-        if not self.new.parsed and not self.old.parsed and self._ends_exchanged():
+        if self._mirrored() or self._figures_exchanged():
             return True
-        ours, theirs = _parts(self.new), _parts(self.old)
+        ours, theirs = parts_of(self.new), parts_of(self.old)
         moved = [key for key in ours.keys() & theirs.keys() if ours[key] != theirs[key]]
         exchanged = {(ours[key], theirs[key]) for key in moved}
         return any((after, before) in exchanged for before, after in exchanged)
 
-    def _ends_exchanged(self) -> bool:
-        """ "Alice mentors Bob", and the reverse: no relation is known, but the names change places."""
-        ours, theirs = self.new.tokens, self.old.tokens
-        named = len(ours) > _FEWEST_SHARED and ours[-1].kind == theirs[-1].kind == "name"
-        return named and (ours[0].key, ours[-1].key) == (theirs[-1].key, theirs[0].key)
+    @property
+    def equated(self) -> bool:
+        """ "Mira is CTO" and "the CTO is Mira" say the same."""
+        sides = [
+            {subject_of(side), frozenset(keys_of(side.tokens) - subject_of(side) - {""})}
+            for side in (self.new, self.old)
+            if side.parsed and not relation_words(side)
+        ]
+        return len(sides) == 2 and sides[0] == sides[1]
+
+    def _mirrored(self) -> bool:
+        """ "The API calls the worker", and the reverse: two words change places, all else stays."""
+        ours, theirs = (
+            [token for token in side.tokens if token.kind != "speaker"]
+            for side in (self.new, self.old)
+        )
+        if len(ours) != len(theirs):
+            return False
+        pairs = list(zip(ours, theirs, strict=True))
+        moved = [at for at, (mine, other) in enumerate(pairs) if mine.key != other.key]
+        if len(moved) != _FEWEST_SHARED or moved[1] - moved[0] == 1:
+            return False
+        if any(mine.led != other.led for mine, other in pairs):
+            return False
+        (one, two), back = pairs[moved[0]], pairs[moved[1]]
+        names = {t.key for t in (*ours, *theirs) if t.kind == "name"}
+        alike = (one.key in names) == (two.key in names) and not are_values((one,))
+        return alike and (back[0].key, back[1].key) == (two.key, one.key) and not are_values((two,))
+
+    def _figures_exchanged(self) -> bool:
+        """ "Replica 1 follows replica 2", and the reverse."""
+        first, then = (
+            {t.key for t in side.tokens if not t.phrase and not t.led and are_values((t,))}
+            for side in (self.new, self.old)
+        )
+        parsed = self.new.parsed and self.old.parsed
+        return parsed and bool(first - then) and bool(then - first)
 
     def otherwise_said(self) -> Verdict:
         """Both name something the other does not: another value, or another thing."""
         diffs = (*self.ours, *self.theirs)
-        if any(_tells_which(token) for token in diffs):
-            return self.verdict("sibling")
-        if self.change.cue and not self.change.beside and self.same_subject and self.same_relation:
-            return self.verdict("update", certain=not self.turned and _values(diffs))
+        which = [token for token in diffs if _tells_which(token)]
+        changed = self.change.cue and not self.change.beside
+        changed = changed and self.same_subject and self.same_relation
+        if which:
+            # "only": said of a change it is no part, but it retires nothing.
+            named = changed and all(token.kind == "quantity" for token in which)
+            return replace(self.verdict("update" if named else "sibling"), said=False)
+        if changed:
+            return self.verdict("update", certain=not self.turned and are_values(diffs))
         if self.turned:
             return self.verdict("sibling")
-        return self.other_figures() if _values(diffs) else self.other_words()
+        if self.other_agent or self.one_other_figure:
+            return self.verdict("update")
+        return self.other_figures() if are_values(diffs) else self.other_words()
+
+    @property
+    def other_agent(self) -> bool:
+        """ "The retro is run by Ada", "Bob runs the retro": the passive names who does it last."""
+        if self.new.passive == self.old.passive or len(self.ours) != 1 or len(self.theirs) != 1:
+            return False
+        actors = [
+            diff[0].led in _BY if side.passive else not (diff[0].phrase or diff[0].led)
+            for side, diff in self._sides()
+        ]
+        return all(actors) and not are_values((*self.ours, *self.theirs))
+
+    @property
+    def one_other_figure(self) -> bool:
+        """All but the verb is shared and one figure differs that says which one at most one side."""
+        rest = [[token for token in side if not token.verb] for side in (self.ours, self.theirs)]
+        if [len(side) for side in rest] != [1, 1] or not are_values((*rest[0], *rest[1])):
+            return False
+        units = [side[0].key.lstrip("0123456789.:,") for side in rest]
+        places = [bool(side[0].phrase) for side in rest]
+        apart = places[0] != places[1] or self.new.parsed != self.old.parsed
+        return apart and units[0] == units[1] and len(self.ours) + len(self.theirs) <= _FIGURES
 
     def other_words(self) -> Verdict:
         """Words differ: where they stand decides."""
@@ -297,7 +347,7 @@ class _Pair:
         """No relation is known, but the sentences run alike and end behind the same preposition."""
         heads = [side.tokens[: -len(diff)] for side, diff in self._sides()]
         tails = [side.tokens[-len(diff) :] for side, diff in self._sides()]
-        alike = [_keys(head) for head in heads]
+        alike = [keys_of(head) for head in heads]
         led = [{token.led for token in tail} for tail in tails]
         ends = len(self.ours) == len(self.theirs) == 1
         ends = ends and tails[0] == self.ours and tails[1] == self.theirs
@@ -326,17 +376,19 @@ class _Pair:
     @property
     def same_subject(self) -> bool:
         """Are they about the same, though one may name it more closely?"""
-        ours, theirs = (_subject(side) for side in (self.new, self.old))
-        other = _topic(self.old) | theirs
+        ours, theirs = (subject_of(side) for side in (self.new, self.old))
+        other = topic_of(self.old) | theirs
         return self.covered or bool(ours <= other and ours & theirs)
 
     @property
     def same_relation(self) -> bool:
         """Do both say the same kind of thing of it? A new post does not end what somebody built."""
-        if self.new.relation == self.old.relation or _values((*self.ours, *self.theirs)):
+        if self.new.relation == self.old.relation or are_values((*self.ours, *self.theirs)):
             return True
-        about = _subject(self.new) | _subject(self.old)
-        common = (_keys(self.new.tokens) & _keys(self.old.tokens)) - about - {""}
+        if {self.new.relation, self.old.relation} <= {"copula", "single"}:
+            return True
+        about = subject_of(self.new) | subject_of(self.old)
+        common = (keys_of(self.new.tokens) & keys_of(self.old.tokens)) - about - {""}
         kinds = [{t.kind for t in side if not t.verb} for side in (self.ours, self.theirs)]
         return bool(common) or (
             kinds[0] == kinds[1] and kinds[0] <= {"number", "day", "name", "code"}
@@ -345,8 +397,8 @@ class _Pair:
     @property
     def covered(self) -> bool:
         """Is all that each is about named by the other?"""
-        ours, theirs = (_subject(side) for side in (self.new, self.old))
-        mine, other = (_topic(side) | _subject(side) for side in (self.new, self.old))
+        ours, theirs = (subject_of(side) for side in (self.new, self.old))
+        mine, other = (topic_of(side) | subject_of(side) for side in (self.new, self.old))
         return bool(ours or theirs) and ours <= other and theirs <= mine
 
     def other_figures(self) -> Verdict:
@@ -377,9 +429,11 @@ class _Pair:
         relations = {self.old.relation, self.new.relation}
         if relations & {"multiple", "owner", "other"}:
             return self.verdict("sibling")
-        if any(_values((token,)) for token in diffs):
-            same = _subject(self.new) == _subject(self.old) != set()
+        if any(are_values((token,)) for token in diffs):
+            same = subject_of(self.new) == subject_of(self.old) != frozenset()
             return self.verdict("update" if same and relations == {"copula"} else "sibling")
+        if "single" in relations and self._led_alike(diffs):
+            return self.verdict("update")
         if phrases == {1}:
             short = max(len(self.ours), len(self.theirs)) <= _FEWEST_SHARED
             return self.verdict("update", certain=relations == {"copula"} and short)
@@ -387,20 +441,15 @@ class _Pair:
             return self.verdict("update")
         return self.verdict("sibling")
 
+    def _led_alike(self, diffs: Sequence[Token]) -> bool:
+        """ "Bugs are tracked in …", "we track bugs in …": all that differs follows one preposition."""
+        led = {token.led for token in diffs}
+        return len(led) == 1 and led != {""} and self.new.relation != self.old.relation
+
     def _object_is_value(self) -> bool:
         """Is what follows the relation its value, so that the rest only says where or when?"""
         first = [t for t in self.old.tokens if t.phrase == 1 and not t.verb]
         return any(token.led or token.kind == "number" for token in first)
-
-
-def _keys(tokens: Sequence[Token]) -> set[str]:
-    return {token.key for token in tokens}
-
-
-def _denials(statement: Statement, alone: set[str]) -> int:
-    tokens = statement.tokens
-    said = [tokens[at].key if at < len(tokens) else "" for at in statement.denied]
-    return sum(key not in alone for key in said) % 2
 
 
 def _narrows(extra: Sequence[Token], said: Statement) -> bool:
@@ -414,46 +463,3 @@ def _narrows(extra: Sequence[Token], said: Statement) -> bool:
 def _tells_which(token: Token) -> bool:
     """A condition, a part of all, or a word such as "staging": it says which thing is meant."""
     return token.conditional or token.kind == "quantity" or token.key in _WHICH
-
-
-def _values(tokens: Sequence[Token]) -> bool:
-    return all(token.kind in ("number", "day") for token in tokens)
-
-
-def _topic(statement: Statement) -> set[str]:
-    """What a statement speaks of: its words without values, or all of them."""
-    kept = [token for token in statement.tokens if token.kind != "speaker"]
-    return {token.key for token in kept if not _values((token,))} or {token.key for token in kept}
-
-
-def _subject(statement: Statement) -> set[str]:
-    return {
-        token.key
-        for token in statement.tokens
-        if not token.phrase and token.kind != "speaker" and not token.verb
-    }
-
-
-def _relation_words(statement: Statement) -> set[str]:
-    return {token.key for token in statement.tokens if token.verb}
-
-
-def _parts(statement: Statement) -> dict[str, tuple[str, bool]]:
-    """The part each word plays: what leads to it and, for names, its side of the relation."""
-    return {
-        token.key: (token.led, token.kind == "name" and token.phrase > 0)
-        for token in statement.tokens
-        if token.kind != "speaker"
-    }
-
-
-def _only(tokens: Sequence[Token], others: Sequence[Token]) -> tuple[Token, ...]:
-    """The tokens that the other side does not have; each of its own answers for one."""
-    left = Counter(token.key for token in others)
-    found = []
-    for token in tokens:
-        if left[token.key] > 0:
-            left[token.key] -= 1
-        else:
-            found.append(token)
-    return tuple(found)

@@ -242,8 +242,10 @@ class Workspace:
 
     def remember(self, wish: MemoryWish, author: Author) -> tuple[OpenMemory, Remembering]:
         """Save a memory where it belongs; the outcome is told in names that every command takes."""
+        from reverie.memory.opening import remember
+
         memory, own = self.memory_for(wish)
-        return memory, memory.told(memory.keeper.remember(own, author))
+        return memory, remember(memory, self.memory(), own, author)
 
     def move(self, file: str, scope: MemoryScope, author: Author) -> str:
         """Give a memory to another scope; gives the name it is known by from now on."""

@@ -68,6 +68,7 @@ def command(
     reverie remember "The service listens on 8443" --replace
     """
     from reverie.memory.changes.keeper import Declined, Wish
+    from reverie.memory.opening import remember as remember_in
 
     app = frame.app()
     require_team(app, team=team)
@@ -80,7 +81,7 @@ def command(
     memory, wish = app.memory_for(wish, team=team)
     if allow_secret:
         memory.scrubber.allow("\n".join((wish.text, wish.name or "", wish.description or "")))
-    outcome = memory.told(memory.keeper.remember(wish, PERSON))
+    outcome = remember_in(memory, app.memory(), wish, PERSON)
     if isinstance(outcome, Declined):
         _decline(frame, outcome)
     else:

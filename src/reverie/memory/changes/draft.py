@@ -132,7 +132,11 @@ _SIGNS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
     ),
 )
 
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+# Not behind "Dr." and the like, nor behind the day of a date ("4. August").
+_SENTENCE = re.compile(
+    r"(?<=[.!?。！？])(?<!\b\d\.)(?<!\b\d\d\.)(?<!\b[DMS]r\.)(?<!\bM[sme]\.)(?<!\bM\.)(?<!\bSt\.)"
+    r"(?<!\bNr\.)(?<!\bMrs\.)(?<!\bMme\.)(?<!\bSra\.)(?<!\bProf\.)\s+|\n+"
+)
 
 
 @dataclass(frozen=True, slots=True)

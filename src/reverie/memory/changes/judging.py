@@ -14,7 +14,7 @@ from reverie.text import likeness
 from reverie.text.likeness import Match
 
 # So many of the memories near to a new one are told.
-_MOST_TOLD = 3
+MOST_TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def neighbours(
         same = _described_alike(made, current, body_of)
     near = tuple(
         Related(match.key, current[match.key], match.likeness, match.verdict.certain)
-        for match in found[:_MOST_TOLD]
+        for match in found[:MOST_TOLD]
     )
     if same is not None:
         return Neighbours(_known(same.key, current[same.key]), related=near)

@@ -108,6 +108,13 @@ class Keeper:
         refusal = judging.too_large(fresh) or self._team_refusal(made, kinds)
         return refusal or Prepared(fresh, dates, kinds, near.related, near.replaces)
 
+    def near(
+        self, wish: Wish, entries: Sequence[ManifestEntry], body_of: Callable[[str], str]
+    ) -> Neighbours:
+        """How a wish relates to memories that are kept elsewhere."""
+        made, _ = self._drafted(self._dated(wish)[0], wish)
+        return judging.neighbours(made, entries, body_of)
+
     def retire(self, file: str, by: str, author: Author) -> Outcome:
         """Let a memory that is there replace another; both are kept."""
         old, new = self.require(file), self.require(by)

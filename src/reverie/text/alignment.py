@@ -1,0 +1,153 @@
+"""The parts of a statement, and the words that one of two statements has and the other has not.
+
+A word answers for another form of it ("pays", "payment"), a compound for its parts, and a verb that
+says little ("is kept in", "lives in") for another of its group.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from posixpath import commonprefix
+
+from reverie.text.statements import Statement, Token
+
+# Two words of one family share so many letters and differ in one of these endings.
+_FAMILY = 4
+_ENDING_LETTERS = """
+ e s y i ic ie al ing ion ation ment ung en t n ique ic ia icion cion acion ad
+id ado ada ido ida age ance ence iv ive ly ed es ant ent ir re able ness ity
+lich ig isch bar keit heit ement ual ual d is iz is ag
+"""
+_ENDINGS = frozenset(_ENDING_LETTERS.split()) | {""}
+
+
+def differing(
+    mine: Sequence[Token], other: Sequence[Token]
+) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    """What only the one and what only the other says."""
+    ours, theirs = _only(mine, other), _only(other, mine)
+    ours, theirs = _without_vague(*_without_family(ours, theirs))
+    if _joined(ours, theirs) or _joined(theirs, ours):
+        # "sea-sick" and "seasick", "gegen Pollen allergisch" and "Pollenallergie".
+        return (), ()
+    return ours, theirs
+
+
+def _only(tokens: Sequence[Token], others: Sequence[Token]) -> tuple[Token, ...]:
+    """The tokens that the other side does not have; each of its own answers for one."""
+    left = Counter(token.key for token in others)
+    found = []
+    for token in tokens:
+        if left[token.key] > 0:
+            left[token.key] -= 1
+        else:
+            found.append(token)
+    return tuple(found)
+
+
+def _without_family(
+    ours: Sequence[Token], theirs: Sequence[Token]
+) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    """Without the words that have a word of their family on the other side: "pays" and "payment"."""
+    mine, other = list(ours), list(theirs)
+    for token in ours:
+        kin = next((one for one in other if _one_family(token, one)), None)
+        if kin is not None:
+            mine.remove(token)
+            other.remove(kin)
+    return tuple(mine), tuple(other)
+
+
+def _one_family(ours: Token, theirs: Token) -> bool:
+    if ours.kind != "word" or theirs.kind != "word" or ours.conditional != theirs.conditional:
+        return False
+    shared = len(commonprefix((ours.key, theirs.key)))
+    return shared >= _FAMILY and {ours.key[shared:], theirs.key[shared:]} <= _ENDINGS
+
+
+def _without_vague(
+    ours: Sequence[Token], theirs: Sequence[Token]
+) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    """Without verbs that say little, unless the other side has one of another group."""
+    verbs = [[token for token in side if token.verb] for side in (ours, theirs)]
+    groups = [{token.vague for token in side} for side in verbs]
+    if all(groups) and (0 in groups[0] | groups[1] or groups[0].isdisjoint(groups[1])):
+        return tuple(ours), tuple(theirs)
+    if not all(groups) and any(
+        token.kind == "word" and not token.verb and not token.led
+        for side, own in zip((ours, theirs), groups, strict=True)
+        if not own
+        for token in side
+    ):
+        # An unknown word may be the verb: "I run 5 km", "I walk 5 km".
+        return tuple(ours), tuple(theirs)
+    mine, other = (
+        tuple(token for token in side if not (token.verb and token.vague))
+        for side in (ours, theirs)
+    )
+    return mine, other
+
+
+def _joined(apart: Sequence[Token], whole: Sequence[Token]) -> bool:
+    """Are the words of one side one word on the other?"""
+    if len(whole) != 1 or not apart or any(token.kind != "word" for token in (*apart, *whole)):
+        return False
+    key, parts = whole[0].key, [token.key for token in apart]
+    return any(
+        key.startswith(first) and _begin_alike(key[len(first) :], rest)
+        for first, rest in ((parts[0], "".join(parts[1:])), (parts[-1], "".join(parts[:-1])))
+        if rest
+    )
+
+
+def _begin_alike(ours: str, theirs: str) -> bool:
+    """Do the second parts of a compound begin alike, whether or not an s joins it to the first?"""
+    return any(len(commonprefix((one, theirs))) >= _FAMILY - 1 for one in (ours, ours.lstrip("s")))
+
+
+def keys_of(tokens: Sequence[Token]) -> set[str]:
+    return {token.key for token in tokens}
+
+
+def denials_of(statement: Statement, alone: set[str]) -> int:
+    tokens = statement.tokens
+    said = [tokens[at].key if at < len(tokens) else "" for at in statement.denied]
+    return sum(key not in alone for key in said) % 2
+
+
+def conditions_of(statement: Statement) -> set[str]:
+    return {token.key for token in statement.tokens if token.conditional}
+
+
+def are_values(tokens: Sequence[Token]) -> bool:
+    return all(token.kind in ("number", "day") for token in tokens)
+
+
+def topic_of(statement: Statement) -> set[str]:
+    """What a statement speaks of: its words without values, or all of them."""
+    kept = [token for token in statement.tokens if token.kind != "speaker"]
+    return {token.key for token in kept if not are_values((token,))} or {
+        token.key for token in kept
+    }
+
+
+def subject_of(statement: Statement) -> frozenset[str]:
+    return frozenset(
+        token.key
+        for token in statement.tokens
+        if not token.phrase and token.kind != "speaker" and not token.verb
+    )
+
+
+def relation_words(statement: Statement) -> set[str]:
+    return {token.key for token in statement.tokens if token.verb}
+
+
+def parts_of(statement: Statement) -> dict[str, tuple[str, bool]]:
+    """The part each word plays: what leads to it and, for names, its side of the relation."""
+    return {
+        token.key: (token.led, token.kind == "name" and token.phrase > 0)
+        for token in statement.tokens
+        if token.kind != "speaker"
+    }

@@ -1,0 +1,424 @@
+"""The words of a sentence in one form, and the closed classes of four languages.
+
+Numbers, units, times, abbreviations and synonyms are compared by one key. `forms/*.toml` holds the
+classes of words (articles, negations, conditions, relations with one value), `forms/synonyms.txt`
+the groups that say the same.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from reverie.text import words
+from reverie.text import words as languages
+
+Kind: TypeAlias = Literal["word", "number", "day", "name", "code", "speaker", "quantity"]
+Relation: TypeAlias = Literal["copula", "single", "multiple", "owner", "other"]
+
+# A memory's claim is short; of a longer text only the beginning is compared.
+LONGEST = 2_000
+# The languages that have a file of forms, and how many words tell a text's language.
+_READ = ("english", "german", "french", "spanish")
+_SAMPLE = 60
+# A synonym of fewer letters holds for just this word, not for what has it as its stem.
+_SHORTEST_STEMMED = 4
+_FOLDER = Path(__file__).with_name("forms")
+
+_TOKEN = re.compile(
+    r"`(?P<code>[^`\n]{1,200})`"
+    r"|(?P<url>https?://[^\s<>\"'`)\]]{0,500}[^\s<>\"'`)\].,;:!?])"
+    r"|(?P<time>\d{1,2}(?:[:.h]\d{2})? ?(?:[ap]\.?m\b\.?|uhr\b|o.clock\b|de la (?:manana|tarde|noche)\b"
+    r"|in the (?:morning|afternoon|evening)\b|du (?:matin|soir)\b|morgens\b|nachmittags\b|abends\b)"
+    r"|\d{1,2}(?:[:h]| h )\d{2}(?!\w|\.\d)(?: uhr\b)?|\d{1,2} ?h\b)"
+    r"|(?P<word>[~./]?[^\W_]+(?:[._/:@+-]{1,3}[^\W_]+|(?<=\d),\d+)*%?)"
+    r"|(?P<sign>[,:=()→%€$£])",
+    re.IGNORECASE,
+)
+# A figure starts with its digits, but for a letter such as that of v2 or q3; eu-west-1 is a name.
+_FIGURE = re.compile(r"[~./]?[^\W\d_]{0,2}\d")
+_AMOUNT = re.compile(
+    r"(\d[\d.,]*)(ms|secs?|s|mins?|hrs?|h|d|kb|[mgt]i?b|kg|mg|g|km|cm|mm|ml|cl|l|m²|m2|x|%|€|\$|£)"
+)
+# What "half past" and "quarter to" are rewritten to, where the hour told is the next one.
+_BEFORE_HOUR = re.compile(r"(halb|quarterto)(\d{1,2})")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th|er|ere|eme|e|ᵉ|º|ª|o|a)")
+_UNITS = {"min": "minute", "h": "hour", "hr": "hour", "hrs": "hour", "s": "second", "sec": "second"}
+_UNITS |= {
+    "mins": "minute",
+    "secs": "second",
+    "d": "day",
+    "%": "percent",
+    "x": "times",
+    "m2": "metre2",
+}
+_CURRENCIES = {"€": "euro", "$": "dollar", "£": "pound"}
+_UNITS |= _CURRENCIES
+# One stem, but two people: "hermano" and "hermana", "voisin" and "voisine".
+_GENDER = {
+    "spanish": re.compile(
+        r"(?:herman|hij|abuel|ti|prim|sobrin|nin|chic|amig|vecin|niet|cunad|suegr|novi|espos|gat|perr)"
+        r"([ao])s?"
+    ),
+    "french": re.compile(r"(?:voisin|cousin|ami|copin|fiance|client|etudiant|employe)(e)s?"),
+}
+# German writes all nouns with a capital: there a title tells a name.
+_TITLES = frozenset({"herr", "herrn", "frau", "dr", "familie", "firma"})
+# How many seconds a unit of time has: two weeks are fourteen days.
+_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
+# Other units that make one figure with their number, by the unit they are told in.
+_MEASURES: Mapping[str, tuple[str, float]] = {
+    **{name: (name, 1) for name in ("month", "year", "euro", "dollar", "pound", "percent", "cent")},
+    **{name: (name, 1) for name in ("kilobyte", "megabyte", "gigabyte", "terabyte", "metre2")},
+    "gram": ("gram", 1),
+    "kilogram": ("gram", 1_000),
+    "milligram": ("gram", 0.001),
+    "litre": ("litre", 1),
+    "millilitre": ("litre", 0.001),
+    "centilitre": ("litre", 0.01),
+    "metre": ("metre", 1),
+    "kilometre": ("metre", 1_000),
+    "centimetre": ("metre", 0.01),
+    "millimetre": ("metre", 0.001),
+    "millisecond": ("s", 0.001),
+    **{name: ("s", seconds) for name, seconds in _SECONDS.items()},
+}
+_DAY_NAMES = """
+monday tuesday wednesday thursday friday saturday sunday january february march
+april mayday june july august september october november december
+"""
+_DAYS = frozenset(_DAY_NAMES.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The closed classes of one language."""
+
+    fillers: frozenset[str] = frozenset()
+    prepositions: frozenset[str] = frozenset()
+    speakers: frozenset[str] = frozenset()
+    copulas: frozenset[str] = frozenset()
+    light: frozenset[str] = frozenset()
+    single: frozenset[str] = frozenset()
+    multiple: frozenset[str] = frozenset()
+    owners: frozenset[str] = frozenset()
+    # Verbs that say little, each with the number of its group: "is kept in", "lives in", "is in".
+    vague: Mapping[str, int] = field(default_factory=dict)
+    negations: frozenset[str] = frozenset()
+    always: frozenset[str] = frozenset()
+    conditions: frozenset[str] = frozenset()
+    quantities: frozenset[str] = frozenset()
+    definite: frozenset[str] = frozenset()
+    auxiliaries: frozenset[str] = frozenset()
+    possessives: frozenset[str] = frozenset()
+    beside: frozenset[str] = frozenset()
+    posts: frozenset[str] = frozenset()
+    able: frozenset[str] = frozenset()
+    passive: str = ""
+    frames: re.Pattern[str] | None = None
+    adverbs: re.Pattern[str] | None = None
+    since: re.Pattern[str] | None = None
+    cues: re.Pattern[str] | None = None
+    denials: re.Pattern[str] | None = None
+    splits: re.Pattern[str] | None = None
+    former: tuple[re.Pattern[str], ...] = ()
+    spelling: tuple[tuple[re.Pattern[str], str], ...] = ()
+    rewrites: tuple[tuple[re.Pattern[str], str], ...] = ()
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    counted: re.Pattern[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as it stands, before it is known what part it plays."""
+
+    word: str
+    key: str
+    kind: Kind | Literal["sign"]
+    verb: Relation | None = None
+    vague: int = 0
+
+
+@cache
+def _data(language: str) -> dict[str, Any]:
+    file = _FOLDER / f"{language}.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+@cache
+def _vocabulary(language: str) -> frozenset[str]:
+    data = _data(language)
+    classes = [value for value in data.values() if isinstance(value, str)]
+    return frozenset([*" ".join(classes).split(), *data["numbers"], *_own_words(language)])
+
+
+@cache
+def forms(language: str) -> Forms:
+    """The classes of a language; a language without a file has none."""
+    if language not in _READ:
+        return Forms()
+    data = _data(language)
+    sets = {
+        name: frozenset(str(data[name]).split())
+        for name in ("fillers", "prepositions", "speakers", "copulas", "negations", "always")
+    }
+    sets |= {
+        name: frozenset(str(data[name]).split())
+        for name in (
+            "conditions",
+            "quantities",
+            "definite",
+            "auxiliaries",
+            "possessives",
+            "beside",
+            "posts",
+            "able",
+        )
+    }
+    verbs = {
+        name: frozenset(words.stem(verb, language) for verb in str(data[name]).split())
+        for name in ("light", "single", "multiple", "owners")
+    }
+    return Forms(
+        **sets,
+        **verbs,
+        passive=data["passive"],
+        frames=_any(data["frames"], r"^\s*", r"(?:\s+|$)"),
+        adverbs=_any(data["adverbs"]),
+        since=_any(data["since"]),
+        cues=_any(data["cues"]),
+        denials=_any(data["denials"]),
+        splits=re.compile("|".join(data["splits"]), re.IGNORECASE),
+        former=tuple(re.compile(one, re.IGNORECASE) for one in data["former"]),
+        vague={
+            words.stem(verb, language): number
+            for number, group in enumerate(data["vague"], start=1)
+            for verb in group.split()
+        },
+        spelling=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["spelling"]),
+        rewrites=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["rewrites"]),
+        numbers=data["numbers"],
+        counted=_any(list(data["numbers"])),
+    )
+
+
+def _any(patterns: Sequence[str], start: str = r"\b", end: str = r"(?!\w)") -> re.Pattern[str]:
+    return re.compile(rf"{start}(?:{'|'.join(patterns)}){end}", re.IGNORECASE)
+
+
+@cache
+def _groups() -> Mapping[str, list[list[str]]]:
+    """The groups of synonyms by the section they stand in: those of a language, and the shared."""
+    found: dict[str, list[list[str]]] = {name: [] for name in ("shared", *_READ)}
+    section = ""
+    for line in (_FOLDER / "synonyms.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif section:
+            found[section].append(line.split())
+    return found
+
+
+def _own_words(language: str) -> set[str]:
+    """The words that are only this language's; the first of a group may be a foreign key."""
+    own = {word for group in _groups()[language] for word in group[1:]}
+    return own - {word for name in _READ if name != language for g in _groups()[name] for word in g}
+
+
+@cache
+def _synonyms(language: str) -> dict[str, str]:
+    """What each word stands for: the shared groups and, before them, the language's own."""
+    found: dict[str, str] = {}
+    for group in (*_groups()["shared"], *_groups().get(language, [])):
+        found |= dict.fromkeys(group, group[0])
+    # Other forms of a word of a group belong to it, too; what is short may be an abbreviation.
+    long = {word: head for word, head in found.items() if len(word) >= _SHORTEST_STEMMED}
+    return {words.stem(word, language): head for word, head in long.items()} | found
+
+
+@cache
+def negations() -> frozenset[str]:
+    """The words that deny, in every language that has a file."""
+    return frozenset(word for name in _READ for word in str(_data(name)["negations"]).split())
+
+
+def language_of(*texts: str) -> str:
+    """The language texts are compared in; English when no small word tells."""
+    found = [word for text in texts for word in words.plain_words(text[:LONGEST])[:_SAMPLE]]
+    scores = {name: sum(word in _vocabulary(name) for word in found) for name in _READ}
+    best = max(scores, key=lambda name: scores[name])
+    leaning = languages.leaning(found)
+    if leaning in scores and scores[leaning] >= scores[best]:
+        return leaning
+    return best if scores[best] else leaning or "english"
+
+
+def folded(text: str) -> str:
+    """Without accents, but with its capitals: they tell names."""
+    if text.isascii():
+        return text
+    return "".join(char if char.isascii() else _fold_char(char) for char in text)
+
+
+@lru_cache(maxsize=4_096)
+def _fold_char(char: str) -> str:
+    if char in "’‘":
+        return "'"
+    plain = words.fold(char)
+    return plain.upper() if char.isupper() else plain
+
+
+def read_words(clause: str, rules: Forms, language: str) -> Iterator[Word]:
+    """Every word and sign; numbers, units and times in one form."""
+    previous = ""
+    for match in _TOKEN.finditer(clause):
+        text = match[0]
+        if match["sign"]:
+            unit = _UNITS.get(text)
+            yield Word(text, unit, "word") if unit else Word(text, text, "sign")
+        elif match["code"] or match["url"]:
+            yield Word(text, (match["code"] or text).strip(), "code")
+        elif match["time"]:
+            yield Word(text, _time(text.lower()), "number")
+        else:
+            opening = previous == ""
+            for one in _pieces(text):
+                yield from _word(one, previous, rules, language, opening=opening)
+                previous = one.lower()
+        previous = text.lower()
+
+
+def amounts(raw: Sequence[Word]) -> list[Word]:
+    """A number and its unit as one figure: two weeks are fourteen days, 500 g half a kilogram."""
+    found: list[Word] = []
+    for one in raw:
+        before = found[-1] if found else None
+        if before is not None and (figure := _figure(before, one) or _priced(before, one)):
+            found[-1] = figure
+        else:
+            found.append(one)
+    return found
+
+
+def _figure(number: Word, unit: Word) -> Word | None:
+    measure = _MEASURES.get(unit.key)
+    if measure is None or number.kind != "number" or not re.fullmatch(r"\d+(\.\d+)?", number.key):
+        return None
+    return Word(number.word, f"{float(number.key) * measure[1]:.10g}{measure[0]}", "number")
+
+
+def _priced(sign: Word, number: Word) -> Word | None:
+    return _figure(number, sign) if sign.word in _CURRENCIES else None
+
+
+def _pieces(text: str) -> list[str]:
+    """Compounds with a hyphen are two words; identifiers, versions and paths are one."""
+    parts = text.split("-")
+    if len(parts) > 1 and all(part.isalpha() for part in parts):
+        return ["".join(parts)] if len(parts[0]) == 1 else parts
+    return [text.rstrip(".:/")]
+
+
+def _word(
+    text: str, previous: str, rules: Forms, language: str, *, opening: bool
+) -> Iterator[Word]:
+    plain = text.lower()
+    if figure := _told_figure(plain, previous, rules, language):
+        yield from figure
+        return
+    if text == "May" and language == "english" and not opening:
+        yield Word("mayday", "mayday", "day")
+        return
+    letter = len(text) == 1 and text.isupper() and text != "I" and not opening
+    if text == "US" or (letter and not previous[-1:].isdigit() and previous[:6] != "degree"):
+        # "vitamin D", "service B": no small word.
+        yield Word(f"{plain}.", plain, "name")
+        return
+    stem = _stem(plain, language)
+    known = _synonyms(language)
+    # A name is no form of another word: Madrid has the stem of "madre".
+    named = not opening and text[:1].isupper() and language != "german"
+    short = named or (len(stem) < _SHORTEST_STEMMED and stem != plain)
+    key = known.get(plain) or (None if short else known.get(stem)) or stem
+    if language in _GENDER and key == stem and (gender := _GENDER[language].fullmatch(plain)):
+        key += gender[1] if language == "spanish" else f"-{gender[1]}"
+    if key in _DAYS:
+        yield Word(plain, key, "day")
+        return
+    name = previous in _TITLES if language == "german" else named
+    yield Word(
+        plain, key, "name" if name else "word", _verb(plain, stem, rules), rules.vague.get(stem, 0)
+    )
+
+
+def _told_figure(  # noqa: PLR0911 - one for each way to write a figure
+    plain: str, previous: str, rules: Forms, language: str
+) -> list[Word]:
+    """A number in figures or words, an ordinal, an amount with its unit; empty for other words."""
+    if past := _BEFORE_HOUR.fullmatch(plain):
+        minute = "30" if past[1] == "halb" else "45"
+        return [Word(plain, f"{int(past[2]) - 1}:{minute}", "number")]
+    if amount := _AMOUNT.fullmatch(plain):
+        number = Word(amount[1], _number(amount[1], language), "number")
+        return [number, Word(amount[2], _unit(amount[2], language), "word")]
+    if ordinal := _ORDINAL.fullmatch(plain):
+        return [Word(plain, ordinal[1], "number")]
+    if plain in rules.numbers:
+        return [Word(plain, str(rules.numbers[plain]), "number")]
+    if plain in _UNITS and previous[-1:].isdigit():
+        return [Word(plain, _unit(plain, language), "word")]
+    if any(char.isdigit() for char in plain):
+        kind: Kind = "number" if _FIGURE.match(plain) else "code"
+        return [Word(plain, _number(plain, language), kind)]
+    return []
+
+
+def _unit(plain: str, language: str) -> str:
+    return _UNITS.get(plain) or _synonyms(language).get(plain, plain)
+
+
+def _stem(plain: str, language: str) -> str:
+    if language == "english":
+        plain = _irregular().get(plain, plain)
+    elif language == "german" and (participle := re.fullmatch(r"(\w{0,4}?)ge(\w{3,})t", plain)):
+        plain = f"{participle[1]}{participle[2]}en"
+    return words.stem(plain, language)
+
+
+@cache
+def _irregular() -> dict[str, str]:
+    lines = (_FOLDER / "irregular.txt").read_text(encoding="utf-8").splitlines()
+    groups = (line.split() for line in lines if not line.startswith("#"))
+    return {form: group[-1] for group in groups for form in group}
+
+
+def _verb(plain: str, stem: str, rules: Forms) -> Relation | None:
+    if plain in rules.copulas:
+        return "copula"
+    if stem in rules.owners:
+        return "owner"
+    if stem in rules.multiple:
+        return "multiple"
+    return "single" if stem in rules.single or stem in rules.light else None
+
+
+def _time(text: str) -> str:
+    """14:00 for 2pm, 14h, 14.00 Uhr and 14:00."""
+    hour, minute = (*re.findall(r"\d+", text), "00")[:2]
+    late = re.search(r"p\.?m|tarde|noche|afternoon|evening|soir|nachmittag|abend", text)
+    return f"{int(hour) + (12 if late and int(hour) < 12 else 0)}:{minute}"
+
+
+def _number(text: str, language: str) -> str:
+    """1000 for 1,000 and, where a comma parts the decimals, for 1.000; 4.2 for 4,20."""
+    if language != "english":
+        text = re.sub(r"(?<=\d)\.(?=\d{3}(?:\.|,|$))", "", text)
+    text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text).strip(".,:")
+    if re.fullmatch(r"\d+[.,]\d{1,2}", text) and (language != "english" or "," in text):
+        return f"{float(text.replace(',', '.')):g}"
+    return text
