@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PINS := pyproject.toml constraints.txt
 
-.PHONY: run test check format test-slow test-clients mutants bench clean help
+.PHONY: run test check format test-slow test-clients mutants docs bench clean help
 
 run: $(VENV)/.run       ## install, then start Reverie
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/reverie chat; else $(BIN)/reverie --help; fi
@@ -32,6 +32,10 @@ test-clients: $(VENV)/.clients .clients/.installed ## real coding agents and SDK
 
 mutants: $(VENV)/.dev   ## break decisions in a sample of places, and see whether a test fails; minutes
 	@$(BIN)/python benchmarks/mutants.py
+
+docs: $(VENV)/.dev      ## write what the tour and the demo print into docs/ and README.md
+	@-WRITE_TOUR=1 $(BIN)/python -m pytest --no-cov tests/flows/test_tour.py
+	@WRITE_DEMO=1 $(BIN)/python -m pytest --no-cov tests/cli/test_demo.py -k Documentation
 
 bench: $(VENV)/.dev     ## every benchmark, one after the other
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

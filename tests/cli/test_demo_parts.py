@@ -4,9 +4,11 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -14,15 +16,20 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.place import Place
 
-from reverie.cli.demo import charts, page, picture, report, saving
-from reverie.cli.demo.actor import ELSEWHERE, OWN_WORDS, RECALLED, Actor
-from reverie.cli.demo.charts import Line, Panel
-from reverie.cli.demo.live import LiveView
-from reverie.cli.demo.past import DREAM
-from reverie.cli.demo.runs import VARIANTS, Fired, Learnt, Run, Turn, Variant
-from reverie.cli.demo.script import Fact, Lesson, Scene, says
-from reverie.cli.demo.script import run as command
-from reverie.cli.demo.stage import WINDOW, Unlimited, away_from_home
+from reverie.cli.demo import charts, page, screen
+from reverie.cli.demo.charts import Panel
+from reverie.cli.demo.player import (
+    WINDOW,
+    Answer,
+    Fired,
+    Learnt,
+    Run,
+    Turn,
+    Unlimited,
+    away_from_home,
+)
+from reverie.cli.demo.screen import LiveView
+from reverie.cli.demo.script import DREAM, ELSEWHERE, OWN_WORDS, RECALLED, Actor, Scene
 from reverie.core.messages import (
     Attachment,
     Block,
@@ -58,12 +65,13 @@ def turn(number: int, largest: int = 9_000, *fired: Fired, away: float = 0.0) ->
     )
 
 
-def made(variant: Variant = VARIANTS[0], *turns: Turn, factor: float = 1.0) -> Run:
+def made(name: str = "all layers", *turns: Turn, factor: float = 1.0) -> Run:
     """A run that lost nothing; `factor` makes another one dearer or cheaper."""
     turns = turns or (turn(1), turn(2))
-    spent = tuple(replace(one, spent=one.spent * factor) for one in turns)
-    facts: dict[str, tuple[str, ...]] = {"a fact": (OWN_WORDS,)}
-    return Run(variant, WINDOW, spent, facts, (), 2, 0, uncached_cost=0.5)
+    spent = [replace(one, spent=one.spent * factor) for one in turns]
+    run = Run(name, turns=spent, found={"a fact": [OWN_WORDS]}, expected_breaks=2)
+    run.cost_without_cache = 0.5
+    return run
 
 
 def shown(width: int, terminal: bool = False) -> Console:
@@ -106,9 +114,7 @@ class TestTheLiveView:
         fired = [Fired(number, "", 10_000, 5_000) for number in (1, 2, 3, 4)]
         await LiveView(console).tell(turn(1, 9_000, *fired))
         lines = text_of(console).splitlines()
-        assert [line[-24:].strip() for line in lines] == [
-            f"{n}: 10.0k → 5,000" for n in (1, 2, 3, 4)
-        ]
+        assert [line[56:] for line in lines] == [f"{n}: 10.0k → 5,000" for n in (1, 2, 3, 4)]
 
     async def test_a_long_name_is_cut(self) -> None:
         console = shown(80)
@@ -116,14 +122,6 @@ class TestTheLiveView:
         first, second = text_of(console).splitlines()
         assert re.search(r" 5: saved: x+…$", first)
         assert second.strip() == "6: y"
-
-    @pytest.mark.parametrize("calls", [0, 3])
-    def test_what_the_dream_came_to(self, calls: int) -> None:
-        console = shown(100)
-        dream = Learnt(6, "dream", calls, kept=("a.md",), refused=("b.md would lose '7'",))
-        LiveView(console).close(replace(made(), learnt=(Learnt(5, "extraction", 4), dream)))
-        told = "6: the dream: 1 memory changed; refused: b.md would lose '7'\n"
-        assert text_of(console) == (told if calls else "")
 
     async def test_colour_on_a_terminal(self) -> None:
         console = shown(100, terminal=True)
@@ -137,35 +135,43 @@ class TestWhatWasLost:
     WHOLE = made()
 
     def test_nothing(self) -> None:
-        assert report.lost(self.WHOLE, self.WHOLE) == "nothing"
+        assert screen.lost(self.WHOLE, self.WHOLE) == "nothing"
 
     def test_a_full_window(self) -> None:
-        found = made(VARIANTS[-1], turn(1), turn(2, FULL), turn(3, FULL - 1))
-        assert found.full_in == 2
-        assert report.lost(found, self.WHOLE) == (
+        found = made("no layers", turn(1), turn(2, FULL), turn(3, FULL - 1))
+        assert found.full_in_turn == 2
+        assert screen.lost(found, self.WHOLE) == (
             "the window is full in turn 2: the last 2 turns never happen"
         )
 
     def test_summaries_one_waits_for(self) -> None:
-        waiting = made(VARIANTS[3], turn(1, 9_000, Fired(4, "", 9, 8)))
-        assert report.lost(waiting, self.WHOLE) == "you wait for 1 summary by the model"
+        waiting = made("without 3", turn(1, 9_000, Fired(4, "", 9, 8)))
+        assert screen.lost(waiting, self.WHOLE) == "you wait for 1 summary by the model"
 
     def test_facts_and_messages(self) -> None:
         forgot = replace(self.WHOLE, found={"a fact": ()}, missing=("hello",))
-        assert report.lost(forgot, self.WHOLE) == "1 message; a fact"
+        assert screen.lost(forgot, self.WHOLE) == "1 message; a fact"
 
 
 class TestChecks:
     def failing(self, run: Run) -> list[str]:
-        return [check.name for check in report.checks(run) if not check.passed]
+        return [check.name for check in screen.checks(run) if not check.passed]
 
     @pytest.mark.parametrize(
         ("change", "name"),
         [
             ({"missing": ("hello",)}, "every message of yours is still sent, word for word"),
-            ({"found": {"a fact": ()}}, "known at the end: a fact"),
+            ({"found": {"a fact": []}}, "known at the end: a fact"),
+            (
+                {"answers": [Answer("x", "Is it?", "No.", "Yes.", (), "")]},
+                "memory changes the answer: x",
+            ),
+            (
+                {"answers": [Answer("x", "Is it?", "No.", "No.", ["a.md"], "")]},
+                "memory changes the answer: x",
+            ),
             ({"unexpected_breaks": 1}, "no cache break that no layer announced"),
-            ({"turns": (turn(1, FULL),)}, "the window was never full"),
+            ({"turns": [turn(1, FULL)]}, "the window was never full"),
             ({"troubles": ("disk: full",)}, "nothing failed on the way"),
             (
                 {"learnt": (Learnt(5, "extraction", kept=("a", "b"), foreign=("b",)),)},
@@ -179,17 +185,19 @@ class TestChecks:
 
     def test_they_are_shown(self) -> None:
         console = shown(100)
-        report.show(console, [replace(made(), unexpected_breaks=1), made(VARIANTS[-1], factor=2)])
+        screen.show(
+            console, [replace(made(), unexpected_breaks=1), made("no layers", factor=2)], [], None
+        )
         text = text_of(console)
-        assert "✓ known at the end: a fact: in the person's own words" in text
+        assert "✓ known at the end: a fact: in your own words" in text
         assert "✗ no cache break that no layer announced: 1" in text
         assert "50 % less cost" in text
-        assert report.LATER in text
+        assert screen.LATER in text
 
     def test_what_is_cheaper_is_said(self) -> None:
-        runs = [made(), made(VARIANTS[3], factor=0.5), made(VARIANTS[-1], factor=2)]
-        assert "Cheaper, for what they lose: without 3." in report.savings(runs)
-        assert "Cheaper" not in report.savings(runs[::2])
+        runs = [made(), made("without 3", factor=0.5), made("no layers", factor=2)]
+        assert "Cheaper, for what they lose: without 3." in screen.savings(runs)
+        assert "Cheaper" not in screen.savings(runs[::2])
 
 
 class TestWhatWasLearnt:
@@ -197,26 +205,27 @@ class TestWhatWasLearnt:
         Learnt(5, "extraction", 9, Usage(input=100), 0.01, ("a.md", "b.md"), (), ("x (a tool)",)),
         Learnt(6, "dream", 3, Usage(input=50), 0.02, ("c.md",), refused=("d.md <would> lose it",)),
     )
-    RUNS = (replace(made(), learnt=LEARNT), made(VARIANTS[-1], factor=2))
+    RUNS = (replace(made(), learnt=LEARNT), made("no layers", factor=2))
 
     def test_on_the_screen(self) -> None:
         console = shown(120)
-        report.show(console, self.RUNS)
+        screen.show(console, self.RUNS, ["/r.html"], None)
         text = text_of(console)
         assert re.search(r"5 extraction +9 +100 +0.0 % +\$0\.0100 +2 memories saved", text)
         assert "for you to decide: x (a tool)" in text
         assert re.search(r"6 dream +3 +50 .* 1 memory changed", text)
         assert "refused: d.md <would> lose it" in text
-        assert "come on top of its figures: $0.0300 more, $0.0500 in all" in " ".join(text.split())
+        assert "$0.0300 of it is for learning (layers 5 and 6)" in " ".join(text.split())
+        assert "(no PNG: matplotlib is not installed)" in text
 
     def test_on_the_page(self) -> None:
         text = page.render(self.RUNS)
         assert "1 memory changed; refused: d.md &lt;would&gt; lose it" in text
-        assert "What was learnt" not in page.render([made(), made(VARIANTS[-1])])
 
     def test_as_json(self) -> None:
-        [first, second] = report.as_json(self.RUNS, [], None)["learnt"]
+        [first, second] = screen.as_json(self.RUNS, [], None)["learnt"]
         assert (first["layer"], first["tokens_sent"], first["kept"]) == (5, 100, ("a.md", "b.md"))
+        assert (first["hit_rate"], first["cost"]) == (0.0, 0.01)
         assert second["refused"] == ("d.md <would> lose it",)
 
 
@@ -225,33 +234,47 @@ class TestDrawings:
         ("most", "top"), [(78_449, 80_000), (232_000, 240_000), (1.48, 1.6), (0.03, 0.032), (4, 4)]
     )
     def test_the_scale_is_round(self, most: float, top: float) -> None:
-        assert Panel("", (Line("a", (most,)),), str).top == pytest.approx(top)
+        assert Panel("", {"a": [most]}, str).top == pytest.approx(top)
 
     @given(st.lists(st.floats(0.001, 1e9), min_size=1, max_size=6))
     def test_no_line_leaves_the_drawing(self, ends: list[float]) -> None:
-        panel = Panel("t", tuple(Line(str(i), (end, end)) for i, end in enumerate(ends)), str)
+        panel = Panel("t", {str(i): [end, end] for i, end in enumerate(ends)}, str)
         assert max(ends) <= panel.top <= 2 * max(ends) + 1e-9
         heights = [float(y) for y in re.findall(r"[\d.]+,([\d.]+)", charts.svg(panel))]
         assert all(0 <= y <= 330 for y in heights)
 
     @given(st.lists(st.integers(1, 100), min_size=2, max_size=6))
     def test_names_do_not_stand_over_each_other(self, ends: list[int]) -> None:
-        panel = Panel("t", tuple(Line(str(i), (end,)) for i, end in enumerate(ends)), str)
+        panel = Panel("t", {str(i): [end] for i, end in enumerate(ends)}, str)
         found = re.findall(r'class="label run\d" x="[\d.]+" y="([\d.]+)"', charts.svg(panel))
         places = sorted(map(float, found))
         assert len(places) == len(ends)
         assert all(b - a >= 14.9 for a, b in pairwise(places))
 
     def test_the_page_quotes_what_people_said(self) -> None:
-        text = page.render([made(), made(VARIANTS[-1])])
+        text = page.render([made(), made("no layers")])
         assert "question 1 &lt;b&gt; and more" in text
         assert "<b>" not in text
 
+    def test_nothing_on_the_page_is_markup(self) -> None:
+        """Whatever a model, a memory or a failure says."""
+        bad = '"><script>alert(1)</script>$savings'
+        run = replace(
+            made(bad, turn(1, 9_000, Fired(3, bad, 2, 1))),
+            found={bad: [bad]},
+            troubles=[bad],
+            learnt=(Learnt(5, bad, kept=(bad,), waiting=(bad,)), Learnt(6, bad, refused=(bad,))),
+            answers=[Answer(bad, bad, bad, bad, [bad], bad)],
+        )
+        text = page.render([run, made("no layers")])
+        assert "<script" not in text
+        assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;$savings") > 10
+
     def test_compactions_are_marked(self) -> None:
         run = made(
-            VARIANTS[0], turn(1), turn(2, 9_000, Fired(3, "notes", 20_000, 9_000), Fired(3, "x"))
+            "all layers", turn(1), turn(2, 9_000, Fired(3, "notes", 20_000, 9_000), Fired(3, "x"))
         )
-        [mark] = charts.panels([run])[0].marks
+        [mark] = page.panels([run])[0].marks
         assert (mark.turn, mark.name, mark.what) == (2, "3", "notes")
         assert "turn 2, layer 3: notes" in page.render([run, run])
 
@@ -259,32 +282,32 @@ class TestDrawings:
 class TestSaving:
     def test_a_number_where_there_is_one_already(self, tmp_path: Path) -> None:
         wanted = tmp_path / "x.html"
-        assert saving.free(wanted) == wanted
+        assert page.free(wanted) == wanted
         wanted.write_text("mine")
         (tmp_path / "x-2.png").write_text("mine too")
-        assert saving.free(wanted) == tmp_path / "x-3.html"
+        assert page.free(wanted) == tmp_path / "x-3.html"
 
     def test_into_a_folder(self, place: Place) -> None:
-        assert saving.free(place.root) == place.root / "reverie-demo.html"
-        assert saving.free(Path("a.HTM")) == place.root / "a.HTM"
+        assert page.free(place.root) == place.root / "reverie-demo.html"
+        assert page.free(Path("a.HTM")) == place.root / "a.HTM"
 
     @pytest.mark.parametrize("name", ["x.pdf", "x", "no/x.html"])
     def test_what_cannot_be(self, tmp_path: Path, name: str) -> None:
         with pytest.raises(InputError, match="--output"):
-            saving.free(tmp_path / name)
+            page.free(tmp_path / name)
 
     def test_a_picture_where_matplotlib_is_installed(
         self, tmp_path: Path, matplotlib: Path
     ) -> None:
-        runs = [made(), made(VARIANTS[-1])]
-        assert saving.save(runs, tmp_path / "r.html") == [tmp_path / "r.html", tmp_path / "r.png"]
+        runs = [made(), made("no layers")]
+        assert page.save(runs, tmp_path / "r.html") == [tmp_path / "r.html", tmp_path / "r.png"]
         drawn = (tmp_path / "r.png").read_text()
         assert drawn.split().count("plot") == 6
         assert drawn.count("axhline") == 1
 
-    @pytest.mark.skipif(picture.available(), reason="matplotlib is installed here")
+    @pytest.mark.skipif(bool(find_spec("matplotlib")), reason="matplotlib is installed here")
     def test_only_the_page_without_it(self, tmp_path: Path) -> None:
-        assert saving.save([made(), made()], tmp_path / "r.html") == [tmp_path / "r.html"]
+        assert page.save([made(), made()], tmp_path / "r.html") == [tmp_path / "r.html"]
 
 
 @pytest.fixture
@@ -334,9 +357,16 @@ class Figure:
 
 
 class TestTheActor:
-    FACT = Fact("colour", ("blue",), "It is blue.")
+    FACT: ClassVar = {
+        "name": "colour",
+        "words": "blue",
+        "answer": "It is blue.",
+        "otherwise": "It is grey.",
+    }
     SCENE = Scene(
-        "Which colour?", (says("Looking.", command("ls {memory}")), says("")), "", (FACT,)
+        "Which colour?",
+        ({"says": "Looking.", "calls": [{"Bash": "ls {memory}"}]}, {"says": ""}),
+        fact=FACT,
     )
 
     def entered(self) -> Actor:
@@ -363,33 +393,42 @@ class TestTheActor:
             (new_message("user", Attachment("recall", "blue"), origin="reverie"), RECALLED),
             (new_message("user", Text("so far: blue"), origin="reverie"), ELSEWHERE),
             (new_message("assistant", Text("blue")), ELSEWHERE),
+            (new_message("user", ToolResult("c", (Text("blue"),)), origin="tool"), ELSEWHERE),
         ],
     )
     def test_it_tells_what_is_still_there(self, message: object, place: str) -> None:
         actor = self.entered()
         self.spoken(actor, message)
         assert self.spoken(actor, message) == "It is blue."
-        assert actor.found == {"colour": (place,)}
+        assert actor.found == {"colour": [place]}
 
     def test_it_does_not_tell_what_is_gone(self) -> None:
         actor = self.entered()
         message = new_message("user", Text("hm"))
         self.spoken(actor, message)
-        assert "not in my context" in self.spoken(actor, message)
-        assert actor.found == {"colour": ()}
+        assert self.spoken(actor, message) == "It is grey."
+        assert (actor.found, actor.recalled) == ({"colour": []}, [])
+
+    def test_it_names_the_memory_that_has_the_words(self) -> None:
+        actor = self.entered()
+        text = "Notes.\n\n## a.md (saved today)\nred\n\n## b.md (saved today)\nblue"
+        recalled = new_message("user", Attachment("recall", text), origin="reverie")
+        self.spoken(actor, recalled)
+        self.spoken(actor, recalled)
+        assert actor.recalled == ["b.md"]
 
 
 class TestSideTasks:
     """What the scripted model writes when a fork asks it to learn or to dream."""
 
-    LESSON = Lesson("project_x.md", "It is blue", "project", "It is blue.")
+    FILE = "feedback_tests.md"
     FORK = "<side-task>\n"
 
     def asked(
-        self, task: str, *answers: Message, lessons: tuple[Lesson, ...] = ()
+        self, task: str, *answers: Message, lessons: dict[str, str] | None = None
     ) -> Sequence[Block]:
         actor = Actor("/m")
-        actor.enter(Scene("Make it blue.", (), "", lessons=lessons))
+        actor.enter(Scene("Make it blue.", lessons=lessons or {}))
         told = new_message("user", Text(self.FORK + task), origin="reverie")
         return actor.speak(Request(Head("m"), (told, *answers)))
 
@@ -403,11 +442,11 @@ class TestSideTasks:
         return directive((said, tool), "/m", "")
 
     def test_a_lesson_cites_who_said_it(self) -> None:
-        [call] = self.asked(self.learning(), lessons=(self.LESSON,))
+        [call] = self.asked(self.learning(), lessons={self.FILE: "user"})
         assert isinstance(call, ToolUse)
-        assert call.input["path"] == "/m/project_x.md"
-        assert "source: [1]\n---\nIt is blue.\n" in call.input["content"]
-        [call] = self.asked(self.learning(), lessons=(replace(self.LESSON, voice="tool"),))
+        assert call.input["path"] == f"/m/{self.FILE}"
+        assert "source: [1]\n---\nDon't change tests" in call.input["content"]
+        [call] = self.asked(self.learning(), lessons={self.FILE: "tool"})
         assert isinstance(call, ToolUse)
         assert "source: [2]\n" in call.input["content"]
 
@@ -415,7 +454,7 @@ class TestSideTasks:
         assert self.asked(self.learning()) == (Text("Nothing to keep."),)
 
     def test_it_writes_once(self) -> None:
-        said = self.asked(self.learning(), self.results(False), lessons=(self.LESSON,))
+        said = self.asked(self.learning(), self.results(False), lessons={self.FILE: "user"})
         assert said == (Text("Written."),)
 
     def test_a_dream_reads_then_edits_what_is_there_then_accounts(self) -> None:
@@ -428,7 +467,7 @@ class TestSideTasks:
         assert len(edits) == len(DREAM) - 1
         [account] = self.asked(task, found, self.results(*[False] * len(edits)))
         assert isinstance(account, Text)
-        assert list(parse_account(account.text)) == [one.file for one in DREAM[:-1]]
+        assert list(parse_account(account.text)) == [one["file"] for one in DREAM[:-1]]
 
 
 def test_an_unlimited_window_keeps_its_thresholds() -> None:

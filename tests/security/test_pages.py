@@ -6,7 +6,7 @@ from tests.security.test_quoting import FORGED
 from reverie.agent.kit.readable import page_text
 from reverie.agent.kit.web import Fetched
 from reverie.agent.kit.web_fetch import MOST_CHARACTERS, _output
-from reverie.cli.demo.charts import Line, Mark, Panel, svg
+from reverie.cli.demo.charts import Mark, Panel, svg
 from reverie.core.messages import Text
 
 PILES = (
@@ -62,7 +62,7 @@ def test_a_page_says_that_others_wrote_it() -> None:
 def test_the_report_of_the_demo_is_text_not_markup() -> None:
     planted = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
     mark = Mark(1, 1.0, planted, planted)
-    panel = Panel(planted, (Line(planted, (1.0, 2.0)),), lambda value: f"{value}{planted}", 1.5, planted, (mark,))  # fmt: skip
+    panel = Panel(planted, {planted: [1.0, 2.0]}, lambda value: f"{value}{planted}", 1.5, planted, (mark,))  # fmt: skip
     drawn = svg(panel)
     assert "<script" not in drawn
     assert "<img" not in drawn

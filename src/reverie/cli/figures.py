@@ -25,12 +25,12 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
-def tokens(count: int) -> str:
+def tokens(count: float) -> str:
     if count >= 10_000_000:
         return f"{count / 1_000_000:.0f}M"
     if count >= 1_000_000:
         return f"{count / 1_000_000:.1f}M"
-    return f"{count / 1000:.1f}k" if count >= 10_000 else f"{count:,}"
+    return f"{count / 1000:.1f}k" if count >= 10_000 else f"{count:,.0f}"
 
 
 def dollars(amount: float | None) -> str:

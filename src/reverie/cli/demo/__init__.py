@@ -1,29 +1,24 @@
-"""`reverie demo`: a bundled long session, played live, then again without each layer."""
+"""`reverie demo`: a long scripted session, played live, then again without each layer."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.figures import printable
 from reverie.cli.frame import Frame, console, reverie_command
 from reverie.errors import InvariantBroken
+from reverie.settings.sources import environment
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from reverie.cli.demo.runs import Run
-
-
-# More than forty turns, in the time one likes to watch.
+# Seconds between turns on a terminal.
 _PACE = 0.3
+# The demo's folder has a path of this length where it can, so that every machine counts the same tokens.
+_PATH_LENGTH = 80
 
 
 @reverie_command(name="demo")
@@ -47,56 +42,40 @@ def command(frame: Frame, fast: bool, output: Path | None, no_open: bool, keep: 
     reverie demo
     reverie demo --fast --no-open --output ~/reports
     """
-    from reverie.cli.demo import report, saving
-    from reverie.cli.demo.show import play
-    from reverie.cli.demo.stage import away_from_home
+    from reverie.cli.demo import page, screen
+    from reverie.cli.demo.player import away_from_home
     from reverie.cli.running import run
 
-    target = saving.free(output or Path.cwd())
+    target = page.free(output or Path.cwd())
     told = not (frame.as_json or frame.quiet)
     watched = told and sys.stdout.isatty()
-    screen = console() if told else None
     with _scratch(keep=keep) as folder, away_from_home(folder / "person"):
-        runs = run(play(folder, screen, _PACE if watched and not fast else 0.0, frame.verbose))
-        files = saving.save(runs, target)
+        pace = _PACE if watched and not fast else 0.0
+        view = screen.LiveView(console(), pace) if told else None
+        runs = run(screen.play(folder, view, frame.verbose))
+        files = [str(file) for file in page.save(runs, target)]
     kept = str(folder) if keep else None
-    data = report.as_json(runs, [str(file) for file in files], kept)
-    frame.show(data, lambda screen: _end(screen, runs, files, kept))
-    if watched and not no_open and _has_display():
-        click.launch(str(files[0]))
-    failed = [check.name for check in report.checks(runs[0]) if not check.passed]
+    data = screen.as_json(runs, files, kept)
+    frame.show(data, lambda out: screen.show(out, runs, files, kept))
+    display = sys.platform == "darwin" or any(
+        map(environment().get, ("DISPLAY", "WAYLAND_DISPLAY"))
+    )
+    if watched and display and not no_open:
+        click.launch(files[0])
+    failed = [check.name for check in screen.checks(runs[0]) if not check.passed]
     if failed:
         raise InvariantBroken(f"a check of the demo failed: {'; '.join(failed)}")
 
 
 @contextmanager
 def _scratch(*, keep: bool) -> Iterator[Path]:
-    """A folder for the demo alone; it goes however the demo ends, unless it is to be kept."""
-    folder = Path(tempfile.mkdtemp(prefix="reverie-demo-")).resolve()
+    """A folder for the demo alone, removed however the demo ends, unless it is to be kept."""
+    above = Path(tempfile.gettempdir()).resolve()
+    # `mkdtemp` adds eight characters.
+    prefix = "reverie-demo-".ljust(_PATH_LENGTH - len(f"{above}/") - 8, "x")
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=above))
     try:
         yield folder
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _end(screen: Console, runs: Sequence[Run], files: Sequence[Path], kept: str | None) -> None:
-    from reverie.cli.demo import report
-
-    report.show(screen, runs)
-    for file in files:
-        screen.print(f"Report: {printable(str(file))}", soft_wrap=True)
-    if len(files) == 1:
-        screen.print("(no PNG: matplotlib is not installed)", style="dim")
-    if kept:
-        where = printable(kept)
-        screen.print(f"Kept: {where}; to look around: reverie --home {where}/1/home --project {where}/1/ferry context", soft_wrap=True)  # fmt: skip
-
-
-def _has_display() -> bool:
-    """Is there a screen a browser could open on?"""
-    from reverie.settings.sources import environment
-
-    return sys.platform == "darwin" or any(
-        environment().get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
-    )

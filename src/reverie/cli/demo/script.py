@@ -1,124 +1,214 @@
-"""What a script is made of: scenes, in which a person says something and the agent goes to work."""
+"""The demo's script, read from the files `script/README.md` explains, and the model that plays it."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
 from typing import Any
 
-# In arguments, stands for the folder the memories are in.
-MEMORY = "{memory}"
+from reverie.agent.fork import is_fork
+from reverie.context import user_messages
+from reverie.context.session_notes import notes as session_notes
+from reverie.context.session_notes.notes import LEARNINGS, STATE
+from reverie.core.messages import Attachment, Block, Message, Text, ToolResult, ToolUse
+from reverie.core.request import Request
+from reverie.memory.format.attachment import LABEL as RECALL
 
-MINUTE = 60.0
-HOUR = 60 * MINUTE
-
-
-@dataclass(frozen=True, slots=True)
-class Do:
-    """A tool the agent uses; the arguments are JSON."""
-
-    tool: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What the agent says at once, and the tools it uses then; without any it waits for the person."""
-
-    text: str
-    calls: tuple[Do, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """Something the person said early. Who still has one of `words` before them can `tell` it."""
-
-    name: str
-    words: tuple[str, ...]
-    tell: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """Something worth a memory that was said in a scene; `voice` is who said it, person or tool."""
-
-    file: str
-    about: str
-    kind: str
-    text: str
-    voice: str = "user"
+_FOLDER = Path(__file__).parent
+# The argument that a tool is called with in the script: `{ Read = "README.md" }`.
+_ARGUMENT = {"Bash": "command", "Edit": "path", "Glob": "pattern", "Grep": "pattern", "Read": "path"}  # fmt: skip
+# In arguments, stands for the memory folder.
+_MEMORY = "{memory}"
+# Where the words of a fact can be in a request.
+OWN_WORDS, RECALLED, ELSEWHERE = "your own words", "a recalled memory", "the rest of the request"
+# How side tasks are told apart; a directive with none of these asks for a summary.
+_LESSONS, _DREAM, _NOTES = "The new messages, by number:", "You work in a copy of the memory", "<notes>"  # fmt: skip
+# How many of the last scenes the notes call the current state.
+_LATEST = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One turn: what the person says, and what the agent does about it.
+    """One turn of the script."""
 
-    `done` is what came of it, for notes and summaries. `facts` can only be told by an agent that
-    still has them. `recalls` are the memories that help with it, `lessons` what a model that looks for
-    memories would write after it. `pause` is how long the person was
-    away, and with `leaves` they close the session meanwhile; `compacts` is what they say to `/compact`
-    before they ask.
-    """
-
-    asks: str
-    replies: tuple[Reply, ...]
-    done: str
-    facts: tuple[Fact, ...] = ()
-    recalls: tuple[str, ...] = ()
-    lessons: tuple[Lesson, ...] = ()
-    pause: float = 1.5 * MINUTE
+    person: str
+    replies: Sequence[dict[str, Any]] = ()
+    done: str = ""
+    fact: dict[str, str] = field(default_factory=dict)
+    recalls: Sequence[str] = ()
+    lessons: dict[str, str] = field(default_factory=dict)
+    pause: float = 1.5
     leaves: bool = False
     compacts: str = ""
 
 
-def says(text: str, *calls: Do) -> Reply:
-    return Reply(text, calls)
+def read(*path: str) -> str:
+    return _FOLDER.joinpath(*path).read_text("utf-8")
 
 
-def read(path: str) -> Do:
-    return _do("Read", path=path)
+def lay_out(project: Path, memory: Path) -> None:
+    """Write the project, whose files end in `.txt` in the package, and the memories of before."""
+    for source in (_FOLDER / "ferry").rglob("*.txt"):
+        target = project / source.relative_to(_FOLDER / "ferry").with_suffix("")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = source.read_text("utf-8").replace("{python}", shlex.quote(sys.executable))
+        target.write_text(text, encoding="utf-8")
+        target.chmod(0o755 if text.startswith("#!") else 0o644)
+    for source in (_FOLDER / "memories" / "before").iterdir():
+        (memory / source.name).write_bytes(source.read_bytes())
 
 
-def grep(pattern: str, path: str) -> Do:
-    return _do("Grep", pattern=pattern, path=path, output="content")
+def _toml(name: str) -> dict[str, Any]:
+    return tomllib.loads(read("script", f"{name}.toml"))
 
 
-def glob(pattern: str) -> Do:
-    return _do("Glob", pattern=pattern)
+def _scenes(name: str) -> tuple[Scene, ...]:
+    return tuple(Scene(**turn | {"person": _line(turn["person"])}) for turn in _toml(name)["turn"])
 
 
-def run(command: str) -> Do:
-    return _do("Bash", command=command)
+def _line(text: str) -> str:
+    """Prose is wrapped in the script and said in one line."""
+    return " ".join(text.split())
 
 
-def edit(path: str, old: str, new: str) -> Do:
-    return _do("Edit", path=path, old_text=old, new_text=new)
+def _call(raw: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A tool and its arguments; in the script the first key is the tool, or `Save` for a memory."""
+    (tool, value), *rest = raw.items()
+    match tool:
+        case "Todo":
+            states = zip(_PLAN, ["done"] * value + ["doing"] + ["open"] * len(_PLAN), strict=False)
+            return tool, {"todos": [{"text": text, "status": state} for text, state in states]}
+        case "Write":
+            return tool, {"path": value, "content": read("written", f"{value}.txt")}
+        case "Save":
+            path = f"{_MEMORY}/{value}"
+            return "Write", {"path": path, "content": read("memories", "saved", value)}
+    return tool, {_ARGUMENT[tool]: value, **dict(rest)}
 
 
-def write(path: str, content: str) -> Do:
-    return _do("Write", path=path, content=content)
+_PLAN: list[str] = _toml("morning")["plan"]
+SCENES = (*_scenes("morning"), *_scenes("afternoon"))
+QUESTIONS = _scenes("next_week")
+VARIANTS: list[dict[str, Any]] = _toml("layers")["variant"]
+LAYERS: list[dict[str, str]] = _toml("layers")["layer"]
+# The day before: what was asked and answered, and what a dream makes of it.
+CONVERSATIONS: list[dict[str, str]] = _toml("before")["conversation"]
+DREAM: list[dict[str, str]] = _toml("before")["dream"]
 
 
-def todo(done: int, *items: str) -> Do:
-    """The list with its first items done, and the next one being done."""
-    states = ["done"] * done + ["doing"] + ["open"] * len(items)
-    todos = [{"text": item, "status": status} for item, status in zip(items, states, strict=False)]
-    return _do("Todo", todos=todos)
+@dataclass(slots=True)
+class Actor:
+    """Plays the model. `memory` is the memory folder.
+
+    `found` has the places where the words of each fact were, `recalled` the memories that have them.
+    """
+
+    memory: str
+    found: dict[str, list[str]] = field(default_factory=dict)
+    recalled: list[str] = field(default_factory=list)
+    _played: list[Scene] = field(default_factory=list)
+    _replies: Iterator[dict[str, Any]] = field(default_factory=lambda: iter(()))
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def enter(self, scene: Scene) -> None:
+        self._played.append(scene)
+        self._replies = iter(scene.replies)
+
+    def speak(self, request: Request) -> Sequence[Block]:
+        """Reply as the main model or as a fork of it."""
+        if is_fork(request.messages):
+            return self._side_task(request.messages)
+        reply: dict[str, Any] = next(self._replies, {"says": ""})
+        fact = self._played[-1].fact
+        calls = [_call(raw) for raw in reply.get("calls", ())]
+        answer = self._answer(fact, request) if fact and not calls else ""
+        text = f"{answer} {_line(reply['says'])}".strip()
+        return (Text(text), *(self._use(tool, **arguments) for tool, arguments in calls))
+
+    def select(self, request: Request) -> Sequence[Block]:
+        """Reply as the small model that selects memories."""
+        return (Text(json.dumps({"selected_memories": self._played[-1].recalls})),)
+
+    def _answer(self, fact: dict[str, str], request: Request) -> str:
+        name, words = fact["name"], fact["words"]
+        texts = [(_place(m, b), getattr(b, "text", "")) for m in request.messages for b in m.blocks]
+        texts += [(ELSEWHERE, block.text) for block in request.head.system]
+        having = [(place, text) for place, text in texts if words in text]
+        self.found[name] = [p for p in (OWN_WORDS, RECALLED, ELSEWHERE) if p in dict(having)]
+        recalled = "\n## ".join(text for place, text in having if place == RECALLED).split("\n## ")
+        self.recalled += [one.partition(" (")[0] for one in recalled if words in one]
+        return _line(fact["answer" if having else "otherwise"])
+
+    def _side_task(self, messages: Sequence[Message]) -> Sequence[Block]:
+        begin = max(i for i, m in enumerate(messages) if m.origin == "reverie" and m.text)
+        task, answers = messages[begin].text, messages[begin + 1 :]
+        if _LESSONS in task:
+            return self._learn(task, answers)
+        if _DREAM in task:
+            return self._dream(answers)
+        if _NOTES in task:
+            return (Text("The notes are up to date."),) if answers else tuple(self._note(task))
+        *earlier, last = (scene.done for scene in self._played)
+        summary = read("script", "summary.md").strip()
+        return (Text(summary.format(earlier=_listed(earlier) or "- nothing yet", last=last)),)
+
+    def _learn(self, task: str, answers: Sequence[Message]) -> Sequence[Block]:
+        """Write the lessons of the scene; each cites the last message in its voice."""
+        lessons = self._played[-1].lessons
+        if answers or not lessons:
+            return (Text("Written." if answers else "Nothing to keep."),)
+        written = []
+        for file, voice in lessons.items():
+            [cited] = re.findall(rf"^(\d+)\. {voice}:", task, re.M)[-1:]
+            head, _, text = read("memories", "learnt", file).rpartition("---\n")
+            content = f"{head}source: [{cited}]\n---\n{text}"
+            written.append(self._use("Write", path=f"{_MEMORY}/{file}", content=content))
+        return written
+
+    def _dream(self, answers: Sequence[Message]) -> Sequence[Block]:
+        """Read the memories, edit those that exist, then give the account."""
+        results = [message.tool_results for message in answers if message.tool_results]
+        if not results:
+            return [self._use("Read", path=f"{_MEMORY}/{one['file']}") for one in DREAM]
+        there = [one for one, r in zip(DREAM, results[0], strict=True) if not r.is_error]
+        if len(results) == 1:
+            return [self._edit(f"{_MEMORY}/{one['file']}", one["old"], one["new"]) for one in there]
+        account = "\n".join(f"{one['file']} | {one['why']} | {one['source']}" for one in there)
+        return (Text(account),)
+
+    def _note(self, task: str) -> Iterator[Block]:
+        """One edit for each section of the notes that changes."""
+        path = task.partition("in the file ")[2].partition(".\n")[0]
+        notes = session_notes.parse(task.partition("<notes>\n")[2].partition("\n</notes>")[0])
+        done = [scene.done for scene in self._played]
+        texts = {STATE: _listed(done[-_LATEST:]), LEARNINGS: _listed(done[:-_LATEST])}
+        for section, before in notes.sections if notes else ():
+            after = texts.get(section.title, "")
+            if after and before != after:
+                old = f"{section.hint}\n\n{before}\n" if before else f"{section.hint}\n"
+                yield self._edit(path, old, f"{section.hint}\n\n{after}\n")
+
+    def _edit(self, path: str, old: str, new: str) -> ToolUse:
+        return self._use("Edit", path=path, old_text=old, new_text=new)
+
+    def _use(self, tool: str, **arguments: Any) -> ToolUse:
+        given = json.dumps(arguments, ensure_ascii=False).replace(_MEMORY, self.memory)
+        return ToolUse(f"call_{next(self._numbers)}", tool, given)
 
 
-def memory(file: str, about: str, kind: str, text: str, **keys: str) -> tuple[str, str]:
-    """A memory: the name of its file, and what stands in it."""
-    more = "".join(f"{key}: {value}\n" for key, value in keys.items())
-    return file, f"---\nname: {about}\ndescription: {about}\ntype: {kind}\n{more}---\n{text}\n"
+def _listed(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
-def save(file: str, about: str, kind: str, text: str) -> tuple[Do, Do]:
-    """A memory in a file of its own, and its line in the index."""
-    name, content = memory(file, about, kind, text)
-    line = json.dumps(f"- [{about}]({name}) — {kind}", ensure_ascii=False)
-    index = json.dumps(f"{MEMORY}/MEMORY.md")
-    return write(f"{MEMORY}/{name}", content), run(f"echo {line} >> {index}")
-
-
-def _do(tool: str, **arguments: Any) -> Do:
-    return Do(tool, json.dumps(arguments, ensure_ascii=False))
+def _place(message: Message, block: Block) -> str:
+    if isinstance(block, Attachment):
+        return {RECALL: RECALLED, user_messages.LABEL: OWN_WORDS}.get(block.label, ELSEWHERE)
+    own = message.origin == "user" and message.role == "user" and not isinstance(block, ToolResult)
+    return OWN_WORDS if own else ELSEWHERE
