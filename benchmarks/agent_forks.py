@@ -22,7 +22,7 @@ from reverie.core.request import Request
 from reverie.events import Event, MoneySpent
 from reverie.session.build import open_session
 from reverie.session.options import SessionOptions
-from reverie.subagents.seat import answer
+from reverie.subagents.identity import answer
 from reverie.workspace import Workspace
 
 MODEL = "claude-sonnet-5-5"

@@ -25,7 +25,14 @@ from time import perf_counter
 from report import RESULTS, publish
 
 from reverie.learning.dreaming.changes import Reason
-from reverie.learning.dreaming.dream import Branch, Desk, Dreamer, Dreamt, run, tidy_dreamer
+from reverie.learning.dreaming.dream import (
+    Branch,
+    DreamContext,
+    Dreamer,
+    Dreamt,
+    run,
+    tidy_dreamer,
+)
 from reverie.learning.dreaming.review import Report
 from reverie.learning.dreaming.service import RecallProber, acquired, lock_of
 from reverie.memory.format import topic as topics
@@ -34,7 +41,7 @@ from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.revisions import Author, Change, Drop, Put
 from reverie.memory.format.topic import Topic
 from reverie.memory.history import GitHistory
-from reverie.memory.locations import MemoryPlace
+from reverie.memory.locations import MemoryLocation
 from reverie.memory.scratch import Scratch
 from reverie.memory.secrets.scrubber import SecretScrubber
 from reverie.memory.store import FileStore
@@ -89,7 +96,7 @@ class World:
     seen: dict[str, tuple[object, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.place = MemoryPlace(self.folder / "memory", self.folder)
+        self.place = MemoryLocation(self.folder / "memory", self.folder)
         history = GitHistory(self.place.history, self.clock)
         self.store = FileStore(self.place.directory, history)
         self.scrubber = SecretScrubber(self.folder / "allowed.json")
@@ -448,10 +455,10 @@ class Year:
     seconds: float = 0.0
 
 
-def desk_of(world: World, night: int, prober: RecallProber, scratch: Scratch) -> Desk:
+def desk_of(world: World, night: int, prober: RecallProber, scratch: Scratch) -> DreamContext:
     id_ = f"night{night:03}"
     lock = lock_of(world.place, world.clock)
-    return Desk(
+    return DreamContext(
         id=id_,
         pid=os.getpid(),
         workshop=scratch,

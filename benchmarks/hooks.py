@@ -84,7 +84,7 @@ ALONE = """
 import asyncio, sys
 from pathlib import Path
 from reverie.workspace import Workspace
-from reverie.clients.hooks.attendant import Attendant
+from reverie.clients.hooks.service import Attendant
 from reverie.clients.hooks.dialects import DIALECTS
 import json
 event, data = sys.argv[1], json.load(sys.stdin)
@@ -113,7 +113,7 @@ class Bench:
     def _fill(self) -> None:
         from reverie.workspace import Workspace  # noqa: PLC0415 - after the home was moved
 
-        directory = Workspace.open(self.root).memory_place.directory
+        directory = Workspace.open(self.root).memory_location.directory
         directory.mkdir(parents=True)
         # A dream in between would be measured too.
         (self.home / "settings.toml").write_text("[features]\ndream = false\n")

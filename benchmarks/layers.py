@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from report import median, milliseconds, publish
 
 from reverie.context import NotDue, microcompaction, tool_results
-from reverie.context.microcompaction import Clear, Due, Moment, Policy, ToolResultLedger
+from reverie.context.microcompaction import Clear, Due, Policy, RequestConditions, ToolResultLedger
 from reverie.context.tool_results import Budget
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.usage import Prices
@@ -53,7 +53,7 @@ class Talk:
         self.ledger.follow(self.messages, {}, self.cleared)
         size = self.ledger.tokens
         at = self.messages[-1].at
-        moment = Moment(at, size, WINDOW, CAPABILITIES, self.prices)
+        moment = RequestConditions(at, size, WINDOW, CAPABILITIES, self.prices)
         return microcompaction.due(self.ledger, moment, Policy())
 
     def both(self) -> Due | NotDue:

@@ -23,7 +23,7 @@ from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
 from reverie.context.facts.calls import deed_of
 from reverie.context.microcompaction import Policy
-from reverie.context.session_notes.note_taking import NoteTaking
+from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.session_notes.update import Notebook, plan
 from reverie.context.tool_results import Budget
 from reverie.context.upkeep import Upkeep
@@ -84,7 +84,7 @@ class OurLayers:
         self._background = Background(self._hear)
         self._stored = _Shelf()
         self._notebook = Notebook(_Page(self._stored), announce=self._hear)
-        self._notes = NoteTaking(
+        self._notes = NoteTaker(
             self._conversation, self._notebook, self._background, self._hear, on
         )
         workplace = Workplace(journals)

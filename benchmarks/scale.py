@@ -55,7 +55,7 @@ class Scale(Bench):
         from reverie.workspace import Workspace  # noqa: PLC0415 - after the home was moved
 
         self.app = Workspace.open(self.root)
-        directory = self.app.memory_place.directory
+        directory = self.app.memory_location.directory
         directory.mkdir(parents=True)
         self.home.mkdir(parents=True, exist_ok=True)
         (self.home / "settings.toml").write_text("[features]\ndream = false\n")
@@ -143,7 +143,7 @@ def first_prompts(bench: Scale) -> dict[str, float]:
 def indexed(bench: Scale) -> bool:
     from reverie.recall.index import RecallIndex  # noqa: PLC0415
 
-    index = RecallIndex.open(bench.app.memory_place.state / "index.sqlite")
+    index = RecallIndex.open(bench.app.memory_location.state / "index.sqlite")
     try:
         return len(index.files()) >= bench.size
     finally:

@@ -25,19 +25,19 @@ from report import publish
 from secret_texts import HELD_OUT, TUNED, Half, Leak, harmless, known_formats, opaque_keys
 
 from reverie.agent.declare import tool
-from reverie.clients.hooks.attendant import Attendant
-from reverie.clients.hooks.moments import (
+from reverie.clients.hooks.events import (
     AboutToCompact,
     Answered,
+    HookEvent,
     Moment,
-    Occasion,
     Prompted,
     ToolFinished,
 )
+from reverie.clients.hooks.service import HookService
 from reverie.core.messages import ToolUse
 from reverie.events import unheard
 from reverie.memory.changes.daily_log import DailyLog
-from reverie.memory.changes.draft import Remembered, Wish
+from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.changes.exports import as_json, exported
 from reverie.memory.format.proposals import Proposal
 from reverie.memory.format.revisions import Author
@@ -109,7 +109,7 @@ def remember(app: Workspace, leaks: Sequence[Leak]) -> int:
     memory = app.memory()
     saved = 0
     for leak in leaks:
-        done = memory.keeper.remember(Wish(leak.text, "project", even_if_known=True), PERSON)
+        done = memory.keeper.remember(NewMemory(leak.text, "project", even_if_known=True), PERSON)
         saved += isinstance(done, Remembered)
     return saved
 
@@ -127,13 +127,13 @@ def propose(app: Workspace, leaks: Sequence[Leak]) -> None:
 def team(app: Workspace, leaks: Sequence[Leak]) -> list[Leak]:
     """Texts with a secret that the shared memory took in, whole or with a marker in it."""
     keeper = app.memory(team=True).keeper
-    wishes = ((leak, Wish(leak.text, "reference", even_if_known=True)) for leak in leaks)
+    wishes = ((leak, NewMemory(leak.text, "reference", even_if_known=True)) for leak in leaks)
     return [leak for leak, wish in wishes if isinstance(keeper.remember(wish, PERSON), Remembered)]
 
 
 async def hooks(app: Workspace, leaks: Sequence[Leak]) -> None:
     """A client whose transcript is told by its hooks: prompts, answers, long outputs, notes."""
-    attendant = Attendant(app, unheard, lambda key, work: work(), lambda project: None)
+    attendant = HookService(app, unheard, lambda key, work: work(), lambda project: None)
     for number, leak in enumerate(leaks):
         session = f"s{number // 40}"
         long = ToolFinished("Bash", f"t{number}", {}, f"{LONG}{leak.text}\n{LONG}", ("",))
@@ -141,7 +141,7 @@ async def hooks(app: Workspace, leaks: Sequence[Leak]) -> None:
         moments += [long] if number % 4 == 0 else []
         moments += [AboutToCompact("auto", "")] if number % 40 == 39 else []
         for moment in moments:
-            await attendant.attend(Occasion("cursor", session, str(app.place), moment))
+            await attendant.attend(HookEvent("cursor", session, str(app.place), moment))
     await attendant.aclose()
 
 

@@ -35,7 +35,7 @@ def typed(text: str, *arguments: object) -> Result:
 
 
 def directory(place: Place) -> Path:
-    return place.app().memory_place.directory
+    return place.app().memory_location.directory
 
 
 def contents(folder: Path) -> dict[str, bytes]:

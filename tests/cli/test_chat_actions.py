@@ -9,7 +9,7 @@ from tests.cli.test_chat_render import shown
 from tests.place import Place
 
 from reverie.agent.permissions import Answer
-from reverie.cli.talk.talk import Talk
+from reverie.cli.talk.chat import Chat
 from reverie.cli.talk.terminal import Question
 from reverie.session.options import SessionOptions
 from reverie.workspace import Workspace
@@ -47,7 +47,7 @@ class Typist:
 async def typed(app: Workspace, *lines: str) -> str:
     """What is shown while these lines are typed."""
     typist = Typist(*lines)
-    await Talk(app, typist).run(SessionOptions(model="offline"))
+    await Chat(app, typist).run(SessionOptions(model="offline"))
     return typist.text
 
 

@@ -10,8 +10,16 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from reverie.cli.talk.actions import ACTIONS
-from reverie.cli.talk.shapes import Paragraphs
-from reverie.cli.talk.slash import COMMANDS, NAMES, Called, ChatCompleter, Mistyped, Said, read_line
+from reverie.cli.talk.layout import Paragraphs
+from reverie.cli.talk.slash import (
+    COMMANDS,
+    NAMES,
+    Called,
+    ChatCompleter,
+    Mistyped,
+    Said,
+    read_line,
+)
 
 LINES = [
     ("", None),

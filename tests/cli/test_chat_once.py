@@ -15,12 +15,12 @@ from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import Held, Reply, Text, Thinking, ToolCall, overloaded
 
-from reverie.cli.talk import shapes
+from reverie.cli.talk import layout as shapes
 from reverie.cli.talk.terminal import OFFLINE_NOTE
 from reverie.conversation import journal
 from reverie.conversation.records import Said
 from reverie.events import Event
-from reverie.memory.changes.draft import Wish
+from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.models.scripted import ANSWER
 
@@ -98,7 +98,7 @@ def test_one_object_for_programs(place: Place, provider: Provider) -> None:
 
 def test_recall_that_is_late_is_told(place: Place, provider: Provider) -> None:
     provider.script("Fine.", "Fine.")
-    place.app().memory().keeper.remember(Wish("Deploys freeze in winter."), Author("user"))
+    place.app().memory().keeper.remember(NewMemory("Deploys freeze in winter."), Author("user"))
     never = ("--set", "recall.deadline=0", "-p", "When do deploys freeze?")
     done = asked(place, provider, *never)
     told = "note: recall took longer than 0 s (recall.deadline); answering without it\n"
@@ -108,7 +108,7 @@ def test_recall_that_is_late_is_told(place: Place, provider: Provider) -> None:
 
 
 def test_without_a_model_recall_is_waited_for(place: Place) -> None:
-    place.app().memory().keeper.remember(Wish("Deploys freeze in winter."), Author("user"))
+    place.app().memory().keeper.remember(NewMemory("Deploys freeze in winter."), Author("user"))
     done = process(place, "chat", "--set", "recall.deadline=0", "-p", "When do deploys freeze?")
     assert "Deploys freeze in winter." in done.stdout
     assert ANSWER not in done.stdout

@@ -13,9 +13,9 @@ from rich.text import Text as Line
 from reverie.agent.permissions import Asked, Call
 from reverie.agent.tools import Arguments, Tool, Workplace
 from reverie.cli.talk import render, status
+from reverie.cli.talk.chat_session import EventPrinter
 from reverie.cli.talk.consent import question
 from reverie.cli.talk.drawing import Canvas
-from reverie.cli.talk.sitting import Telling
 from reverie.cli.talk.status import Status, Tally
 from reverie.cli.talk.terminal import Question
 from reverie.core.messages import Image, Message, Text, ToolResult, new_message
@@ -325,7 +325,7 @@ TURN: list[Event] = [
 
 def test_a_turn_as_it_is_told() -> None:
     paper = Paper()
-    telling = Telling(paper)
+    telling = EventPrinter(paper)
     telling.began()
     for event in TURN:
         telling.hear(event)
@@ -347,7 +347,7 @@ def test_a_turn_as_it_is_told() -> None:
 
 def test_a_turn_told_in_quiet() -> None:
     paper = Paper()
-    telling = Telling(paper, quiet=True)
+    telling = EventPrinter(paper, quiet=True)
     for event in TURN:
         telling.hear(event)
     assert not [line for line in paper.lines if line.startswith(("▸", "∴"))]
@@ -356,7 +356,7 @@ def test_a_turn_told_in_quiet() -> None:
 
 def test_what_came_before_an_interrupt_is_told() -> None:
     paper = Paper()
-    telling = Telling(paper)
+    telling = EventPrinter(paper)
     telling.hear(TextDelta("Half a sent"))
     telling.ended()
     assert paper.lines == ["", "Half a sent"]

@@ -48,7 +48,12 @@ def test_help_loads_next_to_nothing() -> None:
         "reverie.workspace",
     }
     commands = Path(__file__).parents[2] / "src/reverie/cli"
-    shared = {"reverie.cli", "reverie.cli.group", "reverie.cli.frame", "reverie.cli.figures"}
+    shared = {
+        "reverie.cli",
+        "reverie.cli.group",
+        "reverie.cli.invocation",
+        "reverie.cli.formatting",
+    }
     files = (file.relative_to(commands.parent.parent) for file in commands.rglob("*.py"))
     modules = {".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in files}
     assert not loaded & (modules - shared)

@@ -25,7 +25,7 @@ def twice(place: Place) -> Place:
 
 
 def files(place: Place) -> int:
-    return len(list(place.app().memory_place.directory.glob("*8080*.md")))
+    return len(list(place.app().memory_location.directory.glob("*8080*.md")))
 
 
 def test_it_is_not_time_yet(twice: Place) -> None:

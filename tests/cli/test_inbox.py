@@ -271,7 +271,7 @@ def test_what_waits_is_found_by_nothing_and_what_is_approved_is(place: Place):
     [id_] = proposed(place, ORDER)
     assert "okapi" not in shown_to_a_model(place)
     assert "Herons" in shown_to_a_model(place)
-    shadows = place.app().memory_place.state.glob("*.sqlite*")
+    shadows = place.app().memory_location.state.glob("*.sqlite*")
     assert not any(b"okapi" in path.read_bytes() for path in shadows)
     done("inbox", "approve", id_, "--yes")
     assert shown_to_a_model(place).count("okapi") > 2

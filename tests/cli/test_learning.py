@@ -40,7 +40,7 @@ def test_it_is_edited_for_all_projects_or_for_one(place: Place, editor: Path) ->
     editor.write_text("- bonuses\n")
     told = data("learning", "--edit", "--here")
     assert told["never"] == ["salaries", "bonuses"]
-    assert (place.app().memory_place.state / "learning.md").is_file()
+    assert (place.app().memory_location.state / "learning.md").is_file()
 
 
 def test_a_template_nobody_filled_in_is_not_kept(place: Place, editor: Path) -> None:

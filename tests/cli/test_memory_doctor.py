@@ -76,7 +76,7 @@ def test_history_and_leftovers(place: Place):
 
 def test_a_history_that_cannot_be_read(place: Place):
     remembered(AUDIT)
-    git_dir = place.app().memory_place.history
+    git_dir = place.app().memory_location.history
     shutil.rmtree(git_dir / "objects")
     (git_dir / "objects").mkdir()
     state, advice = found("history cannot be read")

@@ -28,7 +28,7 @@ class Desk:
 
     @property
     def drafts(self) -> list[Path]:
-        return sorted((self.place.app().memory_place.state / "drafts").glob("[!.]*"))
+        return sorted((self.place.app().memory_location.state / "drafts").glob("[!.]*"))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from tests.cli.memories import AUDIT, PERSON, TESTS, contents, directory, rememb
 from tests.cli.run import data, done, failed
 from tests.place import Place
 
-from reverie.memory.locations import person_place
+from reverie.memory.locations import person_location
 
 KEY = "AKIA" + "QYLPMN5HHHFPZAM2"
 
@@ -38,7 +38,7 @@ def test_there_and_back_again(place: Place, form: str):
     there = ["--project", other(place), "--home", place.base / "elsewhere"]
     told = data("import", path, *there)
     assert (len(told["imported"]), told["declined"]) == (4, [])
-    person = contents(person_place(place.home).directory)
+    person = contents(person_location(place.home).directory)
     ours = contents(directory(place)) | {f"person/{name}": text for name, text in person.items()}
     theirs = {
         row["file"]: data("show", row["file"], *there)["text"]

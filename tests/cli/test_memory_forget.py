@@ -49,7 +49,7 @@ def traces(place: Place, *words: str) -> list[str]:
     for name, held in contents(place.home).items():
         if any(word.encode() in held for word in words):
             found.append(name)
-    state = place.app().memory_place.state
+    state = place.app().memory_location.state
     listed = subprocess.run(
         ["git", "--git-dir", state / "history.git", "cat-file", "--batch-all-objects", "--batch"],
         capture_output=True, check=True,
@@ -63,7 +63,7 @@ def test_everywhere_leaves_no_trace_and_prints_a_receipt(place: Place):
         "file"
     ]
     done("pin", gone)
-    state = place.app().memory_place.state
+    state = place.app().memory_location.state
     notes = state / "sessions" / "s1" / "notes.md"
     notes.parent.mkdir(parents=True)
     notes.write_text("a line\nThe zebra project is called off, says Okapi\n")
@@ -116,7 +116,7 @@ def test_everywhere_cleans_the_reports_of_dreams_and_keeps_the_rest(place: Place
     remembered(TESTS, "--even-if-known")
     made = data("dream", "--force", "--review")
     assert [change["kind"] for change in made["changes"]] == ["merge", "merge", "re-index"]
-    dreams = place.app().memory_place.state / "dreams"
+    dreams = place.app().memory_location.state / "dreams"
     (dreams / "torn.json").write_text(f'{{"why": "{gone}')
     left = dreams / "branches" / "dead" / "memory"
     left.mkdir(parents=True)
@@ -136,7 +136,7 @@ def test_everywhere_cleans_the_reports_of_dreams_and_keeps_the_rest(place: Place
 
 def test_a_dream_under_way_is_told_to_stop(place: Place):
     file = remembered(AUDIT)["file"]
-    dreams = place.app().memory_place.state / "dreams"
+    dreams = place.app().memory_location.state / "dreams"
     dreams.mkdir()
     running = {"id": "d1", "state": "running", "turns": [{"text": "", "files": [file]}]}
     (dreams / "status.json").write_text(json.dumps(running))

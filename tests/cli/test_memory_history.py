@@ -5,7 +5,7 @@ from tests.cli.memories import AUDIT, PERSON, TESTS, directory, remembered
 from tests.cli.run import data, done, failed, run
 from tests.place import Place
 
-from reverie.memory.changes.keeper import Wish
+from reverie.memory.changes.keeper import NewMemory
 from reverie.memory.format.revisions import Author
 
 
@@ -16,7 +16,7 @@ def fixed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def learnt(place: Place, text: str, author: Author) -> str:
     """What a session or a dream saved."""
-    outcome = place.app().memory().keeper.remember(Wish(text, origin="assistant"), author)
+    outcome = place.app().memory().keeper.remember(NewMemory(text, origin="assistant"), author)
     return outcome.revision.id  # type: ignore[union-attr]
 
 

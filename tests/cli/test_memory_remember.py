@@ -182,7 +182,7 @@ def test_a_false_alarm_is_allowed_once_and_for_all(place: Place):
     assert KEY in data("show", data("list")[0]["file"])["text"]
     again = remembered(f"Our docs team chose {KEY} for all examples", "--even-if-known")
     assert again["secrets"] == []
-    kept = (place.app().memory_place.state / "allowed-secrets.json").read_text()
+    kept = (place.app().memory_location.state / "allowed-secrets.json").read_text()
     assert KEY not in kept
     assert len(json.loads(kept)) == 1
 

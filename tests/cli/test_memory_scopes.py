@@ -7,7 +7,7 @@ from tests.cli.memories import AUDIT, PERSON, TRACKER, directory, remembered
 from tests.cli.run import data, done, failed, run
 from tests.place import Place
 
-from reverie.memory.locations import person_place
+from reverie.memory.locations import person_location
 
 SHORT = "I prefer short answers"
 FILE = "person/user_i_prefer_short_answers.md"
@@ -185,7 +185,7 @@ def test_forgetting(place: Place, there: list[object]):
     done("undo")
     receipt = data("forget", FILE, "--everywhere", "--yes", *there)
     assert receipt[0]["everywhere"]
-    left = [path for path in person_place(place.home).state.rglob("*") if path.is_file()]
+    left = [path for path in person_location(place.home).state.rglob("*") if path.is_file()]
     assert [path for path in left if SHORT.encode() in path.read_bytes()] == []
 
 
@@ -193,7 +193,7 @@ def test_pinning_and_editing(place: Place):
     remembered(SHORT)
     assert data("pin", FILE)["file"] == FILE
     assert data("list")[0]["pinned"]
-    path: Path = person_place(place.home).directory / FILE.removeprefix("person/")
+    path: Path = person_location(place.home).directory / FILE.removeprefix("person/")
     assert "pinned: true" in path.read_text()
     assert data("show", str(path))["file"] == FILE
 
@@ -211,7 +211,7 @@ def test_the_list_says_where_they_are(place: Place):
 
 def test_the_doctor_looks_at_it(place: Place):
     remembered(SHORT)
-    path = person_place(place.home).directory / "broken.md"
+    path = person_location(place.home).directory / "broken.md"
     path.write_text("---\nname: x\n")
     assert "person/broken.md: the frontmatter" in run("doctor").output
     folder = directory(place) / "person"

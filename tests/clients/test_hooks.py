@@ -13,19 +13,18 @@ from tests.conversation import claude_lines as claude
 from tests.conversation.build import write_lines
 from tests.place import NOON, Place
 
-from reverie.clients.hooks.attendant import Attendant
-from reverie.clients.hooks.moments import (
+from reverie.clients.hooks.events import (
     TRIAL,
     AboutToCompact,
     Answered,
     Context,
+    HookEvent,
     Instructions,
     Moment,
     Nothing,
-    Occasion,
     Outcome,
-    Overheard,
     Prompted,
+    PromptSeen,
     ReplacedOutput,
     SessionEnded,
     SessionMet,
@@ -33,10 +32,11 @@ from reverie.clients.hooks.moments import (
     Stopped,
     ToolFinished,
 )
-from reverie.clients.hooks.opening import ROOM
+from reverie.clients.hooks.service import HookService
 from reverie.clients.hooks.session_folder import KEPT_SESSIONS
+from reverie.clients.hooks.session_start import ROOM
 from reverie.events import Event, TroubleNoted
-from reverie.memory.changes.draft import Remembered, Wish
+from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.revisions import Author
 
 pytestmark = pytest.mark.anyio
@@ -56,15 +56,15 @@ class Desk:
     heard: list[Event] = field(default_factory=list)
     waiting: dict[str, Callable[[], None]] = field(default_factory=dict)
     dreams: list[Path] = field(default_factory=list)
-    attendant: Attendant | None = None
+    attendant: HookService | None = None
 
     async def at(self, moment: Moment, session: str = "s1") -> Outcome:
         if self.attendant is None or not self.attendant.fresh:
             await self.close()
-            self.attendant = Attendant(
+            self.attendant = HookService(
                 self.place.app(), self.heard.append, self.waiting.__setitem__, self.dreams.append
             )
-        occasion = Occasion(self.client, session, str(self.place.root), moment, self.transcript)
+        occasion = HookEvent(self.client, session, str(self.place.root), moment, self.transcript)
         return await self.attendant.attend(occasion)
 
     def catch_up(self) -> None:
@@ -99,7 +99,7 @@ async def desk(place: Place) -> AsyncIterator[Desk]:
 def remember(place: Place, text: str, name: str) -> str:
     memory = place.app().memory()
     done = memory.keeper.remember(
-        Wish(text, "project", name=name, description=text[:80], even_if_known=True),
+        NewMemory(text, "project", name=name, description=text[:80], even_if_known=True),
         Author("person"),
     )
     assert isinstance(done, Remembered)
@@ -142,7 +142,7 @@ class TestTheStart:
         found = await desk.at(SessionStarted("startup"))
         assert isinstance(found, Context)
         assert found.text.startswith("# Memory, kept by Reverie")
-        assert str(desk.place.app().memory_place.directory) in found.text
+        assert str(desk.place.app().memory_location.directory) in found.text
         assert "MEMORY.md\n" not in found.text
         assert len(found.text) < 1_600
 
@@ -153,7 +153,7 @@ class TestTheStart:
         assert f"- [Deploys need the VPN]({file})" in found.text
 
     async def test_a_long_index_is_cut_at_a_line(self, desk: Desk) -> None:
-        directory = desk.place.app().memory_place.directory
+        directory = desk.place.app().memory_location.directory
         directory.mkdir(parents=True)
         lines = [
             f"- [Memory number {n}](m{n}.md) — {'what it is about, ' * 5}and more"
@@ -384,14 +384,14 @@ class TestTheEnd:
     async def test_what_was_only_overheard_is_learnt_too(self, desk: Desk) -> None:
         desk.client = "cursor"
         remember(desk.place, VPN, "vpn")
-        assert isinstance(await desk.at(Overheard(QUESTION)), Nothing)
-        assert isinstance(await desk.at(Overheard(WISH)), Nothing)
+        assert isinstance(await desk.at(PromptSeen(QUESTION)), Nothing)
+        assert isinstance(await desk.at(PromptSeen(WISH)), Nothing)
         await desk.at(Stopped(again=False, answer="I will."))
         desk.catch_up()
         assert len(desk.memories) == 2
 
     async def test_an_agent_that_saved_by_itself_is_left_alone(self, desk: Desk) -> None:
-        directory = desk.place.app().memory_place.directory
+        directory = desk.place.app().memory_location.directory
         use = {
             "type": "tool_use",
             "id": "t",

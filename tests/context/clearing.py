@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reverie.context import NotDue, microcompaction
-from reverie.context.microcompaction import Due, Moment, Policy, ToolResultLedger
+from reverie.context.microcompaction import Due, Policy, RequestConditions, ToolResultLedger
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.usage import Prices
 from reverie.core.window import CacheRules, Capabilities, Window
@@ -73,7 +73,7 @@ class Talk:
         new = new_message(role, *blocks, after=last, at=self.at, response=response)
         self.messages.append(new)
 
-    def moment(self, **changes: Any) -> Moment:
+    def moment(self, **changes: Any) -> RequestConditions:
         self.ledger.follow(self.messages, self.replaced, self.cleared)
         values = {
             "now": self.at,
@@ -82,7 +82,7 @@ class Talk:
             "capabilities": EXPLICIT,
             "prices": PRICES,
         }
-        return Moment(**(values | changes))
+        return RequestConditions(**(values | changes))
 
     def due(self, policy: Policy | None = None, **changes: Any) -> Due | NotDue:
         edited = changes.pop("edited", frozenset())

@@ -9,7 +9,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from tests.core.build import conversations, texts
 
-from reverie.context.compaction import Compaction, Failed, Means, Situation, run
+from reverie.context.compaction import Compaction, CompactionTools, Failed, Situation, run
 from reverie.context.compaction.parts import TITLES
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.tokens import message_tokens
@@ -51,8 +51,8 @@ def situation(messages: Sequence[Message], window: Window = BIG, **more: object)
     return Situation(tuple(messages), window, **given)
 
 
-def compacted(there: Situation, means: Means | None = None) -> Compaction | Failed:
-    return asyncio.run(run(there, means or Means()))
+def compacted(there: Situation, means: CompactionTools | None = None) -> Compaction | Failed:
+    return asyncio.run(run(there, means or CompactionTools()))
 
 
 def applied(messages: Sequence[Message], done: Compaction) -> tuple[Message, ...]:

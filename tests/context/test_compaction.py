@@ -26,9 +26,9 @@ from tests.core.build import call, conversations, filler, model, result, user
 from reverie.context import user_messages
 from reverie.context.compaction import (
     Compaction,
+    CompactionTools,
     Failed,
     From,
-    Means,
     Notes,
     Restorable,
     Running,
@@ -80,15 +80,15 @@ def attached(done: Compaction, label: str) -> str:
     return found
 
 
-def heard() -> tuple[list, Means]:
+def heard() -> tuple[list, CompactionTools]:
     events: list = []
-    return events, Means(announce=events.append)
+    return events, CompactionTools(announce=events.append)
 
 
 class TestByTheModel:
     def test_a_summary_takes_the_place_of_all_but_the_last_rounds(self):
         ask, asked = saying(REPLY)
-        done = compacted(situation(talk()), Means(ask))
+        done = compacted(situation(talk()), CompactionTools(ask))
         assert (done.how, done.trigger, len(asked)) == ("summary", "automatic", 1)
         assert "The model on Current work." in done.start[0].text
         after = applied(talk(), done)
@@ -99,23 +99,25 @@ class TestByTheModel:
 
     def test_the_scratch_pad_goes_and_the_way_to_the_transcript_stays(self):
         ask, _ = saying(REPLY)
-        text = compacted(situation(talk()), Means(ask)).start[0].text
+        text = compacted(situation(talk()), CompactionTools(ask)).start[0].text
         assert "<analysis>" not in text
         assert "kept in /t.jsonl" in text
 
     def test_what_the_model_left_out_comes_from_the_transcript(self):
         ask, _ = saying(REPLY.replace("The model on Files and code.", ""))
-        text = compacted(situation(talk()), Means(ask)).start[0].text
+        text = compacted(situation(talk()), CompactionTools(ask)).start[0].text
         assert "- c0 (read 1×)" in text
 
     def test_the_same_situation_has_the_same_outcome(self):
-        outcomes = [compacted(situation(talk()), Means(saying(REPLY)[0])) for _ in range(2)]
+        outcomes = [
+            compacted(situation(talk()), CompactionTools(saying(REPLY)[0])) for _ in range(2)
+        ]
         assert outcomes[0] == outcomes[1]
         assert outcomes[0].start[0].at == AT
 
     def test_the_model_is_told_how_much_room_there_is(self):
         ask, asked = saying(REPLY)
-        compacted(situation(talk(20, 260), SMALL), Means(ask))
+        compacted(situation(talk(20, 260), SMALL), CompactionTools(ask))
         words = int(asked[0][0].partition("up to ")[2].partition(" words")[0].replace(",", ""))
         assert 200 < words < 800
 
@@ -149,7 +151,7 @@ class TestBesideTheSummary:
         assert "Shall I go on?" in attached(compacted(situation(asking)), "obligations")
 
     def test_files_come_back_as_they_are_now(self):
-        done = compacted(situation(talk()), Means(read_file=lambda path: f"{path} today"))
+        done = compacted(situation(talk()), CompactionTools(read_file=lambda path: f"{path} today"))
         files = [
             b.text for b in done.start[0].blocks if b.kind == "attachment" and b.label == "file"
         ]
@@ -162,13 +164,13 @@ class TestBesideTheSummary:
             raise PermissionError(path)
 
         events: list = []
-        done = compacted(situation(talk()), Means(read_file=read, announce=events.append))
+        done = compacted(situation(talk()), CompactionTools(read_file=read, announce=events.append))
         assert "file" not in labels(done.start[0])
         assert events[0].where == "compaction.restore"
 
     def test_what_comes_back_leaves_room_to_go_on(self):
         extras = tuple(Restorable("skill", filler(9_000)) for _ in range(9))
-        read = Means(read_file=lambda _: filler(9_000))
+        read = CompactionTools(read_file=lambda _: filler(9_000))
         done = compacted(situation(talk(), extras=extras), read)
         assert tokens(done.start) > 45_000
         assert done.tokens_after < 0.6 * BIG.compaction
@@ -188,7 +190,7 @@ class TestByTheNotes:
 
     def test_no_model_is_asked(self):
         ask, asked = saying()
-        done = compacted(situation(talk(), notes=self.notes(talk())), Means(ask))
+        done = compacted(situation(talk(), notes=self.notes(talk())), CompactionTools(ask))
         assert (done.how, asked) == ("notes", [])
         assert NOTES in done.start[0].text
         assert tokens(applied(talk(), done)[1:]) >= 10_000
@@ -211,7 +213,7 @@ class TestByTheNotes:
     def test_else_the_model_is_asked(self, more):
         ask, asked = saying(REPLY)
         given = {"notes": self.notes(talk())} | more
-        assert compacted(situation(talk(), **given), Means(ask)).how == "summary"
+        assert compacted(situation(talk(), **given), CompactionTools(ask)).how == "summary"
         assert len(asked) == 1
 
     def test_long_notes_are_cut_to_a_small_window(self):
@@ -230,7 +232,7 @@ class TestWithoutAModel:
     def test_a_model_that_fails_gives_way_and_it_is_told(self, reply):
         events: list = []
         ask, asked = saying(reply)
-        done = compacted(situation(talk()), Means(ask, announce=events.append))
+        done = compacted(situation(talk()), CompactionTools(ask, announce=events.append))
         assert (done.how, len(asked)) == ("extractive", 1)
         assert [type(event) for event in events] == [TroubleNoted]
         assert events[0].where == "compaction.summary"
@@ -244,12 +246,12 @@ class TestWithoutAModel:
     def test_a_cancelled_call_is_not_swallowed(self):
         ask, _ = saying(asyncio.CancelledError())
         with pytest.raises(asyncio.CancelledError):
-            compacted(situation(talk()), Means(ask))
+            compacted(situation(talk()), CompactionTools(ask))
 
     def test_too_long_is_tried_apart(self):
         ask, _ = saying(PromptTooLong("no", tokens=205_000, limit=200_000))
         apart, sent = saying(REPLY)
-        done = compacted(situation(talk(), trigger="reactive"), Means(ask, apart))
+        done = compacted(situation(talk(), trigger="reactive"), CompactionTools(ask, apart))
         assert (done.how, done.trigger) == ("summary", "reactive")
         assert len(sent) == 1
 
@@ -259,7 +261,9 @@ class TestPartial:
 
     def test_from_a_message_the_earlier_stay(self):
         ask, _ = saying(REPLY)
-        done = compacted(situation(self.messages, mode=From(self.messages[20].id)), Means(ask))
+        done = compacted(
+            situation(self.messages, mode=From(self.messages[20].id)), CompactionTools(ask)
+        )
         assert (done.kept_up_to, done.kept_from) == (self.messages[19].id, None)
         after = applied(self.messages, done)
         assert after[:20] == self.messages[:20]
@@ -268,7 +272,9 @@ class TestPartial:
 
     def test_up_to_a_message_the_later_stay(self):
         ask, _ = saying(REPLY)
-        done = compacted(situation(self.messages, mode=UpTo(self.messages[20].id)), Means(ask))
+        done = compacted(
+            situation(self.messages, mode=UpTo(self.messages[20].id)), CompactionTools(ask)
+        )
         assert (done.kept_up_to, done.kept_from) == (None, self.messages[20].id)
         assert applied(self.messages, done)[1:] == self.messages[20:]
 
@@ -395,7 +401,7 @@ class TestWhatHardlyFits:
     def test_no_room_for_a_summary(self):
         messages = threaded([user(filler(620)), model("ok"), *turn(1, 500)])
         ask, asked = saying()
-        done = compacted(situation(messages, Window(1_400, "test")), Means(ask))
+        done = compacted(situation(messages, Window(1_400, "test")), CompactionTools(ask))
         assert (done.how, asked) == ("dropped rounds", [])
         assert carried(applied(messages, done)) == carried(messages)
 
@@ -438,10 +444,10 @@ def by(way: str, messages: Sequence[Message], window: Window) -> Compaction | Fa
         "up to": {"mode": UpTo(middle)},
     }
     means = {
-        "model": Means(saying(REPLY)[0]),
-        "from": Means(saying(REPLY)[0]),
-        "broken": Means(saying("nonsense")[0]),
-        "too long": Means(saying(PromptTooLong("x"))[0], saying(REPLY)[0]),
+        "model": CompactionTools(saying(REPLY)[0]),
+        "from": CompactionTools(saying(REPLY)[0]),
+        "broken": CompactionTools(saying("nonsense")[0]),
+        "too long": CompactionTools(saying(PromptTooLong("x"))[0], saying(REPLY)[0]),
     }
     return compacted(situation(messages, window, **more.get(way, {})), means.get(way))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.context.saying import did, edit, failed, model, ran, read, story, user
 from tests.core.build import conversations, messages
 
-from reverie.context.facts import Command, FactKeeper, FileTouch, Todo, read_facts
+from reverie.context.facts import Command, FactCollector, FileTouch, Todo, read_facts
 from reverie.context.facts.calls import command_parts, deed_of, only_looks
 from reverie.context.facts.keeper import MOST_FILES
 from reverie.context.facts.outcomes import outcome_of
@@ -380,7 +380,7 @@ def test_fed_bit_by_bit_or_at_once_the_facts_are_the_same(
     said: list[Message], data: st.DataObject
 ) -> None:
     """Asking in between changes nothing, and the facts of a prefix are those of that prefix."""
-    keeper = FactKeeper()
+    keeper = FactCollector()
     for n, message in enumerate(said, 1):
         keeper.add(message)
         if data.draw(st.booleans()):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.context.facts import FactKeeper, read_facts
+from reverie.context.facts import FactCollector, read_facts
 from reverie.context.session_notes.draft import as_summary, from_facts
 from reverie.context.session_notes.notes import parse, render, warnings
 from reverie.context.user_messages import carried
@@ -33,7 +33,7 @@ def said(path: Path) -> list[Message]:
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.name[:8])
 def test_a_session(path: Path) -> None:
     messages = said(path)
-    keeper = FactKeeper()
+    keeper = FactCollector()
     window: list[Message] = []
     for n, message in enumerate(messages, 1):
         keeper.add(message)

@@ -12,7 +12,7 @@ from tests.core.build import call, conversations, model, result, user
 from reverie.agent.permissions import Consent, by_mode
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
-from reverie.context.snip import NotSnipped, Snipped, Wish, fulfil, plan, snip_tool
+from reverie.context.snip import NotSnipped, Snipped, SnipRequest, fulfil, plan, snip_tool
 from reverie.context.user_messages import carried
 from reverie.core.messages import Attachment, ToolUse
 
@@ -97,13 +97,13 @@ class TestWishes:
     @pytest.mark.parametrize(
         ("wish", "span"),
         [
-            (Wish("x", rounds=1), (11, 11)),
-            (Wish("x", rounds=2), (8, 11)),
-            (Wish("x", rounds=99), (0, 11)),
-            (Wish("x", first="c0"), (0, 2)),
-            (Wish("x", first="c0", last="c1"), (0, 6)),
-            (Wish("x", first="question 1", last="answer 1"), (4, 7)),
-            (Wish("x", first='"path":"c2"'), (8, 10)),
+            (SnipRequest("x", rounds=1), (11, 11)),
+            (SnipRequest("x", rounds=2), (8, 11)),
+            (SnipRequest("x", rounds=99), (0, 11)),
+            (SnipRequest("x", first="c0"), (0, 2)),
+            (SnipRequest("x", first="c0", last="c1"), (0, 6)),
+            (SnipRequest("x", first="question 1", last="answer 1"), (4, 7)),
+            (SnipRequest("x", first='"path":"c2"'), (8, 10)),
         ],
     )
     def test_rounds_are_found(self, wish, span):
@@ -113,12 +113,12 @@ class TestWishes:
     @pytest.mark.parametrize(
         ("wish", "reason"),
         [
-            (Wish("x"), "say how many rounds"),
-            (Wish("x", first="nowhere"), "no message holds 'nowhere'"),
-            (Wish("x", first="c0", last="nowhere"), "no message holds 'nowhere'"),
-            (Wish("x", first="question"), "3 messages hold 'question'; quote more"),
-            (Wish("x", first="c1", last="c0"), "the first message comes after the last"),
-            (Wish("x", first="c3"), "not finished yet"),
+            (SnipRequest("x"), "say how many rounds"),
+            (SnipRequest("x", first="nowhere"), "no message holds 'nowhere'"),
+            (SnipRequest("x", first="c0", last="nowhere"), "no message holds 'nowhere'"),
+            (SnipRequest("x", first="question"), "3 messages hold 'question'; quote more"),
+            (SnipRequest("x", first="c1", last="c0"), "the first message comes after the last"),
+            (SnipRequest("x", first="c3"), "not finished yet"),
         ],
     )
     def test_what_cannot_be_done_is_said(self, wish, reason):
@@ -127,13 +127,13 @@ class TestWishes:
         assert reason in found.reason
 
     def test_there_may_be_nothing_before_the_request(self):
-        found = fulfil(TALK[12:], Wish("x", rounds=1), at=AT)
+        found = fulfil(TALK[12:], SnipRequest("x", rounds=1), at=AT)
         assert found == NotSnipped("there are no rounds before the current request")
 
     def test_a_count_stops_at_a_summary(self):
         start = compacted(situation(TALK)).start
         later = threaded([*start, *turn(4), user("now?"), model("hm")])
-        done = fulfil(later, Wish("x", rounds=50), at=AT)
+        done = fulfil(later, SnipRequest("x", rounds=50), at=AT)
         assert later[1].id == done.first
 
 
@@ -149,10 +149,10 @@ def test_any_span_is_left_out_whole_or_not_at_all(conversation, data):
 
 
 class TestTheTool:
-    def ask(self, tmp_path, **arguments) -> tuple[list[Wish], str]:
-        wishes: list[Wish] = []
+    def ask(self, tmp_path, **arguments) -> tuple[list[SnipRequest], str]:
+        wishes: list[SnipRequest] = []
 
-        def mark(wish: Wish) -> str:
+        def mark(wish: SnipRequest) -> str:
             wishes.append(wish)
             return "left out"
 
@@ -163,8 +163,10 @@ class TestTheTool:
 
     def test_a_wish_comes_through(self, tmp_path):
         wishes, answer = self.ask(tmp_path, note="done", **{"from": "c0", "to": "c1"})
-        assert (wishes, answer) == ([Wish("done", "c0", "c1")], "left out")
-        assert self.ask(tmp_path, note="done", last_n_rounds=2)[0] == [Wish("done", rounds=2)]
+        assert (wishes, answer) == ([SnipRequest("done", "c0", "c1")], "left out")
+        assert self.ask(tmp_path, note="done", last_n_rounds=2)[0] == [
+            SnipRequest("done", rounds=2)
+        ]
 
     @pytest.mark.parametrize(
         "arguments", [{}, {"note": ""}, {"note": "x", "last_n_rounds": 0}, {"note": "x", "what": 1}]

@@ -22,7 +22,7 @@ from reverie.events import AgentStarted, Event
 from reverie.session.options import SessionOptions
 from reverie.session.query import Session
 from reverie.subagents.crew import Crew
-from reverie.subagents.seat import answer
+from reverie.subagents.identity import answer
 
 Step: TypeAlias = "ScriptItem | Callable[[RecordedRequest], ScriptItem]"
 

@@ -12,7 +12,7 @@ from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import Held, Reply, Text, ToolCall
 
-from reverie.cli.talk.talk import Talk
+from reverie.cli.talk.chat import Chat
 from reverie.session.options import SessionOptions
 
 
@@ -39,7 +39,7 @@ class Patient(Typist):
 async def talked(desk: Team, typist: Typist, *, conversations: int) -> str:
     for number in range(conversations):
         desk.provider.expect_conversation(f"conversation {number}", within=50)
-    await Talk(desk.app(), typist).run(SessionOptions(model=MODEL, mode="bypass"))
+    await Chat(desk.app(), typist).run(SessionOptions(model=MODEL, mode="bypass"))
     return typist.text
 
 

@@ -19,18 +19,18 @@ from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import HttpError, Reply, ToolCall
 
+from reverie.cli.talk.chat import Chat
 from reverie.cli.talk.once import once
-from reverie.cli.talk.talk import Talk
 from reverie.conversation.records import AgentHired, AgentLeft, Record
 from reverie.errors import StorageError
 from reverie.events import AgentEnded, AgentStarted, Event, TroubleNoted
 from reverie.session.options import SessionOptions
 from reverie.session.query import Session
 from reverie.subagents.crew import Crew
+from reverie.subagents.identity import AgentIdentity, answer
 from reverie.subagents.mail import TeamMail, team_name
 from reverie.subagents.mail_store import Post
 from reverie.subagents.members import Brief, Member
-from reverie.subagents.seat import Seat, answer
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def desk(place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> T
     return Team(place, provider, monkeypatch)
 
 
-def seat_of(session: Session) -> Seat:
+def seat_of(session: Session) -> AgentIdentity:
     assert session.place is not None
     return session.place.seat
 
@@ -341,7 +341,7 @@ class Unanswering:
         return "nowhere.jsonl"
 
     @asynccontextmanager
-    async def open(self, member: Member, seat: Seat) -> AsyncIterator[Session]:
+    async def open(self, member: Member, seat: AgentIdentity) -> AsyncIterator[Session]:
         raise TimeoutError("the disk did not answer")
         yield
 
@@ -524,7 +524,7 @@ class TestInChat:
             provider.expect_conversation("a conversation of its own", within=50)
         typist = Listener("Four, I hear.", gate, "Count.")
         await asyncio.wait_for(
-            Talk(desk.app(), typist).run(SessionOptions(model=MODEL, mode="bypass")), 10
+            Chat(desk.app(), typist).run(SessionOptions(model=MODEL, mode="bypass")), 10
         )
         assert "Somebody counts." in typist.text
         assert "Four, I hear." in typist.text

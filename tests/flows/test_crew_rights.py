@@ -29,15 +29,15 @@ from tests.provider.script import Reply, ScriptItem, ToolCall
 from reverie.agent.kit.web_fetch import web_fetch_tool
 from reverie.agent.permissions import Answer, Asked, Call
 from reverie.agent.tools import Arguments, Tool, Workplace
-from reverie.cli.talk.talk import Talk
+from reverie.cli.talk.chat import Chat
 from reverie.cli.talk.terminal import Question
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 from reverie.events import Event, TroubleNoted
 from reverie.session.options import SessionOptions
+from reverie.subagents.identity import AgentIdentity, Approval, NoMail
 from reverie.subagents.letters import Letter, Refused
 from reverie.subagents.mail_store import Post
-from reverie.subagents.seat import Approval, NoMail, Seat
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ class TestNames:
     ) -> None:
         async with desk.session() as session:
             crew = team_of(session)
-            paul = Seat("paul", 1, "boss", "bypass", str(desk.place.root), mail=Boxes())
+            paul = AgentIdentity("paul", 1, "boss", "bypass", str(desk.place.root), mail=Boxes())
             crew.seats["paul"] = paul
             with pytest.raises(InputError, match=f"called '{wanted}'"):
                 crew.free_name(paul, wanted, "general")
@@ -347,7 +347,7 @@ class TestQuestions:
             provider.expect_conversation("a conversation of its own", within=50)
         typist = Deliberate("Have both signed.")
         wish = SessionOptions(model=MODEL, mode="ask", tools=[typist.tool()])
-        await asyncio.wait_for(Talk(desk.app(), typist).run(wish), 20)
+        await asyncio.wait_for(Chat(desk.app(), typist).run(wish), 20)
         assert typist.most_at_once == 1
         assert sorted(line for line in typist.asked if "asks" in line) == [
             "▸ general-1 asks:",

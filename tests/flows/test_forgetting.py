@@ -19,7 +19,7 @@ from tests.provider.provider import Provider
 from tests.provider.script import Text, Thinking, ToolCall
 
 from reverie.api.forgetting import Forgetting
-from reverie.clients.hooks.moments import Occasion, SessionEnded
+from reverie.clients.hooks.events import HookEvent, SessionEnded
 from reverie.clients.hooks.session_folder import SessionFolder
 from reverie.conversation import journal
 from reverie.conversation.cache_report import report_on
@@ -31,7 +31,7 @@ from reverie.core.messages import new_message
 from reverie.core.prompt_cache.tracker import Broken
 from reverie.events import CacheBroke
 from reverie.memory.changes.daily_log import DailyLog
-from reverie.memory.changes.draft import Remembered, Wish
+from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.proposals import Proposal
 from reverie.memory.format.revisions import Author
 from reverie.memory.format.traces import MARK
@@ -85,7 +85,7 @@ def spread(place: Place, app: Workspace, session: str, message: str) -> str:
     """Copies of it in every place that may hold one; its file name."""
     memory = app.memory()
     author = Author("main", session, (message,))
-    made = memory.keeper.remember(Wish(SECRET, source=(f"{session}#{message}",)), author)
+    made = memory.keeper.remember(NewMemory(SECRET, source=(f"{session}#{message}",)), author)
     assert isinstance(made, Remembered)
     file = made.topic.file
     path = directory(place) / "linked.md"
@@ -109,7 +109,7 @@ def spread(place: Place, app: Workspace, session: str, message: str) -> str:
     (folder / "chat-history").write_text(f"\n# 2027\n+{SAID}\n")
     (folder / "drafts").mkdir(exist_ok=True)
     (folder / "drafts" / "linked.md").write_text(f"a draft that quotes {SECRET}")
-    ended = Occasion("gemini", "g1", str(place.root), SessionEnded())
+    ended = HookEvent("gemini", "g1", str(place.root), SessionEnded())
     hooks = SessionFolder(app.project, ended, app.scrubber)
     hooks.hear(new_message("user", Words(f"As I said, {SAID}."), at=1.0))
     hooks.hear(new_message("assistant", Words(json.dumps({"a": json.dumps(SECRET)})), at=2.0))
@@ -264,7 +264,7 @@ async def test_a_crash_in_between_is_made_good_by_the_same_call(
 
     for name in ("from_notes", "drop_shadows"):
         with monkeypatch.context() as broken:
-            broken.setattr(f"reverie.memory.traces_on_disk.{name}", crash)
+            broken.setattr(f"reverie.memory.forgetting.{name}", crash)
             with pytest.raises(KeyboardInterrupt):
                 Forgetting(app, app.memory(), file).run(Author("user"))
     shutil.rmtree(place.base / "outside.zip", ignore_errors=True)
@@ -316,7 +316,7 @@ async def test_what_is_about_the_person_goes_from_every_project(desk: Desk) -> N
         await desk.hear(session, f"Hello. {SAID}.")
         state = session.conversation.state
     source = f"{state.session}#{state.messages[0].id}"
-    wish = Wish(SECRET, source=(source,), scope="person")
+    wish = NewMemory(SECRET, source=(source,), scope="person")
     made = desk.app().remember(wish, Author("user"))[1]
     assert isinstance(made, Remembered)
     file = made.topic.file

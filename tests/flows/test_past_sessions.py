@@ -39,7 +39,7 @@ class Reader:
             return "Nothing more."
         number = last.split(f". user: {PAYROLL}")[0].rsplit("\\n", 1)[-1]
         head = f"name: Payroll\ndescription: {PAYROLL}\ntype: project\nsource: [{number}]\n"
-        path = self._place.app().memory_place.directory / "project_payroll.md"
+        path = self._place.app().memory_location.directory / "project_payroll.md"
         content = f"---\n{head}---\n\n{PAYROLL}\n"
         return ToolCall("Write", {"path": str(path), "content": content})
 
@@ -73,7 +73,7 @@ async def test_what_only_the_assistant_said_waits_in_the_inbox(desk: Desk) -> No
     told = answer(PAYROLL, asked, at=NOON + 1)
     desk.place.journal("s1", Opened("s1", NOON), Said(asked), Said(told))
     head = f"name: Payroll\ndescription: {PAYROLL}\ntype: project\nsource: [2]\n"
-    path = desk.app().memory_place.directory / "project_payroll.md"
+    path = desk.app().memory_location.directory / "project_payroll.md"
     content = f"---\n{head}---\n\n{PAYROLL}\n"
     desk.provider.script(ToolCall("Write", {"path": str(path), "content": content}), "Done.")
     [one] = await read(desk.app())

@@ -3,7 +3,7 @@
 from tests.place import Place
 from tests.provider.provider import Provider
 
-from reverie.models.choosing import FILE, read_window
+from reverie.models.selection import FILE, read_window
 from reverie.workspace import Workspace
 
 

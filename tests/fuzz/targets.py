@@ -19,7 +19,7 @@ from reverie.agent.shell_commands import reads_only, starts_nothing
 from reverie.clients.daemon import wire
 from reverie.clients.daemon.service import _object as hook_object
 from reverie.clients.hooks.dialects import DIALECTS
-from reverie.clients.hooks.moments import Context, Instructions, Nothing, ReplacedOutput
+from reverie.clients.hooks.events import Context, Instructions, Nothing, ReplacedOutput
 from reverie.clients.mcp.answers import sendable
 from reverie.clients.mcp.caller import Caller
 from reverie.clients.mcp.tools import TOOLS, checked

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from reverie.learning.dreaming.changes import Reason, typed
-from reverie.learning.dreaming.checks import Bench, Budget, Judged, judge
+from reverie.learning.dreaming.checks import Budget, CheckContext, Judged, judge
 from reverie.memory.format import index as indexes
 from reverie.memory.format import topic as topics
 from reverie.memory.format.index import Index, pointer_to
@@ -57,7 +57,7 @@ def judged(
     reasons: Mapping[str, Reason] | None = None,
     share: float = 0.10,
 ) -> Judged:
-    bench = Bench(before, after, TODAY, Scrubber())
+    bench = CheckContext(before, after, TODAY, Scrubber())
     return judge(typed(before, after, reasons), bench, Budget(share))
 
 

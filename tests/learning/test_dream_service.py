@@ -26,7 +26,7 @@ from reverie.learning.dreaming.service import (
     status_of,
     stop,
 )
-from reverie.memory.changes.draft import Remembered, Wish
+from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.changes.undo import of_dream, undo
 from reverie.memory.format.revisions import Author
 from reverie.memory.opening import OpenMemory
@@ -47,7 +47,7 @@ def memory(app: Workspace) -> OpenMemory:
     """Two that say the same, and a third."""
     opened = app.memory()
     for text in (PORT, PORT, COLOUR):
-        done = opened.keeper.remember(Wish(text, even_if_known=True), Author("user"))
+        done = opened.keeper.remember(NewMemory(text, even_if_known=True), Author("user"))
         assert isinstance(done, Remembered)
     return opened
 
@@ -144,7 +144,7 @@ def test_what_a_person_writes_meanwhile_stays(app: Workspace, memory: OpenMemory
         found = await tidy_dreamer()(branch)
         path = memory.place.directory / first
         path.write_bytes(path.read_bytes() + b"I looked it up.\n")
-        memory.keeper.remember(Wish("The harbour closes at six."), Author("main"))
+        memory.keeper.remember(NewMemory("The harbour closes at six."), Author("main"))
         return found
 
     report = dreamt(app, memory, interrupted)

@@ -9,7 +9,7 @@ from tests.place import FixedClock
 from reverie.core.messages import Message, Text, new_message
 from reverie.learning.extraction import Candidate, Known, Plan, find, plan
 from reverie.learning.extraction.values import Supersede
-from reverie.memory.changes.keeper import Keeper, Outcome, Remembered, Wish
+from reverie.memory.changes.keeper import Keeper, NewMemory, Outcome, Remembered
 from reverie.memory.format.revisions import Author
 from reverie.memory.history import GitHistory
 from reverie.memory.secrets.scrubber import SecretScrubber
@@ -42,7 +42,7 @@ def kept(keeper: Keeper, candidate: Candidate) -> Outcome:
         case _:
             replaces = None
     source = tuple(f"session#{id_}" for id_ in candidate.sources)
-    wish = Wish(
+    wish = NewMemory(
         candidate.text,
         candidate.type,
         supersedes=replaces,

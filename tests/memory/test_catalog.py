@@ -9,8 +9,9 @@ import pytest
 from tests.place import FixedClock
 
 from reverie.errors import WriteConflict
-from reverie.memory import catalog, lookout
+from reverie.memory import catalog
 from reverie.memory import store as files
+from reverie.memory import watcher as lookout
 from reverie.memory.changes.undo import undoable
 from reverie.memory.format.revisions import Author, Drop, Put
 from reverie.memory.history import GitHistory

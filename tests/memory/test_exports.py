@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from reverie.memory.changes.draft import Wish
+from reverie.memory.changes.draft import NewMemory
 from reverie.memory.changes.exports import as_json, as_zip, exported
 from reverie.memory.changes.imports import read_file
 from reverie.memory.format import topic
@@ -63,7 +63,7 @@ def test_what_was_exported_is_imported_byte_for_byte(form):
     data = as_json(made, 0.0).encode() if form == "json" else as_zip(made, 0.0)
     back = {}
     for found in read_file(f"x.{form}", data):
-        assert isinstance(found.wish, Wish)
+        assert isinstance(found.wish, NewMemory)
         assert found.wish.original is not None
         back[found.source] = topic.render(found.wish.original)
     assert back == {name: data for name, data in FILES.items() if name != "MEMORY.md"}

@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from reverie.errors import InputError
-from reverie.memory.changes.draft import Declined, Wish
+from reverie.memory.changes.draft import Declined, NewMemory
 from reverie.memory.changes.imports import Found, Piece, pieces, read_file, read_pile
 
 AGENTS = """\
@@ -69,8 +69,8 @@ def test_odd_files_are_taken_apart_too(text):
     assert all(piece.text for piece in pieces(text))
 
 
-def wish(found: Found) -> Wish:
-    assert isinstance(found.wish, Wish), found
+def wish(found: Found) -> NewMemory:
+    assert isinstance(found.wish, NewMemory), found
     return found.wish
 
 

@@ -16,7 +16,7 @@ from tests.place import FixedClock, Place
 
 from reverie.errors import StorageError
 from reverie.memory import inbox as inboxes
-from reverie.memory.changes.draft import Declined, Remembered, Wish
+from reverie.memory.changes.draft import Declined, NewMemory, Remembered
 from reverie.memory.changes.inbox import Forgotten, needs_nobody
 from reverie.memory.format.proposals import (
     MOST_SOURCES,
@@ -352,7 +352,7 @@ def waiting(place: Place, memory: OpenMemory) -> list[str]:
 
 
 def remembered(memory: OpenMemory, text: str, **given: Any) -> str:
-    made = memory.keeper.remember(Wish(text, **given), Author("user"))
+    made = memory.keeper.remember(NewMemory(text, **given), Author("user"))
     assert isinstance(made, Remembered)
     return made.topic.file
 

@@ -12,7 +12,7 @@ import pytest
 
 from reverie.errors import InputError, WriteConflict
 from reverie.memory.changes.judging import retired_by_siblings
-from reverie.memory.changes.keeper import Declined, Keeper, Outcome, Remembered, Wish
+from reverie.memory.changes.keeper import Declined, Keeper, NewMemory, Outcome, Remembered
 from reverie.memory.format import topic as topics
 from reverie.memory.format.index import MOST_LINES
 from reverie.memory.format.revisions import Author, Put
@@ -74,7 +74,7 @@ TYPES = [
 
 @pytest.mark.parametrize(("text", "type_", "file"), TYPES)
 def test_the_type_is_inferred(keeper: Keeper, text: str, type_: str, file: str) -> None:
-    saved = remembered(keeper.remember(Wish(text), ME)).topic
+    saved = remembered(keeper.remember(NewMemory(text), ME)).topic
     assert (saved.type, saved.file, saved.origin) == (type_, file, "user")
     assert saved.created == "2025-06-15T12:00:00+00:00"
     stored = keeper.store.read(file)
@@ -84,7 +84,9 @@ def test_the_type_is_inferred(keeper: Keeper, text: str, type_: str, file: str) 
 
 
 def test_what_is_said_wins_over_what_is_inferred(keeper: Keeper) -> None:
-    wish = Wish("Never on Fridays.", type="project", name="Deploys", description="When we deploy")
+    wish = NewMemory(
+        "Never on Fridays.", type="project", name="Deploys", description="When we deploy"
+    )
     saved = remembered(keeper.remember(replace(wish, source=("s1#m4",)), ME)).topic
     assert (saved.name, saved.description, saved.type) == ("Deploys", "When we deploy", "project")
     assert saved.source == ("s1#m4",)
@@ -92,11 +94,11 @@ def test_what_is_said_wins_over_what_is_inferred(keeper: Keeper) -> None:
 
 
 def test_dates_become_absolute_and_are_told(keeper: Keeper) -> None:
-    outcome = remembered(keeper.remember(Wish("The freeze starts tomorrow."), ME))
+    outcome = remembered(keeper.remember(NewMemory("The freeze starts tomorrow."), ME))
     assert "2025-06-16" in outcome.topic.body
     assert "tomorrow" not in outcome.topic.description
     assert [change.before for change in outcome.dates] == ["tomorrow"]
-    earlier = Wish("The audit starts tomorrow.", said=date(2024, 1, 1))
+    earlier = NewMemory("The audit starts tomorrow.", said=date(2024, 1, 1))
     assert "2024-01-02" in remembered(keeper.remember(earlier, ME)).topic.body
 
 
@@ -111,32 +113,32 @@ EXCLUDED = {
 
 @pytest.mark.parametrize(("text", "reason"), EXCLUDED.values(), ids=EXCLUDED)
 def test_what_is_never_saved(keeper: Keeper, text: str, reason: str) -> None:
-    answer = declined(keeper.remember(Wish(text), ME))
+    answer = declined(keeper.remember(NewMemory(text), ME))
     assert reason in answer.reason
     assert answer.advice
     assert keeper.store.entries() == ()
 
 
 def test_even_that_when_a_person_insists(keeper: Keeper) -> None:
-    wish = Wish("Next steps: run the tests and fix what fails.", allow_excluded=True)
+    wish = NewMemory("Next steps: run the tests and fix what fails.", allow_excluded=True)
     remembered(keeper.remember(wish, ME))
 
 
 def test_a_text_that_is_too_large_is_declined(keeper: Keeper) -> None:
-    answer = declined(keeper.remember(Wish("It matters. " + "very much so " * 6_000), ME))
+    answer = declined(keeper.remember(NewMemory("It matters. " + "very much so " * 6_000), ME))
     assert "at most 65,536" in answer.reason
 
 
 def test_two_of_one_title_get_two_files(keeper: Keeper) -> None:
-    first = remembered(keeper.remember(Wish("a", name="Deploys", description="one thing"), ME))
-    second = remembered(keeper.remember(Wish("b", name="Deploys", description="another"), ME))
+    first = remembered(keeper.remember(NewMemory("a", name="Deploys", description="one thing"), ME))
+    second = remembered(keeper.remember(NewMemory("b", name="Deploys", description="another"), ME))
     assert [first.topic.file, second.topic.file] == ["project_deploys.md", "project_deploys_2.md"]
 
 
 def test_a_name_that_differs_only_in_case_is_taken(keeper: Keeper, store: FileStore) -> None:
     store.root.mkdir(parents=True)
     (store.root / "Project_Deploys.md").write_text("theirs")
-    saved = remembered(keeper.remember(Wish("b", name="Deploys", description="another"), ME))
+    saved = remembered(keeper.remember(NewMemory("b", name="Deploys", description="another"), ME))
     assert saved.topic.file == "project_deploys_2.md"
 
 
@@ -144,26 +146,30 @@ def test_a_name_that_differs_only_in_case_is_taken(keeper: Keeper, store: FileSt
 
 
 def test_a_near_duplicate_is_named(keeper: Keeper) -> None:
-    first = remembered(keeper.remember(Wish("Integration tests use a real database"), ME)).topic
-    answer = declined(keeper.remember(Wish("Integration tests use a real database!"), ME))
+    first = remembered(
+        keeper.remember(NewMemory("Integration tests use a real database"), ME)
+    ).topic
+    answer = declined(keeper.remember(NewMemory("Integration tests use a real database!"), ME))
     assert answer.existing == first.file
     assert "already says so" in answer.reason
     assert f"reverie edit {first.file}" in answer.advice
     remembered(
-        keeper.remember(Wish("Integration tests use a real database", even_if_known=True), ME)
+        keeper.remember(NewMemory("Integration tests use a real database", even_if_known=True), ME)
     )
     assert len(keeper.store.entries()) == 2
 
 
 def test_another_value_of_the_same_thing_is_saved_and_named(keeper: Keeper) -> None:
-    first = remembered(keeper.remember(Wish("The API limit is 100 requests a minute"), ME)).topic
-    second = remembered(keeper.remember(Wish("The API limit is 250 requests a minute"), ME))
+    first = remembered(
+        keeper.remember(NewMemory("The API limit is 100 requests a minute"), ME)
+    ).topic
+    second = remembered(keeper.remember(NewMemory("The API limit is 250 requests a minute"), ME))
     (near,) = second.related
     assert (near.file, near.likeness, near.certain) == (first.file, "update", True)
     assert second.superseded is None
     assert pointers(keeper) == [first.file, second.topic.file]
     # Said once more, it replaces the old value without a second file.
-    wish = Wish("The API limit is 250 requests a minute", supersedes=first.file)
+    wish = NewMemory("The API limit is 250 requests a minute", supersedes=first.file)
     again = remembered(keeper.remember(wish, ME))
     assert again.topic.file == second.topic.file
     assert keeper.require(first.file).topic.superseded_by == second.topic.file
@@ -171,11 +177,11 @@ def test_another_value_of_the_same_thing_is_saved_and_named(keeper: Keeper) -> N
 
 
 def test_replacing_what_it_is_another_value_of(keeper: Keeper) -> None:
-    old = remembered(keeper.remember(Wish("The API listens on port 8080"), ME)).topic
-    remembered(keeper.remember(Wish("The search service listens on port 7002"), ME))
-    new = remembered(keeper.remember(Wish("The API listens on port 9090", replace=True), ME))
+    old = remembered(keeper.remember(NewMemory("The API listens on port 8080"), ME)).topic
+    remembered(keeper.remember(NewMemory("The search service listens on port 7002"), ME))
+    new = remembered(keeper.remember(NewMemory("The API listens on port 9090", replace=True), ME))
     assert new.superseded == old.file
-    answer = declined(keeper.remember(Wish("Lunch is at noon", replace=True), ME))
+    answer = declined(keeper.remember(NewMemory("Lunch is at noon", replace=True), ME))
     assert answer.reason == "no memory holds another value of this"
 
 
@@ -191,9 +197,9 @@ def test_replacing_what_it_is_another_value_of(keeper: Keeper) -> None:
     ],
 )
 def test_the_words_themselves_retire_what_they_speak_of(keeper: Keeper, old: str, new: str) -> None:
-    first = remembered(keeper.remember(Wish(old), ME)).topic
-    remembered(keeper.remember(Wish("The search service listens on port 7002"), ME))
-    second = remembered(keeper.remember(Wish(new), ME))
+    first = remembered(keeper.remember(NewMemory(old), ME)).topic
+    remembered(keeper.remember(NewMemory("The search service listens on port 7002"), ME))
+    second = remembered(keeper.remember(NewMemory(new), ME))
     assert second.superseded == first.file
     assert keeper.require(first.file).topic.superseded_by == second.topic.file
 
@@ -207,18 +213,18 @@ def test_siblings_all_stand(keeper: Keeper) -> None:
         "Tests freeze time with time-machine",
     ]
     for text in texts:
-        assert remembered(keeper.remember(Wish(text), ME)).superseded is None
+        assert remembered(keeper.remember(NewMemory(text), ME)).superseded is None
     assert len(pointers(keeper)) == len(texts)
 
 
 def test_a_part_of_what_is_known_is_known(keeper: Keeper) -> None:
-    both = remembered(keeper.remember(Wish("My name is Ada and I like tea"), ME)).topic
-    assert declined(keeper.remember(Wish("I like tea"), ME)).existing == both.file
+    both = remembered(keeper.remember(NewMemory("My name is Ada and I like tea"), ME)).topic
+    assert declined(keeper.remember(NewMemory("I like tea"), ME)).existing == both.file
 
 
 def test_what_was_retired_can_be_brought_back(keeper: Keeper) -> None:
-    old = remembered(keeper.remember(Wish("API v1 is sunset on 2026-12-31"), ME)).topic
-    wish = Wish("API v2 is sunset on 2027-06-30", supersedes=old.file)
+    old = remembered(keeper.remember(NewMemory("API v1 is sunset on 2026-12-31"), ME)).topic
+    wish = NewMemory("API v2 is sunset on 2027-06-30", supersedes=old.file)
     new = remembered(keeper.remember(wish, ME)).topic
     assert retired_by_siblings(keeper.store) == [(old.file, new.file)]
     keeper.restore(old.file, ME)
@@ -236,9 +242,11 @@ def test_what_was_retired_can_be_brought_back(keeper: Keeper) -> None:
 
 
 def test_supersession_keeps_both_and_points_to_one(keeper: Keeper, clock: FixedClock) -> None:
-    old = remembered(keeper.remember(Wish("Alice owns the release"), ME)).topic
+    old = remembered(keeper.remember(NewMemory("Alice owns the release"), ME)).topic
     clock.advance(3_600)
-    outcome = remembered(keeper.remember(Wish("Bob owns the release", supersedes=old.file), ME))
+    outcome = remembered(
+        keeper.remember(NewMemory("Bob owns the release", supersedes=old.file), ME)
+    )
     fresh = outcome.topic
     closed = keeper.require(old.file).topic
     assert outcome.superseded == old.file
@@ -251,16 +259,18 @@ def test_supersession_keeps_both_and_points_to_one(keeper: Keeper, clock: FixedC
 
 
 def test_what_was_superseded_is_not_superseded_again(keeper: Keeper) -> None:
-    old = remembered(keeper.remember(Wish("Alice owns the release"), ME)).topic
-    new = remembered(keeper.remember(Wish("Bob owns the release", supersedes=old.file), ME)).topic
-    answer = declined(keeper.remember(Wish("Carol owns it", supersedes=old.file), ME))
+    old = remembered(keeper.remember(NewMemory("Alice owns the release"), ME)).topic
+    new = remembered(
+        keeper.remember(NewMemory("Bob owns the release", supersedes=old.file), ME)
+    ).topic
+    answer = declined(keeper.remember(NewMemory("Carol owns it", supersedes=old.file), ME))
     assert answer.existing == new.file
 
 
 def test_superseding_nothing(keeper: Keeper) -> None:
-    remembered(keeper.remember(Wish("Alice owns the release"), ME))
+    remembered(keeper.remember(NewMemory("Alice owns the release"), ME))
     with pytest.raises(InputError, match=r"no memory 'project_alice\.md'; did you mean"):
-        keeper.remember(Wish("Bob owns it", supersedes="project_alice.md"), ME)
+        keeper.remember(NewMemory("Bob owns it", supersedes="project_alice.md"), ME)
     assert len(keeper.store.entries()) == 1
 
 
@@ -268,7 +278,7 @@ def test_superseding_nothing(keeper: Keeper) -> None:
 
 
 def test_pinning(keeper: Keeper) -> None:
-    file = remembered(keeper.remember(Wish("Bugs are tracked in Linear"), ME)).topic.file
+    file = remembered(keeper.remember(NewMemory("Bugs are tracked in Linear"), ME)).topic.file
     index = keeper.store.index()
     made = keeper.pin(file.removesuffix(".md"), ME)
     assert made is not None
@@ -282,7 +292,7 @@ def test_pinning(keeper: Keeper) -> None:
 
 
 def test_a_change_is_based_on_what_was_read(keeper: Keeper) -> None:
-    file = remembered(keeper.remember(Wish("Bugs are tracked in Linear"), ME)).topic.file
+    file = remembered(keeper.remember(NewMemory("Bugs are tracked in Linear"), ME)).topic.file
     stored = keeper.require(file)
     keeper.change(stored, stored.topic.with_(body="theirs\n"), ME, "first")
     with pytest.raises(WriteConflict):
@@ -292,7 +302,7 @@ def test_a_change_is_based_on_what_was_read(keeper: Keeper) -> None:
 def test_a_conflict_on_the_replaced_memory_is_not_tried_again(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = remembered(keeper.remember(Wish("Alice owns the release"), ME)).topic.file
+    old = remembered(keeper.remember(NewMemory("Alice owns the release"), ME)).topic.file
     tries: list[str] = []
 
     def changed_meanwhile(changes: Sequence[Put], *_: object) -> None:
@@ -301,20 +311,20 @@ def test_a_conflict_on_the_replaced_memory_is_not_tried_again(
 
     monkeypatch.setattr(keeper.store, "apply", changed_meanwhile)
     with pytest.raises(WriteConflict) as caught:
-        keeper.remember(Wish("Bob owns the release", supersedes=old), ME)
+        keeper.remember(NewMemory("Bob owns the release", supersedes=old), ME)
     assert (caught.value.file, caught.value.current) == (old, b"theirs")
     assert len(tries) == 1
 
 
 def test_a_new_description_reaches_the_index(keeper: Keeper) -> None:
-    file = remembered(keeper.remember(Wish("Bugs are tracked in Linear"), ME)).topic.file
+    file = remembered(keeper.remember(NewMemory("Bugs are tracked in Linear"), ME)).topic.file
     stored = keeper.require(file)
     keeper.change(stored, stored.topic.with_(description="In Jira now"), ME, "moved")
     assert [pointer.hook for pointer in keeper.store.index().pointers] == ["In Jira now"]
 
 
 def test_forgetting_leaves_history(keeper: Keeper, store: FileStore) -> None:
-    file = remembered(keeper.remember(Wish("Bugs are tracked in Linear"), ME)).topic.file
+    file = remembered(keeper.remember(NewMemory("Bugs are tracked in Linear"), ME)).topic.file
     made = keeper.forget(file, ME)
     assert made is not None
     assert (keeper.store.entries(), pointers(keeper)) == ((), [])
@@ -338,7 +348,7 @@ def full(store: FileStore) -> None:
 def test_a_full_index_counts_what_it_cannot_list(keeper: Keeper, store: FileStore) -> None:
     full(store)
     for text in ("Bugs are tracked in Linear", "Never mock the database", "I am new to Rust"):
-        remembered(keeper.remember(Wish(text), ME))
+        remembered(keeper.remember(NewMemory(text), ME))
     index = keeper.store.index()
     assert len(index.lines) == MOST_LINES
     assert index.more == 3
@@ -354,8 +364,8 @@ def test_superseding_a_counted_memory_does_not_count_twice(
     keeper: Keeper, store: FileStore
 ) -> None:
     full(store)
-    old = remembered(keeper.remember(Wish("Alice owns the release"), ME)).topic
-    remembered(keeper.remember(Wish("Bob owns the release", supersedes=old.file), ME))
+    old = remembered(keeper.remember(NewMemory("Alice owns the release"), ME)).topic
+    remembered(keeper.remember(NewMemory("Bob owns the release", supersedes=old.file), ME))
     assert keeper.store.index().more == 1
 
 
@@ -363,7 +373,9 @@ def test_superseding_a_counted_memory_does_not_count_twice(
 
 
 def test_a_secret_is_redacted_and_told(keeper: Keeper, store: FileStore) -> None:
-    outcome = remembered(keeper.remember(Wish(f"The bot signs in with {TOKEN} for releases"), ME))
+    outcome = remembered(
+        keeper.remember(NewMemory(f"The bot signs in with {TOKEN} for releases"), ME)
+    )
     assert outcome.secrets
     assert TOKEN not in (store.root / outcome.topic.file).read_text()
     assert TOKEN not in (store.root / "MEMORY.md").read_text()
@@ -374,7 +386,7 @@ def test_a_secret_is_redacted_and_told(keeper: Keeper, store: FileStore) -> None
 def test_a_secret_in_the_name_or_in_a_change_is_redacted_too(
     keeper: Keeper, store: FileStore
 ) -> None:
-    wish = Wish("How to sign in", name=f"Token {TOKEN}", description=f"It is {TOKEN}")
+    wish = NewMemory("How to sign in", name=f"Token {TOKEN}", description=f"It is {TOKEN}")
     file = remembered(keeper.remember(wish, ME)).topic.file
     stored = keeper.require(file)
     keeper.change(stored, stored.topic.with_(body=f"now {TOKEN}\n"), ME, "more")
@@ -384,10 +396,10 @@ def test_a_secret_in_the_name_or_in_a_change_is_redacted_too(
 
 def test_team_memory_refuses_secrets_and_people(keeper: Keeper) -> None:
     shared = team(keeper)
-    answer = declined(shared.remember(Wish(f"The bot signs in with {TOKEN}"), ME))
+    answer = declined(shared.remember(NewMemory(f"The bot signs in with {TOKEN}"), ME))
     assert "team memory is shared" in answer.reason
-    assert "always private" in declined(shared.remember(Wish("I am new to Rust"), ME)).reason
-    file = remembered(shared.remember(Wish("Bugs are tracked in Linear"), ME)).topic.file
+    assert "always private" in declined(shared.remember(NewMemory("I am new to Rust"), ME)).reason
+    file = remembered(shared.remember(NewMemory("Bugs are tracked in Linear"), ME)).topic.file
     stored = shared.require(file)
     with pytest.raises(InputError, match="secret"):
         shared.change(stored, stored.topic.with_(body=f"now {TOKEN}\n"), ME, "more")
@@ -400,24 +412,24 @@ def test_team_memory_refuses_secrets_and_people(keeper: Keeper) -> None:
 @pytest.mark.parametrize(
     ("wish", "first", "last"),
     [
-        (Wish("No deploys until 1 July"), None, "2025-07-01"),
-        (Wish("From Monday on we use pnpm"), "2025-06-16", None),
-        (Wish("No releases from 20 December to 6 January"), "2025-12-20", "2026-01-06"),
-        (Wish("We deploy every Friday"), None, None),
+        (NewMemory("No deploys until 1 July"), None, "2025-07-01"),
+        (NewMemory("From Monday on we use pnpm"), "2025-06-16", None),
+        (NewMemory("No releases from 20 December to 6 January"), "2025-12-20", "2026-01-06"),
+        (NewMemory("We deploy every Friday"), None, None),
         # What a caller knows wins over the words.
-        (Wish("No deploys until 1 July", valid_until="2025-08-01"), None, "2025-08-01"),
+        (NewMemory("No deploys until 1 July", valid_until="2025-08-01"), None, "2025-08-01"),
         # The day it was said counts, not the day it is saved; without one nothing is guessed.
-        (Wish("No deploys until Friday", said=date(2025, 1, 1)), None, "2025-01-03"),
-        (Wish("No deploys until Friday", origin="import"), None, None),
+        (NewMemory("No deploys until Friday", said=date(2025, 1, 1)), None, "2025-01-03"),
+        (NewMemory("No deploys until Friday", origin="import"), None, None),
         (
-            Wish("No deploys until Friday", origin="import", said=date(2025, 6, 10)),
+            NewMemory("No deploys until Friday", origin="import", said=date(2025, 6, 10)),
             None,
             "2025-06-13",
         ),
     ],
 )
 def test_its_words_say_when_it_holds(
-    keeper: Keeper, wish: Wish, first: str | None, last: str | None
+    keeper: Keeper, wish: NewMemory, first: str | None, last: str | None
 ) -> None:
     saved = remembered(keeper.remember(wish, ME)).topic
     assert (saved.valid_from, saved.valid_until) == (first, last)
@@ -428,14 +440,14 @@ def test_a_memory_from_elsewhere_keeps_its_own_limits(keeper: Keeper) -> None:
     given = topics.new("Freeze", text, "project", text, file="a.md", valid_until="2025-06-30")
     bare = topics.new("Other", "No merges until 1 July.", "project", "", file="b.md")
     day = date(2025, 6, 1)
-    kept = Wish(text, origin="import", original=given, said=day)
-    told = Wish("No merges until 1 July.", origin="import", original=bare, said=day)
+    kept = NewMemory(text, origin="import", original=given, said=day)
+    told = NewMemory("No merges until 1 July.", origin="import", original=bare, said=day)
     assert remembered(keeper.remember(kept, ME)).topic.valid_until == "2025-06-30"
     assert remembered(keeper.remember(told, ME)).topic.valid_until == "2025-07-01"
 
 
 def test_what_is_replaced_from_a_day_on_holds_until_the_day_before(keeper: Keeper) -> None:
-    old = remembered(keeper.remember(Wish("Alice owns the release"), ME)).topic
-    wish = Wish("From 1 July on Bob owns the release", supersedes=old.file)
+    old = remembered(keeper.remember(NewMemory("Alice owns the release"), ME)).topic
+    wish = NewMemory("From 1 July on Bob owns the release", supersedes=old.file)
     assert remembered(keeper.remember(wish, ME)).topic.valid_from == "2025-07-01"
     assert keeper.require(old.file).topic.valid_until == "2025-06-30"

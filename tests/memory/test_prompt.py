@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from reverie.memory.format import index
-from reverie.memory.format.prompt import Shelf, agent_memory_prompt, memory_prompt
+from reverie.memory.format.prompt import PromptMemory, agent_memory_prompt, memory_prompt
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 INDEX = index.parse("- [Role](user_role.md) — runs the pharmacy desk\n".encode())
-MINE = Shelf("/home/mira/.reverie/projects/x/memory", INDEX)
-TEAM = Shelf("/home/mira/.reverie/projects/x/memory/team", index.parse(b""))
-PERSON = Shelf("/home/mira/.reverie/person/memory", INDEX)
-BARE = Shelf("/home/mira/.reverie/projects/x/memory")
+MINE = PromptMemory("/home/mira/.reverie/projects/x/memory", INDEX)
+TEAM = PromptMemory("/home/mira/.reverie/projects/x/memory/team", index.parse(b""))
+PERSON = PromptMemory("/home/mira/.reverie/person/memory", INDEX)
+BARE = PromptMemory("/home/mira/.reverie/projects/x/memory")
 
 PROMPTS = {
     "private": memory_prompt(MINE, transcripts="/home/mira/.reverie/projects/x/sessions"),
@@ -21,11 +21,13 @@ PROMPTS = {
     "person": memory_prompt(BARE, None, PERSON),
     "daily_log": memory_prompt(BARE, daily_log=True),
     "agent_user": agent_memory_prompt(
-        Shelf("/home/mira/.reverie/agent-memory/reviewer", INDEX), "user"
+        PromptMemory("/home/mira/.reverie/agent-memory/reviewer", INDEX), "user"
     ),
-    "agent_project": agent_memory_prompt(Shelf(".reverie/agent-memory/reviewer", INDEX), "project"),
+    "agent_project": agent_memory_prompt(
+        PromptMemory(".reverie/agent-memory/reviewer", INDEX), "project"
+    ),
     "agent_local": agent_memory_prompt(
-        Shelf(".reverie/agent-memory-local/reviewer", INDEX), "local", guidelines="Be brief."
+        PromptMemory(".reverie/agent-memory-local/reviewer", INDEX), "local", guidelines="Be brief."
     ),
 }
 
@@ -85,17 +87,17 @@ def test_the_daily_log_names_a_pattern_and_never_a_date():
 def test_a_long_index_is_capped_with_its_warning():
     long = index.parse(b"- [a](a.md)\n" * 300)
     assert "over its limit of 200 lines; 100 pointers are not shown" in memory_prompt(
-        Shelf("/m", long)
+        PromptMemory("/m", long)
     )
 
 
 def test_directories_with_braces_are_printed_as_they_are():
-    assert "/home/{x}/logs/YYYY" in memory_prompt(Shelf("/home/{x}"), daily_log=True)
+    assert "/home/{x}/logs/YYYY" in memory_prompt(PromptMemory("/home/{x}"), daily_log=True)
 
 
 def test_an_agent_sees_its_whole_index():
     """It has no recall that could find what a cut would hide."""
     long = index.parse("".join(f"- [T{i}](t{i}.md) — hook\n" for i in range(400)).encode())
-    text = agent_memory_prompt(Shelf("/m", long), "user")
+    text = agent_memory_prompt(PromptMemory("/m", long), "user")
     assert "(t399.md)" in text
     assert "WARNING" not in text

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.place import FixedClock
 
-from reverie.memory.changes.draft import Declined, Remembered, Wish
+from reverie.memory.changes.draft import Declined, NewMemory, Remembered
 from reverie.memory.changes.keeper import Keeper
 from reverie.memory.format.revisions import Author
 from reverie.memory.history import GitHistory
@@ -20,13 +20,15 @@ def keeper_of(folder: Path, clock: FixedClock) -> Keeper:
 def test_the_second_gets_another_name(tmp_path: Path, clock: FixedClock):
     first, second = keeper_of(tmp_path, clock), keeper_of(tmp_path, clock)
     stale = second.store.entries()
-    made = first.remember(Wish("The cat is black", name="Cat"), Author())
+    made = first.remember(NewMemory("The cat is black", name="Cat"), Author())
     assert isinstance(made, Remembered)
     # The second looked just before the first saved, and sees the truth when it tries again.
     looked = [stale]
     entries = second.store.entries
     second.store.entries = lambda: looked.pop() if looked else entries()
-    other = second.remember(Wish("Feed the animal at noon", name="Cat", type="project"), Author())
+    other = second.remember(
+        NewMemory("Feed the animal at noon", name="Cat", type="project"), Author()
+    )
     assert isinstance(other, Remembered)
     assert other.topic.file != made.topic.file
     assert len(first.store.entries()) == 2
@@ -35,7 +37,7 @@ def test_the_second_gets_another_name(tmp_path: Path, clock: FixedClock):
 def test_the_same_fact_is_then_known(tmp_path: Path, clock: FixedClock):
     first, second = keeper_of(tmp_path, clock), keeper_of(tmp_path, clock)
     looked = [second.store.entries()]
-    first.remember(Wish("The cat is black"), Author())
+    first.remember(NewMemory("The cat is black"), Author())
     entries = second.store.entries
     second.store.entries = lambda: looked.pop() if looked else entries()
-    assert isinstance(second.remember(Wish("The cat is black!"), Author()), Declined)
+    assert isinstance(second.remember(NewMemory("The cat is black!"), Author()), Declined)

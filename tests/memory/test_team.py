@@ -16,7 +16,7 @@ from tests.place import git
 
 from reverie.errors import InputError, StorageError
 from reverie.memory.format.revisions import Author, Put
-from reverie.memory.team.meeting import Refusal
+from reverie.memory.team.accepting import Refusal
 from reverie.memory.team.remote import Remote
 
 

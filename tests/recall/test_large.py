@@ -6,7 +6,8 @@ import pytest
 from tests.place import FixedClock
 
 from reverie.core.messages import Text, new_message
-from reverie.memory import catalog, lookout
+from reverie.memory import catalog
+from reverie.memory import watcher as lookout
 from reverie.memory.history import GitHistory
 from reverie.memory.store import FileStore
 from reverie.recall import ranker as ranking

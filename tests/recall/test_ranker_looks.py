@@ -29,7 +29,7 @@ def write(folder: Path, name: str, text: str) -> None:
 
 @pytest.fixture
 def folder(place: Place) -> Path:
-    found = place.app().memory_place.directory
+    found = place.app().memory_location.directory
     write(found, "vpn.md", "the deploy needs the VPN")
     write(found, "tea.md", "tea is in the kitchen")
     return found

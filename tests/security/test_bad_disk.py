@@ -47,7 +47,7 @@ def test_an_index_that_cannot_be_written(place: Place) -> None:
     remembered(AUDIT)
     remembered(TESTS)
     # A folder in its place is as good as a full disk, also for root.
-    index = place.app().memory_place.state / "index.sqlite"
+    index = place.app().memory_location.state / "index.sqlite"
     index.unlink(missing_ok=True)
     index.mkdir()
     (index / "x").touch()
@@ -65,7 +65,7 @@ def test_an_index_that_cannot_be_written(place: Place) -> None:
 def test_a_full_disk(place: Place) -> None:
     """The largest file this process may write is smaller than an index."""
     remembered(AUDIT)
-    (place.app().memory_place.state / "index.sqlite").unlink(missing_ok=True)
+    (place.app().memory_location.state / "index.sqlite").unlink(missing_ok=True)
     script = (
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
@@ -96,7 +96,7 @@ def test_a_full_disk(place: Place) -> None:
 @pytest.mark.parametrize("damage", [b"", b"rubbish", None])
 def test_damaged_history_is_a_finding(place: Place, damage: bytes | None) -> None:
     remembered(AUDIT)
-    objects = place.app().memory_place.history / "objects"
+    objects = place.app().memory_location.history / "objects"
     for path in [found for found in objects.rglob("*") if found.is_file()]:
         path.chmod(0o600)
         if damage is None:

@@ -9,7 +9,7 @@ from tests.place import Place, git
 from tests.security.folders import given_away
 
 from reverie.files.folders import owned_by_us
-from reverie.memory.changes.draft import Wish
+from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.settings.projects import canonical_root, find_project, find_root
 from reverie.workspace import Workspace
@@ -141,7 +141,7 @@ def test_ours_is_what_we_or_the_system_own(tmp_path: Path, owner: int, ours: boo
 
 def test_another_projects_memory_is_not_loaded(place: Place, victim: Path) -> None:
     """The whole way: the memory of the person's own project, from a folder that was downloaded."""
-    Workspace.open(victim).memory().keeper.remember(Wish(SECRET), Author("person"))
+    Workspace.open(victim).memory().keeper.remember(NewMemory(SECRET), Author("person"))
     forged(place.root, "./g", commondir=f"{victim}/.git", gitdir="../.git")
     assert run("recall", "staging password", "--project", victim).stdout.count("cat") > 0
     assert "cat" not in run("recall", "staging password").output

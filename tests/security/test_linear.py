@@ -36,15 +36,9 @@ from reverie.memory.format import (
     revisions,
     topic,
 )
-from reverie.memory.format import (
-    frontmatter as scalars,
-)
-from reverie.memory.format import (
-    manifest as candidates,
-)
-from reverie.memory.format import (
-    paths as names,
-)
+from reverie.memory.format import frontmatter as scalars
+from reverie.memory.format import manifest as candidates
+from reverie.memory.format import paths as names
 from reverie.memory.secrets import formats, named, redaction
 from reverie.recall import documents as passages
 from reverie.recall import lexical as queries

@@ -17,7 +17,7 @@ from tests.clients.mcp.conftest import place
 from tests.clients.mcp.stage import Stage
 from tests.clients.mcp.test_http import INITIALIZE, Running
 
-from reverie.clients.mcp.http import HOST, Door, configured, listen
+from reverie.clients.mcp.http import HOST, ConnectionLimit, configured, listen
 
 __all__ = ["place"]
 
@@ -76,7 +76,7 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @contextmanager
-def serving(door: Door) -> Iterator[int]:
+def serving(door: ConnectionLimit) -> Iterator[int]:
     opened = listen(0)
     opened.listen()
     server = uvicorn.Server(configured(echo, TOKEN, door))
@@ -91,14 +91,14 @@ def serving(door: Door) -> Iterator[int]:
 
 
 def test_a_head_that_never_ends_is_dropped() -> None:
-    with serving(Door(head=0.05)) as port:
+    with serving(ConnectionLimit(head=0.05)) as port:
         for data in (b"", HALF, HALF + b"x" * 1000, b"\x16\x03\x01"):
             with held(port, data) as opened:
                 assert ended(opened)
 
 
 def test_the_longest_waiting_stranger_makes_way() -> None:
-    with serving(Door(most=3, head=600)) as port, ExitStack() as stack:
+    with serving(ConnectionLimit(most=3, head=600)) as port, ExitStack() as stack:
         first, *others = [stack.enter_context(held(port, HALF)) for _ in range(4)]
         assert ended(first)
         # The others still wait: their request can be finished.
@@ -107,7 +107,7 @@ def test_the_longest_waiting_stranger_makes_way() -> None:
 
 
 def test_whoever_showed_the_token_is_no_stranger() -> None:
-    with serving(Door(most=1, head=0.05)) as port, held(port, ASKED + b"ping") as owner:
+    with serving(ConnectionLimit(most=1, head=0.05)) as port, held(port, ASKED + b"ping") as owner:
         answers = owner.makefile("rb")
         assert answered(answers) == b"ping"
         for _ in range(3):
@@ -119,13 +119,13 @@ def test_whoever_showed_the_token_is_no_stranger() -> None:
 
 
 def test_a_body_that_never_comes_is_given_up() -> None:
-    with serving(Door(body=0.05)) as port, held(port, ASKED + b"pi") as opened:
+    with serving(ConnectionLimit(body=0.05)) as port, held(port, ASKED + b"pi") as opened:
         assert ended(opened)
 
 
 @pytest.mark.parametrize("head", [b"Authorization: Bearer wrong\r\n", b""])
 def test_a_wrong_token_ends_the_connection(head: bytes) -> None:
     asked = b"GET /mcp HTTP/1.1\r\nHost: x\r\n" + head + b"\r\n"
-    with serving(Door(head=600)) as port, held(port, asked) as opened:
+    with serving(ConnectionLimit(head=600)) as port, held(port, asked) as opened:
         assert opened.recv(4096).startswith(b"HTTP/1.1 401")
         assert ended(opened)

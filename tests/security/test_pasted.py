@@ -20,8 +20,8 @@ from tests.security.pasted import (
 )
 from tests.security.pasted_fresh import ORDINARY, PASTED
 
-from reverie.clients.hooks.going_on import learn_new
-from reverie.clients.hooks.moments import Occasion, SessionEnded
+from reverie.clients.hooks.compaction import learn_new
+from reverie.clients.hooks.events import HookEvent, SessionEnded
 from reverie.clients.hooks.session_folder import SessionFolder
 from reverie.context.user_messages import render
 from reverie.conversation.records import Opened, Said
@@ -182,7 +182,7 @@ def lines(path: Path, *rows: dict[str, Any]) -> Path:
 def learnt(place: Place, transcript: Path) -> tuple[list[str], list[str]]:
     """The memories there are after a look at a transcript, and what waits."""
     app = place.app()
-    occasion = Occasion("claude-code", "s1", str(place.root), SessionEnded(), transcript)
+    occasion = HookEvent("claude-code", "s1", str(place.root), SessionEnded(), transcript)
     done = learn_new(app, SessionFolder(app.project, occasion, app.scrubber))
     assert isinstance(done, Learnt)
     memory = app.memory()

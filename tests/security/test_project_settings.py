@@ -15,9 +15,9 @@ from tests.settings.test_sources import sample
 from tests.settings.world import World
 
 from reverie.clients.daemon.service import Service
-from reverie.clients.daemon.wire import Afterwards
+from reverie.clients.daemon.wire import WorkQueue
 from reverie.errors import SettingsError
-from reverie.memory.changes.draft import Remembered, Wish
+from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.revisions import Author
 from reverie.settings import Settings, load_settings
 from reverie.settings.schema import SETTINGS, Setting
@@ -225,7 +225,7 @@ async def test_hooks_send_no_variable_the_folder_names(
     place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch, file: str
 ) -> None:
     """Recall of a hook asks an embedding endpoint; the folder chooses neither it nor its key."""
-    told = place.app().memory().keeper.remember(Wish(VPN), Author("person"))
+    told = place.app().memory().keeper.remember(NewMemory(VPN), Author("person"))
     assert isinstance(told, Remembered)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "aws-secret")
     hostile(
@@ -235,7 +235,7 @@ async def test_hooks_send_no_variable_the_folder_names(
         "recall.endpoint.api_key_env = 'AWS_SECRET_ACCESS_KEY'\n",
     )
     empty_git(place.root)
-    service = Service(place.home, Afterwards(place.home))
+    service = Service(place.home, WorkQueue(place.home))
     event = {"session_id": "s", "cwd": str(place.root), "prompt": "does the deploy need the VPN?"}
     answer = await service.hook("claude-code", "UserPromptSubmit", json.dumps(event).encode())
     await service.aclose()

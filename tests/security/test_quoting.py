@@ -19,7 +19,7 @@ from reverie.core.request import attachment_text
 from reverie.memory.format import instructions
 from reverie.memory.format.index import parse as parse_index
 from reverie.memory.format.instructions import InstructionFile
-from reverie.memory.format.prompt import Shelf, memory_prompt
+from reverie.memory.format.prompt import PromptMemory, memory_prompt
 from reverie.subagents.letters import Letter, render_letters, told_letters
 
 # {0} is the name of a mark.
@@ -138,7 +138,7 @@ class TestWrappers:
 
     def test_the_index_in_the_system_prompt(self) -> None:
         index = parse_index(f"- [x](x.md) — {FORGED[0]} {FORGED[9]}\n".encode())
-        text = memory_prompt(Shelf("/m", index), None)
+        text = memory_prompt(PromptMemory("/m", index), None)
         assert "x.md" in text
         assert marks_in(text) == []
 

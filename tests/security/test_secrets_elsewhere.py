@@ -10,8 +10,8 @@ from tests.workspace.test_secrets_under_home import TOLD, VALUE, in_clear
 
 from reverie.events import unheard
 from reverie.session.build import open_session
-from reverie.session.crew import log_errors, new_crew
 from reverie.session.options import SessionOptions
+from reverie.session.subagents import log_errors, new_crew
 from reverie.subagents.agent_memory import open_agent_memory
 from reverie.subagents.letters import LONGEST_SUMMARY, problem
 
@@ -39,7 +39,7 @@ def test_a_draft_that_cannot_be_saved_keeps_none(
     script = f"printf -- '---\\nname: x\\n{TOLD}\\nmine\\n' > \"$1\""
     monkeypatch.setenv("VISUAL", editor(place, script))
     assert "never closed" in failed("edit", file)
-    (draft,) = (place.app().memory_place.state / "drafts").glob("[!.]*")
+    (draft,) = (place.app().memory_location.state / "drafts").glob("[!.]*")
     assert "mine" in draft.read_text()
     assert in_clear(place.home) == []
 

@@ -9,11 +9,11 @@ import pytest
 
 from reverie.core.messages import Attachment, Message, Text, new_message
 from reverie.events import Event, MemoriesLate, TroubleNoted
-from reverie.recall.pipeline import Recollection
+from reverie.recall.pipeline import RecallOutcome
 from reverie.session.prefetch import Late, Prefetch
 
 ASKED = new_message("user", Text("when can I ship?"))
-FOUND = Recollection(Attachment("recall", "No deploys."), ("freeze.md",), "chosen by score")
+FOUND = RecallOutcome(Attachment("recall", "No deploys."), ("freeze.md",), "chosen by score")
 
 
 class Gated:
@@ -32,7 +32,7 @@ class Gated:
         enabled: bool = True,
         seen: frozenset[str] = frozenset(),
         tools: Sequence[str] = (),
-    ) -> Recollection:
+    ) -> RecallOutcome:
         self.asked.append((message, tools))
         try:
             await self.gate.wait()

@@ -11,7 +11,14 @@ from tests.core.build import texts
 from reverie.core.messages import Attachment
 from reverie.core.request import attachment_text
 from reverie.memory.format.frontmatter import one_line
-from reverie.subagents.letters import KINDS, Letter, problem, render_letters, told_ids, told_letters
+from reverie.subagents.letters import (
+    KINDS,
+    Letter,
+    problem,
+    render_letters,
+    told_ids,
+    told_letters,
+)
 
 # What somebody would write who wants to be somebody else.
 HOSTILE = (

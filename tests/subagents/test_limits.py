@@ -2,7 +2,7 @@
 
 import pytest
 
-from reverie.subagents.members import Limits, Standing, out_of_time, over_tokens, refusal
+from reverie.subagents.members import CrewUsage, Limits, out_of_time, over_tokens, refusal
 
 LIMITS = Limits(depth=2, concurrent=3, tokens=1_000)
 
@@ -10,13 +10,13 @@ LIMITS = Limits(depth=2, concurrent=3, tokens=1_000)
 @pytest.mark.parametrize(
     ("standing", "said"),
     [
-        (Standing(0, 0, 0), None),
-        (Standing(1, 2, 999), None),
-        (Standing(2, 0, 0), "you are an agent 2 deep, and they may be nested 2 deep"),
-        (Standing(5, 0, 0), "5 deep"),
-        (Standing(0, 3, 0), "3 are running, and 3 may run at once"),
-        (Standing(0, 0, 1_000), "used 1,000 tokens of 1,000"),
-        (Standing(2, 3, 1_000), "nested"),
+        (CrewUsage(0, 0, 0), None),
+        (CrewUsage(1, 2, 999), None),
+        (CrewUsage(2, 0, 0), "you are an agent 2 deep, and they may be nested 2 deep"),
+        (CrewUsage(5, 0, 0), "5 deep"),
+        (CrewUsage(0, 3, 0), "3 are running, and 3 may run at once"),
+        (CrewUsage(0, 0, 1_000), "used 1,000 tokens of 1,000"),
+        (CrewUsage(2, 3, 1_000), "nested"),
     ],
 )
 def test_refusals(standing, said):
@@ -27,7 +27,7 @@ def test_refusals(standing, said):
 
 @pytest.mark.parametrize("limits", [Limits(depth=0), Limits(concurrent=0)])
 def test_nothing_is_a_limit_too(limits):
-    assert "none are allowed" in str(refusal(limits, Standing(0, 0, 0)))
+    assert "none are allowed" in str(refusal(limits, CrewUsage(0, 0, 0)))
 
 
 def test_tokens_run_out_at_the_limit():

@@ -7,7 +7,7 @@ from tests.context.saying import did, model, story, user
 from tests.core.build import texts
 
 from reverie.core.messages import ToolUse, new_message
-from reverie.subagents.lines import (
+from reverie.subagents.progress_lines import (
     LONGEST_LINE,
     MOST_WORDS,
     cleaned,

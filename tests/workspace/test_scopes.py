@@ -13,20 +13,20 @@ from tests.conversation.build import write_lines
 from tests.place import Place, git
 
 from reverie import Declined, InputError, Memory, Remembered
-from reverie.clients.hooks.attendant import Attendant
-from reverie.clients.hooks.moments import (
+from reverie.clients.hooks.events import (
     Context,
+    HookEvent,
     Moment,
-    Occasion,
     Prompted,
     SessionStarted,
     Stopped,
 )
+from reverie.clients.hooks.service import HookService
 from reverie.errors import SettingsError
 from reverie.events import Event
-from reverie.memory.changes.draft import Wish
+from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
-from reverie.memory.locations import person_place
+from reverie.memory.locations import person_location
 from reverie.recall.attachment import MOST_FILES
 from reverie.recall.service import recall, search
 from reverie.workspace import Workspace
@@ -64,13 +64,13 @@ class Client:
     folder: Path
     name: str
     heard: list[Event] = field(default_factory=list)
-    attendant: Attendant | None = None
+    attendant: HookService | None = None
 
     async def at(self, moment: Moment, transcript: Path | None = None) -> str:
         if self.attendant is None:
             app = Workspace.open(self.folder, clock=self.place.clock)
-            self.attendant = Attendant(app, self.heard.append, self._now, _no_dream)
-        occasion = Occasion(self.name, self.folder.name, str(self.folder), moment, transcript)
+            self.attendant = HookService(app, self.heard.append, self._now, _no_dream)
+        occasion = HookEvent(self.name, self.folder.name, str(self.folder), moment, transcript)
         found = await self.attendant.attend(occasion)
         return found.text if isinstance(found, Context) else ""
 
@@ -227,7 +227,7 @@ def test_it_can_be_off_and_no_project_turns_it_on(place: Place) -> None:
     outcome = memory.remember(SHORT)
     assert isinstance(outcome, Remembered)
     assert outcome.topic.file == "user_i_prefer_short_answers.md"
-    assert not person_place(place.home).state.exists()
+    assert not person_location(place.home).state.exists()
     with pytest.raises(InputError, match=r"about you is off \(memory\.person, user"):
         memory.remember("I like tea", scope="person")
 
@@ -242,7 +242,7 @@ def test_a_project_cannot_redirect_it(place: Place) -> None:
     (place.root / ".reverie" / "person" / "memory").mkdir(parents=True)
     Memory.open(clock=place.clock).remember(SHORT)
     assert not elsewhere.exists()
-    assert len([*person_place(place.home).directory.glob("user_*.md")]) == 1
+    assert len([*person_location(place.home).directory.glob("user_*.md")]) == 1
 
 
 def test_nothing_is_made_by_looking(place: Place) -> None:
@@ -255,7 +255,7 @@ def test_nothing_is_made_by_looking(place: Place) -> None:
 def test_it_is_counted_where_it_is_kept(place: Place, projects: dict[str, Path]) -> None:
     file = "person/user_i_prefer_short_answers.md"
     one = Workspace.open(projects["one"], clock=place.clock)
-    one.remember(Wish(SHORT), ME)
+    one.remember(NewMemory(SHORT), ME)
     one.memory().record_uses([file, "other.md"], "used", "s1")
     two = Workspace.open(projects["two"], clock=place.clock).memory()
     assert dict(two.use_counts("used")) == {file: 1}
@@ -284,7 +284,7 @@ async def test_team_memory_is_recalled_with_its_origin(
     board = "Complaints are tracked in Linear, board HARBOR"
     asked = "where are complaints tracked?"
     app = Workspace.open(projects["one"], clock=place.clock)
-    made = app.memory("team").keeper.remember(Wish(board), ME)
+    made = app.memory("team").keeper.remember(NewMemory(board), ME)
     assert isinstance(made, Remembered)
     label = f"team/{made.topic.file}"
     for folder in (projects["one"], projects["tree"]):

@@ -9,20 +9,20 @@ import pytest
 from tests.place import Place
 
 from reverie.agent.declare import tool
-from reverie.clients.hooks.attendant import Attendant
-from reverie.clients.hooks.moments import (
+from reverie.clients.hooks.events import (
     AboutToCompact,
     Answered,
+    HookEvent,
     Moment,
-    Occasion,
     Prompted,
     ReplacedOutput,
     ToolFinished,
 )
+from reverie.clients.hooks.service import HookService
 from reverie.core.messages import ToolUse
 from reverie.events import unheard
 from reverie.logs import WithoutSecrets
-from reverie.memory.changes.draft import Remembered, Wish
+from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.proposals import Proposal
 from reverie.memory.format.revisions import Author
 from reverie.models.scripted import ScriptedModel
@@ -56,17 +56,17 @@ def files(home: Path, pattern: str) -> list[Path]:
 def test_remembered_and_proposed(place: Place):
     app = place.app()
     memory = app.memory()
-    done = memory.keeper.remember(Wish(TOLD, "project"), Author("user"))
+    done = memory.keeper.remember(NewMemory(TOLD, "project"), Author("user"))
     open_inbox(app, memory).put(Proposal(TOLD, "project", "user", TOLD, evidence=TOLD))
     assert isinstance(done, Remembered)
     assert in_clear(app.settings.home) == []
 
 
 async def _hooked(app: Workspace, *moments: Moment) -> object:
-    attendant = Attendant(app, unheard, lambda key, work: work(), lambda project: None)
+    attendant = HookService(app, unheard, lambda key, work: work(), lambda project: None)
     outcome: object = None
     for moment in moments:
-        outcome = await attendant.attend(Occasion("cursor", "s1", str(app.place), moment))
+        outcome = await attendant.attend(HookEvent("cursor", "s1", str(app.place), moment))
     await attendant.aclose()
     return outcome
 

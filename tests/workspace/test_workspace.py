@@ -19,7 +19,7 @@ from reverie.events import CapReached, Event, MoneySpent
 from reverie.models.anthropic import AnthropicModel
 from reverie.models.metered import MeteredModel
 from reverie.models.openai import OpenAIModel
-from reverie.models.patient import PatientModel
+from reverie.models.retries import PatientModel
 from reverie.models.scripted import OfflineModel
 from reverie.models.traced import TracedModel
 from reverie.ports import complete

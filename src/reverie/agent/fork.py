@@ -14,7 +14,7 @@ from typing import Protocol
 
 from reverie.agent.permissions import Call, Consent, Decision, Denied, Permission, nothing
 from reverie.agent.toolbox import Toolbox
-from reverie.agent.tools import Workshop
+from reverie.agent.tools import FolderCopy
 from reverie.agent.turns import Finished, run_turns
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.journal import Journal
@@ -77,7 +77,7 @@ class Task:
     permission: Permission = nothing
     max_turns: int = 1
     shown: tuple[Path, ...] = ()
-    workshop: Workshop | None = None
+    workshop: FolderCopy | None = None
 
 
 async def fork(

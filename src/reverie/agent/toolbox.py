@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import fastjsonschema
 
 from reverie.agent.permissions import Call, Consent
-from reverie.agent.tools import Tool, ToolOutput, Workplace, Workshop
+from reverie.agent.tools import FolderCopy, Tool, ToolOutput, Workplace
 from reverie.core.messages import ToolResult, ToolUse
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError, ReverieError
@@ -51,7 +51,7 @@ class Toolbox:
         return self._tools
 
     def fork(
-        self, consent: Consent, shown: Iterable[Path] = (), workshop: Workshop | None = None
+        self, consent: Consent, shown: Iterable[Path] = (), workshop: FolderCopy | None = None
     ) -> Toolbox:
         """The same tools on a clone of the workplace, under another permission.
 

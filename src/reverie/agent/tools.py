@@ -100,7 +100,7 @@ RESULT_THRESHOLD = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class FolderCopy:
     """A copy of a folder to work on instead: a fork names the folder, and gets the copy."""
 
     folder: Path
@@ -128,7 +128,7 @@ class Workplace:
     reads: FileReads = field(default_factory=FileReads)
     todos: tuple[Todo, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    workshop: Workshop | None = None
+    workshop: FolderCopy | None = None
     shell_folder: Path | None = None
     # Where a command that only reads was found to do so: it runs in that folder.
     judged: dict[str, Path] = field(default_factory=dict)

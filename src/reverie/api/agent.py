@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from reverie.agent.permissions import Ask, Mode, nobody_to_ask
 from reverie.agent.tools import Tool
-from reverie.api.memory import Overrides, Place, Remembering, open_for
+from reverie.api.memory import Location, Overrides, Remembering, open_for
 from reverie.errors import InputError
 from reverie.events import Event
 from reverie.session.build import open_session
 from reverie.session.options import SessionOptions
-from reverie.subagents.seat import answer
+from reverie.subagents.identity import answer
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -56,7 +56,7 @@ class Agent:
         `approve` is asked for the rest; without it, the answer is no. `resume` is the id of a conversation to
         go on with. `listener` hears every event, also of work in the background.
         """
-        self._app, opened = open_for(memory, Place.of(project, home, settings, user=user))
+        self._app, opened = open_for(memory, Location.of(project, home, settings, user=user))
         named = model if isinstance(model, str | None) else None
         self._wish = SessionOptions(
             model=named,

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from reverie.api.history import History, read_history
-from reverie.api.memory import Overrides, Place, Remembering, open_for
+from reverie.api.memory import Location, Overrides, Remembering, open_for
 from reverie.api.shapes import read_reply, read_system, read_tools
 from reverie.conversation import journal
 from reverie.conversation.records import HeadFrozen, Record
@@ -17,9 +17,9 @@ from reverie.core.messages import Text
 from reverie.core.request import Options, Request
 from reverie.errors import InputError
 from reverie.events import Event
-from reverie.models.choosing import make_model
+from reverie.models.selection import make_model
 from reverie.session.build import open_session
-from reverie.session.options import Led, SessionOptions
+from reverie.session.options import ExternalLoop, SessionOptions
 from reverie.session.own_loop import OwnLoop, check, told_before
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Context:
         the system prompt, tools and options it had unless others are given. `listener` hears every
         event.
         """
-        self._app, self._memory = open_for(memory, Place.of(project, home, settings, user=user))
+        self._app, self._memory = open_for(memory, Location.of(project, home, settings, user=user))
         self._model = model
         self._system = None if system is None else read_system(system)
         self._tools = None if tools is None else read_tools(tools)
@@ -189,7 +189,7 @@ class Context:
             self._system = frozen.system if self._system is None else self._system
             self._tools = read_tools(frozen.tools) if self._tools is None else self._tools
             self._options = self._options or frozen.options
-        led = Led(self._system or (), self._options, reworded=self._reworded)
+        led = ExternalLoop(self._system or (), self._options, reworded=self._reworded)
         return SessionOptions(tools=self._tools or (), memory=self._memory, led=led)
 
     def _past(self) -> Path | None:

@@ -25,10 +25,10 @@ from reverie.conversation.records import Said
 from reverie.errors import InputError, TranscriptError
 from reverie.files.json_files import read_json, write_json
 from reverie.files.locks import is_held, sole
-from reverie.memory import traces_on_disk as forgetting
+from reverie.memory import forgetting
+from reverie.memory.forgetting import Cleaned, MemoryForgetter, any_file, holds, plain_files
 from reverie.memory.format.traces import Traces, traces_of
-from reverie.memory.locations import USERS, memory_place, person_place, read_identity
-from reverie.memory.traces_on_disk import Cleaned, MemoryForgetter, any_file, holds, plain_files
+from reverie.memory.locations import USERS, memory_location, person_location, read_identity
 from reverie.memory.uses import FILE as USES
 from reverie.recall.past_sessions import SDK, conversations, leave_out
 from reverie.settings.neighbours import codex_home
@@ -110,7 +110,7 @@ class Forgetting:
     def __post_init__(self) -> None:
         memory, home = self.memory, self.app.settings.home
         self._versions = forgetting.versions_of(self.file, memory.store)
-        folders = [memory.place.state, memory.beside, self.app.memory_place.state]
+        folders = [memory.place.state, memory.beside, self.app.memory_location.state]
         projects = [self.app.project]
         if memory.scope == "person":
             folders += [*_below(home / "projects", "*"), *_below(home / "directories", "*")]
@@ -282,9 +282,9 @@ class Forgetting:
     def _state_of(self, project: Project) -> Path:
         """Where a project has its index."""
         if project is self.app.project:
-            return self.app.memory_place.state
+            return self.app.memory_location.state
         settings = self.app.settings
-        return memory_place(project, None, home=settings.home, person=settings.person_home).state
+        return memory_location(project, None, home=settings.home, person=settings.person_home).state
 
     def _conversations_of(self, project: Project) -> dict[str, Path]:
         return conversations(project, {}, user=self.app.user)
@@ -326,9 +326,9 @@ class Forgetting:
 
     def _other_directories(self, home: Path) -> Iterator[tuple[Path, str]]:
         """Where memories beside this one lie, in the folders that are cleaned too."""
-        project = self.app.memory_place
+        project = self.app.memory_location
         yield project.team.directory, "the team's memory, and its remote"
-        yield person_place(home).directory, "the memory about you"
+        yield person_location(home).directory, "the memory about you"
         yield project.directory, "this project's memory"
         for folder in self._folders:
             for name in ("memory", "team", USERS):
@@ -338,7 +338,7 @@ class Forgetting:
     def _is_own(self, path: Path) -> bool:
         """Whether a file is of this very memory; the team's may lie inside the project's."""
         place = self.memory.place
-        shared = self.app.memory_place.team.directory
+        shared = self.app.memory_location.team.directory
         apart = not self.memory.team and path.is_relative_to(shared)
         return path.is_relative_to(place.directory) and not apart
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 from typing import Literal
 
-from reverie.api.shapes import Given
+from reverie.api.shapes import InputObject
 from reverie.core.messages import (
     Block,
     Document,
@@ -29,7 +29,9 @@ from reverie.models.openai_responses import verbatim
 _DATA = "data:"
 
 
-def content(given: Given, key: str = "content", *, of_model: bool = False) -> tuple[Block, ...]:
+def content(
+    given: InputObject, key: str = "content", *, of_model: bool = False
+) -> tuple[Block, ...]:
     """Text, or a list of parts. What only a provider understands goes back to it as it is."""
     value = given.get(key)
     if isinstance(value, str):
@@ -37,7 +39,7 @@ def content(given: Given, key: str = "content", *, of_model: bool = False) -> tu
     return tuple(_block(part, of_model=of_model) for part in given.each(key))
 
 
-def _block(part: Given, *, of_model: bool) -> Block:
+def _block(part: InputObject, *, of_model: bool) -> Block:
     kind = part.text("type")
     read = _PARTS.get(kind)
     if read is not None:
@@ -47,12 +49,12 @@ def _block(part: Given, *, of_model: bool) -> Block:
     raise InputError(f"{part.where} has the type {kind!r}; known: {', '.join((*_PARTS, *_KEPT))}")
 
 
-def _kept(part: Given) -> Opaque:
+def _kept(part: InputObject) -> Opaque:
     present = {key: value for key, value in part.raw.items() if value is not None}
     return Opaque(ANTHROPIC, json.dumps(present, ensure_ascii=False))
 
 
-def result(given: Given, id_key: str, key: str) -> ToolResult:
+def result(given: InputObject, id_key: str, key: str) -> ToolResult:
     """A tool's answer, under whichever names a protocol gives to its parts."""
     allowed: list[ResultContent] = []
     for part in content(given, key):
@@ -64,17 +66,17 @@ def result(given: Given, id_key: str, key: str) -> ToolResult:
     return ToolResult(given.text(id_key), tuple(allowed), given.get("is_error") is True)
 
 
-def call(given: Given, id_key: str) -> ToolUse:
+def call(given: InputObject, id_key: str) -> ToolUse:
     """A function call whose arguments are JSON text."""
     return ToolUse(given.text(id_key), given.text("name"), given.text("arguments") or "{}")
 
 
-def _tool_use(part: Given) -> ToolUse:
+def _tool_use(part: InputObject) -> ToolUse:
     arguments = json.dumps(part.inner("input").raw, ensure_ascii=False)
     return ToolUse(part.text("id"), part.text("name"), arguments)
 
 
-def _source(part: Given) -> Block:
+def _source(part: InputObject) -> Block:
     """An image or a document of the Messages API."""
     source = part.inner("source")
     kind, image = source.text("type"), part.text("type") == "image"
@@ -91,7 +93,7 @@ def _image(address: str) -> Image:
     return Image(media, data) if data else Image("", url=address)
 
 
-def _file(part: Given) -> Document:
+def _file(part: InputObject) -> Document:
     media, data = _inline(part.text("file_data"))
     if not data:
         raise part.wrong("file_data", "a data: address with the content in base64")
@@ -106,7 +108,7 @@ def _inline(address: str) -> tuple[str, str]:
     return media, data
 
 
-_PARTS: Mapping[str, Callable[[Given], Block]] = {
+_PARTS: Mapping[str, Callable[[InputObject], Block]] = {
     "text": lambda part: Text(part.text("text")),
     "input_text": lambda part: Text(part.text("text")),
     "output_text": lambda part: Text(part.text("text")),
@@ -169,7 +171,7 @@ def read_history(messages: Sequence[object]) -> History:
 def _piece(value: object, where: str) -> _Piece:
     if isinstance(value, Message):
         return _Piece(where, value.role, value.blocks)
-    given = Given.of(value, where, _WANTED)
+    given = InputObject.of(value, where, _WANTED)
     if "role" not in given.raw:
         return _item(given)
     role = given.text("role")
@@ -186,7 +188,7 @@ def _piece(value: object, where: str) -> _Piece:
     raise InputError(f"{where}.role is {role!r}; known: {', '.join(_ROLES)}")
 
 
-def _item(given: Given) -> _Piece:
+def _item(given: InputObject) -> _Piece:
     """An item of the Responses API that is no message."""
     match given.get("type"):
         case "function_call":
@@ -200,7 +202,7 @@ def _item(given: Given) -> _Piece:
     raise InputError(f"{given.where} has neither a role nor a type; give {_WANTED}")
 
 
-def _is_output(given: Given) -> bool:
+def _is_output(given: InputObject) -> bool:
     """Is this one of the items a reply of the Responses API consists of?"""
     held = given.get("content")
     kinds = (
@@ -209,17 +211,17 @@ def _is_output(given: Given) -> bool:
     return bool(kinds) and kinds <= {"output_text", "refusal"}
 
 
-def _said(given: Given) -> tuple[Block, ...]:
+def _said(given: InputObject) -> tuple[Block, ...]:
     """What an assistant said, and the functions it calls."""
     calls = []
     for one in given.each("tool_calls"):
         function = one.inner("function")
-        with_id = Given(function.raw | {"id": one.get("id")}, function.where)
+        with_id = InputObject(function.raw | {"id": one.get("id")}, function.where)
         calls.append(call(with_id, "id"))
     return (*content(given, of_model=True), *calls)
 
 
-def _asked(given: Given) -> tuple[Block, ...]:
+def _asked(given: InputObject) -> tuple[Block, ...]:
     found = content(given)
     if not found:
         raise InputError(f"{given.where} says nothing: its content is empty; leave it out")

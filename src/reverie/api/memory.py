@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reverie.api.forgetting import Forgetting
 from reverie.errors import InputError, NotRemembered
-from reverie.memory.changes.draft import Declined, Outcome, Wish
+from reverie.memory.changes.draft import Declined, NewMemory, Outcome
 from reverie.memory.changes.handles import Ambiguous, Missing, explained
 from reverie.memory.format.revisions import Author
 from reverie.memory.opening import changes, with_revision
@@ -44,7 +44,7 @@ Overrides: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A project folder and a home, with what is set for this program alone."""
 
     project: Path | None = None
@@ -62,21 +62,21 @@ class Place:
         settings: Overrides | None,
         clock: Clock | None = None,
         user: str | None = None,
-    ) -> Place:
+    ) -> Location:
         folder = None if project is None else Path(project)
         if folder is not None and not folder.is_dir():
             raise InputError(f"the project {str(project)!r} is not a folder")
         at = None if home is None else Path(home)
         return cls(folder, at, options(settings or {}), clock, user)
 
-    def beside(self, other: Place) -> Place:
+    def beside(self, other: Location) -> Location:
         """This place; what was not said of it is as in the other."""
         if self.user not in (None, other.user):
             raise InputError(
                 f"user={self.user!r} was given a memory that is not theirs; open it with "
                 f"Memory.open(user={self.user!r})"
             )
-        return Place(
+        return Location(
             self.project or other.project,
             self.home or other.home,
             (*other.overrides, *self.overrides),
@@ -143,7 +143,7 @@ class Memory:
     search index.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Location) -> None:
         """Use `Memory.open()`."""
         self._app = place.open()
         # Where the program goes afterwards does not matter.
@@ -170,7 +170,7 @@ class Memory:
         alone: `{"recall.embedder": "none"}`. `clock` replaces the machine's time. `user` is whom a
         service works for: each has a memory of their own in the project, apart from all others.
         """
-        return cls(Place.of(project, home, settings, clock, user))
+        return cls(Location.of(project, home, settings, clock, user))
 
     @property
     def directory(self) -> Path:
@@ -208,7 +208,7 @@ class Memory:
         value; both are kept. `scope` is "project", or "person" for what is known in every project
         (its file is then `person/…`); inferred when left out.
         """
-        wish = Wish(
+        wish = NewMemory(
             text,
             type,
             name,
@@ -346,7 +346,7 @@ class Memory:
 
 
 def open_for(
-    memory: Remembering, place: Place
+    memory: Remembering, place: Location
 ) -> tuple[Workspace, OpenMemory | Literal[False] | None]:
     """The app of an agent or a context, and the memory it was given.
 

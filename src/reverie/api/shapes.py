@@ -28,14 +28,14 @@ def plain(value: object) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class InputObject:
     """An object somebody gave, and where: what is wrong with it is said with its place."""
 
     raw: Raw
     where: str
 
     @classmethod
-    def of(cls, value: object, where: str, what: str) -> Given:
+    def of(cls, value: object, where: str, what: str) -> InputObject:
         raw = plain(value)
         if not isinstance(raw, dict):
             raise InputError(f"{where} is {shown(value)}; give {what}")
@@ -50,13 +50,13 @@ class Given:
             raise self.wrong(key, "text")
         return value
 
-    def inner(self, key: str) -> Given:
+    def inner(self, key: str) -> InputObject:
         value = self.raw.get(key)
         if not isinstance(value, dict):
             raise self.wrong(key, "an object")
-        return Given(value, f"{self.where}.{key}")
+        return InputObject(value, f"{self.where}.{key}")
 
-    def each(self, key: str) -> list[Given]:
+    def each(self, key: str) -> list[InputObject]:
         """The objects of a list; an absent one is empty."""
         value = self.raw.get(key)
         if value is None:
@@ -64,7 +64,7 @@ class Given:
         if not isinstance(value, list):
             raise self.wrong(key, "a list")
         places = ((part, f"{self.where}.{key}[{i}]") for i, part in enumerate(value))
-        return [Given.of(part, where, "an object with a `type`") for part, where in places]
+        return [InputObject.of(part, where, "an object with a `type`") for part, where in places]
 
     def wrong(self, key: str, expected: str) -> InputError:
         value = self.raw.get(key)
@@ -95,7 +95,9 @@ def read_system(system: object) -> tuple[Text, ...]:
 
 def _text(part: object, where: str) -> Text:
     return (
-        part if isinstance(part, Text) else Text(Given.of(part, where, "a text block").text("text"))
+        part
+        if isinstance(part, Text)
+        else Text(InputObject.of(part, where, "a text block").text("text"))
     )
 
 
@@ -107,11 +109,11 @@ def read_tools(tools: Sequence[object]) -> tuple[Tool, ...]:
 def _tool(tool: object, where: str) -> Tool:
     if isinstance(tool, Tool):
         return tool
-    spec = tool if isinstance(tool, ToolSpec) else _spec(Given.of(tool, where, _WANTED))
+    spec = tool if isinstance(tool, ToolSpec) else _spec(InputObject.of(tool, where, _WANTED))
     return Tool(spec, _not_run_here, _unknown_access, lambda arguments: spec.name)
 
 
-def _spec(given: Given) -> ToolSpec:
+def _spec(given: InputObject) -> ToolSpec:
     """Three protocols: `input_schema`, `parameters`, and `parameters` inside `function`."""
     function = given.inner("function") if "function" in given.raw else given
     key = next((key for key in ("input_schema", "parameters") if function.get(key)), None)

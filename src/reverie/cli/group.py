@@ -10,8 +10,8 @@ from typing import IO, Any, NamedTuple
 
 import click
 
-from reverie.cli.figures import printable
-from reverie.cli.frame import Frame, shared_options
+from reverie.cli.formatting import printable
+from reverie.cli.invocation import Invocation, shared_options
 from reverie.errors import ReverieError
 
 
@@ -154,7 +154,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     help="Print the version.",
 )  # fmt: skip
 @click.pass_context
-def cli(ctx: click.Context, frame: Frame) -> None:
+def cli(ctx: click.Context, frame: Invocation) -> None:
     """Layered memory and context management for any LLM agent.
 
     Memory is plain markdown you can read, edit and undo; cost is visible and capped.

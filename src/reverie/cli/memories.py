@@ -138,7 +138,7 @@ def undo_hint(revision: Revision, *, team: bool = False) -> str:
 
 def mention_former(app: Workspace) -> None:
     """A repository that moved is told where its memory is, before it starts an empty one."""
-    if app.memory_place.directory.is_dir() or app.adoption.current:
+    if app.memory_location.directory.is_dir() or app.adoption.current:
         return
     for folder, identity in app.adoption.former():
         if (folder / "memory").is_dir() or identity.adopted:

@@ -19,24 +19,24 @@ from reverie.cli.running import run
 from reverie.errors import InputError, ReverieError
 from reverie.events import AgentEnded, Event, Replied, ToolStarted
 from reverie.session.build import open_session
-from reverie.session.crew import unpacked
-from reverie.subagents.lines import line_of_calls
+from reverie.session.subagents import unpacked
+from reverie.subagents.identity import serve
 from reverie.subagents.members import Member
-from reverie.subagents.seat import serve
+from reverie.subagents.progress_lines import line_of_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from reverie.session.query import Session
     from reverie.subagents.crew import Crew
-    from reverie.subagents.seat import Seat
+    from reverie.subagents.identity import AgentIdentity
 
 # One line holds the whole task.
 LONGEST_LINE = 8 * 1024 * 1024
 
 
 def main() -> None:
-    tell = Telling()
+    tell = OutputPipe()
     try:
         run(_until_the_session_ends(tell))
     except ReverieError as error:
@@ -46,7 +46,7 @@ def main() -> None:
         sys.exit(ended.exit_code)
 
 
-class Telling:
+class OutputPipe:
     """What we were given as standard output; whatever else prints goes where errors go."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Telling:
             self._out.flush()
 
 
-async def _until_the_session_ends(tell: Telling) -> None:
+async def _until_the_session_ends(tell: OutputPipe) -> None:
     reader = asyncio.StreamReader(limit=LONGEST_LINE)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -76,7 +76,7 @@ async def _until_the_session_ends(tell: Telling) -> None:
         work.result()
 
 
-async def _work(packed: Mapping[str, Any], tell: Telling) -> None:
+async def _work(packed: Mapping[str, Any], tell: OutputPipe) -> None:
     here = unpacked(packed, open_session)
     member = Member(here.brief, here.quarters.transcript(here.brief), here.app.clock.now())
     try:
@@ -85,7 +85,7 @@ async def _work(packed: Mapping[str, Any], tell: Telling) -> None:
                 raise InputError("features.agents is off")
             crew = session.place.crew
 
-            async def report(seat: Seat, who: Member) -> None:
+            async def report(seat: AgentIdentity, who: Member) -> None:
                 await crew.send_report(seat, who)
                 tell(reported=True)
 
@@ -96,7 +96,9 @@ async def _work(packed: Mapping[str, Any], tell: Telling) -> None:
     tell(answer=member.answer)
 
 
-def _teller(session: Session, member: Member, crew: Crew, tell: Telling) -> Callable[[Event], None]:
+def _teller(
+    session: Session, member: Member, crew: Crew, tell: OutputPipe
+) -> Callable[[Event], None]:
     """Tells what it and whom it hired have used, and what it does."""
 
     def hear(event: Event) -> None:

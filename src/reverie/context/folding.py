@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from reverie.agent.fork import Forks, Task
 from reverie.context import NotDue, collapse, snip
 from reverie.context.collapse import Collapsed, NoSpan, NotExpanded
-from reverie.context.snip import NotSnipped, Snipped, Wish
+from reverie.context.snip import NotSnipped, Snipped, SnipRequest
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import Folded, Unfolded
 from reverie.core.window import Window
@@ -26,9 +26,9 @@ class Folding:
     on: Callable[[str], bool]
     announce: Announce
     forks: Forks | None = None
-    _wishes: list[Wish] = field(default_factory=list)
+    _wishes: list[SnipRequest] = field(default_factory=list)
 
-    def mark(self, wish: Wish) -> str:
+    def mark(self, wish: SnipRequest) -> str:
         """Take a wish; it is fulfilled at the next boundary, when no call is open."""
         found = self._fulfilled(wish)
         if isinstance(found, NotSnipped):
@@ -70,7 +70,7 @@ class Folding:
         self.conversation.record(Unfolded(opened.summary.id))
         return "It is shown again, where it was, from the next request on."
 
-    def _fulfilled(self, wish: Wish) -> Snipped | NotSnipped:
+    def _fulfilled(self, wish: SnipRequest) -> Snipped | NotSnipped:
         return snip.fulfil(self.conversation.state.shown, wish, at=self.conversation.now)
 
     def _fold(self, record: Folded, why: str) -> None:

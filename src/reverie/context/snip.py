@@ -39,7 +39,7 @@ class NotSnipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SnipRequest:
     """What someone wants left out: the rounds between two marks, or so many before the request.
 
     A mark is the id of a tool call, or words that stand in one message only.
@@ -62,18 +62,18 @@ def plan(
     return _snipped(messages, places[first], places[last] + 1, note, at)
 
 
-def fulfil(messages: Sequence[Message], wish: Wish, *, at: float) -> Snipped | NotSnipped:
+def fulfil(messages: Sequence[Message], wish: SnipRequest, *, at: float) -> Snipped | NotSnipped:
     """The same for a wish: always whole rounds."""
     found = _before_request(messages, wish.rounds) if wish.rounds else _between(messages, wish)
     return found if isinstance(found, NotSnipped) else _snipped(messages, *found, wish.note, at)
 
 
-def snip_tool(mark: Callable[[Wish], str]) -> Tool:
+def snip_tool(mark: Callable[[SnipRequest], str]) -> Tool:
     """The tool; `mark` fulfils the wish and says in words what came of it."""
 
     async def run(arguments: Arguments, workplace: Workplace) -> str:
         return mark(
-            Wish(
+            SnipRequest(
                 note=arguments["note"],
                 first=arguments.get("from", ""),
                 last=arguments.get("to", ""),
@@ -168,7 +168,7 @@ def _before_request(messages: Sequence[Message], count: int) -> tuple[int, int] 
     return end - sum(map(len, groups)), end
 
 
-def _between(messages: Sequence[Message], wish: Wish) -> tuple[int, int] | NotSnipped:
+def _between(messages: Sequence[Message], wish: SnipRequest) -> tuple[int, int] | NotSnipped:
     if not wish.first:
         return NotSnipped("say how many rounds to leave out, or where to begin")
     first = _place(messages, wish.first)

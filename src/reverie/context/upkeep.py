@@ -9,10 +9,24 @@ from pathlib import Path
 from reverie.agent.fork import Forks, Task
 from reverie.agent.toolbox import Toolbox
 from reverie.context import NotDue, compaction, microcompaction, tool_results
-from reverie.context.compaction import Compaction, Failed, Means, Mode, Situation, Trigger, Whole
+from reverie.context.compaction import (
+    Compaction,
+    CompactionTools,
+    Failed,
+    Mode,
+    Situation,
+    Trigger,
+    Whole,
+)
 from reverie.context.facts import Todo
-from reverie.context.microcompaction import Clear, EditCache, Moment, Policy, ToolResultLedger
-from reverie.context.session_notes.note_taking import NoteTaking
+from reverie.context.microcompaction import (
+    Clear,
+    EditCache,
+    Policy,
+    RequestConditions,
+    ToolResultLedger,
+)
+from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.tool_results import Budget
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import (
@@ -41,7 +55,7 @@ class Upkeep:
     toolbox: Toolbox
     window: Window
     blobs: BlobStore
-    notes: NoteTaking
+    notes: NoteTaker
     on: Callable[[str], bool]
     announce: Announce
     head: Callable[[], Head]
@@ -183,9 +197,9 @@ class Upkeep:
             todos=tuple(Todo(text, status) for text, status in state.todos) or None,
         )
 
-    def _means(self) -> Means:
+    def _means(self) -> CompactionTools:
         if self.forks is None:
-            return Means(read_file=self._read_file, announce=self.announce)
+            return CompactionTools(read_file=self._read_file, announce=self.announce)
         forks = self.forks
 
         async def ask(directive: str) -> str:
@@ -194,7 +208,7 @@ class Upkeep:
         async def ask_apart(messages: tuple[Message, ...], directive: str) -> str:
             return (await forks.apart(COMPACT, messages, directive)).text
 
-        return Means(ask, ask_apart, self._read_file, self.announce)
+        return CompactionTools(ask, ask_apart, self._read_file, self.announce)
 
     def _read_file(self, path: str) -> str | None:
         file = self.toolbox.workplace.root / Path(path).expanduser()
@@ -208,9 +222,9 @@ class Upkeep:
             batch=self.on("microcompact_batch"),
         )
 
-    def _moment(self) -> Moment:
+    def _moment(self) -> RequestConditions:
         state, model = self.conversation.state, self.conversation.model
-        return Moment(
+        return RequestConditions(
             now=self.conversation.now,
             context=state.tokens,
             window=self.window,

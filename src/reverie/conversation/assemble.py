@@ -12,7 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reverie.core.messages import Message, shared_length
-from reverie.core.prompt_cache.breakpoints import Mark, Policy, Standing, as_breakpoints, placed
+from reverie.core.prompt_cache.breakpoints import (
+    Mark,
+    Policy,
+    StandingMarks,
+    as_breakpoints,
+    placed,
+)
 from reverie.core.prompt_cache.chain import Chain, Link, extend, head_chain, root_digest
 from reverie.core.request import Head, Request, message_segments, with_key
 from reverie.core.transcript import valid_under
@@ -111,9 +117,9 @@ class Assembler:
         self._sent.append(sent)
         self._ends.append(len(self._links))
 
-    def _standing(self) -> Standing:
+    def _standing(self) -> StandingMarks:
         hour = self._newest("1h")
-        return Standing(max(hour, self._newest("5m")), hour)
+        return StandingMarks(max(hour, self._newest("5m")), hour)
 
     def _newest(self, ttl: Ttl) -> int:
         """The newest mark that still stands; marks a changed prefix left behind are forgotten."""

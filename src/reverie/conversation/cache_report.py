@@ -35,7 +35,7 @@ from reverie.core.request import Head, Segment, message_segments
 from reverie.core.usage import PER_MILLION, Prices, Usage
 from reverie.core.window import CacheRules
 from reverie.errors import TranscriptError
-from reverie.models import choosing
+from reverie.models import selection as choosing
 from reverie.models.catalog import Row
 from reverie.settings import Settings
 

@@ -15,7 +15,14 @@ from reverie.conversation.records import Branched, HeadFrozen, Opened, Record, S
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Block, Message, Origin, new_message
 from reverie.core.prompt_cache.breakpoints import Policy
-from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak, Kept, Promise, Sent, Tracker
+from reverie.core.prompt_cache.tracker import (
+    Broken,
+    Expectation,
+    ExpectedBreak,
+    Kept,
+    Sent,
+    Tracker,
+)
 from reverie.core.request import CacheEdit, Head, Reply
 from reverie.core.usage import MAIN, Purpose
 from reverie.core.window import Ttl
@@ -30,7 +37,7 @@ class Asked:
 
     sent: Assembled
     at: float
-    promise: Promise
+    promise: Expectation
 
 
 @dataclass(slots=True)

@@ -22,16 +22,16 @@ from reverie.errors import ReverieError, TranscriptError
 from reverie.events import Event, TroubleNoted
 from reverie.files.json_files import read_json, write_json
 from reverie.learning import extraction
-from reverie.learning.extraction.forked import proposals, settle
+from reverie.learning.extraction.fork import proposals, settle
 from reverie.learning.extraction.prompts import batches, past_directive
 from reverie.learning.service import Learnt, open_shelf, spoken
-from reverie.learning.side_models import Means, fresh_agents, means_for
+from reverie.learning.side_models import ModelChoice, fresh_agents, means_for
 from reverie.recall.past_sessions import conversations
 
 if TYPE_CHECKING:
     from reverie.agent.fork import SideAgents
     from reverie.core.messages import Message
-    from reverie.learning.service import MemoryShelf
+    from reverie.learning.service import ExtractionStore
     from reverie.workspace import Workspace
 
 
@@ -80,7 +80,7 @@ class ReadingPlan:
     """What would be read, by whom, and about what that costs; None: the price is not known."""
 
     sessions: tuple[PastSession, ...]
-    means: Means
+    means: ModelChoice
     cost: float | None = 0.0
 
     @property
@@ -165,7 +165,7 @@ class _Reader:
     """Reads with the model as long as it can; from its first failure on, by rules alone."""
 
     app: Workspace
-    means: Means
+    means: ModelChoice
     _failed: str = ""
     _heard: list[Event] = field(default_factory=list)
 
@@ -198,7 +198,7 @@ class _Reader:
             return None
 
     async def _pieces(
-        self, session: PastSession, shelf: MemoryShelf, agents: SideAgents | None
+        self, session: PastSession, shelf: ExtractionStore, agents: SideAgents | None
     ) -> Learnt:
         learnt = Learnt()
         earlier, new = await asyncio.to_thread(session.load)
@@ -218,7 +218,7 @@ class _Reader:
     def _keep(
         self,
         learnt: Learnt,
-        shelf: MemoryShelf,
+        shelf: ExtractionStore,
         found: Sequence[extraction.Candidate],
         messages: Sequence[Message],
     ) -> Learnt:
@@ -244,14 +244,14 @@ class _Reader:
             return
         known[name] = cursor
         data = {key: {"up_to": one.up_to, "by": one.by} for key, one in known.items()}
-        write_json(self.app.memory_place.state / _CURSORS, data)
+        write_json(self.app.memory_location.state / _CURSORS, data)
 
     def _costs(self, account: str) -> list[float | None]:
         return [entry.cost for entry in self.app.ledger.entries() if entry.session == account]
 
 
 def _cursors(app: Workspace) -> dict[str, Cursor]:
-    data = read_json(app.memory_place.state / _CURSORS)
+    data = read_json(app.memory_location.state / _CURSORS)
     if not isinstance(data, dict):
         return {}
     return {

@@ -16,7 +16,7 @@ from reverie.errors import ReverieError, TranscriptError
 from reverie.events import Announce, Event, TroubleNoted
 from reverie.learning import extraction
 from reverie.learning.extraction.cursor import Utterance, utterances
-from reverie.learning.extraction.forked import settle
+from reverie.learning.extraction.fork import settle
 from reverie.learning.extraction.values import (
     Add,
     Candidate,
@@ -80,7 +80,7 @@ def instructions_for(settings: Settings, memory: OpenMemory) -> LearningInstruct
     return learning_instructions.parse((label, text) for label, text in files if text is not None)
 
 
-class Witness:
+class SourceReader:
     """Looks up sources: a session (`id`), one message of it (`id#message`), a log entry (`logs/….md:3`)."""
 
     def __init__(self, project: Project, log: Iterable[Utterance] = ()) -> None:
@@ -105,7 +105,7 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryBench:
+class ScratchCopy:
     """A copy of the memory; what differs from it afterwards is what a fork would save."""
 
     scratch: Scratch
@@ -125,7 +125,7 @@ class MemoryBench:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryShelf:
+class ExtractionStore:
     """One memory, written by extraction in the name of a session."""
 
     memory: OpenMemory
@@ -209,11 +209,11 @@ class MemoryShelf:
         return isinstance(kept, Item)
 
     @contextmanager
-    def bench(self) -> Iterator[MemoryBench]:
+    def bench(self) -> Iterator[ScratchCopy]:
         with tempfile.TemporaryDirectory(prefix="reverie-") as folder:
             scratch = Scratch(Path(folder) / "work" / "bench", self.memory.store)
             scratch.open(scratch.snapshot())
-            yield MemoryBench(scratch)
+            yield ScratchCopy(scratch)
 
     def _proposal(self, candidate: Candidate, said: date | None) -> Proposal | None:
         operation, file = _named(candidate.operation)
@@ -279,11 +279,11 @@ def spoken(transcript: Path) -> tuple[Message, ...]:
 @contextmanager
 def open_shelf(
     app: Workspace, session: str, model: str, announce: Announce
-) -> Iterator[MemoryShelf]:
+) -> Iterator[ExtractionStore]:
     """This project's memory, to be written in the name of a session."""
     memory = app.memory()
     with open_ranker(memory, app.clock, chosen_meaning(app)) as ranker:
-        yield MemoryShelf(
+        yield ExtractionStore(
             memory,
             ranker,
             open_inbox(app, memory),

@@ -16,7 +16,7 @@ from reverie.agent.tools import Workplace
 from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.usage import DREAM, Purpose
 from reverie.events import Announce, unheard
-from reverie.models.choosing import OFFLINE, find_row, price_of
+from reverie.models.selection import OFFLINE, find_row, price_of
 from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class ModelChoice:
     """Who does a piece of background work: a model, or the rules alone, and why.
 
     `most` is what the caps leave for it today, in dollars; None: no cap, or a price nobody knows.
@@ -47,19 +47,19 @@ class Means:
         return f"with {self.model} ({self.why}); {bound}"
 
 
-def means_for(app: Workspace, purpose: Purpose, *, use_model: bool = True) -> Means:
+def means_for(app: Workspace, purpose: Purpose, *, use_model: bool = True) -> ModelChoice:
     """The side model, else the main one, as the settings name them; neither: rules."""
     if not use_model:
-        return Means(why="a model was not wanted")
+        return ModelChoice(why="a model was not wanted")
     names = {f"models.{role}": app.settings.model(role) for role in ("side", "main")}
     setting = next((key for key, name in names.items() if name != OFFLINE), None)
     if setting is None:
-        return Means(why="models.side and models.main are offline")
+        return ModelChoice(why="models.side and models.main are offline")
     name = names[setting]
     model = name.partition(":")[2] or name
     row = find_row(app.settings, name)
     prices = row.prices if row else price_of(app.settings, model, None)
-    return Means(name, _most(app, purpose) if prices else None, setting, prices)
+    return ModelChoice(name, _most(app, purpose) if prices else None, setting, prices)
 
 
 def _most(app: Workspace, purpose: Purpose) -> float | None:

@@ -24,7 +24,7 @@ _READABLE_USER = 40
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryPlace:
+class MemoryLocation:
     """The directory itself, and the folder beside it for history, inbox and shadow index."""
 
     directory: Path
@@ -35,16 +35,16 @@ class MemoryPlace:
         return self.state / "history.git"
 
     @property
-    def team(self) -> MemoryPlace:
+    def team(self) -> MemoryLocation:
         """The shared part: inside our own directory, but never inside another client's."""
         ours = self.directory.parent == self.state
         directory = self.directory / "team" if ours else self.state / "team" / "memory"
-        return MemoryPlace(directory, self.state / "team")
+        return MemoryLocation(directory, self.state / "team")
 
 
-def person_place(home: Path) -> MemoryPlace:
+def person_location(home: Path) -> MemoryLocation:
     """Where memory about the person is, whatever project they work on."""
-    return MemoryPlace(home / PERSON / "memory", home / PERSON)
+    return MemoryLocation(home / PERSON / "memory", home / PERSON)
 
 
 def user_folder(state: Path, user: str) -> Path:
@@ -83,21 +83,23 @@ class Identity:
         return same_remote or (bool(self.first_commit) and self.first_commit == other.first_commit)
 
 
-def memory_place(project: Project, chosen: Path | None, *, home: Path, person: Path) -> MemoryPlace:
+def memory_location(
+    project: Project, chosen: Path | None, *, home: Path, person: Path
+) -> MemoryLocation:
     """The chosen directory, or the adopted one, checked, or the default; its state is beside it."""
     folder = continued(project.folder)
     known = read_identity(folder)
     if chosen is None and known is not None and known.adopted:
         chosen = Path(known.adopted)
     if chosen is None:
-        return MemoryPlace(folder / "memory", folder)
+        return MemoryLocation(folder / "memory", folder)
     verdict = check_directory(str(chosen), str(person))
     if isinstance(verdict, Refused):
         raise InputError(verdict.reason)
     real = Path(os.path.realpath(chosen))
     default = (project.folder / "memory").resolve()
     state = project.folder if real == default else home / "directories" / slug(real)
-    return MemoryPlace(Path(verdict.path), state)
+    return MemoryLocation(Path(verdict.path), state)
 
 
 def continued(folder: Path) -> Path:

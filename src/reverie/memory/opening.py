@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.errors import InputError
-from reverie.memory.changes.draft import Declined, Outcome, Remembered, Wish
+from reverie.memory.changes.draft import Declined, NewMemory, Outcome, Remembered
 from reverie.memory.changes.judging import MOST_TOLD, Neighbours
 from reverie.memory.changes.keeper import Keeper
 from reverie.memory.format.manifest import Changes, ManifestEntry, newest_first
@@ -19,7 +19,7 @@ from reverie.memory.format.taxonomy import APART, MemoryScope, labelled, split
 from reverie.memory.format.topic import Topic
 from reverie.memory.history import GitHistory
 from reverie.memory.instruction_files import read_instructions
-from reverie.memory.locations import MemoryPlace
+from reverie.memory.locations import MemoryLocation
 from reverie.memory.secrets.scrubber import ALLOWED, SecretScrubber
 from reverie.memory.store import FileStore, nothing
 from reverie.memory.uses import Kind, UseCounts
@@ -155,7 +155,7 @@ CATALOG = "manifest.sqlite"
 class OpenMemory:
     """A memory directory, ready to be used."""
 
-    place: MemoryPlace
+    place: MemoryLocation
     store: FileStore
     keeper: Keeper
     history: GitHistory
@@ -262,7 +262,7 @@ class OpenMemory:
         return replace(revision, files=tuple(map(self.label, revision.files)))
 
 
-def remember(memory: OpenMemory, seen: OpenMemory, wish: Wish, author: Author) -> Outcome:
+def remember(memory: OpenMemory, seen: OpenMemory, wish: NewMemory, author: Author) -> Outcome:
     """Save a wish in one memory, unless it or another one that is seen with it says the same.
 
     What the team should know may well be in a person's own memory already.
@@ -276,7 +276,7 @@ def remember(memory: OpenMemory, seen: OpenMemory, wish: Wish, author: Author) -
     return replace(outcome, related=(*outcome.related, *near.related)[:MOST_TOLD])
 
 
-def _elsewhere(memory: OpenMemory, seen: OpenMemory, wish: Wish) -> Neighbours:
+def _elsewhere(memory: OpenMemory, seen: OpenMemory, wish: NewMemory) -> Neighbours:
     """What memories of other scopes hold near to a wish, in names that every command takes."""
     if wish.supersedes is not None or wish.even_if_known or wish.replace:
         return Neighbours()
@@ -306,7 +306,7 @@ def with_revision(memories: Sequence[OpenMemory], revision: str) -> tuple[OpenMe
 
 
 def open_memory(  # noqa: PLR0913 - what a memory is made of
-    place: MemoryPlace,
+    place: MemoryLocation,
     clock: Clock,
     *,
     beside: Path,

@@ -33,8 +33,8 @@ from reverie.memory.format.revisions import FOUND, Author, Change, Put, Revision
 from reverie.memory.format.topic import LARGEST_FILE, Topic
 from reverie.memory.git_trees import explained
 from reverie.memory.history import GitHistory, Pending
-from reverie.memory.lookout import Lookout, holds_many
 from reverie.memory.scan import Scanner, Skipped
+from reverie.memory.watcher import FolderWatcher, holds_many
 
 log = logger(__name__)
 
@@ -87,9 +87,9 @@ class FileStore:
         self._prepare_write = before_write
         self._directory = Directory(root)
         self._scanner = Scanner(self._directory, frozenset(apart))
-        self._lookout: Lookout | None = None
+        self._lookout: FolderWatcher | None = None
         if catalog is not None:
-            self._lookout = Lookout(root, frozenset(apart), self._scanner, Catalog(catalog))
+            self._lookout = FolderWatcher(root, frozenset(apart), self._scanner, Catalog(catalog))
         self._many: tuple[int, bool] = (0, False)
         # Files of a large directory that were there before us and are in no commit yet.
         self._unrecorded: list[str] | None = None

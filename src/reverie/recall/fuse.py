@@ -28,7 +28,7 @@ _TYPES: Mapping[str, float] = {"feedback": 0.1, "user": 0.05}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Priors:
     """What a memory's frontmatter says about its worth."""
 
     type: str | None
@@ -54,12 +54,12 @@ class Standing:
         return "low confidence" if doubtful else ""
 
 
-def _outdated(standing: Standing, now: float) -> float:
+def _outdated(standing: Priors, now: float) -> float:
     over = standing.valid_until is not None and standing.valid_until <= now
     return _SUPERSEDED * bool(standing.superseded) + _EXPIRED * over
 
 
-def prior(standing: Standing, now: float, uses: int, *, former: bool = False) -> float:
+def prior(standing: Priors, now: float, uses: int, *, former: bool = False) -> float:
     """The sum of all that speaks for and against; a question about what was sees it unpenalised."""
     total = _TYPES.get(standing.type or "", 0.0) + _PINNED * bool(standing.pinned)
     total += _outdated(standing, now) if not former else 0.0

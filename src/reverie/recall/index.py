@@ -340,10 +340,7 @@ class RecallIndex:
         """The vectors to compare with; None when those in the file are not this model's."""
         if self._embedder is None or self._dimensions is None:
             return None
-        from reverie.recall.vectors import (
-            Matrix,
-            outdated,
-        )
+        from reverie.recall.vectors import Matrix, outdated
 
         if outdated(connection, self._embedder.name, self._dimensions):
             return None

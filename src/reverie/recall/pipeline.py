@@ -103,7 +103,7 @@ class Ranker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Recollection:
+class RecallOutcome:
     """What was found for one message, and how it came about."""
 
     attachment: Attachment | None = None
@@ -139,19 +139,19 @@ class Recall:
         enabled: bool = True,
         seen: frozenset[str] = frozenset(),
         tools: Sequence[str] = (),
-    ) -> Recollection:
+    ) -> RecallOutcome:
         """Memories for a message. Run it as a task beside the model's stream; cancel it freely.
 
         `seen` are memories the agent has read with its own tools, `tools` those it used of late.
         """
         decision = due(message, self.surfaced, enabled=enabled)
         if isinstance(decision, Skipped):
-            return Recollection(how=decision.reason)
+            return RecallOutcome(how=decision.reason)
         question = decision.question
         given = self.surfaced.files | seen
         fresh, ranked = await asyncio.to_thread(self._ranked, question, given)
         if not fresh:
-            return Recollection(how="there is nothing it was not given already")
+            return RecallOutcome(how="there is nothing it was not given already")
         shortlist = shortlisted(fresh, ranked)
         chosen, how = await self._choose(question, shortlist, ranked, tools)
         chosen, over = self._holding(question, chosen, shortlist)
@@ -242,17 +242,17 @@ class Recall:
             if stored is not None
         ]
 
-    def _surface(self, read: Sequence[Recalled], how: str) -> Recollection:
+    def _surface(self, read: Sequence[Recalled], how: str) -> RecallOutcome:
         now = datetime.fromtimestamp(self.clock.now(), UTC)
         if self.room is not None:
             read = attach.fitting(read, now, self.room)
         block = attach.attachment(read, now)
         if block is None:
-            return Recollection(how=how)
+            return RecallOutcome(how=how)
         files = tuple(memory.file for memory in read)
         self.surfaced.add(files, len(block.text.encode("utf-8", "surrogatepass")))
         self._shown |= {memory.file: memory.text for memory in read}
-        return Recollection(block, files, how)
+        return RecallOutcome(block, files, how)
 
     def _try(self, what: str, work: Callable[[], T], otherwise: T) -> T:
         """Failure falls through, and is told."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from reverie.recall import fuse, lexical
 from reverie.recall import fuse as graph
 from reverie.recall.documents import Collection
-from reverie.recall.fuse import WEIGHTS, Signals, Standing, prior
+from reverie.recall.fuse import WEIGHTS, Priors, Signals, prior
 from reverie.recall.lexical import TABLES, Counts, Lookup, Matches, Query
 from reverie.text import timewords
 from reverie.text.words import plain_words
@@ -53,7 +53,7 @@ class Candidate:
     role: str
     speaker: str
     at: float | None
-    standing: Standing | None = None
+    standing: Priors | None = None
 
 
 @dataclass(slots=True)
@@ -198,7 +198,7 @@ def _load(
         f"WHERE p.id IN ({places}) ORDER BY p.id"
     )
     judged = collection == "memories"
-    return [Candidate(*row[:7], *((Standing(*row[7:]),) if judged else ())) for row in rows]
+    return [Candidate(*row[:7], *((Priors(*row[7:]),) if judged else ())) for row in rows]
 
 
 def _signals(

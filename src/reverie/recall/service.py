@@ -114,7 +114,7 @@ def _nothing_to_close() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class EmbedderChoice:
     """What recall knows of meaning: a model or none, and what is to be said about that."""
 
     embedder: Embedder | None = None
@@ -122,32 +122,36 @@ class Meaning:
     close: Callable[[], None] = _nothing_to_close
 
 
-def installed_meaning() -> Meaning:
+def installed_meaning() -> EmbedderChoice:
     """The default model; that its packages are not installed is nothing out of the ordinary."""
     found = default_embedder()
     if isinstance(found, Missing):
         log.info("recall goes by words alone; missing: %s", found.reason)
-        return Meaning()
-    return Meaning(found)
+        return EmbedderChoice()
+    return EmbedderChoice(found)
 
 
-def chosen_meaning(app: Workspace, session: str = "", announce: Announce = unheard) -> Meaning:
+def chosen_meaning(
+    app: Workspace, session: str = "", announce: Announce = unheard
+) -> EmbedderChoice:
     """The model the settings ask for; one that cannot be had gives way to words, with a note."""
     match app.settings["recall.embedder"]:
         case "none":
-            return Meaning()
+            return EmbedderChoice()
         case "extra":
             found = onnx_embedder(cast("Path | None", app.settings["recall.onnx_folder"]))
             if isinstance(found, Missing):
-                return Meaning(notes=(f"by words alone; recall.embedder misses {found.reason}",))
-            return Meaning(found)
+                return EmbedderChoice(
+                    notes=(f"by words alone; recall.embedder misses {found.reason}",)
+                )
+            return EmbedderChoice(found)
         case "endpoint":
             return _endpoint(app, session, announce)
         case _:
             return installed_meaning()
 
 
-def _endpoint(app: Workspace, session: str, announce: Announce) -> Meaning:
+def _endpoint(app: Workspace, session: str, announce: Announce) -> EmbedderChoice:
     from reverie.models.embeddings.endpoint import PRICES, RECALL, EndpointEmbedder, Meter
 
     settings = app.settings
@@ -160,14 +164,14 @@ def _endpoint(app: Workspace, session: str, announce: Announce) -> Meaning:
     price = PRICES.get(model) if told is None and base_url is None else told
     meter = Meter(app.ledger, app.caps(RECALL), app.clock, session, price, announce)
     made = EndpointEmbedder(model, base_url=base_url, api_key=key, meter=meter)
-    return Meaning(made, close=made.close)
+    return EmbedderChoice(made, close=made.close)
 
 
 @contextmanager
 def open_ranker(
     memory: OpenMemory,
     clock: Clock,
-    meaning: Meaning | None = None,
+    meaning: EmbedderChoice | None = None,
     announce: Announce = unheard,
 ) -> Iterator[IndexRanker]:
     """The ranker over a memory's shadow index; index and model are closed afterwards."""
@@ -220,7 +224,7 @@ def recall_as_of(
     question: str,
     moment: datetime,
     limit: int,
-    meaning: Meaning | None = None,
+    meaning: EmbedderChoice | None = None,
 ) -> Results:
     """Answer from memory as it was: an index of that moment, made for this one question."""
     then = [(part, part.history.as_of(moment)) for part in memory.parts]

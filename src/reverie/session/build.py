@@ -19,7 +19,7 @@ from reverie.agent.tools import Tool
 from reverie.agent.turns import Limits
 from reverie.context.folding import Folding
 from reverie.context.microcompaction import context_edits
-from reverie.context.session_notes.note_taking import NoteTaking
+from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.session_notes.notes import TEMPLATE, Unusable, parse_template
 from reverie.context.session_notes.update import UPDATE, Notebook
 from reverie.context.upkeep import Upkeep
@@ -38,17 +38,17 @@ from reverie.files.locks import sole
 from reverie.learning.dreaming.daily_log import log_tool
 from reverie.learning.dreaming.in_session import Dreaming
 from reverie.learning.dreaming.service import DreamOptions, dream, gate_with_rest
-from reverie.learning.extraction.forked import Learning
+from reverie.learning.extraction.fork import Learning
 from reverie.learning.past_sessions import PastIndexing
-from reverie.learning.service import MemoryShelf
-from reverie.models.choosing import OFFLINE
+from reverie.learning.service import ExtractionStore
+from reverie.models.selection import OFFLINE
 from reverie.recall.past_sessions import EpisodeIndexer, conversations
 from reverie.recall.service import chosen_meaning, open_ranker, recall_for
-from reverie.session.crew import dismiss, keep_crew, new_crew, reachable, watched
-from reverie.session.news import News
-from reverie.session.options import SessionOptions, Speaker
+from reverie.session.announcements import Announcements
+from reverie.session.options import SessionModel, SessionOptions
 from reverie.session.prefetch import SessionRecall
 from reverie.session.query import Session
+from reverie.session.subagents import dismiss, keep_crew, new_crew, reachable, watched
 from reverie.session.system_prompt import reminder_key, system_of
 from reverie.session.tools import Tools, budget_of
 from reverie.subagents.crew import Place as TeamPlace
@@ -57,7 +57,7 @@ from reverie.workspace.inbox import open_inbox
 if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.recall.ranker import IndexRanker
-    from reverie.session.prefetch import Late, Recollects
+    from reverie.session.prefetch import Late, Recaller
     from reverie.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ async def open_session(app: Workspace, wish: SessionOptions) -> AsyncIterator[Se
 class _Core:
     """What everything else is put around."""
 
-    speaker: Speaker
+    speaker: SessionModel
     conversation: Conversation
     folding: Folding
     toolbox: Toolbox
@@ -104,7 +104,7 @@ class _Composer:
         state = self._resumed()
         session = state.session or self.wish.session or new_session_id(self.app.clock.now())
         self.stack.enter_context(self._alone(session))
-        speaker = Speaker(self.app, self.wish, session, self.announce, self.stack)
+        speaker = SessionModel(self.app, self.wish, session, self.announce, self.stack)
         conversation = Conversation(
             self.stack.enter_context(
                 Journal(self._sessions / f"{session}.jsonl", self.app.scrubber)
@@ -169,7 +169,7 @@ class _Composer:
             dreaming=self._dreaming(core, background, writers),
             recall=self._recall(core),
             recall_on=lambda: on("recall"),
-            news=News(
+            news=Announcements(
                 conversation,
                 self.app.clock,
                 daily_log=lambda: on("daily_log"),
@@ -182,9 +182,9 @@ class _Composer:
             stops_all=self.app.settings["agent.on_interrupt"] == "stop",
         )
 
-    def _notes(self, core: _Core, background: Background, forks: Forks | None) -> NoteTaking:
+    def _notes(self, core: _Core, background: Background, forks: Forks | None) -> NoteTaker:
         folder = self._sessions / core.conversation.state.session
-        notes = NoteTaking(
+        notes = NoteTaker(
             core.conversation,
             self._notebook(TextFile(folder / "notes.md", self.app.scrubber)),
             background,
@@ -196,7 +196,7 @@ class _Composer:
         notes.remember(self._said)
         return notes
 
-    def _upkeep(self, core: _Core, notes: NoteTaking, forks: Forks | None) -> Upkeep:
+    def _upkeep(self, core: _Core, notes: NoteTaker, forks: Forks | None) -> Upkeep:
         session = core.conversation.state.session
         return Upkeep(
             core.conversation,
@@ -343,7 +343,7 @@ class _Composer:
     ) -> Learning | None:
         if core.memory is None or core.ranker is None:
             return None
-        shelf = MemoryShelf(
+        shelf = ExtractionStore(
             core.memory,
             core.ranker,
             open_inbox(self.app, core.memory),
@@ -383,7 +383,7 @@ class _Composer:
         due = gate_with_rest(self.app, memory, core.conversation.state.session)
         return Dreaming(due, begin, background, self.announce, self.app.switches.on)
 
-    def _recall(self, core: _Core) -> Recollects | None:
+    def _recall(self, core: _Core) -> Recaller | None:
         if core.memory is None or core.ranker is None:
             return None
         session = core.conversation.state.session

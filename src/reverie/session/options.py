@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Led:
+class ExternalLoop:
     """Somebody else leads the conversation: head and tools are theirs, nothing of ours is added.
 
     `reworded` when they put into words of their own what is sent: it has not our bytes then.
@@ -38,7 +38,7 @@ class Led:
 
 
 @dataclass(frozen=True, slots=True)
-class Hired:
+class SubagentRole:
     """An agent of somebody's crew: its own prompt, tools and files, and no memory of the project's.
 
     `role` stands where the session's own prompt would, `remembers` is a section on its own memory,
@@ -77,13 +77,13 @@ class SessionOptions:
     ready: Model | None = None
     # Another memory than the project's own; False for none.
     memory: OpenMemory | Literal[False] | None = None
-    led: Led | None = None
+    led: ExternalLoop | None = None
     # What makes another agent of it, hired for a task: see `app.crew`.
-    hired: Hired | None = None
+    hired: SubagentRole | None = None
 
 
 @dataclass(slots=True)
-class Speaker:
+class SessionModel:
     """`now` is the model in use, without its meter; what is made here is closed with the session."""
 
     app: Workspace

@@ -14,12 +14,12 @@ from reverie.conversation.conversation import Conversation
 from reverie.core.messages import Message
 from reverie.events import Announce, MemoriesLate, TroubleNoted
 from reverie.recall.attachment import Surfaced
-from reverie.recall.pipeline import Recall, Recollection
+from reverie.recall.pipeline import Recall, RecallOutcome
 
 Late: TypeAlias = Literal["inject", "drop"]
 
 
-class Recollects(Protocol):
+class Recaller(Protocol):
     """Finds the memories that fit a message."""
 
     async def recollect(
@@ -29,7 +29,7 @@ class Recollects(Protocol):
         enabled: bool = ...,
         seen: frozenset[str] = ...,
         tools: Sequence[str] = ...,
-    ) -> Recollection: ...
+    ) -> RecallOutcome: ...
 
     def replied(self, reply: str) -> None:
         """A reply came: some of what was found may have helped."""
@@ -41,7 +41,7 @@ class Prefetch:
 
     def __init__(
         self,
-        recall: Recollects | None,
+        recall: Recaller | None,
         message: Message,
         announce: Announce,
         *,
@@ -51,12 +51,12 @@ class Prefetch:
     ) -> None:
         self._announce = announce
         self._late = late
-        self._task: asyncio.Task[Recollection] | None = None
+        self._task: asyncio.Task[RecallOutcome] | None = None
         if recall is not None and enabled:
             work = recall.recollect(message, tools=tools)
             self._task = asyncio.create_task(work, name="recall")
 
-    async def ready(self, seconds: float | None) -> Recollection | None:
+    async def ready(self, seconds: float | None) -> RecallOutcome | None:
         """What was found, if it is found within so long; it is given once, and a miss is told."""
         if self._task is None:
             return None
@@ -66,7 +66,7 @@ class Prefetch:
         self._announce(MemoriesLate(seconds or 0.0))
         return None
 
-    def at_boundary(self) -> Recollection | None:
+    def at_boundary(self) -> RecallOutcome | None:
         """A late answer, at the end of a tool round or turn: taken now, or dropped, by setting."""
         if self._task is None:
             return None
@@ -88,7 +88,7 @@ class Prefetch:
         if self._task is not None:
             self._task.cancel()
 
-    def _take(self) -> Recollection | None:
+    def _take(self) -> RecallOutcome | None:
         task, self._task = self._task, None
         if task is None or task.cancelled():
             return None
@@ -116,7 +116,7 @@ class SessionRecall:
         enabled: bool = True,
         seen: frozenset[str] = frozenset(),
         tools: Sequence[str] = (),
-    ) -> Recollection:
+    ) -> RecallOutcome:
         shown = self.conversation.state.memories_shown
         files = {file for record in shown for file in record.files}
         self.recall.surfaced = Surfaced(files, sum(record.bytes for record in shown))

@@ -18,7 +18,7 @@ from reverie.agent.background import Background, Broadcast
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.turns import OUT_OF_REQUESTS, Limits, ask, calls_of
 from reverie.context.folding import Folding
-from reverie.context.session_notes.note_taking import NoteTaking
+from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.upkeep import Upkeep
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import HeadFrozen, MemoriesShown, TodosSet
@@ -29,10 +29,10 @@ from reverie.core.window import Window
 from reverie.errors import Overloaded, PromptTooLong, ReplyBroken
 from reverie.events import Event, MemoriesSurfaced, TroubleNoted, TurnEnded
 from reverie.learning.dreaming.in_session import Dreaming
-from reverie.learning.extraction.forked import Learning
+from reverie.learning.extraction.fork import Learning
 from reverie.ports import Model
-from reverie.recall.pipeline import Recollection
-from reverie.session.prefetch import Late, Prefetch, Recollects
+from reverie.recall.pipeline import RecallOutcome
+from reverie.session.prefetch import Late, Prefetch, Recaller
 from reverie.subagents.crew import Place
 
 CONTINUE = "[Cut off by the output limit. Go on exactly where you stopped.]"
@@ -56,12 +56,12 @@ class Session:
     toolbox: Toolbox
     upkeep: Upkeep
     folding: Folding
-    notes: NoteTaking
+    notes: NoteTaker
     background: Background
     announce: Broadcast
     learning: Learning | None = None
     dreaming: Dreaming | None = None
-    recall: Recollects | None = None
+    recall: Recaller | None = None
     recall_on: Callable[[], bool] = always
     late: Late = "inject"
     news: Callable[[], tuple[Attachment, ...]] = tuple
@@ -72,7 +72,7 @@ class Session:
     # An interrupt ends background work, too.
     stops_all: bool = False
     # Found for the last message after its turn had no boundary left.
-    _late_memories: Recollection | None = None
+    _late_memories: RecallOutcome | None = None
 
     def run(self, prompt: str, *blocks: Block) -> AsyncGenerator[Event, None]:
         """Say something, and hear everything that follows. Closing the stream interrupts the turn."""
@@ -153,7 +153,7 @@ class Session:
             tools=self.upkeep.recent_tools(),
         )
 
-    def show(self, found: Recollection | None) -> None:
+    def show(self, found: RecallOutcome | None) -> None:
         """Memories stand behind the message they belong to; the prefix before it stays as it was."""
         if found is None or found.attachment is None:
             return

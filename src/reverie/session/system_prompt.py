@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from reverie.core.messages import Text
 from reverie.memory.format import instructions
-from reverie.memory.format.prompt import Shelf, memory_prompt
+from reverie.memory.format.prompt import PromptMemory, memory_prompt
 from reverie.memory.instruction_files import Places, read_instruction_files
 from reverie.settings.neighbours import claude_config
 from reverie.settings.sources import MANAGED
@@ -152,5 +152,5 @@ def _memory_section(app: Workspace, memory: OpenMemory) -> str:
     )
 
 
-def _shelf(memory: OpenMemory, *, listed: bool) -> Shelf:
-    return Shelf(str(memory.place.directory), memory.store.index() if listed else None)
+def _shelf(memory: OpenMemory, *, listed: bool) -> PromptMemory:
+    return PromptMemory(str(memory.place.directory), memory.store.index() if listed else None)

@@ -18,7 +18,7 @@ from reverie.files.folders import make_private
 from reverie.memory.directory import Directory
 from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.paths import Refused, check_name
-from reverie.memory.format.prompt import AgentScope, Shelf, agent_memory_prompt
+from reverie.memory.format.prompt import AgentScope, PromptMemory, agent_memory_prompt
 from reverie.memory.history import GitHistory
 from reverie.memory.store import FileStore
 from reverie.ports import Clock, Scrubber
@@ -48,7 +48,7 @@ class AgentMemory:
 
     def prompt(self, guidelines: str = "") -> str:
         """The section for the agent's system prompt; its index is always part of it."""
-        shelf = Shelf(str(self.directory), self.store.index())
+        shelf = PromptMemory(str(self.directory), self.store.index())
         return agent_memory_prompt(shelf, self.scope, guidelines=guidelines)
 
     def record(self, scrubber: Scrubber) -> None:

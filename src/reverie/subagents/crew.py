@@ -28,20 +28,28 @@ from reverie.events import (
     ToolStarted,
     TroubleNoted,
 )
+from reverie.subagents.identity import (
+    AgentHost,
+    AgentIdentity,
+    AgentSession,
+    Wire,
+    complete,
+    see_through,
+    serve,
+)
 from reverie.subagents.letters import LEAD, LONGEST_SUMMARY, Kind, Letter, name_problem
-from reverie.subagents.lines import line_of_calls
 from reverie.subagents.members import (
     DONE,
     Brief,
+    CrewUsage,
     Limits,
     Member,
-    Standing,
     fork_directive,
     out_of_time,
     over_tokens,
     refusal,
 )
-from reverie.subagents.seat import Quarters, Seat, Wire, Working, complete, see_through, serve
+from reverie.subagents.progress_lines import line_of_calls
 from reverie.subagents.types import AgentType
 
 if TYPE_CHECKING:
@@ -64,14 +72,14 @@ class Crew:
     """Shared by every agent of a session in this process, however deep."""
 
     types: Mapping[str, AgentType]
-    quarters: Quarters
+    quarters: AgentHost
     announce: Announce
     clock: Clock
     wire: Wire
     limits: Limits = field(default_factory=Limits)
     record: Callable[[Record], None] = unrecorded
     members: dict[str, Member] = field(default_factory=dict)
-    seats: dict[str, Seat] = field(default_factory=dict)
+    seats: dict[str, AgentIdentity] = field(default_factory=dict)
     # Names that were used before this process began.
     taken: frozenset[str] = frozenset()
     # What names made up here begin with, so that processes do not make up the same.
@@ -95,11 +103,11 @@ class Crew:
         """Will somebody it hired have something to tell? A teammate that waits for letters will not."""
         return any(m.brief.how != "teammate" or not m.reported for m in self.hired_by(name))
 
-    def refusal(self, seat: Seat) -> str | None:
+    def refusal(self, seat: AgentIdentity) -> str | None:
         """Why this agent may not hire another one now, in words for its model."""
-        return refusal(self.limits, Standing(seat.depth, len(self.running), self.tokens))
+        return refusal(self.limits, CrewUsage(seat.depth, len(self.running), self.tokens))
 
-    def free_name(self, seat: Seat, wanted: str | None, agent_type: str) -> str:
+    def free_name(self, seat: AgentIdentity, wanted: str | None, agent_type: str) -> str:
         """The name that was asked for, or one made from the type; raises InputError."""
         used = {LEAD, seat.hired_by, *self.members, *self.seats, *self.taken, *seat.mail.names()}
         if wanted is None:
@@ -113,7 +121,7 @@ class Crew:
 
     # --- hiring ---
 
-    async def hire(self, seat: Seat, brief: Brief) -> Member:
+    async def hire(self, seat: AgentIdentity, brief: Brief) -> Member:
         """Begin; the agent is at work when this returns."""
         member = Member(brief, self.quarters.transcript(brief), self.clock.now())
         self.members[brief.name] = member
@@ -140,7 +148,7 @@ class Crew:
             raise
         return member
 
-    def _kind_of_work(self, seat: Seat, member: Member) -> Callable[[], Awaitable[None]]:
+    def _kind_of_work(self, seat: AgentIdentity, member: Member) -> Callable[[], Awaitable[None]]:
         brief = member.brief
         if brief.how == "fork":
             return partial(self._fork, seat, member)
@@ -148,7 +156,7 @@ class Crew:
             return partial(self.quarters.launch, member)
         return partial(self._session, member)
 
-    async def _fork(self, seat: Seat, member: Member) -> None:
+    async def _fork(self, seat: AgentIdentity, member: Member) -> None:
         if seat.forks is None:
             raise InputError("there is no model to fork here")
         brief = member.brief
@@ -162,7 +170,7 @@ class Crew:
 
     async def _session(self, member: Member) -> None:
         brief = member.brief
-        seat = Seat(
+        seat = AgentIdentity(
             brief.name,
             brief.depth,
             brief.by,
@@ -181,7 +189,7 @@ class Crew:
         finally:
             self._vacate(seat)
 
-    async def _serve(self, member: Member, seat: Seat, session: Working) -> None:
+    async def _serve(self, member: Member, seat: AgentIdentity, session: AgentSession) -> None:
         if member.brief.how == "teammate":
             await serve(session, seat, member, self.send_report)
             return
@@ -189,7 +197,7 @@ class Crew:
         later = await see_through(session, seat, partial(self.waits_for_somebody, seat.name))
         member.answer = later or member.answer
 
-    def _vacate(self, seat: Seat) -> None:
+    def _vacate(self, seat: AgentIdentity) -> None:
         """From now on nobody reads what is written to it; who wrote too late is told."""
         self.seats.pop(seat.name, None)
         for letter in seat.vacate():
@@ -251,7 +259,7 @@ class Crew:
 
     # --- hearing ---
 
-    def _hear(self, member: Member, session: Working, event: Event) -> None:
+    def _hear(self, member: Member, session: AgentSession, event: Event) -> None:
         match event:
             case Replied():
                 self._count(member, event)
@@ -304,7 +312,7 @@ class Crew:
             self.announce(LetterSent(letter.sender, letter.to, letter.kind, letter.summary))
         return wrong
 
-    async def send_report(self, seat: Seat, member: Member) -> None:
+    async def send_report(self, seat: AgentIdentity, member: Member) -> None:
         """What a teammate has to say at the end of a turn goes to whoever hired it."""
         if not member.answer.strip():
             return
@@ -314,7 +322,7 @@ class Crew:
         if wrong is not None:
             member.left_behind = f"Its last report could not be delivered: {wrong}."
 
-    def recipients(self, seat: Seat) -> tuple[str, ...]:
+    def recipients(self, seat: AgentIdentity) -> tuple[str, ...]:
         """Everybody this agent can write to by name."""
         names = {*self.seats, *seat.mail.names()} - {seat.name}
         return tuple(sorted(names))
@@ -360,7 +368,7 @@ class Place:
     """An agent's place: the crew it belongs to, and its own seat there."""
 
     crew: Crew
-    seat: Seat
+    seat: AgentIdentity
 
 
 def _nobody(letter: Letter) -> str:

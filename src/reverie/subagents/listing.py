@@ -16,9 +16,9 @@ from reverie.errors import InputError
 from reverie.files.locks import is_held
 from reverie.memory.format.frontmatter import one_line
 from reverie.subagents.crew import LOST, Crew
+from reverie.subagents.identity import LETTERS
 from reverie.subagents.letters import LEAD, Letter, told_letters
 from reverie.subagents.members import DONE, Member
-from reverie.subagents.seat import LETTERS
 from reverie.subagents.send_message import NAME as SEND
 
 if TYPE_CHECKING:

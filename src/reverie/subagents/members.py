@@ -23,7 +23,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CrewUsage:
     """Where the one who asks stands: its own depth (a person's session is 0), and what all use."""
 
     depth: int
@@ -31,7 +31,7 @@ class Standing:
     tokens: int
 
 
-def refusal(limits: Limits, standing: Standing) -> str | None:
+def refusal(limits: Limits, standing: CrewUsage) -> str | None:
     """Why no further agent is started, for the model that asked for one; None when it may be."""
     if limits.depth <= 0 or limits.concurrent <= 0:
         return "No agent can be started here: none are allowed, or all places are taken. Do the task yourself."

@@ -15,22 +15,22 @@ from reverie.core.window import Window
 from reverie.errors import InputError
 from reverie.events import Announce, unheard
 from reverie.memory.format.taxonomy import MemoryScope, split
-from reverie.memory.locations import MemoryPlace, memory_place, person_place, user_folder
-from reverie.models import choosing as models
+from reverie.memory.locations import MemoryLocation, memory_location, person_location, user_folder
+from reverie.models import selection as models
 from reverie.models.ledger import Ledger
 from reverie.settings import Provider, Settings, Switches, load_settings, secret
 from reverie.settings.projects import Project, find_project
 
 if TYPE_CHECKING:
     from reverie.memory.adoption import Adoption
+    from reverie.memory.changes.draft import NewMemory
     from reverie.memory.changes.draft import Outcome as Remembering
-    from reverie.memory.changes.draft import Wish as MemoryWish
     from reverie.memory.format.revisions import Author
     from reverie.memory.opening import OpenMemory
     from reverie.memory.secrets.scrubber import SecretScrubber
     from reverie.memory.team.sync import SyncReport, TeamAddress
     from reverie.models.metered import MeteredModel
-    from reverie.models.patient import Sleep
+    from reverie.models.retries import Sleep
     from reverie.ports import Clock, Model
 
 
@@ -104,14 +104,14 @@ class Workspace:
         return Ledger(self.owner.folder, home=self.settings.home, clock=self.clock)
 
     @property
-    def memory_place(self) -> MemoryPlace:
+    def memory_location(self) -> MemoryLocation:
         """Where this project's memory is; the settings may name a directory, a repository may not."""
         if self.user is not None:
-            return MemoryPlace(self.project.folder / "memory", self.project.folder)
+            return MemoryLocation(self.project.folder / "memory", self.project.folder)
         return self._owner_place()
 
-    def _owner_place(self) -> MemoryPlace:
-        return memory_place(
+    def _owner_place(self) -> MemoryLocation:
+        return memory_location(
             self.owner,
             self.settings.memory_directory,
             home=self.settings.home,
@@ -123,7 +123,7 @@ class Workspace:
         """Takes secrets out of whatever is written for this project."""
         from reverie.memory.secrets.scrubber import ALLOWED, SecretScrubber
 
-        return SecretScrubber(self.memory_place.state / ALLOWED)
+        return SecretScrubber(self.memory_location.state / ALLOWED)
 
     @property
     def scopes(self) -> tuple[MemoryScope, ...]:
@@ -133,7 +133,7 @@ class Workspace:
         person = self.settings.flag("memory.person")
         found: dict[MemoryScope, bool] = {
             "project": True,
-            "person": person and self.memory_place != person_place(self.settings.home),
+            "person": person and self.memory_location != person_location(self.settings.home),
             "team": self.switches.on("team"),
         }
         return tuple(scope for scope, used in found.items() if used)
@@ -196,14 +196,14 @@ class Workspace:
             else (),
         )
 
-    def _place_of(self, scope: MemoryScope) -> MemoryPlace:
+    def _place_of(self, scope: MemoryScope) -> MemoryLocation:
         match scope:
             case "project":
-                return self.memory_place
+                return self.memory_location
             case "person":
-                return person_place(self.settings.home)
+                return person_location(self.settings.home)
             case "team":
-                return self.memory_place.team
+                return self.memory_location.team
             case _:
                 assert_never(scope)
 
@@ -219,7 +219,7 @@ class Workspace:
             raise InputError(f"memory about you is off (memory.person, {origin})")
         raise InputError("the memory directory in use is the one about you; leave the scope out")
 
-    def memory_for(self, wish: MemoryWish, *, team: bool = False) -> tuple[OpenMemory, MemoryWish]:
+    def memory_for(self, wish: NewMemory, *, team: bool = False) -> tuple[OpenMemory, NewMemory]:
         """The memory a wish goes to, and the wish in that memory's own names.
 
         What replaces another memory goes to where that one is; else the wish, or its words, decide.
@@ -240,7 +240,7 @@ class Workspace:
         known = wish.scope is not None or scope in self.scopes
         return self.memory(scope if known else "project"), wish
 
-    def remember(self, wish: MemoryWish, author: Author) -> tuple[OpenMemory, Remembering]:
+    def remember(self, wish: NewMemory, author: Author) -> tuple[OpenMemory, Remembering]:
         """Save a memory where it belongs; the outcome is told in names that every command takes."""
         from reverie.memory.opening import remember
 
@@ -249,13 +249,15 @@ class Workspace:
 
     def move(self, file: str, scope: MemoryScope, author: Author) -> str:
         """Give a memory to another scope; gives the name it is known by from now on."""
-        from reverie.memory.changes.moving import Side, move
+        from reverie.memory.changes.moving import Endpoint, move
 
         source, name = self.memory_of(file)
         if source.scope == scope:
             raise InputError(f"{source.label(name)} is of the scope {scope} already")
         target = self.memory(scope)
-        return move(name, Side(source.keeper, source.scope), Side(target.keeper, scope), author)
+        return move(
+            name, Endpoint(source.keeper, source.scope), Endpoint(target.keeper, scope), author
+        )
 
     def sync_team(self, address: TeamAddress, author: Author) -> SyncReport:
         """Bring the shared memory and the team's branch together, both ways."""

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.place import Place
 
 from reverie.clients.adapters.bridge import (
+    AdapterOptions,
     Bridge,
     Bridges,
-    Given,
     Head,
     Turn,
     joined,
@@ -78,7 +78,7 @@ def histories(draw: st.DrawFn) -> list[Any]:
 @pytest.fixture
 def bridge(place: Place) -> Iterator[Bridge[Any]]:
     heard: list[Any] = []
-    off: Given = {"memory": False, "listener": heard.append, "project": place.root}
+    off: AdapterOptions = {"memory": False, "listener": heard.append, "project": place.root}
     made: Bridge[Any] = Bridge(Plain(), off)
     yield made
     made.close()

@@ -11,8 +11,8 @@ from tests.place import Place
 
 from reverie.clients.daemon import service as services
 from reverie.clients.daemon.service import Service
-from reverie.clients.daemon.wire import Afterwards
-from reverie.memory.changes.draft import Remembered, Wish
+from reverie.clients.daemon.wire import WorkQueue
+from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.revisions import Author
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ QUESTION = "does the deploy script need the VPN?"
 
 @pytest.fixture
 async def service(place: Place) -> AsyncIterator[Service]:
-    found = Service(place.home, Afterwards(place.home))
+    found = Service(place.home, WorkQueue(place.home))
     yield found
     await found.aclose()
 
@@ -32,7 +32,7 @@ async def service(place: Place) -> AsyncIterator[Service]:
 def other(place: Place) -> Path:
     """Another project, which knows nothing."""
     memory = place.app().memory()
-    assert isinstance(memory.keeper.remember(Wish(VPN), Author("person")), Remembered)
+    assert isinstance(memory.keeper.remember(NewMemory(VPN), Author("person")), Remembered)
     folder = place.base / "other"
     folder.mkdir()
     return folder

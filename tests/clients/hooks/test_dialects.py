@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.clients.hooks.said import BASH, claude, codex
 
 from reverie.clients.hooks.dialects import DIALECTS
-from reverie.clients.hooks.moments import (
+from reverie.clients.hooks.events import (
     AboutToCompact,
     Answered,
     Context,
@@ -19,8 +19,8 @@ from reverie.clients.hooks.moments import (
     Moment,
     Nothing,
     Outcome,
-    Overheard,
     Prompted,
+    PromptSeen,
     ReplacedOutput,
     SessionEnded,
     SessionMet,
@@ -142,7 +142,7 @@ def test_codex_is_not_sent_round_in_circles() -> None:
         ("gemini", "AfterAgent", {"prompt_response": "done"}, Stopped(again=False, answer="done")),
         ("gemini", "SessionEnd", {}, SessionEnded()),
         ("cursor", "sessionStart", {"session_id": "c"}, SessionStarted("startup")),
-        ("cursor", "beforeSubmitPrompt", {"prompt": "hi"}, Overheard("hi")),
+        ("cursor", "beforeSubmitPrompt", {"prompt": "hi"}, PromptSeen("hi")),
         ("cursor", "afterAgentResponse", {"text": "done"}, Answered("done")),
         ("cursor", "stop", {"status": "completed"}, Stopped(again=False, answer="")),
         ("opencode", "session.created", {}, SessionStarted("startup")),

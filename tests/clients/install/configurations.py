@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.files import ClientFile
 from reverie.clients.install.plan import Installation, Plan, Scope, install, uninstall
-from reverie.clients.install.wiring import Places, Wish
+from reverie.clients.install.wiring import InstallOptions, Places
 
 PROGRAM = "/opt/reverie/bin/reverie"
 OTHER = "/home/me/my tools/reverie"
@@ -53,7 +53,7 @@ class Texts:
 def files(
     client: str, scope: Scope = "user", program: str = PROGRAM, *, mcp: bool = True
 ) -> tuple[ClientFile, ...]:
-    return CLIENTS[client].files(Wish(PLACES, scope, program, mcp=mcp))
+    return CLIENTS[client].files(InstallOptions(PLACES, scope, program, mcp=mcp))
 
 
 @dataclass

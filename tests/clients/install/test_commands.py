@@ -18,7 +18,7 @@ from reverie.cli.wiring.doctor import Finding, examine
 from reverie.clients.files import open_clients
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.plan import Plan, install
-from reverie.clients.install.wiring import Wish, program
+from reverie.clients.install.wiring import InstallOptions, program
 from reverie.workspace import Workspace
 
 ANSWERS = """\
@@ -220,7 +220,7 @@ def test_installs_at_the_same_time_lose_no_record(place: Place, reverie: Path) -
     plans = []
     for name in CLIENTS:
         new = bare(app, name, "user", str(reverie))
-        files = CLIENTS[name].files(Wish(places, "user", str(reverie)))
+        files = CLIENTS[name].files(InstallOptions(places, "user", str(reverie)))
         plans.append(install(new, files, None, clients.files))
     together = threading.Barrier(len(plans))
 

@@ -39,7 +39,7 @@ class Stage:
 
     @property
     def directory(self) -> Path:
-        return self.app().memory_place.directory
+        return self.app().memory_location.directory
 
     def write(self, file: str, text: str) -> None:
         """A memory as a person would write it, with an editor."""

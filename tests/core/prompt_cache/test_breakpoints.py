@@ -13,7 +13,7 @@ from tests.core.prompt_cache.growth import AUTOMATIC, EXPLICIT, blocks, rules
 from reverie.core.messages import Text, Thinking
 from reverie.core.prompt_cache.breakpoints import (
     Mark,
-    Standing,
+    StandingMarks,
     as_breakpoints,
     head_only,
     no_marks,
@@ -40,17 +40,17 @@ def indices(marks):
 @pytest.mark.parametrize(
     ("chain", "standing", "marked"),
     [
-        (talk(), Standing(), [1, 2, 4]),
-        (talk(blocks=1), Standing(), [1, 2]),
-        (talk(blocks=0), Standing(), [1]),
-        (EMPTY, Standing(), []),
-        (talk(blocks=30), Standing(25), [1, 2, 31]),
-        (talk(blocks=30), Standing(12), [1, 2, 31]),
-        (talk(blocks=30), Standing(11), [1, 2, 11, 31]),
-        (talk(Thinking("hm"), Text("")), Standing(), [1, 2, 4]),
-        (chain_of_blocks(*[BIG] * 3), Standing(), [0, 2]),
-        (chain_of_blocks(*[Text("x")] * 3), Standing(), []),
-        (chain_of_blocks(*[Text(filler(40))] * 4), Standing(), [3]),
+        (talk(), StandingMarks(), [1, 2, 4]),
+        (talk(blocks=1), StandingMarks(), [1, 2]),
+        (talk(blocks=0), StandingMarks(), [1]),
+        (EMPTY, StandingMarks(), []),
+        (talk(blocks=30), StandingMarks(25), [1, 2, 31]),
+        (talk(blocks=30), StandingMarks(12), [1, 2, 31]),
+        (talk(blocks=30), StandingMarks(11), [1, 2, 11, 31]),
+        (talk(Thinking("hm"), Text("")), StandingMarks(), [1, 2, 4]),
+        (chain_of_blocks(*[BIG] * 3), StandingMarks(), [0, 2]),
+        (chain_of_blocks(*[Text("x")] * 3), StandingMarks(), []),
+        (chain_of_blocks(*[Text(filler(40))] * 4), StandingMarks(), [3]),
     ],
     ids=[
         "head, start, tail",
@@ -75,31 +75,31 @@ def test_where_marks_are_put(chain, standing, marked):
 def test_with_few_marks_the_tail_and_what_finds_the_last_entry_come_first():
     for most, marked in [(0, []), (1, [31]), (2, [11, 31]), (3, [1, 11, 31]), (4, [1, 2, 11, 31])]:
         few = replace(EXPLICIT, max_breakpoints=most)
-        assert indices(placed()(talk(blocks=30), Standing(11), few)) == marked
+        assert indices(placed()(talk(blocks=30), StandingMarks(11), few)) == marked
 
 
 @pytest.mark.parametrize("policy", [placed(), placed("auto"), tail_only, head_only, no_marks])
 @pytest.mark.parametrize("other", [AUTOMATIC, CacheRules("none")], ids=["automatic", "none"])
 def test_providers_without_marks_get_none(policy, other):
-    assert policy(talk(), Standing(), other) == ()
+    assert policy(talk(), StandingMarks(), other) == ()
 
 
 def test_the_simpler_policies():
-    assert tail_only(talk(), Standing(), EXPLICIT) == (Mark(4),)
-    assert head_only(talk(), Standing(), EXPLICIT) == (Mark(1),)
-    assert head_only(chain_of_blocks(BIG), Standing(), EXPLICIT) == ()
-    assert no_marks(talk(), Standing(), EXPLICIT) == ()
+    assert tail_only(talk(), StandingMarks(), EXPLICIT) == (Mark(4),)
+    assert head_only(talk(), StandingMarks(), EXPLICIT) == (Mark(1),)
+    assert head_only(chain_of_blocks(BIG), StandingMarks(), EXPLICIT) == ()
+    assert no_marks(talk(), StandingMarks(), EXPLICIT) == ()
 
 
 def test_the_start_of_a_conversation_is_its_whole_first_message():
     chain = chain_of(HEAD, [user(BIG, BIG, BIG), user(BIG), user(BIG)])
-    assert indices(placed()(chain, Standing(), EXPLICIT)) == [1, 4, 6]
+    assert indices(placed()(chain, StandingMarks(), EXPLICIT)) == [1, 4, 6]
     nothing_first = chain_of(HEAD, [user(), user(BIG), user(BIG)])
-    assert indices(placed()(nothing_first, Standing(), EXPLICIT)) == [1, 3]
+    assert indices(placed()(nothing_first, StandingMarks(), EXPLICIT)) == [1, 3]
 
 
 def test_marks_for_an_hour():
-    marks = placed("1h")(talk(), Standing(), EXPLICIT)
+    marks = placed("1h")(talk(), StandingMarks(), EXPLICIT)
     assert marks == (Mark(1, "1h"), Mark(2, "1h"), Mark(4, "1h"))
 
 
@@ -110,14 +110,14 @@ MUCH = Text(filler(2_000))
 @pytest.mark.parametrize(
     ("chain", "standing", "ttls"),
     [
-        (talk(QUESTION, blocks=8), Standing(9), {10: "1h", 1: "1h", 2: "1h"}),
-        (talk(result("a", "found"), blocks=8), Standing(9), {10: "1h", 1: "1h", 2: "1h"}),
-        (talk(QUESTION, blocks=8), Standing(9, 9), {10: "5m", 9: "1h", 1: "1h", 2: "1h"}),
-        (talk(MUCH, blocks=8), Standing(9), {10: "5m", 1: "5m", 2: "5m"}),
-        (talk(QUESTION, blocks=8), Standing(), {10: "5m", 1: "5m", 2: "5m"}),
-        (talk(MUCH, blocks=8), Standing(9, 6), {10: "5m", 6: "1h", 1: "1h", 2: "1h"}),
-        (talk(MUCH, blocks=30), Standing(9, 6), {32: "5m", 9: "5m", 6: "1h", 1: "1h"}),
-        (EMPTY, Standing(), {}),
+        (talk(QUESTION, blocks=8), StandingMarks(9), {10: "1h", 1: "1h", 2: "1h"}),
+        (talk(result("a", "found"), blocks=8), StandingMarks(9), {10: "1h", 1: "1h", 2: "1h"}),
+        (talk(QUESTION, blocks=8), StandingMarks(9, 9), {10: "5m", 9: "1h", 1: "1h", 2: "1h"}),
+        (talk(MUCH, blocks=8), StandingMarks(9), {10: "5m", 1: "5m", 2: "5m"}),
+        (talk(QUESTION, blocks=8), StandingMarks(), {10: "5m", 1: "5m", 2: "5m"}),
+        (talk(MUCH, blocks=8), StandingMarks(9, 6), {10: "5m", 6: "1h", 1: "1h", 2: "1h"}),
+        (talk(MUCH, blocks=30), StandingMarks(9, 6), {32: "5m", 9: "5m", 6: "1h", 1: "1h"}),
+        (EMPTY, StandingMarks(), {}),
     ],
     ids=[
         "a person may pause: little is new, an hour is cheap",
@@ -152,7 +152,7 @@ def situations(draw):
     said = [user(*draw(st.lists(blocks, max_size=3))) for _ in range(draw(st.integers(0, 30)))]
     chain = chain_of(head, said)
     newest = draw(st.integers(-1, len(chain.links) - 1))
-    return chain, Standing(newest, draw(st.integers(-1, newest)))
+    return chain, StandingMarks(newest, draw(st.integers(-1, newest)))
 
 
 policies = st.sampled_from([placed("5m"), placed("1h"), placed("auto"), tail_only, head_only])

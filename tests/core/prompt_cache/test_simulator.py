@@ -12,7 +12,7 @@ from tests.core.build import chain_of_blocks, filler
 from tests.core.prompt_cache.growth import AUTOMATIC, EXPLICIT, HOUR, MINUTE, growing_calls, rules
 
 from reverie.core.messages import Text, Thinking
-from reverie.core.prompt_cache.breakpoints import Mark, Standing, no_marks, placed, tail_only
+from reverie.core.prompt_cache.breakpoints import Mark, StandingMarks, no_marks, placed, tail_only
 from reverie.core.prompt_cache.simulator import Call, Plan, Simulator, simulate
 from reverie.core.usage import FREE, Prices, Usage
 from reverie.core.window import CacheRules
@@ -112,9 +112,9 @@ def test_no_cache_no_savings():
 def test_marks_of_before_stand_as_long_as_the_bytes_do():
     simulator = Simulator(EXPLICIT)
     simulator.run(Call(hundreds(3), 0.0), (Mark(0, "1h"), Mark(2)))
-    assert simulator.standing(hundreds(9)) == Standing(2, 0)
-    assert simulator.standing(hundreds(2)) == Standing(0, 0)
-    assert simulator.standing(chain_of_blocks(Text("other"))) == Standing()
+    assert simulator.standing(hundreds(9)) == StandingMarks(2, 0)
+    assert simulator.standing(hundreds(2)) == StandingMarks(0, 0)
+    assert simulator.standing(chain_of_blocks(Text("other"))) == StandingMarks()
 
 
 def test_an_outcome_has_a_total_and_a_price():

@@ -17,9 +17,9 @@ from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.prompt_cache.tracker import (
     TOLERATED_TOKENS,
     Broken,
+    Expectation,
     ExpectedBreak,
     Kept,
-    Promise,
     Sent,
     Tracker,
 )
@@ -53,7 +53,7 @@ class Session:
 
 def test_the_first_request_is_promised_nothing():
     session = Session()
-    assert session.tracker.before(chain_of(HEAD, SAID)) == Promise(0, 0)
+    assert session.tracker.before(chain_of(HEAD, SAID)) == Expectation(0, 0)
     assert session.send(chain_of(HEAD, SAID)) == Kept(0)
 
 
@@ -61,7 +61,7 @@ def test_a_conversation_that_grows_reads_all_it_wrote():
     session = Session()
     session.send(chain_of(HEAD, SAID[:2]))
     cached = session.cached
-    assert session.tracker.before(chain_of(HEAD, SAID)) == Promise(cached, 0)
+    assert session.tracker.before(chain_of(HEAD, SAID)) == Expectation(cached, 0)
     assert session.send(chain_of(HEAD, SAID)) == Kept(cached)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import counted, dollars, printable, share, tokens
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import counted, dollars, printable, share, tokens
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.conversation.cache_report import WhatIf, report_on, what_if
 from reverie.errors import TranscriptError
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 )
 @click.option("--model", help="Price it as this model.")
 def command(
-    frame: Frame, session: str | None, transcripts: tuple[Path, ...], model: str | None
+    frame: Invocation, session: str | None, transcripts: tuple[Path, ...], model: str | None
 ) -> None:
     """Cache hit rate, breaks and their cost; what-if.
 
@@ -43,7 +43,7 @@ def command(
         _hit_rates(frame, session, model)
 
 
-def _hit_rates(frame: Frame, session: str | None, model: str | None) -> None:
+def _hit_rates(frame: Invocation, session: str | None, model: str | None) -> None:
     app = frame.app()
     if session:
         rows = report_on(app.settings, app.transcript(session), model=model)
@@ -87,7 +87,7 @@ def _print_rates(console: Console, rows: list[CacheRow]) -> None:
             )
 
 
-def _what_if(frame: Frame, transcripts: tuple[Path, ...], model: str | None) -> None:
+def _what_if(frame: Invocation, transcripts: tuple[Path, ...], model: str | None) -> None:
     app = frame.app()
     results = []
     for path in transcripts:
@@ -128,7 +128,7 @@ def _what_if_json(path: Path, result: WhatIf) -> dict[str, Any]:
 def _print_what_if(path: Path, result: WhatIf) -> None:
     from rich.table import Table
 
-    from reverie.cli.frame import console
+    from reverie.cli.invocation import console
 
     screen = console()
     screen.print(

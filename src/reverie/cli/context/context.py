@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import share, tokens
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import share, tokens
+from reverie.cli.invocation import Invocation, reverie_command
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,7 +33,7 @@ _COLOURS = {
 @click.argument("session", required=False)
 @click.option("--model", help="Measure against this model's window.")
 @click.option("--ask", is_flag=True, help="Ask the model's provider how large its window is.")
-def command(frame: Frame, session: str | None, model: str | None, ask: bool) -> None:
+def command(frame: Invocation, session: str | None, model: str | None, ask: bool) -> None:
     """What fills the window of a session (default: the newest one)."""
     from reverie.conversation import transcripts
     from reverie.conversation.state import SessionState

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import dollars, printable, tokens, when
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import dollars, printable, tokens, when
+from reverie.cli.invocation import Invocation, reverie_command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
 )
-def command(frame: Frame, limit: int) -> None:
+def command(frame: Invocation, limit: int) -> None:
     """The sessions of this project, newest first."""
     app = frame.app()
     rows = [_row(app, path) for path in app.journals()[:limit]]

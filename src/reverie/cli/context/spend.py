@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import counted, dollars, share, sparkline, tokens
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import counted, dollars, share, sparkline, tokens
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.core.usage import Entry, Usage
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--days", type=click.IntRange(min=1), default=30, show_default=True, help="How far back."
 )
-def command(frame: Frame, by: str, days: int) -> None:
+def command(frame: Invocation, by: str, days: int) -> None:
     """What was spent, on what, and the caps."""
     app = frame.app()
     now = app.clock.now()

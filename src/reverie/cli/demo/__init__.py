@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from reverie.cli.frame import Frame, console, reverie_command
+from reverie.cli.invocation import Invocation, console, reverie_command
 from reverie.errors import InvariantBroken
 from reverie.settings.sources import environment
 
@@ -31,7 +31,7 @@ _PATH_LENGTH = 80
 )
 @click.option("--no-open", is_flag=True, help="Do not show the report in a browser.")
 @click.option("--keep", is_flag=True, help="Keep the project and the home it played in.")
-def command(frame: Frame, fast: bool, output: Path | None, no_open: bool, keep: bool) -> None:
+def command(frame: Invocation, fast: bool, output: Path | None, no_open: bool, keep: bool) -> None:
     """A long session through the layers, live, without a key.
 
     It plays in a project and a home of its own, with settings of its own: --project, --home,

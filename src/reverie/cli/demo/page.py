@@ -14,7 +14,7 @@ from textwrap import shorten
 from reverie.cli.demo import charts, screen
 from reverie.cli.demo.player import COMPACTION, MODEL, NOTES, WINDOW, Run, Turn
 from reverie.cli.demo.script import read
-from reverie.cli.figures import dollars, share, tokens
+from reverie.cli.formatting import dollars, share, tokens
 from reverie.errors import InputError, StorageError
 
 _TURN = ("#", "asked", "sent", "from cache", "context", "cost", "layers")

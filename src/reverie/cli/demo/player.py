@@ -14,7 +14,7 @@ from typing import TypeAlias
 from reverie import events
 from reverie.cli.demo.rehearsal import let_select, rehearsed
 from reverie.cli.demo.script import CONVERSATIONS, Actor, Scene, lay_out
-from reverie.cli.figures import tokens
+from reverie.cli.formatting import tokens
 from reverie.context import microcompaction, tool_results
 from reverie.context.microcompaction.batches import FULL_WINDOW
 from reverie.context.user_messages import carried

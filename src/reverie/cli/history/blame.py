@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import printable, when
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import printable, when
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import handle, opened_for, revision_json, team_option, up_to_date, who
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @reverie_command(name="blame")
 @click.argument("what", nargs=-1, required=True, metavar="MEMORY")
 @team_option
-def command(frame: Frame, what: tuple[str, ...], team: bool) -> None:
+def command(frame: Invocation, what: tuple[str, ...], team: bool) -> None:
     """Which change taught us each line of a memory.
 
     MEMORY is a file name, a short id from `reverie list`, or words of the title.

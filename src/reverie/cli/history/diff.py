@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.figures import print_patch
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import print_patch
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import opened, private, scope_option, up_to_date
 from reverie.errors import InputError
 from reverie.memory.format.manifest import is_index
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @reverie_command(name="diff")
 @click.argument("what", nargs=-1, metavar="[REV] [REV2] [MEMORY]")
 @scope_option
-def command(frame: Frame, what: tuple[str, ...], scope: MemoryScope | None) -> None:
+def command(frame: Invocation, what: tuple[str, ...], scope: MemoryScope | None) -> None:
     """What changed in memory.
 
     Nothing given: the last change. REV: all since that revision. REV REV2: from the one to the

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.figures import printable, when
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import printable, when
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import handle, private, revision_json, scope_option, who
 from reverie.memory.format.taxonomy import MemoryScope
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
 )
 @scope_option
-def command(frame: Frame, what: tuple[str, ...], limit: int, scope: MemoryScope | None) -> None:
+def command(
+    frame: Invocation, what: tuple[str, ...], limit: int, scope: MemoryScope | None
+) -> None:
     """Every change to memory, newest first.
 
     Changes to what is about you (person/…) are among them; the team's are shown with --team. With

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from reverie.cli.frame import Frame, reverie_command
 from reverie.cli.history.undo import tell
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import PERSON, private, scope_option, up_to_date
 from reverie.memory.format.taxonomy import MemoryScope
 
 
 @reverie_command(name="redo")
 @scope_option
-def command(frame: Frame, scope: MemoryScope | None) -> None:
+def command(frame: Invocation, scope: MemoryScope | None) -> None:
     """Bring back what was undone last.
 
     Again, it brings back what was undone before that. What changed meanwhile stays. What is about

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.figures import counted, printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import counted, printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import PERSON, private, revision_json, scope_option, up_to_date
 from reverie.errors import InputError
 from reverie.memory.format.taxonomy import MemoryScope
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--dream", metavar="ID", help="Everything this dream changed.")
 @scope_option
 def command(
-    frame: Frame,
+    frame: Invocation,
     rev: str | None,
     session: str | None,
     dream: str | None,
@@ -92,7 +92,7 @@ def _each(
     return found
 
 
-def tell(frame: Frame, done: Sequence[TakenBack], verb: str) -> None:
+def tell(frame: Invocation, done: Sequence[TakenBack], verb: str) -> None:
     """Say what was undone or redone, and the way back."""
     data = {
         "undone": [revision_json(one) for part in done for one in part.revisions],

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import dollars, print_patch, printable, when
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import dollars, print_patch, printable, when
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import opened, scope_option
 from reverie.memory.format.taxonomy import MemoryScope
 
@@ -58,7 +58,7 @@ class Asked:
 @click.option("--reject", metavar="ID", help="Drop these CHANGEs of a proposal (default: all).")
 @click.option("--install-timer", is_flag=True, help="Dream every night (systemd or cron).")
 @scope_option
-def command(frame: Frame, scope: MemoryScope | None, **options: Any) -> None:
+def command(frame: Invocation, scope: MemoryScope | None, **options: Any) -> None:
     """Put memory in order: duplicates, dates, the index; nothing is lost by it.
 
     Without options: dream if a day and five sessions have passed since the last one. The side model
@@ -79,7 +79,7 @@ def command(frame: Frame, scope: MemoryScope | None, **options: Any) -> None:
     _chosen(asked)(frame, app, memory, asked)
 
 
-Action = Callable[[Frame, "Workspace", "OpenMemory", Asked], None]
+Action = Callable[[Invocation, "Workspace", "OpenMemory", Asked], None]
 
 
 def _chosen(asked: Asked) -> Action:
@@ -102,7 +102,7 @@ def _chosen(asked: Asked) -> Action:
     return chosen[0] if chosen else _dream
 
 
-def _dream(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+def _dream(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
     from reverie.context import NotDue
     from reverie.core.usage import DREAM
     from reverie.learning.dreaming.service import DreamOptions, dream, gates_for
@@ -126,32 +126,32 @@ def _dream(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> No
         _show(frame, made, {"with": {"model": means.model, "most": means.most, "why": means.why}})
 
 
-def _not_now(frame: Frame, no: NotDue, hint: str = "") -> None:
+def _not_now(frame: Invocation, no: NotDue, hint: str = "") -> None:
     def told(console: Console) -> None:
         console.print(printable(f"No dream now: {no.reason}{hint}."), soft_wrap=True)
 
     frame.show({"state": "not due", "why": no.reason}, told)
 
 
-def _last(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+def _last(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
     from reverie.learning.dreaming.service import report_of
 
     _show(frame, report_of(memory))
 
 
-def _approve(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+def _approve(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
     from reverie.learning.dreaming.service import approve
 
     _show(frame, approve(app, memory, asked.approve or "", asked.changes)[0])
 
 
-def _reject(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+def _reject(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
     from reverie.learning.dreaming.service import reject
 
     _show(frame, reject(memory, asked.reject or "", asked.changes))
 
 
-def _kill(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+def _kill(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
     from reverie.learning.dreaming.service import stop
 
     id_ = stop(memory, app.clock)
@@ -161,7 +161,7 @@ def _kill(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> Non
 # --- a report on the screen ---
 
 
-def _show(frame: Frame, report: Report, more: dict[str, Any] | None = None) -> None:
+def _show(frame: Invocation, report: Report, more: dict[str, Any] | None = None) -> None:
     from reverie.learning.dreaming.review import report_json
 
     frame.show({**report_json(report), **(more or {})}, lambda console: _print(console, report))
@@ -225,7 +225,7 @@ def _print_entry(console: Console, entry: Entry) -> None:
 # --- following one ---
 
 
-def _watch(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+def _watch(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
     from reverie.learning.dreaming.review import status_json
     from reverie.learning.dreaming.service import status_of
 
@@ -237,7 +237,7 @@ def _watch(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> No
     asyncio.run(_follow(frame, app, memory))
 
 
-async def _follow(frame: Frame, app: Workspace, memory: OpenMemory) -> None:
+async def _follow(frame: Invocation, app: Workspace, memory: OpenMemory) -> None:
     from reverie.learning.dreaming.service import status_of
 
     shown: Status | None = None
@@ -266,7 +266,7 @@ def _print_status(console: Console, status: Status | None) -> None:
 # --- every night ---
 
 
-def _install_timer(frame: Frame, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
+def _install_timer(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
     from reverie.learning.dreaming.timer import install, timer
 
     wanted = timer(app.project.root, app.settings.person_home, app.settings.home)

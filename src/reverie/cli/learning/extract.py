@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import dollars, printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import dollars, printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +34,12 @@ if TYPE_CHECKING:
     help="Show the plan, its cost and what the rules would save; save and spend nothing.",
 )
 def command(
-    frame: Frame, sessions: tuple[str, ...], yes: bool, no_model: bool, again: bool, dry_run: bool
+    frame: Invocation,
+    sessions: tuple[str, ...],
+    yes: bool,
+    no_model: bool,
+    again: bool,
+    dry_run: bool,
 ) -> None:
     """Look through past conversations for what should be remembered.
 
@@ -134,13 +139,13 @@ def _plan_line(plan: ReadingPlan) -> str:
     return f"{line}, {plan.means.told}{about}"
 
 
-def _tell_plan(frame: Frame, plan: ReadingPlan) -> None:
+def _tell_plan(frame: Invocation, plan: ReadingPlan) -> None:
     """On stderr: what was learnt is the result."""
     if not (frame.quiet or frame.as_json):
         click.echo(printable(f"{_plan_line(plan)}."), err=True)
 
 
-def _confirm(frame: Frame, plan: ReadingPlan, *, yes: bool) -> None:
+def _confirm(frame: Invocation, plan: ReadingPlan, *, yes: bool) -> None:
     if yes or not plan.means.model or not plan.open:
         return
     if frame.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -151,7 +156,7 @@ def _confirm(frame: Frame, plan: ReadingPlan, *, yes: bool) -> None:
         raise click.Abort
 
 
-def _progress(frame: Frame, plan: ReadingPlan) -> Callable[[ReadSession, int], None]:
+def _progress(frame: Invocation, plan: ReadingPlan) -> Callable[[ReadSession, int], None]:
     def told(one: ReadSession, number: int) -> None:
         if plan.means.model and not (frame.quiet or frame.as_json):
             saved, waiting = len(one.learnt.saved), len(one.learnt.waiting)

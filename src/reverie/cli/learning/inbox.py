@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import counted, printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import counted, printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.learning.proposals import (
     SHORT,
     as_json,
@@ -54,10 +54,10 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class InboxView:
     """The inbox, the memory beside it, and whoever asked."""
 
-    frame: Frame
+    frame: Invocation
     app: Workspace
     memory: OpenMemory
     inbox: Inbox
@@ -72,7 +72,7 @@ class Desk:
 @click.option("--even-if-known", is_flag=True, help="With approve: although it is known.")
 @click.option("--supersedes", metavar="MEMORY", help="With approve ID: replace this memory by it.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-def command(frame: Frame, action: str, **options: Any) -> None:
+def command(frame: Invocation, action: str, **options: Any) -> None:
     """Proposed memories that wait for you: look, approve, reject.
 
     What nobody said, or only a tool, page or file said, waits here: it is in no prompt, index or
@@ -89,8 +89,8 @@ def command(frame: Frame, action: str, **options: Any) -> None:
     _check_usage(action, asked)
     app = frame.app()
     memory = opened(app)
-    desk = Desk(frame, app, memory, open_inbox(app, memory))
-    actions: dict[str, Callable[[Desk, Asked], None]] = {
+    desk = InboxView(frame, app, memory, open_inbox(app, memory))
+    actions: dict[str, Callable[[InboxView, Asked], None]] = {
         "list": _list,
         "show": _show,
         "approve": _approve,
@@ -157,7 +157,7 @@ def _unknown(id_: str, items: Sequence[Item]) -> str:
 # --- looking ---
 
 
-def _list(desk: Desk, asked: Asked) -> None:
+def _list(desk: InboxView, asked: Asked) -> None:
     contents = desk.inbox.contents()
     rows = _wanted(asked, contents)
     _mention_broken(contents)
@@ -173,7 +173,7 @@ def _mention_broken(contents: Contents) -> None:
         click.echo(printable(f"note: {one.file} cannot be read: {one.reason}"), err=True)
 
 
-def _print_list(console: Console, desk: Desk, rows: Sequence[Item], asked: Asked) -> None:
+def _print_list(console: Console, desk: InboxView, rows: Sequence[Item], asked: Asked) -> None:
     from rich.table import Table
 
     if not rows:
@@ -190,7 +190,7 @@ def _print_list(console: Console, desk: Desk, rows: Sequence[Item], asked: Asked
     console.print(f"{count}; decide with: reverie inbox approve|reject ID", style="dim")
 
 
-def _show(desk: Desk, asked: Asked) -> None:
+def _show(desk: InboxView, asked: Asked) -> None:
     items = _wanted(asked, desk.inbox.contents())
 
     def human(console: Console) -> None:
@@ -204,7 +204,7 @@ def _show(desk: Desk, asked: Asked) -> None:
 # --- deciding ---
 
 
-def _approve(desk: Desk, asked: Asked) -> None:
+def _approve(desk: InboxView, asked: Asked) -> None:
     from reverie.workspace.inbox import approve
 
     items = _wanted(asked, desk.inbox.contents())
@@ -229,7 +229,7 @@ def _approve(desk: Desk, asked: Asked) -> None:
     _tell(desk.frame, made)
 
 
-def _reject(desk: Desk, asked: Asked) -> None:
+def _reject(desk: InboxView, asked: Asked) -> None:
     items = _wanted(asked, desk.inbox.contents())
     if items and asked.everything and not asked.yes:
         _ask(items, f"reject {_counted(items)} for good")
@@ -261,7 +261,7 @@ def _counted(items: Sequence[Item]) -> str:
     return counted(len(items), "proposal")
 
 
-def _tell(frame: Frame, made: Sequence[tuple[Item, Decision]]) -> None:
+def _tell(frame: Invocation, made: Sequence[tuple[Item, Decision]]) -> None:
     from reverie.memory.changes.draft import Declined
 
     def human(console: Console) -> None:

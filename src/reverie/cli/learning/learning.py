@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ What should be remembered here, in your own words. A model that learns or dreams
 @reverie_command(name="learning")
 @click.option("--edit", is_flag=True, help="Open it in your editor ($VISUAL, $EDITOR).")
 @click.option("--here", is_flag=True, help="The one for this project's memory alone.")
-def command(frame: Frame, edit: bool, here: bool) -> None:
+def command(frame: Invocation, edit: bool, here: bool) -> None:
     """What you want remembered and what never, in your own words.
 
     There is one file for all projects and one for this project's memory, both among Reverie's own

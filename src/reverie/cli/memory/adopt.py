@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import counted, printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import counted, printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import shown_path
 from reverie.errors import InputError
 
@@ -27,7 +27,7 @@ CLAUDE_CODE = "claude-code"
 )
 @click.option("--undo", "back", is_flag=True, help="Use this project's own memory again.")
 @click.option("--anyway", is_flag=True, help="Even if memories saved here get out of sight.")
-def command(frame: Frame, what: str | None, old: str | None, back: bool, anyway: bool) -> None:
+def command(frame: Invocation, what: str | None, old: str | None, back: bool, anyway: bool) -> None:
     """Use a memory that exists elsewhere, in place.
 
     claude-code is the directory Claude Code keeps for this project; PATH is any memory directory.
@@ -85,7 +85,7 @@ def _require_free(app: Workspace, *, anyway: bool) -> None:
         )
 
 
-def _tell(frame: Frame, app: Workspace, done: str) -> None:
+def _tell(frame: Invocation, app: Workspace, done: str) -> None:
     memory = app.memory()
     data = {
         "directory": str(memory.place.directory),
@@ -107,7 +107,7 @@ def _print(console: Console, app: Workspace, data: dict[str, Any], done: str) ->
         console.print("  go back with: reverie adopt --undo")
 
 
-def _offer(frame: Frame, app: Workspace) -> None:
+def _offer(frame: Invocation, app: Workspace) -> None:
     claude = app.claude_memory()
     offers = [{"adopt": CLAUDE_CODE, "directory": str(claude)}] if claude else []
     for folder, identity in app.adoption.former():

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import (
     PERSON,
     handle,
@@ -83,7 +83,7 @@ class DraftFile:
 @click.argument("what", nargs=-1, required=True, metavar="MEMORY")
 @click.option("--fresh", is_flag=True, help="Drop a text that was not saved last time.")
 @team_option
-def command(frame: Frame, what: tuple[str, ...], fresh: bool, team: bool) -> None:
+def command(frame: Invocation, what: tuple[str, ...], fresh: bool, team: bool) -> None:
     """Change a memory in your editor ($VISUAL, $EDITOR).
 
     MEMORY is a file name, a short id from `reverie list`, or words of the title.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import counted, printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import counted, printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import private, scope_option, shown_path
 from reverie.errors import InputError, StorageError
 from reverie.memory.format.taxonomy import MemoryScope
@@ -28,7 +28,7 @@ FORMATS = ("folder", "zip", "json")
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="Otherwise by PATH's ending.")
 @scope_option
 def command(
-    frame: Frame, path: Path | None, format_: str | None, scope: MemoryScope | None
+    frame: Invocation, path: Path | None, format_: str | None, scope: MemoryScope | None
 ) -> None:
     """Write all memories to a folder, a .zip or JSON.
 

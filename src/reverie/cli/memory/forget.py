@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import (
     PERSON,
     label,
@@ -64,7 +64,7 @@ class Target:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @team_option
 def command(
-    frame: Frame,
+    frame: Invocation,
     what: tuple[str, ...],
     everywhere: bool,
     also: tuple[Path, ...],

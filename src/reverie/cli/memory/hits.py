@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from reverie.cli.figures import counted, printable, when
+from reverie.cli.formatting import counted, printable, when
 from reverie.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import click
 
-from reverie.cli.figures import counted, printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import counted, printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import PERSON, opened, scope_option, undo_hint
 from reverie.errors import InputError
-from reverie.memory.changes.draft import Declined, Prepared, Wish
+from reverie.memory.changes.draft import Declined, NewMemory, Prepared
 from reverie.memory.format.taxonomy import TYPES, MemoryScope, MemoryType
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ Row: TypeAlias = "tuple[OpenMemory, Judged]"
 @click.option("--even-if-known", is_flag=True, help="Also what a memory here already says.")
 @scope_option
 def command(
-    frame: Frame,
+    frame: Invocation,
     paths: tuple[Path, ...],
     dry_run: bool,
     type_: MemoryType | None,
@@ -94,7 +94,7 @@ def _piles(
         return [(opened(app, scope), found)]
     piles: dict[MemoryScope, list[Found]] = {}
     for one in found:
-        wanted = one.wish.scope if isinstance(one.wish, Wish) else None
+        wanted = one.wish.scope if isinstance(one.wish, NewMemory) else None
         piles.setdefault(wanted or "project", []).append(one)
     return [(opened(app, wanted), pile) for wanted, pile in piles.items()]
 
@@ -159,7 +159,7 @@ def _counts(name: str, endings: tuple[str, ...]) -> bool:
 def _judged(
     keeper: Keeper, found: list[Found], type_: MemoryType | None, *, even_if_known: bool
 ) -> list[Judged]:
-    wishes = [one.wish for one in found if isinstance(one.wish, Wish)]
+    wishes = [one.wish for one in found if isinstance(one.wish, NewMemory)]
     judged = iter(
         keeper.prepare_all(
             replace(wish, type=wish.type or type_, even_if_known=even_if_known) for wish in wishes

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import counted, printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import counted, printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import PERSON, opened, scope_option, undo_hint
 from reverie.memory.format.index import MOST_BYTES, MOST_LINES, capped, rebuilt, render
 from reverie.memory.format.taxonomy import MemoryScope
@@ -25,7 +25,7 @@ _TITLES = {"person": "About you, in every project", "team": "Shared by the team"
 @reverie_command(name="index")
 @click.option("--rebuild", is_flag=True, help="Make it anew from the memories; other lines stay.")
 @scope_option
-def command(frame: Frame, rebuild: bool, scope: MemoryScope | None) -> None:
+def command(frame: Invocation, rebuild: bool, scope: MemoryScope | None) -> None:
     """MEMORY.md as it goes into every prompt.
 
     Those about you and of the team go into it too, and are shown below.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from reverie.cli.figures import counted, printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import counted, printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import iso, mention_former, opened, scope_option, shown_path
 from reverie.memory.format.taxonomy import TYPES, MemoryScope
 
@@ -46,7 +46,7 @@ _OTHERS: dict[MemoryScope, str] = {
 )
 @scope_option
 def command(
-    frame: Frame, type_: str | None, which: Which | None, scope: MemoryScope | None
+    frame: Invocation, type_: str | None, which: Which | None, scope: MemoryScope | None
 ) -> None:
     """The memories of this project, newest first.
 
@@ -66,7 +66,7 @@ def command(
     rows = [row for row in rows if _wanted(row, which) and type_ in (None, row["type"])]
     if not rows:
         mention_former(app)
-    where = app.memory_place.directory if scope is None else memories[0].place.directory
+    where = app.memory_location.directory if scope is None else memories[0].place.directory
     told = shown_path(app, where) + (_about(rows) if scope is None else "")
     frame.show(rows, lambda console: _print(console, rows, which, told))
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.figures import printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import PERSON, handle, opened_for, require_team
 from reverie.memory.format.taxonomy import SCOPES, MemoryScope
 
@@ -24,7 +24,7 @@ _TOLD: dict[str, str] = {
 @reverie_command(name="move")
 @click.argument("what", nargs=-1, required=True, metavar="MEMORY")
 @click.option("--scope", type=click.Choice(SCOPES), required=True, help="Whose memory it is to be.")
-def command(frame: Frame, what: tuple[str, ...], scope: MemoryScope) -> None:
+def command(frame: Invocation, what: tuple[str, ...], scope: MemoryScope) -> None:
     """Give a memory to the project, to you in every project, or to the team.
 
     MEMORY is a file name, a short id from `reverie list`, or words of the title. Both histories

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.figures import printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import PERSON, handle, label, opened_for, team_option, undo_hint
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("what", nargs=-1, required=True, metavar="MEMORY")
 @click.option("--off", is_flag=True, help="Unpin it.")
 @team_option
-def command(frame: Frame, what: tuple[str, ...], off: bool, team: bool) -> None:
+def command(frame: Invocation, what: tuple[str, ...], off: bool, team: bool) -> None:
     """Keep a memory first in the index.
 
     MEMORY is a file name, a short id from `reverie list`, or words of the title.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import moment, printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import moment, printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memory.hits import Shown, listing, read_hits
 from reverie.memory.format.taxonomy import split
 from reverie.recall.service import recall
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     help="Weak matches too, the score of each signal, and what was left out.",
 )
 def command(
-    frame: Frame,
+    frame: Invocation,
     question: tuple[str, ...],
     limit: int,
     as_of: datetime | None,

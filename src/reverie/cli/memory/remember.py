@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import (
     PERSON,
     mention_former,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 )
 @team_option
 def command(
-    frame: Frame, text: tuple[str, ...], allow_secret: bool, team: bool, **given: Any
+    frame: Invocation, text: tuple[str, ...], allow_secret: bool, team: bool, **given: Any
 ) -> None:
     """Save a memory, with absolute dates and without secrets.
 
@@ -67,7 +67,7 @@ def command(
     reverie remember --type feedback --name "Real database" - < note.md
     reverie remember "The service listens on 8443" --replace
     """
-    from reverie.memory.changes.keeper import Declined, Wish
+    from reverie.memory.changes.keeper import Declined, NewMemory
     from reverie.memory.opening import remember as remember_in
 
     app = frame.app()
@@ -77,7 +77,7 @@ def command(
     mention_former(app)
     if given["supersedes"]:
         given["supersedes"] = replaced_by_it(app, given["supersedes"], team=team)
-    wish = Wish(_standard_input() if text == ("-",) else " ".join(text), **given)
+    wish = NewMemory(_standard_input() if text == ("-",) else " ".join(text), **given)
     memory, wish = app.memory_for(wish, team=team)
     if allow_secret:
         memory.scrubber.allow("\n".join((wish.text, wish.name or "", wish.description or "")))
@@ -102,7 +102,7 @@ def _standard_input() -> str:
     return data.decode("utf-8", "replace")
 
 
-def _decline(frame: Frame, declined: Declined) -> None:
+def _decline(frame: Invocation, declined: Declined) -> None:
     if frame.as_json:
         data = {
             "saved": False,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.figures import printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import PERSON, handle, label, opened_for, team_option, undo_hint
 from reverie.errors import InputError
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @click.option("--by", metavar="MEMORY", help="The memory that holds the newer value.")
 @click.option("--off", is_flag=True, help="Bring it back: it holds again, beside what replaced it.")
 @team_option
-def command(frame: Frame, what: tuple[str, ...], by: str | None, off: bool, team: bool) -> None:
+def command(
+    frame: Invocation, what: tuple[str, ...], by: str | None, off: bool, team: bool
+) -> None:
     """Let a memory replace another, or bring one back; both are kept.
 
     MEMORY is a file name, a short id from `reverie list`, or words of the title.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from reverie.cli.figures import printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memory.hits import Shown, listing, read_hits
 from reverie.recall.service import index_past_sessions, search
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--only", type=click.Choice(["memories", "episodes"]), help="Only one of the two.")
 @click.option("--all", "everything", is_flag=True, help="Also weak matches.")
 def command(
-    frame: Frame, words: tuple[str, ...], limit: int, only: str | None, everything: bool
+    frame: Invocation, words: tuple[str, ...], limit: int, only: str | None, everything: bool
 ) -> None:
     """Search memories and past conversations.
 

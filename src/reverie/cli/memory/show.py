@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import moment, printable, when
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import moment, printable, when
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import handle, label, private, revision_json, up_to_date, who
 from reverie.core.codec import message_to_json
 from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LONG = 2_000
 
 
-def show_transcript(frame: Frame, path: Path, *, before_compaction: bool, full: bool) -> None:
+def show_transcript(frame: Invocation, path: Path, *, before_compaction: bool, full: bool) -> None:
     from reverie.conversation import transcripts
     from reverie.conversation.records import Said
     from reverie.conversation.state import SessionState
@@ -93,7 +93,7 @@ Show = Callable[[], None]
 )
 @click.option("--full", is_flag=True, help="Do not shorten long results.")
 def command(
-    frame: Frame,
+    frame: Invocation,
     words: tuple[str, ...],
     kind: str | None,
     as_of: datetime | None,
@@ -159,7 +159,7 @@ def _nothing(what: str, problems: dict[str, InputError]) -> InputError:
     )
 
 
-def _memory(frame: Frame, app: Workspace, what: str, *, exact: bool) -> Show:
+def _memory(frame: Invocation, app: Workspace, what: str, *, exact: bool) -> Show:
     from reverie.workspace.handles import EXACT, required
 
     memory, name = required(app, what, ways=EXACT if exact else ())
@@ -169,7 +169,7 @@ def _memory(frame: Frame, app: Workspace, what: str, *, exact: bool) -> Show:
     return partial(_show_memory, frame, app, file, stored.topic, entries.get(stored.topic.file))
 
 
-def _show_past(frame: Frame, app: Workspace, what: str, as_of: datetime) -> None:
+def _show_past(frame: Invocation, app: Workspace, what: str, as_of: datetime) -> None:
     from reverie.memory.format import topic
     from reverie.workspace.handles import required_or_gone
 
@@ -186,7 +186,7 @@ def _show_past(frame: Frame, app: Workspace, what: str, as_of: datetime) -> None
 
 
 def _show_memory(
-    frame: Frame, app: Workspace, file: str, memory: Topic, changed: datetime | None
+    frame: Invocation, app: Workspace, file: str, memory: Topic, changed: datetime | None
 ) -> None:
     from reverie.memory.format import topic
 
@@ -238,28 +238,28 @@ def _print_memory(
     console.print(printable(data["text"].rstrip("\n")), soft_wrap=True)
 
 
-def _revision(frame: Frame, app: Workspace, what: str) -> Show:
+def _revision(frame: Invocation, app: Workspace, what: str) -> Show:
     from reverie.memory.opening import with_revision
 
     memory, found = with_revision(private(app), what)
     return partial(_show_revision, frame, memory, found)
 
 
-def _show_revision(frame: Frame, memory: OpenMemory, revision: Revision) -> None:
+def _show_revision(frame: Invocation, memory: OpenMemory, revision: Revision) -> None:
     patch = memory.history.diff(memory.history.parent(revision), revision.id)
     data = {"kind": "revision", **revision_json(revision), "diff": patch}
     frame.show(data, lambda console: _print_revision(console, revision, patch))
 
 
 def _print_revision(console: Console, revision: Revision, patch: str) -> None:
-    from reverie.cli.figures import print_patch
+    from reverie.cli.formatting import print_patch
 
     head = f"{revision.short} · {when(revision.at)} · {who(revision)} · {revision.summary}"
     console.print(printable(head), style="bold", soft_wrap=True)
     print_patch(console, patch)
 
 
-def _session(frame: Frame, app: Workspace, what: str, *, before: bool, full: bool) -> Show:
+def _session(frame: Invocation, app: Workspace, what: str, *, before: bool, full: bool) -> Show:
 
     path = app.transcript(what)
     return partial(show_transcript, frame, path, before_compaction=before, full=full)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.wiring.trust import ask_what_waits
 from reverie.files.folders import make_private
 from reverie.session.system_prompt import refused_instructions
@@ -48,7 +48,7 @@ _LIST = "?"
     "-p", "--print", "once", is_flag=True, help="Answer once and exit; also reads standard input."
 )
 @click.option("--output-format", "show", type=click.Choice(FORMATS), help="How the answer is printed; implies -p.")  # fmt: skip
-def command(frame: Frame, prompt: tuple[str, ...], **given: Any) -> None:
+def command(frame: Invocation, prompt: tuple[str, ...], **given: Any) -> None:
     """Talk to a model that remembers, reads, edits and runs.
 
     \b
@@ -99,7 +99,7 @@ def _wish(app: Workspace, given: dict[str, Any], *, may_pick: bool) -> SessionOp
 
 
 def _resumed(app: Workspace, told: str | None, *, newest: bool, may_pick: bool) -> Path | None:
-    from reverie.cli.talk import past
+    from reverie.cli.talk import past_chats as past
 
     if newest and told is not None:
         raise click.UsageError("--resume and --continue are two ways to say which one: give one.")
@@ -115,8 +115,8 @@ def _resumed(app: Workspace, told: str | None, *, newest: bool, may_pick: bool) 
 
 
 def _picked(app: Workspace) -> Path:
-    from reverie.cli.frame import console
-    from reverie.cli.talk import past
+    from reverie.cli.invocation import console
+    from reverie.cli.talk import past_chats as past
 
     listed = past.recent(app)
     if not listed:
@@ -140,11 +140,11 @@ def _talk(app: Workspace, wish: SessionOptions, prompt: str, *, quiet: bool) -> 
 
 
 async def _talking(app: Workspace, wish: SessionOptions, prompt: str, *, quiet: bool) -> None:
-    from reverie.cli.talk.shapes import logged_on
-    from reverie.cli.talk.talk import Talk
+    from reverie.cli.talk.chat import Chat
+    from reverie.cli.talk.layout import logged_on
 
     terminal = _terminal(app)
-    talk = Talk(app, terminal, quiet=quiet)
+    talk = Chat(app, terminal, quiet=quiet)
     talk.greet(wish)
     async with terminal:
         with logged_on(terminal):

@@ -14,13 +14,14 @@ from rich.text import Text
 
 from reverie.agent import tools as todos
 from reverie.cli.context import context
-from reverie.cli.figures import counted, dollars, printable, share, tokens
+from reverie.cli.formatting import counted, dollars, printable, share, tokens
 from reverie.cli.memories import PERSON, shown_path
 from reverie.cli.memory import recall, search
 from reverie.cli.memory.hits import read_hits
 from reverie.cli.memory.remember import saved_lines
-from reverie.cli.talk import past, render
-from reverie.cli.talk.sitting import Sitting
+from reverie.cli.talk import past_chats as past
+from reverie.cli.talk import render
+from reverie.cli.talk.chat_session import ChatSession
 from reverie.cli.talk.slash import COMMANDS
 from reverie.cli.talk.status import cost_of
 from reverie.cli.talk.terminal import require_model
@@ -29,7 +30,7 @@ from reverie.context import snip
 from reverie.core.usage import Usage
 from reverie.errors import InputError
 from reverie.learning.dreaming.in_session import NAME as DREAM
-from reverie.memory.changes.keeper import Declined, Wish
+from reverie.memory.changes.keeper import Declined, NewMemory
 from reverie.memory.format.frontmatter import one_line
 from reverie.memory.format.index import capped
 from reverie.memory.format.taxonomy import OWN_SCOPES, MemoryScope, OwnScope
@@ -54,7 +55,7 @@ _SCOPE = re.compile(r"--scope[= ](\w+)\s+")
 def remember(app: Workspace, text: str) -> str:
     """What was saved, in words; a memory that is not saved is an error that says why."""
     scope, said = _scope_in(text)
-    memory, outcome = app.remember(Wish(said, scope=scope), PERSON)
+    memory, outcome = app.remember(NewMemory(said, scope=scope), PERSON)
     if isinstance(outcome, Declined):
         raise InputError("; ".join(filter(None, (outcome.reason, outcome.advice))))
     return "\n".join(saved_lines(app, memory, outcome))
@@ -74,7 +75,7 @@ def _scope_in(text: str) -> tuple[OwnScope | None, str]:
 STOPPED = "the user stopped it"
 
 
-def listed(sitting: Sitting) -> RenderableType:
+def listed(sitting: ChatSession) -> RenderableType:
     """Everybody hired in this session, with what they do or how they ended."""
     agents = live_agents(_crew(sitting), sitting.session.conversation.state)
     return _table(agents, sitting.app.clock.now()) if agents else "Nobody was hired yet."
@@ -84,7 +85,7 @@ def types(app: Workspace) -> RenderableType:
     return Text("\n".join(printable(line) for line in type_lines(app, agent_types(app))))
 
 
-async def stopped(sitting: Sitting, name: str) -> RenderableType:
+async def stopped(sitting: ChatSession, name: str) -> RenderableType:
     """End an agent and everybody it hired; whoever has ended is let be."""
     crew = _crew(sitting)
     agent = named_agent(live_agents(crew, sitting.session.conversation.state), name)
@@ -96,7 +97,7 @@ async def stopped(sitting: Sitting, name: str) -> RenderableType:
     return Text(printable(f"Stopped: {', '.join(ended)}"))
 
 
-def _crew(sitting: Sitting) -> Crew:
+def _crew(sitting: ChatSession) -> Crew:
     place = sitting.session.place
     if place is None:
         raise InputError("agents are off; turn them on with features.agents = true in the settings")
@@ -122,7 +123,7 @@ class Leave:
 
 # What comes after a command: the same session goes on (None), another one, or none at all.
 Next: TypeAlias = "SessionOptions | Leave | None"
-Action: TypeAlias = Callable[[Sitting, str], Awaitable[Next]]
+Action: TypeAlias = Callable[[ChatSession, str], Awaitable[Next]]
 
 _KEYS = (
     ("Enter", "send; while an answer is coming, the message waits for its turn"),
@@ -136,26 +137,26 @@ _RECALLED = 5
 _FOUND = 10
 
 
-async def _help(sitting: Sitting, rest: str) -> Next:
+async def _help(sitting: ChatSession, rest: str) -> Next:
     listed = _rows((command.usage, command.about) for command in COMMANDS)
     sitting.show(listed, "", _rows(_KEYS))
     return None
 
 
-async def _remember(sitting: Sitting, rest: str) -> Next:
+async def _remember(sitting: ChatSession, rest: str) -> Next:
     saved = await asyncio.to_thread(remember, sitting.app, rest)
     sitting.show(Text(printable(saved)))
     return None
 
 
-async def _recall(sitting: Sitting, rest: str) -> Next:
+async def _recall(sitting: ChatSession, rest: str) -> Next:
     found = await asyncio.to_thread(recall_service.recall, sitting.app, rest, limit=_RECALLED)
     shown = await asyncio.to_thread(read_hits, sitting.app, found, rest)
     sitting.show(recall.listed(found, shown))
     return None
 
 
-async def _search(sitting: Sitting, rest: str) -> Next:
+async def _search(sitting: ChatSession, rest: str) -> Next:
     await asyncio.to_thread(recall_service.index_past_sessions, sitting.app)
     found = await asyncio.to_thread(recall_service.search, sitting.app, rest, limit=_FOUND)
     shown = await asyncio.to_thread(read_hits, sitting.app, found, rest)
@@ -170,7 +171,7 @@ _WHOSE: dict[MemoryScope, str] = {
 }
 
 
-async def _memory(sitting: Sitting, rest: str) -> Next:
+async def _memory(sitting: ChatSession, rest: str) -> Next:
     memory = sitting.app.memory()
     for part in memory.parts:
         index = part.store.index()
@@ -188,7 +189,7 @@ async def _memory(sitting: Sitting, rest: str) -> Next:
     return None
 
 
-async def _inbox(sitting: Sitting, rest: str) -> Next:
+async def _inbox(sitting: ChatSession, rest: str) -> Next:
     items = await asyncio.to_thread(waiting, sitting.app)
     if not items:
         sitting.show("Nothing waits in the inbox.")
@@ -198,7 +199,7 @@ async def _inbox(sitting: Sitting, rest: str) -> Next:
     return None
 
 
-async def _dream(sitting: Sitting, rest: str) -> Next:
+async def _dream(sitting: ChatSession, rest: str) -> Next:
     dreaming = sitting.session.dreaming
     if dreaming is None:
         raise InputError("memory is off, so there is nothing to dream about (memory.enabled)")
@@ -210,14 +211,14 @@ async def _dream(sitting: Sitting, rest: str) -> Next:
     return None
 
 
-async def _context(sitting: Sitting, rest: str) -> Next:
+async def _context(sitting: ChatSession, rest: str) -> Next:
     state, window = sitting.session.conversation.state, sitting.session.upkeep.window
     width = min(sitting.terminal.width, context.BAR)
     sitting.show(context.drawn(context.measured(state, window), width))
     return None
 
 
-async def _compact(sitting: Sitting, rest: str) -> Next:
+async def _compact(sitting: ChatSession, rest: str) -> Next:
     """The layer announces what it did, or why it could not."""
     if not sitting.session.conversation.state.messages:
         sitting.show("Nothing was said yet: there is nothing to compact.")
@@ -227,7 +228,7 @@ async def _compact(sitting: Sitting, rest: str) -> Next:
     return None
 
 
-async def _snip(sitting: Sitting, rest: str) -> Next:
+async def _snip(sitting: ChatSession, rest: str) -> Next:
     if not sitting.app.switches.on("snip"):
         raise InputError("snip is off; turn it on with features.snip = true in the settings")
     count, _, note = rest.partition(" ")
@@ -235,12 +236,12 @@ async def _snip(sitting: Sitting, rest: str) -> Next:
         raise InputError(
             f"/snip takes how many rounds, and a note: /snip 3 the search, not {rest!r}"
         )
-    wish = snip.Wish(note.strip() or "finished work", rounds=int(count))
+    wish = snip.SnipRequest(note.strip() or "finished work", rounds=int(count))
     sitting.show(sitting.session.folding.mark(wish))
     return None
 
 
-async def _notes(sitting: Sitting, rest: str) -> Next:
+async def _notes(sitting: ChatSession, rest: str) -> Next:
     file = sitting.session.notes.notebook.file
     text = await asyncio.to_thread(file.read)
     if not text:
@@ -251,13 +252,13 @@ async def _notes(sitting: Sitting, rest: str) -> Next:
     return None
 
 
-async def _todos(sitting: Sitting, rest: str) -> Next:
+async def _todos(sitting: ChatSession, rest: str) -> Next:
     listed = sitting.session.toolbox.workplace.todos
     sitting.show(Text(printable(todos.render(listed))) if listed else "Nothing is on the list.")
     return None
 
 
-async def _agents(sitting: Sitting, rest: str) -> Next:
+async def _agents(sitting: ChatSession, rest: str) -> Next:
     word, _, name = rest.partition(" ")
     match word, name.strip():
         case "", _:
@@ -271,7 +272,7 @@ async def _agents(sitting: Sitting, rest: str) -> Next:
     return None
 
 
-async def _cost(sitting: Sitting, rest: str) -> Next:
+async def _cost(sitting: ChatSession, rest: str) -> Next:
     spent = sitting.spent
     if not spent:
         sitting.show("Nothing was spent in this session.")
@@ -282,7 +283,7 @@ async def _cost(sitting: Sitting, rest: str) -> Next:
     return None
 
 
-async def _model(sitting: Sitting, rest: str) -> Next:
+async def _model(sitting: ChatSession, rest: str) -> Next:
     window = sitting.session.upkeep.window
     if not rest:
         name = sitting.session.conversation.model.name
@@ -292,11 +293,11 @@ async def _model(sitting: Sitting, rest: str) -> Next:
     return replace(sitting.wish, model=rest, resume=_journal(sitting))
 
 
-async def _clear(sitting: Sitting, rest: str) -> Next:
+async def _clear(sitting: ChatSession, rest: str) -> Next:
     return replace(sitting.wish, resume=None)
 
 
-async def _resume(sitting: Sitting, rest: str) -> Next:
+async def _resume(sitting: ChatSession, rest: str) -> Next:
     if rest:
         return replace(sitting.wish, resume=past.chosen(sitting.app, rest))
     listed = await asyncio.to_thread(past.recent, sitting.app)
@@ -307,7 +308,7 @@ async def _resume(sitting: Sitting, rest: str) -> Next:
     return None
 
 
-async def _exit(sitting: Sitting, rest: str) -> Next:
+async def _exit(sitting: ChatSession, rest: str) -> Next:
     return Leave()
 
 
@@ -333,7 +334,7 @@ ACTIONS: Mapping[str, Action] = {
 }
 
 
-def _journal(sitting: Sitting) -> Path | None:
+def _journal(sitting: ChatSession) -> Path | None:
     """Where this session goes on; one in which nothing was said begins anew."""
     state = sitting.session.conversation.state
     return sitting.app.project.journal(state.session) if state.messages else None

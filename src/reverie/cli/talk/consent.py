@@ -8,7 +8,7 @@ from rich.text import Text
 
 from reverie.agent.kit.files import compact_diff
 from reverie.agent.permissions import Asked, Call
-from reverie.cli.figures import printable
+from reverie.cli.formatting import printable
 from reverie.cli.talk import render
 from reverie.cli.talk.terminal import Question
 

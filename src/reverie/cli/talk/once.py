@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import click
 
 from reverie.agent.turns import calls_of
-from reverie.cli.figures import late_recall, printable, printable_json
+from reverie.cli.formatting import late_recall, printable, printable_json
 from reverie.cli.talk.actions import remember
-from reverie.cli.talk.shapes import Json, event_json, opened_json, result_json
+from reverie.cli.talk.layout import Json, event_json, opened_json, result_json
 from reverie.cli.talk.slash import Called, read_line
 from reverie.cli.talk.status import Tally
 from reverie.cli.talk.terminal import OFFLINE_NOTE
 from reverie.errors import InputError, RequestRefused, ReverieError
 from reverie.events import CapReached, Event, MemoriesLate, Replied, TroubleNoted, TurnEnded
-from reverie.models.choosing import OFFLINE
+from reverie.models.selection import OFFLINE
 from reverie.session.build import open_session
-from reverie.subagents.seat import answer, see_through
+from reverie.subagents.identity import answer, see_through
 
 if TYPE_CHECKING:
     from reverie.session.options import SessionOptions
@@ -42,7 +42,7 @@ async def once(
         _commanded(app, typed, prompt)
         return
     async with open_session(app, wish) as session:
-        hearing = Hearing(show, quiet=quiet)
+        hearing = TurnPrinter(show, quiet=quiet)
         hearing.opened(session, resumed=wish.resume is not None)
         with session.announce.heard_by(hearing.hear):
             try:
@@ -60,7 +60,7 @@ async def once(
 
 
 @dataclass(slots=True)
-class Hearing:
+class TurnPrinter:
     """Listens to one turn, and prints what the format asks for."""
 
     show: Format

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 
-from reverie.cli.figures import printable
+from reverie.cli.formatting import printable
 
 if TYPE_CHECKING:
     from prompt_toolkit.document import Document

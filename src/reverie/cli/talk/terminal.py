@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Protocol
 from rich.console import Console, Group, RenderableType
 
 from reverie.agent.permissions import Answer
-from reverie.cli.figures import printable
-from reverie.cli.frame import console
+from reverie.cli.formatting import printable
+from reverie.cli.invocation import console
 from reverie.cli.talk.status import Status
 from reverie.errors import InputError
-from reverie.models.choosing import OFFLINE
+from reverie.models.selection import OFFLINE
 
 if TYPE_CHECKING:
     from rich.text import Text

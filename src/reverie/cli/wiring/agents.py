@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import counted, printable, tokens, when
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import counted, printable, tokens, when
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import iso, shown_path
 from reverie.memory.format.frontmatter import one_line
 
@@ -42,7 +42,7 @@ class Asked:
 @click.argument("name", required=False)
 @click.option("--session", metavar="ID", help="The agents of this session.")
 @click.option("--all", "everything", is_flag=True, help="With list: of every session.")
-def command(frame: Frame, action: str, **options: Any) -> None:
+def command(frame: Invocation, action: str, **options: Any) -> None:
     """The agents a session hired, how they stand, and the types there are.
 
     Without --session it is the newest session that hired somebody. An agent is lost when the process
@@ -56,7 +56,7 @@ def command(frame: Frame, action: str, **options: Any) -> None:
     """
     asked = Asked(**options)
     _check_usage(action, asked)
-    actions: dict[str, Callable[[Frame, Workspace, Asked], None]] = {
+    actions: dict[str, Callable[[Invocation, Workspace, Asked], None]] = {
         "list": _list,
         "types": _types,
         "show": _show,
@@ -87,7 +87,7 @@ def _transcripts(app: Workspace, asked: Asked) -> Iterator[Path]:
 # --- who there is ---
 
 
-def _list(frame: Frame, app: Workspace, asked: Asked) -> None:
+def _list(frame: Invocation, app: Workspace, asked: Asked) -> None:
     from reverie.subagents.listing import agents_of
 
     transcripts = islice(_transcripts(app, asked), None if asked.everything else 1)
@@ -152,7 +152,7 @@ def _counted(agents: Sequence[AgentStatus]) -> str:
 # --- one of them ---
 
 
-def _show(frame: Frame, app: Workspace, asked: Asked) -> None:
+def _show(frame: Invocation, app: Workspace, asked: Asked) -> None:
     from reverie.subagents.listing import story_of
 
     story = story_of(asked.name or "", _transcripts(app, asked))
@@ -212,7 +212,7 @@ def _indented(text: str) -> Iterator[str]:
 # --- types ---
 
 
-def _types(frame: Frame, app: Workspace, asked: Asked) -> None:
+def _types(frame: Invocation, app: Workspace, asked: Asked) -> None:
     from reverie.subagents.listing import named_type
     from reverie.subagents.type_files import agent_types
 

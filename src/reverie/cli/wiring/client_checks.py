@@ -13,16 +13,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.cli.figures import Finding
+from reverie.cli.formatting import Finding
 from reverie.cli.memories import shown_path
 from reverie.cli.wiring.client_plans import home_of, installations, places_of
 from reverie.clients.hook_client import LOG
-from reverie.clients.hooks.moments import TRIAL
+from reverie.clients.hooks.events import TRIAL
 from reverie.clients.install.claude_code import hindrance
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.entries import value_of
 from reverie.clients.install.json_text import Malformed
-from reverie.clients.install.wiring import Wish
+from reverie.clients.install.wiring import InstallOptions
 from reverie.clients.mcp import package
 from reverie.errors import ReverieError
 
@@ -94,8 +94,8 @@ def _wished(app: Workspace, one: Installation, *, mcp: bool) -> tuple[ClientFile
     return CLIENTS[one.client].files(_wish(app, one, mcp=mcp))
 
 
-def _wish(app: Workspace, one: Installation, *, mcp: bool = True) -> Wish:
-    return Wish(places_of(app), one.scope, one.program, mcp, home_of(app))
+def _wish(app: Workspace, one: Installation, *, mcp: bool = True) -> InstallOptions:
+    return InstallOptions(places_of(app), one.scope, one.program, mcp, home_of(app))
 
 
 def _files(app: Workspace, clients: Clients, one: Installation) -> Iterator[str]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import print_patch, printable
-from reverie.cli.frame import Frame, console
+from reverie.cli.formatting import print_patch, printable
+from reverie.cli.invocation import Invocation, console
 from reverie.cli.memories import shown_path
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.plan import Change, Installation, Plan, Scope
@@ -109,7 +109,7 @@ def _carry_out(clients: Clients, plans: Sequence[Plan], changes: Sequence[Change
 
 
 def settle(
-    frame: Frame,
+    frame: Invocation,
     app: Workspace,
     plans: Sequence[Plan],
     notes: dict[str, list[str]],

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import printable
+from reverie.cli.invocation import Invocation, reverie_command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +18,7 @@ ACTIONS = ("status", "start", "stop", "run")
 
 @reverie_command(name="daemon")
 @click.argument("action", type=click.Choice(ACTIONS), default="status")
-def command(frame: Frame, action: str) -> None:
+def command(frame: Invocation, action: str) -> None:
     """The process behind the hooks: status, start, stop; run serves here.
 
     It starts with the first hook of a coding agent and ends when none came for so many minutes as
@@ -51,7 +51,7 @@ def command(frame: Frame, action: str) -> None:
             _show(frame, control.status(home))
 
 
-def _show(frame: Frame, told: dict[str, Any] | None) -> None:
+def _show(frame: Invocation, told: dict[str, Any] | None) -> None:
     if told is None:
         frame.show({"running": False}, lambda console: console.print("No daemon is running."))
     else:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.figures import Finding, printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import Finding, printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.context import collapse
 from reverie.errors import ReverieError
 from reverie.files.git import unknown_settings
@@ -29,7 +29,7 @@ _SIGNS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "wrong": ("✗", "re
 
 
 @reverie_command(name="doctor")
-def command(frame: Frame) -> None:
+def command(frame: Invocation) -> None:
     """Check that everything is in order."""
     findings = list(examine(frame.app()))
     frame.show([asdict(finding) for finding in findings], lambda c: _print(c, findings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.invocation import Invocation, reverie_command
 
 CLIENTS = ("claude-code", "codex", "gemini", "opencode", "cursor")
 
@@ -12,7 +12,7 @@ CLIENTS = ("claude-code", "codex", "gemini", "opencode", "cursor")
 @reverie_command(name="hook")
 @click.argument("event", metavar="EVENT")
 @click.option("--client", type=click.Choice(CLIENTS), required=True, help="Whose hook this is.")
-def command(frame: Frame, event: str, client: str) -> None:
+def command(frame: Invocation, event: str, client: str) -> None:
     """Answer a hook of a coding agent; `reverie install` sets them up.
 
     EVENT is the client's own name for what happens; its JSON comes on stdin, and the answer goes

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import shown_path
 from reverie.cli.wiring import client_plans
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.plan import SCOPES, Installation, Plan, Scope, install
-from reverie.clients.install.wiring import Wish, program
+from reverie.clients.install.wiring import InstallOptions, program
 from reverie.clients.mcp import package
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _LEFT_OUT = (
 @client_plans.dry_run
 @client_plans.yes
 def command(
-    frame: Frame, names: tuple[str, ...], scope: Scope, no_mcp: bool, dry_run: bool, yes: bool
+    frame: Invocation, names: tuple[str, ...], scope: Scope, no_mcp: bool, dry_run: bool, yes: bool
 ) -> None:
     """Give a coding agent Reverie's memory: hooks and the MCP server.
 
@@ -60,7 +60,7 @@ def command(
     plans: list[Plan] = []
     for name in dict.fromkeys(names):
         bare = client_plans.bare(app, name, scope, path)
-        files = CLIENTS[name].files(Wish(places, scope, path, mcp, home))
+        files = CLIENTS[name].files(InstallOptions(places, scope, path, mcp, home))
         plans.append(install(bare, files, client_plans.known(bare, there), clients.files))
     left_out = [] if mcp or no_mcp else [_LEFT_OUT.format(again=_again(names, scope))]
     notes = {plan.record.client: [*left_out, *_notes(app, plan, there)] for plan in plans}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ USUAL_PORT = 8765
     type=click.Path(path_type=Path),
     help="Take the token from this file (mode 0600); made if it is not there.",
 )
-def command(frame: Frame, over_http: bool, port: int | None, token_file: Path | None) -> None:
+def command(frame: Invocation, over_http: bool, port: int | None, token_file: Path | None) -> None:
     """Give any client memory over the Model Context Protocol.
 
     A client starts it and speaks over standard input and output. With --http it waits for clients
@@ -88,7 +88,7 @@ def _serve_stdio(app: Workspace) -> None:
     stdio.serve(make_server(app, session))
 
 
-def _serve_http(frame: Frame, app: Workspace, port: int, token_file: Path | None) -> None:
+def _serve_http(frame: Invocation, app: Workspace, port: int, token_file: Path | None) -> None:
     from reverie.clients.mcp import http
     from reverie.clients.mcp.server import make_server
     from reverie.settings.sources import environment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from reverie.cli.figures import Finding, counted
+from reverie.cli.formatting import Finding, counted
 from reverie.cli.memories import label, shown_path
 from reverie.errors import ReverieError
 from reverie.memory.changes.judging import retired_by_siblings

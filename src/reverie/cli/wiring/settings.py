@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.invocation import Invocation, reverie_command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @reverie_command(name="settings")
 @click.argument("key", required=False)
 @click.option("--changed", is_flag=True, help="Only what differs from the defaults.")
-def command(frame: Frame, key: str | None, changed: bool) -> None:
+def command(frame: Invocation, key: str | None, changed: bool) -> None:
     """Every setting, its value and where it came from.
 
     With KEY, only that setting (or the whole table it names), and what it overrides.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import counted, printable
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.formatting import counted, printable
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import PERSON, require_team, up_to_date
 from reverie.errors import InputError
 
@@ -24,7 +24,7 @@ ACTIONS = ("status", "sync", "remote")
 @click.argument("action", type=click.Choice(ACTIONS), default="status")
 @click.argument("url", required=False)
 @click.option("--branch", default="main", show_default=True, help="With remote: the branch there.")
-def command(frame: Frame, action: str, url: str | None, branch: str) -> None:
+def command(frame: Invocation, action: str, url: str | None, branch: str) -> None:
     """Share a part of memory with your team, through git.
 
     remote URL says where; sync pulls, merges each file and pushes; status says what waits.
@@ -73,7 +73,7 @@ def _print_status(console: Console, data: dict[str, Any]) -> None:
     )
 
 
-def _sync(frame: Frame, app: Workspace) -> None:
+def _sync(frame: Invocation, app: Workspace) -> None:
     require_team(app, team=True)
     address = app.team_address()
     if address is None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.figures import printable
-from reverie.cli.frame import Frame, console, reverie_command
+from reverie.cli.formatting import printable
+from reverie.cli.invocation import Invocation, console, reverie_command
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--no", "refuse", is_flag=True, help="Say no to them; they are not asked about again until they change.")  # fmt: skip
 @click.option("--forget", is_flag=True, help="Take back every answer for this project.")
 @click.option("--move", is_flag=True, help="Make .reverie/settings.local.toml your own: move it to the home.")  # fmt: skip
-def command(frame: Frame, yes: bool, refuse: bool, forget: bool, move: bool) -> None:
+def command(frame: Invocation, yes: bool, refuse: bool, forget: bool, move: bool) -> None:
     """What this project's settings files want, and your answer to it.
 
     A file inside a project came with a clone or an archive. What could cost money or allow more than
@@ -45,7 +45,7 @@ def command(frame: Frame, yes: bool, refuse: bool, forget: bool, move: bool) -> 
         _answer(frame, project, True if yes else False if refuse else None)
 
 
-def ask_what_waits(frame: Frame) -> None:
+def ask_what_waits(frame: Invocation) -> None:
     """At the start of a chat: each file that waits for an answer, once."""
     project = _project(frame)
     for asked in _waiting(project):
@@ -53,7 +53,7 @@ def ask_what_waits(frame: Frame) -> None:
         _ask(project, asked)
 
 
-def _project(frame: Frame) -> ProjectTrust:
+def _project(frame: Invocation) -> ProjectTrust:
     from reverie.workspace.trust import ProjectTrust
 
     return ProjectTrust.open(frame.project, frame.home)
@@ -68,7 +68,7 @@ def _ask(project: ProjectTrust, asked: AskedFile) -> None:
     project.answer(asked, "yes" if agreed else "no")
 
 
-def _answer(frame: Frame, project: ProjectTrust, agreed: bool | None) -> None:
+def _answer(frame: Invocation, project: ProjectTrust, agreed: bool | None) -> None:
     files = project.files()
     if not frame.as_json and not frame.quiet:
         _print(console(), project, files)
@@ -85,17 +85,17 @@ def _answer(frame: Frame, project: ProjectTrust, agreed: bool | None) -> None:
         click.get_current_context().exit(1)
 
 
-def _at_a_terminal(frame: Frame) -> bool:
+def _at_a_terminal(frame: Invocation) -> bool:
     return not frame.as_json and sys.stdin.isatty()
 
 
-def _forget(frame: Frame, project: ProjectTrust) -> None:
+def _forget(frame: Invocation, project: ProjectTrust) -> None:
     paths = project.forget()
     said = f"Forgotten: {len(paths)} answers." if paths else "There was no answer to forget."
     frame.show({"forgotten": paths}, lambda screen: screen.print(said))
 
 
-def _move(frame: Frame, project: ProjectTrust, *, sure: bool) -> None:
+def _move(frame: Invocation, project: ProjectTrust, *, sure: bool) -> None:
     from reverie.settings.sources import OLD_LOCAL
 
     found = next((asked for asked in project.files() if asked.path.name == OLD_LOCAL), None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from reverie.cli.frame import Frame, reverie_command
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.wiring import client_plans
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.plan import SCOPES, Plan, Scope, uninstall
-from reverie.clients.install.wiring import Wish
+from reverie.clients.install.wiring import InstallOptions
 
 
 @reverie_command(name="uninstall")
@@ -19,7 +19,7 @@ from reverie.clients.install.wiring import Wish
 @client_plans.dry_run
 @client_plans.yes
 def command(
-    frame: Frame, names: tuple[str, ...], scope: Scope | None, dry_run: bool, yes: bool
+    frame: Invocation, names: tuple[str, ...], scope: Scope | None, dry_run: bool, yes: bool
 ) -> None:
     """Take Reverie out of a coding agent again.
 
@@ -41,7 +41,7 @@ def command(
         for one in SCOPES if scope is None else (scope,):
             bare = client_plans.bare(app, name, one)
             known = client_plans.known(bare, there)
-            files = CLIENTS[name].files(Wish(places, one, known.program if known else ""))
+            files = CLIENTS[name].files(InstallOptions(places, one, known.program if known else ""))
             plan = uninstall(known or bare, files, clients.files)
             if known or not plan.empty:
                 plans.append(plan)

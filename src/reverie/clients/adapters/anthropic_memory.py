@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reverie.api.memory import Place, open_for
+from reverie.api.memory import Location, open_for
 from reverie.errors import InputError, ReverieError, WriteConflict
 from reverie.memory.changes.draft import draft
 from reverie.memory.format import topic as topics
@@ -147,7 +147,7 @@ class _Files:
 
     @classmethod
     def of(cls, memory: Memory | None) -> _Files:
-        app, given = open_for(memory, Place())
+        app, given = open_for(memory, Location())
         opened = given or app.memory()
         about = next((part.keeper for part in opened.others if part.scope == "person"), None)
         return cls(opened.keeper, ROOT, None if about is None else cls(about, f"{ROOT}/person"))

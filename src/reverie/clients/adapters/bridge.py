@@ -43,7 +43,7 @@ _LONGEST_NAME = 100
 _MOST_OPEN = 64
 
 
-class Given(TypedDict, total=False):
+class AdapterOptions(TypedDict, total=False):
     """What every adapter takes, as `reverie.Context` does; the model is the agent's own if not named.
 
     The listener is called in a thread of Reverie's.
@@ -105,7 +105,9 @@ class Bridge(Generic[E]):
     read here, so that one that cannot be read stops nobody.
     """
 
-    def __init__(self, dialect: Dialect[E], given: Given, session: str | None = None) -> None:
+    def __init__(
+        self, dialect: Dialect[E], given: AdapterOptions, session: str | None = None
+    ) -> None:
         self._dialect = dialect
         self._given = given
         self._session = None if session is None else plain_name(session)
@@ -259,7 +261,7 @@ class Bridge(Generic[E]):
 class Bridges(Generic[E]):
     """The conversations of one agent, by the framework's name for each."""
 
-    def __init__(self, dialect: Dialect[E], given: Given, prefix: str) -> None:
+    def __init__(self, dialect: Dialect[E], given: AdapterOptions, prefix: str) -> None:
         self._dialect = dialect
         self._given = given
         self._prefix = prefix

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import quote, unquote
 
-from reverie.api.memory import Place, open_for
+from reverie.api.memory import Location, open_for
 from reverie.clients.adapters.bridge import missing
 from reverie.clients.adapters.own_loop import begin, close_at_exit
 from reverie.clients.hooks import claude_events
-from reverie.clients.hooks.attendant import Attendant
-from reverie.clients.hooks.moments import Occasion, SessionStarted
-from reverie.clients.hooks.opening import opening
+from reverie.clients.hooks.events import HookEvent, SessionStarted
+from reverie.clients.hooks.service import HookService
+from reverie.clients.hooks.session_start import opening
 from reverie.conversation.redaction import without_secrets
 from reverie.events import unheard
 
@@ -82,7 +82,7 @@ class ReverieHooks:
     def __init__(self, **given: Unpack[Wiring]) -> None:
         self._app = _app(given)
         self._announce = given.get("listener") or unheard
-        self._attendant: Attendant | None = None
+        self._attendant: HookService | None = None
         self._later: dict[str, asyncio.Task[None]] = {}
         close_at_exit(self)
 
@@ -96,7 +96,7 @@ class ReverieHooks:
 
     def instructions(self) -> str:
         """The memory section and the index, for `system_prompt`: no callback comes at the start."""
-        here = Occasion(claude_events.CLIENT, "", str(self._app.place), SessionStarted("startup"))
+        here = HookEvent(claude_events.CLIENT, "", str(self._app.place), SessionStarted("startup"))
         return opening(self._app, self._app.memory(), here)
 
     async def aclose(self) -> None:
@@ -119,7 +119,7 @@ class ReverieHooks:
     async def _answer(self, event: str, data: Any) -> dict[str, Any]:
         if self._attendant is None:
             # Dreams are left to `reverie dream` and the daemon: this process may end any moment.
-            self._attendant = Attendant(self._app, self._announce, self._put_off, _no_dream)
+            self._attendant = HookService(self._app, self._announce, self._put_off, _no_dream)
         outcome = await self._attendant.attend(claude_events.occasion(event, data))
         # What goes into a summary would be plain text, which a callback cannot give.
         return claude_events.answer(event, outcome)
@@ -205,7 +205,7 @@ class ReverieSessionStore(SessionStore):
 
 
 def _app(given: Wiring) -> Workspace:
-    place = Place.of(
+    place = Location.of(
         given.get("project"), given.get("home"), given.get("settings"), user=given.get("user")
     )
     return open_for(given.get("memory"), place)[0]

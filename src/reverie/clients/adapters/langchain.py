@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from reverie.clients.adapters.bridge import (
+    AdapterOptions,
     Bridge,
     Bridges,
-    Given,
     Head,
     Turn,
     mark,
@@ -48,7 +48,7 @@ class ReverieMiddleware(AgentMiddleware[Any, Any, Any]):
     The state stays as it is: what Reverie adds or replaces is in requests alone.
     """
 
-    def __init__(self, *, session: str | None = None, **given: Unpack[Given]) -> None:
+    def __init__(self, *, session: str | None = None, **given: Unpack[AdapterOptions]) -> None:
         super().__init__()
         self._session = session
         self._bridges: Bridges[AnyMessage] = Bridges(Messages(), given, "langchain")

@@ -12,10 +12,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from reverie.api.history import read_history
-from reverie.api.memory import Place, open_for
+from reverie.api.memory import Location, open_for
 from reverie.clients.adapters.bridge import (
+    AdapterOptions,
     Bridge,
-    Given,
     Head,
     Turn,
     mark,
@@ -57,7 +57,7 @@ class ReverieSession(SQLiteSession):
     the second lets Reverie hear what was answered and what it cost.
     """
 
-    def __init__(self, session_id: str, **given: Unpack[Given]) -> None:
+    def __init__(self, session_id: str, **given: Unpack[AdapterOptions]) -> None:
         self._bridge = Bridge(Items(), given, session_id)
         folder = _app(given).project.sessions / plain_name(session_id)
         make_private(folder)
@@ -123,8 +123,8 @@ class _Hooks(RunHooks[Any]):
         await self._bridge.observe(run, lambda: _reply(response, _model(agent) or ""))
 
 
-def _app(given: Given) -> Workspace:
-    place = Place.of(
+def _app(given: AdapterOptions) -> Workspace:
+    place = Location.of(
         given.get("project"), given.get("home"), given.get("settings"), user=given.get("user")
     )
     app, _ = open_for(given.get("memory"), place)

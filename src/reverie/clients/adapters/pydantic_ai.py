@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from reverie.clients.adapters.bridge import (
+    AdapterOptions,
     Bridge,
     Bridges,
-    Given,
     Head,
     Turn,
     mark,
@@ -59,7 +59,7 @@ class ReverieCapability(AbstractCapability[Any]):
     running twice over the same history changes nothing.
     """
 
-    def __init__(self, *, session: str | None = None, **given: Unpack[Given]) -> None:
+    def __init__(self, *, session: str | None = None, **given: Unpack[AdapterOptions]) -> None:
         super().__init__()
         self._session = session
         self._bridges: Bridges[ModelMessage] = Bridges(Messages(), given, "pydantic-ai")

@@ -26,9 +26,9 @@ from reverie.clients.daemon.service import Service
 from reverie.clients.daemon.wire import (
     CONTINUE,
     LONGEST_HEAD,
-    Afterwards,
     Head,
     Refused,
+    WorkQueue,
     body_size,
     read_body,
     read_head,
@@ -128,7 +128,7 @@ class Daemon:
         self._asked_to_stop = asyncio.Event()
         self._servers: list[asyncio.Server] = []
         self._connections = 0
-        self._afterwards = Afterwards(place.home)
+        self._afterwards = WorkQueue(place.home)
         self._service = Service(place.home, self._afterwards)
         self._address = Address(0, 0, place.token(), reverie.__version__, 0.0)
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from reverie.clients.daemon.wire import Afterwards
-from reverie.clients.hooks.attendant import Attendant
+from reverie.clients.daemon.wire import WorkQueue
 from reverie.clients.hooks.dialects import DIALECTS
-from reverie.clients.hooks.moments import Ignored, Occasion
+from reverie.clients.hooks.events import HookEvent, Ignored
+from reverie.clients.hooks.service import HookService
 from reverie.errors import InputError, ReverieError
 from reverie.events import Event, MemoriesSaved, TroubleNoted
 from reverie.workspace import Workspace
@@ -44,10 +44,10 @@ class Tally:
 class Service:
     """All projects of a home; an attendant is kept for each that was used of late."""
 
-    def __init__(self, home: Path, afterwards: Afterwards) -> None:
+    def __init__(self, home: Path, afterwards: WorkQueue) -> None:
         self._home = home
         self._afterwards = afterwards
-        self._attendants: OrderedDict[Path, Attendant] = OrderedDict()
+        self._attendants: OrderedDict[Path, HookService] = OrderedDict()
         self._roots: OrderedDict[str, Path] = OrderedDict()
         self._opening = asyncio.Lock()
         self._leaving: set[asyncio.Task[None]] = set()
@@ -87,7 +87,7 @@ class Service:
         attendant = await self._attendant(occasion, project)
         return dialect.render(event, await attendant.attend(occasion))
 
-    async def _attendant(self, occasion: Occasion, project: str) -> Attendant:
+    async def _attendant(self, occasion: HookEvent, project: str) -> HookService:
         """A session stays with the project it was first seen in, wherever its shell goes.
 
         One without a name could be anybody's: it belongs where it says it is.
@@ -105,7 +105,7 @@ class Service:
                 self._let_go(old)
         return known
 
-    async def _open(self, start: Path) -> Attendant:
+    async def _open(self, start: Path) -> HookService:
         app = await asyncio.to_thread(Workspace.open, start, home=self._home)
         known = self._attendants.get(app.project.root)
         if known is not None and known.fresh:
@@ -114,9 +114,9 @@ class Service:
             log.warning("%s", notice)
         if known is not None:
             self._let_go(known)
-        return Attendant(app, _heard, self._afterwards.add, self._afterwards.begin_dream)
+        return HookService(app, _heard, self._afterwards.add, self._afterwards.begin_dream)
 
-    def _let_go(self, old: Attendant) -> None:
+    def _let_go(self, old: HookService) -> None:
         """It ends what it is at, and nobody else waits for that."""
         task = asyncio.create_task(old.aclose())
         self._leaving.add(task)

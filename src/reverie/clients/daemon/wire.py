@@ -111,7 +111,7 @@ log = logging.getLogger(__name__)
 Work = Callable[[], None]
 
 
-class Afterwards:
+class WorkQueue:
     """A queue in which the newest work under a key takes the place of an older one."""
 
     def __init__(self, home: Path) -> None:

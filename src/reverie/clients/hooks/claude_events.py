@@ -10,16 +10,16 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reverie.clients.hooks import moments as fields
-from reverie.clients.hooks.moments import (
+from reverie.clients.hooks import events as fields
+from reverie.clients.hooks.events import (
     AboutToCompact,
     Context,
+    HookEvent,
     Ignored,
     Instructions,
     Json,
     Moment,
     Nothing,
-    Occasion,
     Outcome,
     Prompted,
     ReplacedOutput,
@@ -44,9 +44,9 @@ OUTPUTS: Mapping[str, tuple[str, ...]] = {
 _NOBODY = re.compile(r"\s*<(?:task-notification|command-|local-command-|bash-|system-reminder)")
 
 
-def occasion(event: str, data: Json) -> Occasion:
+def occasion(event: str, data: Json) -> HookEvent:
     """What happened, and whose session it was."""
-    return Occasion(
+    return HookEvent(
         CLIENT,
         fields.text(data, "session_id"),
         fields.text(data, "cwd"),

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.clients.hooks.moments import TRIAL
+from reverie.clients.hooks.events import TRIAL
 from reverie.context import NotDue
 from reverie.context.tool_results import Budget, Due, Plan, plan, run
 from reverie.conversation.files import FolderBlobs, TextFile, safe_name
@@ -20,7 +20,7 @@ from reverie.core.messages import Message, Text, ToolResult
 from reverie.files.json_files import read_json, write_json
 
 if TYPE_CHECKING:
-    from reverie.clients.hooks.moments import Occasion, ToolFinished
+    from reverie.clients.hooks.events import HookEvent, ToolFinished
     from reverie.events import Announce
     from reverie.ports import BlobStore, Scrubber
     from reverie.settings.projects import Project
@@ -48,7 +48,7 @@ class Shown:
 class SessionFolder:
     """One client's session, in a folder of the project's own."""
 
-    def __init__(self, project: Project, occasion: Occasion, scrubber: Scrubber) -> None:
+    def __init__(self, project: Project, occasion: HookEvent, scrubber: Scrubber) -> None:
         self.path = project.folder / FOLDER / safe_name(f"{occasion.client}-{occasion.session}")
         self._session = occasion.session
         self._told = occasion.transcript

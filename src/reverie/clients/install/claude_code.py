@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reverie.clients.install.entries import Json
 from reverie.clients.install.files import ClientFile, JsonFile
-from reverie.clients.install.wiring import Client, Wish, grouped, server
+from reverie.clients.install.wiring import Client, InstallOptions, grouped, server
 
 NAME = "claude-code"
 
@@ -22,7 +22,7 @@ TIMEOUTS = {
 }
 
 
-def files(wish: Wish) -> tuple[ClientFile, ...]:
+def files(wish: InstallOptions) -> tuple[ClientFile, ...]:
     places, user = wish.places, wish.scope == "user"
     settings = places.claude if user else places.project / ".claude"
     servers = places.claude_state if user else places.project / ".mcp.json"

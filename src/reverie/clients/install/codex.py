@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reverie.clients.install.claude_code import TIMEOUTS
 from reverie.clients.install.files import ClientFile, JsonFile, TomlFile
-from reverie.clients.install.wiring import Client, Wish, grouped
+from reverie.clients.install.wiring import Client, InstallOptions, grouped
 
 NAME = "codex"
 
@@ -14,7 +14,7 @@ _REPLACEABLE = "Bash|mcp__.*"
 _LAST = 3
 
 
-def files(wish: Wish) -> tuple[ClientFile, ...]:
+def files(wish: InstallOptions) -> tuple[ClientFile, ...]:
     places = wish.places
     folder = places.codex if wish.scope == "user" else places.project / ".codex"
     hooks = tuple(

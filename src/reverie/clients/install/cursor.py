@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reverie.clients.install.entries import Default, Entry, Hook
 from reverie.clients.install.files import ClientFile, JsonFile
-from reverie.clients.install.wiring import Client, Wish, server
+from reverie.clients.install.wiring import Client, InstallOptions, server
 
 NAME = "cursor"
 
@@ -20,7 +20,7 @@ _EVENTS = (
 _SECONDS = 10
 
 
-def files(wish: Wish) -> tuple[ClientFile, ...]:
+def files(wish: InstallOptions) -> tuple[ClientFile, ...]:
     places = wish.places
     folder = places.cursor if wish.scope == "user" else places.project / ".cursor"
     hooks = tuple(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reverie.clients.install.files import ClientFile, JsonFile
-from reverie.clients.install.wiring import Client, Wish, grouped, server
+from reverie.clients.install.wiring import Client, InstallOptions, grouped, server
 
 NAME = "gemini"
 
@@ -13,7 +13,7 @@ _EVENTS = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
 _MILLISECONDS = 10_000
 
 
-def files(wish: Wish) -> tuple[ClientFile, ...]:
+def files(wish: InstallOptions) -> tuple[ClientFile, ...]:
     places = wish.places
     folder = places.gemini if wish.scope == "user" else places.project / ".gemini"
     hooks = tuple(grouped(NAME, wish, event, _MILLISECONDS) for event in _EVENTS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reverie.clients.install.entries import Entry, Server
 from reverie.clients.install.files import NOTE, ClientFile, JsonFile, WholeFile
-from reverie.clients.install.wiring import Client, Wish
+from reverie.clients.install.wiring import Client, InstallOptions
 
 NAME = "opencode"
 
@@ -24,7 +24,7 @@ _EVENTS = (
 )
 
 
-def files(wish: Wish) -> tuple[ClientFile, ...]:
+def files(wish: InstallOptions) -> tuple[ClientFile, ...]:
     places, user = wish.places, wish.scope == "user"
     folder = places.opencode if user else places.project / ".opencode"
     config = _config(places.opencode if user else places.project)
@@ -36,7 +36,7 @@ def files(wish: Wish) -> tuple[ClientFile, ...]:
     )
 
 
-def plugin(wish: Wish) -> str:
+def plugin(wish: InstallOptions) -> str:
     """The plugin with the path of `reverie` and its home in it."""
     template = resources("reverie.clients.install").joinpath("opencode_plugin.js")
     return (

@@ -53,7 +53,7 @@ def program() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class InstallOptions:
     """One installation as it was asked for: the path of `reverie`, and whether its server is wanted.
 
     `home` is empty for the usual one.
@@ -89,7 +89,7 @@ class Client:
 
     name: str
     title: str
-    files: Callable[[Wish], tuple[ClientFile, ...]]
+    files: Callable[[InstallOptions], tuple[ClientFile, ...]]
     events: tuple[str, ...]
     answered: str
     plain: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class Client:
 
 
 def grouped(
-    client: str, wish: Wish, event: str, timeout: int, *, matcher: str | None = None
+    client: str, wish: InstallOptions, event: str, timeout: int, *, matcher: str | None = None
 ) -> Hook:
     """A hook in the shape Claude Code, Codex and Gemini share: a group with a matcher."""
     command: Json = {
@@ -110,7 +110,7 @@ def grouped(
     return Hook(event, group if matcher is None else {"matcher": matcher, **group})
 
 
-def server(wish: Wish) -> tuple[Entry, ...]:
+def server(wish: InstallOptions) -> tuple[Entry, ...]:
     """The MCP server in the shape most clients share, if it is wanted."""
     item: Json = {"command": wish.program, "args": wish.server}
     return (Server("mcpServers", item),) if wish.mcp else ()

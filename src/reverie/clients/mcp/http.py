@@ -124,7 +124,7 @@ def serve(
 ) -> None:
     """Until SIGINT or SIGTERM; `ready` is called when clients can come."""
     port = opened.getsockname()[1]
-    running = uvicorn.Server(configured(_endpoint(server, port), token.value, Door()))
+    running = uvicorn.Server(configured(_endpoint(server, port), token.value, ConnectionLimit()))
 
     def leave(number: int, frame: FrameType | None) -> None:
         running.should_exit = True
@@ -137,10 +137,10 @@ def serve(
     anyio.run(running.serve, [opened])
 
 
-def configured(app: ASGIApp, token: str, door: Door) -> uvicorn.Config:
+def configured(app: ASGIApp, token: str, door: ConnectionLimit) -> uvicorn.Config:
     """Uvicorn's settings for an app behind a token, and a door that strangers cannot block."""
     return uvicorn.Config(
-        Guarded(app, token, door),
+        TokenCheck(app, token, door),
         http=cast("type[asyncio.Protocol]", partial(_Connection, door)),
         # A connection that is upgraded would leave the door's sight.
         ws="none",
@@ -152,7 +152,7 @@ def configured(app: ASGIApp, token: str, door: Door) -> uvicorn.Config:
     )
 
 
-class Door:
+class ConnectionLimit:
     """Connections that have not shown the token: each for a while, and only so many at once.
 
     The one that waited longest makes way for a new one, so whoever holds the token gets through
@@ -191,7 +191,7 @@ class Door:
 class _Connection(H11Protocol):
     """A connection that the door knows of."""
 
-    def __init__(self, door: Door, *given: Any, **named: Any) -> None:
+    def __init__(self, door: ConnectionLimit, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._door = door
 
@@ -220,10 +220,10 @@ def _endpoint(server: Server[Any], port: int) -> ASGIApp:
     )
 
 
-class Guarded:
+class TokenCheck:
     """An app behind a bearer token."""
 
-    def __init__(self, app: ASGIApp, token: str, door: Door) -> None:
+    def __init__(self, app: ASGIApp, token: str, door: ConnectionLimit) -> None:
         self._app = app
         self._door = door
         self._expected = f"Bearer {token}".encode()

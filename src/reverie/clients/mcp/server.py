@@ -64,7 +64,7 @@ there is `search_past`, for where an earlier session stopped `session_notes`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class RequestHandler:
     """Answers requests about one project; `session` is the caller's, where the environment says it."""
 
     app: Workspace
@@ -127,7 +127,7 @@ class Desk:
 
 def make_server(app: Workspace, session: str = "") -> Server[Any]:
     """The server over one project, ready for any transport."""
-    desk = Desk(app, session)
+    desk = RequestHandler(app, session)
     return Server(
         NAME,
         version=__version__,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.clients.mcp.answers import Answer, bulleted
 from reverie.clients.mcp.places import located
 from reverie.errors import InputError
-from reverie.memory.changes.draft import Declined, Related, Remembered, Wish
+from reverie.memory.changes.draft import Declined, NewMemory, Related, Remembered
 from reverie.memory.format import age
 from reverie.memory.format.taxonomy import SCOPE_ORIGINS, MemoryScope
 from reverie.workspace.handles import EXACT
@@ -27,7 +27,7 @@ def remember(app: Workspace, arguments: Arguments, caller: Caller) -> Answer:
         if old.team:
             raise InputError(f"{supersedes} is shared: {_BY_A_PERSON}")
         supersedes = old.label(name)
-    wish = Wish(
+    wish = NewMemory(
         arguments["text"],
         arguments.get("type"),
         arguments.get("name"),

@@ -25,14 +25,14 @@ from reverie.context.compaction.plan import (
     plan,
 )
 from reverie.context.compaction.restore import Restorable, Running
-from reverie.context.compaction.run import Means, run
+from reverie.context.compaction.run import CompactionTools, run
 
 __all__ = [
     "Compaction",
+    "CompactionTools",
     "Due",
     "Failed",
     "From",
-    "Means",
     "Mode",
     "NoPlan",
     "Notes",

@@ -160,7 +160,7 @@ def no_files(path: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class CompactionTools:
     """What a compaction may use: a model to ask, files to read, someone to tell."""
 
     ask: Summarizer | None = None
@@ -169,13 +169,13 @@ class Means:
     announce: Announce = unheard
 
 
-async def run(situation: Situation, means: Means) -> Compaction | Failed:
+async def run(situation: Situation, means: CompactionTools) -> Compaction | Failed:
     """Compact the conversation; the outcome fits the window and leaves room to go on."""
     noted = await _from_notes(situation, means)
     return noted if isinstance(noted, Compaction) else await _in_full(situation, means)
 
 
-async def _from_notes(situation: Situation, means: Means) -> Compaction | Failed | NoPlan:
+async def _from_notes(situation: Situation, means: CompactionTools) -> Compaction | Failed | NoPlan:
     """Without any model call; but notes cannot follow instructions, nor stand for a part."""
     notes = situation.notes
     if notes is None or situation.instructions or not isinstance(situation.mode, Whole):
@@ -192,7 +192,7 @@ async def _from_notes(situation: Situation, means: Means) -> Compaction | Failed
     )
 
 
-async def _in_full(situation: Situation, means: Means) -> Compaction | Failed:
+async def _in_full(situation: Situation, means: CompactionTools) -> Compaction | Failed:
     planned = plan(situation.messages, situation.window, situation.mode)
     whole = isinstance(situation.mode, Whole)
     if isinstance(planned, NoPlan):
@@ -220,7 +220,7 @@ class _Making:
     shares: Shares
     facts: Facts
 
-    async def summarized(self, means: Means) -> Compaction | Failed:
+    async def summarized(self, means: CompactionTools) -> Compaction | Failed:
         """By the model; what it leaves out, or all of it when it fails, comes from the transcript."""
         room = summary_room(self.situation, self.shares)
         # No money for a summary that nobody could read.
@@ -238,7 +238,7 @@ class _Making:
         whole = self.situation.transcript
         return await self.compose(how, lambda room: parts.render(complete, room, whole), means)
 
-    async def compose(self, how: How, tell: Tell, means: Means) -> Compaction | Failed:
+    async def compose(self, how: How, tell: Tell, means: CompactionTools) -> Compaction | Failed:
         owed = owed_text(self.situation, self.plan, self.facts, self.shares.obligations)
         reading = _Reading(means.read_file)
         found = await asyncio.to_thread(self._restored, reading)

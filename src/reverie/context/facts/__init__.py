@@ -1,6 +1,6 @@
 """What a transcript tells without a model: requests, files, commands, errors and what fixed them."""
 
-from reverie.context.facts.keeper import FactKeeper, read_facts
+from reverie.context.facts.keeper import FactCollector, read_facts
 from reverie.context.facts.outcomes import Command, Facts, FileTouch, Todo, Trouble
 
-__all__ = ["Command", "FactKeeper", "Facts", "FileTouch", "Todo", "Trouble", "read_facts"]
+__all__ = ["Command", "FactCollector", "Facts", "FileTouch", "Todo", "Trouble", "read_facts"]

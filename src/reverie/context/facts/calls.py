@@ -75,7 +75,7 @@ _LOOKS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class Action:
     """A call, understood: what it does, and to which file, command or other thing."""
 
     kind: Kind
@@ -111,7 +111,7 @@ class Deed:
                 return f"{self.tool}: {self.target}" if self.target else self.tool
 
 
-def deed_of(use: ToolUse) -> Deed:
+def deed_of(use: ToolUse) -> Action:
     """What a call does; a tool nobody here knows is "other"."""
     arguments = use.input
     name = use.name.lower()
@@ -122,7 +122,7 @@ def deed_of(use: ToolUse) -> Deed:
     target = _first_text(arguments, _TARGETS.get(kind, _OTHER_TARGETS))
     # A path is kept as it is: files are read again by it.
     exact = kind in ("read", "edit", "write") and len(target) <= LONGEST_PATH
-    return Deed(kind, target if exact else shortened(target, LONGEST_TARGET), use.name)
+    return Action(kind, target if exact else shortened(target, LONGEST_TARGET), use.name)
 
 
 def command_parts(line: str) -> frozenset[str]:

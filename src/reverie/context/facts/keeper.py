@@ -6,8 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reverie.context.facts.calls import Deed, deed_of, shortened
-from reverie.context.facts.outcomes import Command, Ends, Facts, FileTouch, Outcome, outcome_of
+from reverie.context.facts.calls import Action, deed_of, shortened
+from reverie.context.facts.outcomes import (
+    Command,
+    Facts,
+    FileTouch,
+    HeadAndTail,
+    Outcome,
+    outcome_of,
+)
 from reverie.context.facts.sentences import (
     LONGEST_SENTENCE,
     TodoBook,
@@ -39,12 +46,12 @@ class _Step:
 
 class WorkLog:
     def __init__(self) -> None:
-        self._steps: Ends[_Step] = Ends(_FIRST, _LAST)
+        self._steps: HeadAndTail[_Step] = HeadAndTail(_FIRST, _LAST)
 
     def asked(self, request: str) -> None:
         self._steps.add(_Step("asked:", (shortened(request, _LONGEST_REQUEST),)))
 
-    def did(self, deed: Deed, outcome: Outcome) -> None:
+    def did(self, deed: Action, outcome: Outcome) -> None:
         step = _step(deed, outcome)
         last = self._steps.last
         if last is None or not _may_share(last, step):
@@ -60,7 +67,7 @@ class WorkLog:
         return (*head, f"… {dropped} steps left out …", *tail) if dropped else head + tail
 
 
-def _step(deed: Deed, outcome: Outcome) -> _Step:
+def _step(deed: Action, outcome: Outcome) -> _Step:
     target = shortened(deed.target, _LONGEST_TARGET)
     if deed.kind in ("run", "search"):
         target = f"`{target}`"
@@ -95,13 +102,13 @@ _LONGEST_PLAN = 20_000
 
 def read_facts(messages: Iterable[Message]) -> Facts:
     """What a whole conversation tells."""
-    keeper = FactKeeper()
+    keeper = FactCollector()
     for message in messages:
         keeper.add(message)
     return keeper.facts()
 
 
-class FactKeeper:
+class FactCollector:
     """Fed each message once, in order; can be asked at any time.
 
     A summary and the messages it stands for say the same: feed one or the other.
@@ -111,8 +118,8 @@ class FactKeeper:
         self._said: list[str] = []
         self._request = ""
         self._files: dict[str, FileTouch] = {}
-        self._commands: Ends[Command] = Ends(20, 60)
-        self._decisions: Ends[str] = Ends(10, 30)
+        self._commands: HeadAndTail[Command] = HeadAndTail(20, 60)
+        self._decisions: HeadAndTail[str] = HeadAndTail(10, 30)
         self._troubles = Troubles()
         self._todos = TodoBook()
         self._log = WorkLog()
@@ -121,7 +128,7 @@ class FactKeeper:
         self._words = ""
         self._calls = 0
         self._last: str | None = None
-        self._waiting: dict[str, tuple[ToolUse, Deed]] = {}
+        self._waiting: dict[str, tuple[ToolUse, Action]] = {}
 
     def add(self, message: Message) -> None:
         self._last = message.id
@@ -192,7 +199,7 @@ class FactKeeper:
         elif outcome.status == "ok":
             self._worked(use, deed, result)
 
-    def _worked(self, use: ToolUse, deed: Deed, result: ToolResult) -> None:
+    def _worked(self, use: ToolUse, deed: Action, result: ToolResult) -> None:
         match deed.kind:
             case "read" | "edit" | "write":
                 self._touched(deed)
@@ -203,7 +210,7 @@ class FactKeeper:
             case _:
                 pass
 
-    def _touched(self, deed: Deed) -> None:
+    def _touched(self, deed: Action) -> None:
         if not deed.target:
             return
         known = self._files.pop(deed.target, FileTouch(deed.target))

@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-from reverie.context.facts.calls import Deed, shortened
+from reverie.context.facts.calls import Action, shortened
 from reverie.core.messages import ToolResult
 from reverie.core.transcript import INTERRUPTED
 
@@ -55,7 +55,7 @@ class Outcome:
     lines: tuple[str, ...] = ()
 
 
-def outcome_of(result: ToolResult, deed: Deed) -> Outcome:
+def outcome_of(result: ToolResult, deed: Action) -> Outcome:
     """How a call ended; an exit status in the text counts only for commands."""
     text = _ends(result.text)
     if result.is_error and _TAGS.sub("", text[:LONGEST_LINE]).lstrip().startswith(_NOT_RUN):
@@ -169,7 +169,7 @@ class Facts:
 Item = TypeVar("Item")
 
 
-class Ends(Generic[Item]):
+class HeadAndTail(Generic[Item]):
     """The first `head` and the last `tail` of all items ever added."""
 
     def __init__(self, head: int, tail: int) -> None:

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from reverie.context.facts.calls import Deed, shortened
-from reverie.context.facts.outcomes import Ends, Outcome, Todo, Trouble
+from reverie.context.facts.calls import Action, shortened
+from reverie.context.facts.outcomes import HeadAndTail, Outcome, Todo, Trouble
 from reverie.core.messages import ToolResult, ToolUse
 
 LONGEST_SENTENCE = 300
@@ -136,7 +136,7 @@ _MOST_CHANGED = 5
 class _Open:
     """A failure that nothing has made up for yet."""
 
-    deed: Deed
+    deed: Action
     parts: frozenset[str]
     lines: tuple[str, ...]
     times: int = 1
@@ -150,10 +150,10 @@ class _Open:
 
 class Troubles:
     def __init__(self) -> None:
-        self._all: Ends[_Open] = Ends(_FIRST, _LAST)
+        self._all: HeadAndTail[_Open] = HeadAndTail(_FIRST, _LAST)
         self._open: list[_Open] = []
 
-    def did(self, deed: Deed, outcome: Outcome) -> None:
+    def did(self, deed: Action, outcome: Outcome) -> None:
         match outcome.status:
             case "failed":
                 self._failed(deed, outcome.lines)
@@ -166,7 +166,7 @@ class Troubles:
     def facts(self) -> tuple[Trouble, ...]:
         return tuple(trouble.as_fact() for trouble in self._all.items)
 
-    def _failed(self, deed: Deed, lines: tuple[str, ...]) -> None:
+    def _failed(self, deed: Action, lines: tuple[str, ...]) -> None:
         for known in self._open:
             if known.deed == deed and known.lines == lines:
                 known.times += 1
@@ -175,7 +175,7 @@ class Troubles:
         self._all.add(trouble)
         self._open = [*self._open, trouble][-_MOST_OPEN:]
 
-    def _worked(self, deed: Deed) -> None:
+    def _worked(self, deed: Action) -> None:
         """The same again, or something like it, went well; a changed file may yet be the reason."""
         parts = deed.parts
         still: list[_Open] = []

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
 from reverie.context import NotDue
-from reverie.context.microcompaction.batches import Moment, Policy, batch, clearable
+from reverie.context.microcompaction.batches import Policy, RequestConditions, batch, clearable
 from reverie.context.microcompaction.ledger import (
     COMPACTABLE,
     Held,
@@ -35,8 +35,8 @@ __all__ = [
     "Clear",
     "Due",
     "EditCache",
-    "Moment",
     "Policy",
+    "RequestConditions",
     "ToolResultLedger",
     "compactable",
     "context_edits",
@@ -84,7 +84,7 @@ class EditCache:
 
 def due(
     ledger: ToolResultLedger,
-    moment: Moment,
+    moment: RequestConditions,
     policy: Policy,
     edited: Container[str] = frozenset(),
 ) -> Due | NotDue:
@@ -120,7 +120,7 @@ def plan(due: Due) -> Clear | EditCache | NotDue:
 
 def run(
     change: Clear | EditCache,
-    moment: Moment,
+    moment: RequestConditions,
     expect_break: Callable[[str], None],
     announce: Announce = unheard,
 ) -> None:
@@ -138,7 +138,7 @@ def _after_pause(ledger: ToolResultLedger, idle: float, policy: Policy) -> Due |
 
 
 def _dropped(
-    ledger: ToolResultLedger, moment: Moment, policy: Policy, edited: Container[str]
+    ledger: ToolResultLedger, moment: RequestConditions, policy: Policy, edited: Container[str]
 ) -> Due | NotDue:
     if moment.context < policy.least_context:
         return NotDue(f"a context of {moment.context:,} tokens is left alone")

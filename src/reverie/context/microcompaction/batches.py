@@ -12,7 +12,7 @@ from reverie.core.window import TTL_SECONDS, Capabilities, Ttl, Window
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RequestConditions:
     """What is true right before a request.
 
     `context` is the size of the whole prompt as best known. Forks are not the main thread: they share a prefix they must not touch.
@@ -100,14 +100,14 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class TokenValue:
     """Dollars per million tokens: what a freed one saves, and what a rewritten one costs."""
 
     freed: float
     rewritten: float
 
 
-def batch(ledger: ToolResultLedger, moment: Moment, policy: Policy) -> Batch | NotDue:
+def batch(ledger: ToolResultLedger, moment: RequestConditions, policy: Policy) -> Batch | NotDue:
     """The batch that saves most. Where nobody knows the prices, pressure lets the usual ones count."""
     if moment.context < policy.least_context:
         return NotDue(f"a context of {moment.context:,} tokens is left alone")
@@ -139,7 +139,9 @@ def clearable(ledger: ToolResultLedger, keep: int, keep_tokens: int = 0) -> int:
     return end
 
 
-def worth_of(ledger: ToolResultLedger, moment: Moment, policy: Policy) -> Worth | None:
+def worth_of(
+    ledger: ToolResultLedger, moment: RequestConditions, policy: Policy
+) -> TokenValue | None:
     """What tokens are worth now; None when the window has room and they cost nothing we know of."""
     rates = moment.rates
     if rates is None or not rates.input:
@@ -148,19 +150,19 @@ def worth_of(ledger: ToolResultLedger, moment: Moment, policy: Policy) -> Worth 
         rates = USUAL_RATES
     calls = policy.calls
     if moment.capabilities.cache.kind == "none":
-        return Worth((calls + 1) * rates.input, 0.0)
+        return TokenValue((calls + 1) * rates.input, 0.0)
     write = rates.cache_write_5m
     if moment.idle(ledger.replied_at) > moment.life:
-        return Worth(write + calls * rates.cache_read, 0.0)
-    return Worth((calls + 1) * rates.cache_read, max(0.0, write - rates.cache_read))
+        return TokenValue(write + calls * rates.cache_read, 0.0)
+    return TokenValue((calls + 1) * rates.cache_read, max(0.0, write - rates.cache_read))
 
 
 def _paying(
     ledger: ToolResultLedger,
     candidates: Sequence[Held],
     least: int,
-    worth: Worth,
-    moment: Moment,
+    worth: TokenValue,
+    moment: RequestConditions,
     policy: Policy,
 ) -> Batch | NotDue:
     """The start from which clearing saves most above what it costs, margin included."""
@@ -185,7 +187,7 @@ def _paying(
 
 
 def _found_places(
-    ledger: ToolResultLedger, results: Sequence[Held], moment: Moment
+    ledger: ToolResultLedger, results: Sequence[Held], moment: RequestConditions
 ) -> Sequence[int]:
     """For each result, how much of the prefix before it the cache would still find."""
     if moment.capabilities.cache.kind == "automatic":

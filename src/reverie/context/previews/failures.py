@@ -176,7 +176,7 @@ _VARYING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{7,40}\b|\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class FailureLine:
     """A line that says what went wrong; `grade` is how clearly, `count` how often it was said."""
 
     number: int
@@ -185,9 +185,9 @@ class Telling:
     count: int = 1
 
 
-def telling_lines(text: str) -> list[Telling]:
+def telling_lines(text: str) -> list[FailureLine]:
     """What went wrong, each thing once, in the order in which it was said first."""
-    found: dict[str, Telling] = {}
+    found: dict[str, FailureLine] = {}
     for number, line in _suspects(text):
         shown = readable(line).strip()
         grade = _grade(shown[:_LONGEST_JUDGED])
@@ -196,17 +196,17 @@ def telling_lines(text: str) -> list[Telling]:
         shape = _VARYING.sub("#", shown)
         first = found.get(shape)
         found[shape] = (
-            replace(first, count=first.count + 1) if first else Telling(number, shown, grade)
+            replace(first, count=first.count + 1) if first else FailureLine(number, shown, grade)
         )
     return list(found.values())
 
 
-def most_telling(lines: list[Telling]) -> list[Telling]:
+def most_telling(lines: list[FailureLine]) -> list[FailureLine]:
     """The clearest first; among equals the first, then the last, then the others in order.
 
     The first error of a build explains the others; the last of a traceback is the one that got out.
     """
-    best: list[Telling] = []
+    best: list[FailureLine] = []
     for grade in range(CAUSE, 0, -1):
         equal = [line for line in lines if line.grade == grade]
         best += [*equal[:1], *equal[-1:], *equal[1:-1]] if len(equal) > 1 else equal

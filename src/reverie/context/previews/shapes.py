@@ -13,7 +13,7 @@ from typing import Any
 from reverie.context.previews.failures import (
     CERTAIN,
     LIKELY,
-    Telling,
+    FailureLine,
     clipped,
     most_telling,
     readable,
@@ -251,7 +251,7 @@ def _diagnostic(sample: Sequence[str]) -> str | None:
     return next((clipped(line, _LINE) for line in sample if _DIAGNOSTIC.match(line)), None)
 
 
-def _told(found: Sequence[Telling]) -> str:
+def _told(found: Sequence[FailureLine]) -> str:
     """The clearest line, and a second one when it is as clear."""
     told = [clipped(found[0].text, _LINE)]
     for line in found[1:]:
@@ -264,7 +264,7 @@ def _told(found: Sequence[Telling]) -> str:
     return "; ".join(told)
 
 
-def _counted_line(line: Telling) -> str:
+def _counted_line(line: FailureLine) -> str:
     times = f" (×{line.count:,})" if line.count > 1 else ""
     return clipped(line.text, _LINE) + times
 

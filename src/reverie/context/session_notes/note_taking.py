@@ -11,7 +11,7 @@ from reverie.agent.fork import Forks, Task
 from reverie.agent.permissions import only
 from reverie.context import NotDue, compaction
 from reverie.context.compaction.parts import is_summary
-from reverie.context.facts import FactKeeper
+from reverie.context.facts import FactCollector
 from reverie.context.session_notes.draft import as_summary
 from reverie.context.session_notes.update import Notebook, NotesState, due, run
 from reverie.conversation.conversation import Conversation
@@ -31,7 +31,7 @@ def always(tokens: int) -> bool:
 
 
 @dataclass(slots=True)
-class NoteTaking:
+class NoteTaker:
     """Follows a conversation and keeps its notes.
 
     They are made by rules whenever they are due. `refine` says at which size a model goes over them:
@@ -45,7 +45,7 @@ class NoteTaking:
     on: Callable[[str], bool]
     forks: Forks | None = None
     refine: Callable[[int], bool] = always
-    _facts: FactKeeper = field(default_factory=FactKeeper)
+    _facts: FactCollector = field(default_factory=FactCollector)
     _seen: str | None = None
 
     def start_when_due(self) -> None:
@@ -78,7 +78,7 @@ class NoteTaking:
 
     def start_over(self) -> None:
         """The conversation was changed behind us: it is read again from its beginning."""
-        self._facts, self._seen = FactKeeper(), None
+        self._facts, self._seen = FactCollector(), None
 
     async def _update(self) -> None:
         self.remember(self._new())

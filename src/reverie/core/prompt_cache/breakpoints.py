@@ -43,26 +43,26 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingMarks:
     """The newest earlier mark that still holds, and the newest with an hour to live; -1 for none."""
 
     newest: int = -1
     newest_hour: int = -1
 
 
-Policy: TypeAlias = Callable[[Chain, Standing, CacheRules], tuple[Mark, ...]]
+Policy: TypeAlias = Callable[[Chain, StandingMarks, CacheRules], tuple[Mark, ...]]
 
 
-def no_marks(chain: Chain, standing: Standing, rules: CacheRules) -> tuple[Mark, ...]:
+def no_marks(chain: Chain, standing: StandingMarks, rules: CacheRules) -> tuple[Mark, ...]:
     return ()
 
 
-def tail_only(chain: Chain, standing: Standing, rules: CacheRules) -> tuple[Mark, ...]:
+def tail_only(chain: Chain, standing: StandingMarks, rules: CacheRules) -> tuple[Mark, ...]:
     """What most clients do: one moving mark on the newest block."""
     return _usable(chain, [Mark(len(chain.links) - 1)], rules)
 
 
-def head_only(chain: Chain, standing: Standing, rules: CacheRules) -> tuple[Mark, ...]:
+def head_only(chain: Chain, standing: StandingMarks, rules: CacheRules) -> tuple[Mark, ...]:
     """For one-shot requests: share the head, pay nothing to keep what will not be read again."""
     return _usable(chain, [Mark(_head_end(chain.links))], rules)
 
@@ -70,7 +70,7 @@ def head_only(chain: Chain, standing: Standing, rules: CacheRules) -> tuple[Mark
 def placed(ttl: TtlChoice = "5m") -> Policy:
     """Ours: the four marks above, as far as they apply."""
 
-    def policy(chain: Chain, standing: Standing, rules: CacheRules) -> tuple[Mark, ...]:
+    def policy(chain: Chain, standing: StandingMarks, rules: CacheRules) -> tuple[Mark, ...]:
         tail = len(chain.links) - 1
         kept: Ttl = "5m" if ttl == "auto" else ttl
         wanted = [Mark(tail, _tail_ttl(chain, standing) if ttl == "auto" else ttl)]
@@ -84,7 +84,7 @@ def placed(ttl: TtlChoice = "5m") -> Policy:
     return policy
 
 
-def _tail_ttl(chain: Chain, standing: Standing) -> Ttl:
+def _tail_ttl(chain: Chain, standing: StandingMarks) -> Ttl:
     """The hour costs more for what is new, and saves what no older hour covers, should it lapse."""
     before = chain.links[standing.newest].tokens if standing.newest >= 0 else 0
     covered = chain.links[standing.newest_hour].tokens if standing.newest_hour >= 0 else 0

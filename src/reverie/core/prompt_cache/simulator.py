@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from reverie.core.prompt_cache.breakpoints import Mark, Policy, Standing
+from reverie.core.prompt_cache.breakpoints import Mark, Policy, StandingMarks
 from reverie.core.prompt_cache.chain import Chain
 from reverie.core.usage import Prices, Usage
 from reverie.core.window import TTL_SECONDS, CacheRules, Ttl
@@ -76,7 +76,7 @@ class Simulator:
             output=call.output,
         )
 
-    def standing(self, chain: Chain) -> Standing:
+    def standing(self, chain: Chain) -> StandingMarks:
         """Where earlier marks still hold in this chain, whether or not their entries live."""
         newest = newest_hour = -1
         for i in range(len(chain.links) - 1, -1, -1):
@@ -86,7 +86,7 @@ class Simulator:
                 newest_hour = i if entry.ttl == "1h" else newest_hour
                 if newest_hour >= 0:
                     break
-        return Standing(newest, newest_hour)
+        return StandingMarks(newest, newest_hour)
 
     def _find(self, call: Call, marks: tuple[Mark, ...]) -> int:
         for mark in reversed(marks):

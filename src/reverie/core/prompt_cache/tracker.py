@@ -21,7 +21,7 @@ TOLERATED_TOKENS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
+class Expectation:
     """What a request may hope to read, and what was changed since the last one."""
 
     tokens: int
@@ -95,16 +95,16 @@ class Tracker:
         """Register that the next request changes its prefix on purpose."""
         self._expected = reason
 
-    def before(self, chain: Chain) -> Promise:
+    def before(self, chain: Chain) -> Expectation:
         """What the coming request can expect; a registered break holds until it was answered."""
         last, expected = self._last, self._expected
         if last is None or not last.tokens:
-            return Promise(0, 0, expected=expected)
+            return Expectation(0, 0, expected=expected)
         changed = changes(last.sent.chain, chain)
         standing = self._standing(last, chain) if changed else last.tokens
-        return Promise(standing, last.tokens - standing, changed, expected)
+        return Expectation(standing, last.tokens - standing, changed, expected)
 
-    def after(self, promise: Promise, sent: Sent, usage: Usage, diagnosis: str = "") -> Verdict:
+    def after(self, promise: Expectation, sent: Sent, usage: Usage, diagnosis: str = "") -> Verdict:
         """Judge the response, and remember this request as the one to extend."""
         last = self._last
         self._last = _Cached(sent, usage.cache_read + usage.cache_write)
@@ -131,7 +131,7 @@ class Tracker:
         return last.tokens * kept // whole if whole else 0
 
     def _causes(
-        self, promise: Promise, last: Sent, at: float, diagnosis: str
+        self, promise: Expectation, last: Sent, at: float, diagnosis: str
     ) -> tuple[Change, ...]:
         causes = list(promise.changed)
         idle, life = at - last.at, self._life(last)

@@ -81,7 +81,7 @@ def nothing_keeps_out(text: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class CheckContext:
     """What all checks look at."""
 
     before: Files
@@ -98,10 +98,10 @@ class Bench:
 
 
 # A reason against a change, or None; the second kind can be overruled by a person.
-Check: TypeAlias = Callable[[Change, Bench], str | None]
+Check: TypeAlias = Callable[[Change, CheckContext], str | None]
 
 
-def judge(changes: Iterable[Change], bench: Bench, budget: Budget) -> Judged:
+def judge(changes: Iterable[Change], bench: CheckContext, budget: Budget) -> Judged:
     """Each change on its own, then all of them together."""
     accepted: list[Change] = []
     objections: list[Objection] = []
@@ -115,13 +115,13 @@ def judge(changes: Iterable[Change], bench: Bench, budget: Budget) -> Judged:
     return consistent(Judged(tuple(within), (*objections, *over)), bench)
 
 
-def consistent(judged: Judged, bench: Bench) -> Judged:
+def consistent(judged: Judged, bench: CheckContext) -> Judged:
     """Without the changes that make no sense without others that are left out."""
     kept, dangling = _linked(judged.accepted, bench)
     return Judged(tuple(kept), (*judged.objections, *dangling))
 
 
-def _objection(change: Change, bench: Bench) -> Objection | None:
+def _objection(change: Change, bench: CheckContext) -> Objection | None:
     if change.kind == "re-index":
         return None
     for check in _REFUSALS:
@@ -136,14 +136,14 @@ def _objection(change: Change, bench: Bench) -> Objection | None:
 # --- each change on its own ---
 
 
-def _pinned(change: Change, bench: Bench) -> str | None:
+def _pinned(change: Change, bench: CheckContext) -> str | None:
     for step in change.steps:
         if step.before is not None and parsed(step.before, step.file).pinned:
             return f"{step.file} is pinned"
     return None
 
 
-def _malformed(change: Change, bench: Bench) -> str | None:
+def _malformed(change: Change, bench: CheckContext) -> str | None:
     for step in change.steps:
         if step.before is not None and (was := parsed(step.before, step.file).problem):
             return f"{step.file} has frontmatter that only a person may mend: {was}"
@@ -167,7 +167,7 @@ def _warning(topic: Topic, step: FileStep) -> str:
     return next((warning for warning in topic.warnings if warning not in was), "")
 
 
-def _secret(change: Change, bench: Bench) -> str | None:
+def _secret(change: Change, bench: CheckContext) -> str | None:
     for step in change.steps:
         if step.after is None:
             continue
@@ -177,7 +177,7 @@ def _secret(change: Change, bench: Bench) -> str | None:
     return None
 
 
-def _foreign_keys(change: Change, bench: Bench) -> str | None:
+def _foreign_keys(change: Change, bench: CheckContext) -> str | None:
     """Keys that are not a dream's to change: when it was said, by whom, how surely."""
     for step in change.steps:
         if step.before is None or step.after is None:
@@ -189,7 +189,7 @@ def _foreign_keys(change: Change, bench: Bench) -> str | None:
     return None
 
 
-def _shrunk(change: Change, bench: Bench) -> str | None:
+def _shrunk(change: Change, bench: CheckContext) -> str | None:
     """What a memory rests on and leads to may grow; when it ends is decided by its successor."""
     for step in change.steps:
         if step.before is None or step.after is None:
@@ -209,7 +209,7 @@ def _lines(topic: Topic) -> list[tuple[str, str]]:
     return [(entry.key or entry.text, entry.text) for entry in topic.document.entries]
 
 
-def _lost(change: Change, bench: Bench) -> str | None:
+def _lost(change: Change, bench: CheckContext) -> str | None:
     """Numbers, names, dates and addresses; and memories that would be gone or hidden."""
     for step in change.steps:
         reason = _hidden(step, change, bench)
@@ -222,7 +222,7 @@ def _lost(change: Change, bench: Bench) -> str | None:
     return None
 
 
-def _kept(step: FileStep, change: Change, bench: Bench) -> list[tuple[str, str]]:
+def _kept(step: FileStep, change: Change, bench: CheckContext) -> list[tuple[str, str]]:
     """What a file said, beside what must still say it: a body in a body, the rest anywhere."""
     heirs = _heirs(step, change, bench)
     if step.before is None or not heirs:
@@ -240,7 +240,7 @@ def _shown(value: str) -> str:
     return repr(value.partition(":")[2] if value.startswith(("url:", "code:")) else value)
 
 
-def _heirs(step: FileStep, change: Change, bench: Bench) -> list[tuple[str, bytes]]:
+def _heirs(step: FileStep, change: Change, bench: CheckContext) -> list[tuple[str, bytes]]:
     """Who must still say what a file said: itself, or those that took it in."""
     if step.after is not None:
         return [(step.file, step.after)]
@@ -249,7 +249,7 @@ def _heirs(step: FileStep, change: Change, bench: Bench) -> list[tuple[str, byte
     return [(file, data) for file, data in kept if bench.lives(data, file)]
 
 
-def _hidden(step: FileStep, change: Change, bench: Bench) -> str | None:
+def _hidden(step: FileStep, change: Change, bench: CheckContext) -> str | None:
     """A memory that holds may not be deleted, archived or declared over."""
     if step.before is None or not bench.lives(step.before, step.file):
         return None
@@ -264,7 +264,7 @@ def _hidden(step: FileStep, change: Change, bench: Bench) -> str | None:
     return f"{step.file} still holds: to {verb} it is not for a dream"
 
 
-def _unfounded(step: FileStep, successor: str, change: Change, bench: Bench) -> str | None:
+def _unfounded(step: FileStep, successor: str, change: Change, bench: CheckContext) -> str | None:
     """A supersession needs a successor that is there, holds, and names what it replaces."""
     data = bench.after.get(successor)
     if successor == step.file or data is None or not bench.lives(data, successor):
@@ -280,7 +280,7 @@ _REFUSALS: tuple[Check, ...] = (_pinned, _malformed, _secret, _foreign_keys, _sh
 # --- what a person may allow ---
 
 
-def _reworded(change: Change, bench: Bench) -> str | None:
+def _reworded(change: Change, bench: CheckContext) -> str | None:
     for step in change.steps:
         for said, heirs in _kept(step, change, bench):
             if (statement := unkept(said, heirs)) is not None:
@@ -288,7 +288,7 @@ def _reworded(change: Change, bench: Bench) -> str | None:
     return None
 
 
-def _doubtful(change: Change, bench: Bench) -> str | None:
+def _doubtful(change: Change, bench: CheckContext) -> str | None:
     """A contradiction is resolved between two known memories of one shape, and with a source."""
     for step in change.steps:
         if step.before is None or step.after is None:
@@ -306,7 +306,7 @@ def _doubtful(change: Change, bench: Bench) -> str | None:
     return None
 
 
-def _grounded(change: Change, bench: Bench) -> bool:
+def _grounded(change: Change, bench: CheckContext) -> bool:
     """Whether it rests on something outside the memories themselves, which can be looked up."""
     outside = (source for source in change.sources if source not in bench.before)
     return any(bench.said is None or bench.said(source) for source in outside)
@@ -332,7 +332,7 @@ def differs_in_value(one: str, other: str) -> bool:
     return numeric or at == len(first) - 1
 
 
-def _invented(change: Change, bench: Bench) -> str | None:
+def _invented(change: Change, bench: CheckContext) -> str | None:
     """What these memories did not say before needs a source outside of them that says it."""
     own = [(step.file, step.before) for step in change.steps if step.before is not None]
     known = "\n".join(claim(data, file) for file, data in (*own, *change.relies_on))
@@ -355,7 +355,7 @@ def _sourceless(step: FileStep, statement: str) -> str:
     return f"{step.file} would say “{statement[:120]}”, and names no source for it"
 
 
-def _unsaid(fresh: Sequence[str], known: str, change: Change, bench: Bench) -> str | None:
+def _unsaid(fresh: Sequence[str], known: str, change: Change, bench: CheckContext) -> str | None:
     """Why neither the sources nor these memories say a statement; None when they do, or are believed."""
     if bench.said is None:
         return None
@@ -389,7 +389,7 @@ def _within(
     return kept, over
 
 
-def _linked(changes: Sequence[Change], bench: Bench) -> tuple[list[Change], list[Objection]]:
+def _linked(changes: Sequence[Change], bench: CheckContext) -> tuple[list[Change], list[Objection]]:
     """No memory may point to one that is gone; leaving a change out may need another left out."""
     kept = list(changes)
     objections: list[Objection] = []
@@ -399,7 +399,7 @@ def _linked(changes: Sequence[Change], bench: Bench) -> tuple[list[Change], list
     return kept, objections
 
 
-def _dangling(changes: Sequence[Change], bench: Bench) -> Objection | None:
+def _dangling(changes: Sequence[Change], bench: CheckContext) -> Objection | None:
     gone = {step.file: change for change in changes for step in change.steps if step.after is None}
     present = applied(bench.before, (c for c in changes if c.kind != "re-index"))
     by_file = {step.file: change for change in changes for step in change.steps}

@@ -19,8 +19,8 @@ from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, unheard
 from reverie.learning.dreaming.changes import Change, Files, Reasons, applied, typed
 from reverie.learning.dreaming.checks import (
-    Bench,
     Budget,
+    CheckContext,
     Judged,
     Objection,
     Said,
@@ -52,7 +52,7 @@ class Left(Protocol):
     def refused(self) -> tuple[tuple[str, str], ...]: ...
 
 
-class Workshop(Protocol):
+class ScratchMemory(Protocol):
     """A scratch folder with a copy of the memory."""
 
     def snapshot(self) -> Files:
@@ -70,7 +70,7 @@ class Workshop(Protocol):
     def clear(self) -> None: ...
 
 
-class Hold(Protocol):
+class HeldLock(Protocol):
     """The lock, while it is ours."""
 
     @property
@@ -117,17 +117,17 @@ def _never() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class DreamContext:
     """All that a dream needs from outside."""
 
     id: str
     pid: int
-    workshop: Workshop
+    workshop: ScratchMemory
     store: TopicStore
     prober: Prober
     scrubber: Scrubber
     clock: Clock
-    acquire: Callable[[], Hold | NotDue]
+    acquire: Callable[[], HeldLock | NotDue]
     tell: Callable[[Status], None]
     author: Author
     budget: Budget = field(default_factory=Budget)
@@ -168,10 +168,10 @@ class Plan:
     reindexed: Reindexed
 
 
-def plan(before: Files, after: Files, reasons: Reasons, desk: Desk) -> Plan:
+def plan(before: Files, after: Files, reasons: Reasons, desk: DreamContext) -> Plan:
     """Type, check, probe; nothing is written."""
     changes = typed(before, after, reasons)
-    bench = Bench(before, after, desk.today, desk.scrubber, desk.said, desk.kept_out)
+    bench = CheckContext(before, after, desk.today, desk.scrubber, desk.said, desk.kept_out)
     judged = judge(changes, bench, desk.budget)
     judged = probed(judged, before, desk.today, desk.prober, everything=desk.probe_everything)
     judged = consistent(judged, bench)
@@ -194,7 +194,7 @@ def _with_index(judged: Judged, problem: str | None) -> Judged:
 # --- run ---
 
 
-async def run(dreamer: Dreamer, desk: Desk) -> Report | NotDue:
+async def run(dreamer: Dreamer, desk: DreamContext) -> Report | NotDue:
     """One dream from lock to commit. Failure is a report with its reason, and leaves all as it was."""
     try:
         hold = desk.acquire()
@@ -221,7 +221,7 @@ async def run(dreamer: Dreamer, desk: Desk) -> Report | NotDue:
 class _Running:
     """The stages of one dream, and what is told about them."""
 
-    def __init__(self, dreamer: Dreamer, desk: Desk, hold: Hold) -> None:
+    def __init__(self, dreamer: Dreamer, desk: DreamContext, hold: HeldLock) -> None:
         self._dreamer = dreamer
         self._desk = desk
         self._hold = hold
@@ -322,7 +322,7 @@ def bring_home(
     changes: tuple[Change, ...],
     store: TopicStore,
     author: Author,
-    hold: Hold,
+    hold: HeldLock,
     reindexed: Reindexed | None = None,
 ) -> tuple[Merge, Revision | None]:
     """One commit under the memory's lock; where the live file changed too, the change waits."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from reverie.agent.background import Background
 from reverie.agent.fork import SideAgents, Task
 from reverie.agent.permissions import fenced
-from reverie.agent.tools import Workshop
+from reverie.agent.tools import FolderCopy
 from reverie.agent.turns import calls_of
 from reverie.context import NotDue
 from reverie.context.facts.calls import deed_of, shortened
@@ -78,7 +78,7 @@ def dreamer_of(
     """A side agent that works on a copy of memory, behind the fence; rules before and after it."""
 
     async def ask(directive: str, branch: Branch) -> str:
-        workshop = Workshop(around.named, branch.folder) if around.named else None
+        workshop = FolderCopy(around.named, branch.folder) if around.named else None
         may = fenced(branch.folder)
         task = Task(NAME, directive, may, MOST_TURNS, workshop=workshop)
 

@@ -24,7 +24,14 @@ from reverie.files.locks import gone
 from reverie.learning.dreaming import facts
 from reverie.learning.dreaming.checks import Budget
 from reverie.learning.dreaming.daily_log import Undistilled, mark_distilled, undistilled
-from reverie.learning.dreaming.dream import Desk, Dreamer, Hold, bring_home, run, tidy_dreamer
+from reverie.learning.dreaming.dream import (
+    DreamContext,
+    Dreamer,
+    HeldLock,
+    bring_home,
+    run,
+    tidy_dreamer,
+)
 from reverie.learning.dreaming.gates import FILE, Busy, ConsolidateLock, Due, Gates, Thresholds
 from reverie.learning.dreaming.in_session import dreamer_of
 from reverie.learning.dreaming.log import log_dreamer
@@ -39,18 +46,18 @@ from reverie.learning.dreaming.review import (
     status_json,
     without_secrets,
 )
-from reverie.learning.service import Witness, instructions_for
+from reverie.learning.service import SourceReader, instructions_for
 from reverie.learning.side_models import fresh_agents, means_for
 from reverie.memory.format.manifest import is_index
 from reverie.memory.format.revisions import Author, Revision, version
 from reverie.memory.scratch import Scratch
 from reverie.memory.uses import UseCounts
-from reverie.models.choosing import OFFLINE
+from reverie.models.selection import OFFLINE
 from reverie.recall import attachment as anchors
 from reverie.recall import lexical as queries
 from reverie.recall.documents import MemoryDoc, Signature
 from reverie.recall.index import RecallIndex
-from reverie.recall.service import Meaning, chosen_meaning
+from reverie.recall.service import EmbedderChoice, chosen_meaning
 
 if TYPE_CHECKING:
     from reverie.agent.fork import Forks, SideAgents, Task
@@ -58,7 +65,7 @@ if TYPE_CHECKING:
     from reverie.core.usage import Entry
     from reverie.learning.dreaming.probes import Search
     from reverie.memory.format.topic import Topic
-    from reverie.memory.locations import MemoryPlace
+    from reverie.memory.locations import MemoryLocation
     from reverie.memory.opening import OpenMemory
     from reverie.ports import Clock, Embedder
     from reverie.settings.projects import Project
@@ -75,7 +82,7 @@ REST_SECONDS = 3_600.0
 # --- gates ---
 
 
-def lock_of(place: MemoryPlace, clock: Clock) -> ConsolidateLock:
+def lock_of(place: MemoryLocation, clock: Clock) -> ConsolidateLock:
     """In our own directory; never inside another client's."""
     ours = place.directory.parent == place.state
     return ConsolidateLock((place.directory if ours else place.state) / FILE, clock)
@@ -201,7 +208,7 @@ class _Mind:
 
     app: Workspace
     memory: OpenMemory
-    desk: Desk
+    desk: DreamContext
     log: Undistilled
     # Was a model to be asked?
     asked: bool = False
@@ -266,11 +273,11 @@ class _OnDemand:
 @contextmanager
 def _desk(
     app: Workspace, memory: OpenMemory, id_: str, log: Undistilled, announce: Announce
-) -> Iterator[Desk]:
+) -> Iterator[DreamContext]:
     folder = memory.place.state / DREAMS
     scratch = Scratch(folder / BRANCHES / id_, memory.store)
     with open_prober(scratch, app.clock, chosen_meaning(app, announce=announce)) as prober:
-        yield Desk(
+        yield DreamContext(
             id=id_,
             pid=os.getpid(),
             workshop=scratch,
@@ -286,12 +293,12 @@ def _desk(
             recalled=UseCounts(memory.place.state, app.clock).counts("used"),
             stop=lambda: _said(folder / STOP) == id_,
             announce=announce,
-            said=Witness(app.project, (entry.said for entry in log.entries)),
+            said=SourceReader(app.project, (entry.said for entry in log.entries)),
             kept_out=instructions_for(app.settings, memory).excluded,
         )
 
 
-def acquired(lock: ConsolidateLock) -> Hold | NotDue:
+def acquired(lock: ConsolidateLock) -> HeldLock | NotDue:
     taken = lock.acquire()
     return NotDue(taken.reason) if isinstance(taken, Busy) else taken
 
@@ -368,7 +375,7 @@ def _signature(data: bytes) -> Signature:
 
 
 @contextmanager
-def open_prober(scratch: Scratch, clock: Clock, meaning: Meaning) -> Iterator[RecallProber]:
+def open_prober(scratch: Scratch, clock: Clock, meaning: EmbedderChoice) -> Iterator[RecallProber]:
     """The prober of one dream; its indexes are gone afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         prober = RecallProber(scratch, clock, Path(folder), meaning.embedder)

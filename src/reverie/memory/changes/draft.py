@@ -15,7 +15,7 @@ from reverie.text.likeness import Likeness
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class NewMemory:
     """What somebody wants remembered; everything but the text can be worked out."""
 
     text: str

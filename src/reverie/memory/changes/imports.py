@@ -15,7 +15,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from reverie.errors import InputError
-from reverie.memory.changes.draft import Declined, Wish, draft
+from reverie.memory.changes.draft import Declined, NewMemory, draft
 from reverie.memory.format import frontmatter
 from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import is_index
@@ -144,7 +144,7 @@ class Found:
     """One thing in a pile: where it stood, and the wish made of it, or why there is none."""
 
     source: str
-    wish: Wish | Declined
+    wish: NewMemory | Declined
     # Keys of the file that were not taken over.
     dropped: tuple[str, ...] = ()
 
@@ -208,7 +208,7 @@ def _loose(name: str, data: bytes) -> Found:
         memory, dropped = _untrusted(memory)
         text = memory.body.strip() or memory.description
         named = memory.document.entry("name") is not None
-        wish = Wish(
+        wish = NewMemory(
             text,
             type=memory.type,
             name=memory.name if named else None,
@@ -222,7 +222,7 @@ def _loose(name: str, data: bytes) -> Found:
     if memory.problem != frontmatter.ABSENT:
         return Found(name, Declined(memory.problem, "correct the file, then import it again"))
     title, text = _titled(memory.body)
-    return Found(name, Wish(text, name=title, origin="import"))
+    return Found(name, NewMemory(text, name=title, origin="import"))
 
 
 def _untrusted(memory: Topic) -> tuple[Topic, tuple[str, ...]]:
@@ -249,7 +249,7 @@ def _split(name: str, text: str) -> Iterator[Found]:
         place = f"{name}, {piece.under}" if piece.under else f"{name}, piece {number}"
         said = draft(piece.text).description
         described = f"{piece.under}: {said}" if piece.under else None
-        yield Found(place, Wish(piece.text, description=described, origin="import"))
+        yield Found(place, NewMemory(piece.text, description=described, origin="import"))
 
 
 # --- JSON ---
@@ -322,7 +322,7 @@ def _block(name: str, block: dict[str, Any]) -> Iterator[Found]:
     elif isinstance(value, str):
         type_: MemoryType | None = "user" if title == "human" else None
         for piece in pieces(value):
-            yield Found(f"{name}, {title}", Wish(piece.text, type=type_, origin="import"))
+            yield Found(f"{name}, {title}", NewMemory(piece.text, type=type_, origin="import"))
 
 
 def _listed(key: str) -> Callable[[str, dict[str, Any]], Iterator[Found]]:
@@ -349,7 +349,7 @@ _SHAPES: tuple[
 def _item(place: str, item: Any) -> Found:
     """A memory as Mem0 and its kin write it: a text, when it was made, what it is about."""
     if isinstance(item, str):
-        return Found(place, Wish(item, origin="import"))
+        return Found(place, NewMemory(item, origin="import"))
     if not isinstance(item, dict):
         return Found(place, Declined("it is no memory: neither a text nor an object"))
     text = next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str)), None)
@@ -357,7 +357,7 @@ def _item(place: str, item: Any) -> Found:
         return Found(place, Declined(f"it has no text under {', '.join(_TEXT_KEYS)}"))
     if item.get("state") in ("deleted", "archived") or item.get("is_deleted"):
         return Found(place, Declined("it was deleted or archived there"))
-    return Found(place, Wish(text, type=_type(item), said=_day(item), origin="import"))
+    return Found(place, NewMemory(text, type=_type(item), said=_day(item), origin="import"))
 
 
 def _type(item: dict[str, Any]) -> MemoryType | None:

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import TypeAlias, assert_never
 
 from reverie.memory.changes import judging
-from reverie.memory.changes.draft import Declined, Outcome, Remembered, Wish
+from reverie.memory.changes.draft import Declined, NewMemory, Outcome, Remembered
 from reverie.memory.changes.keeper import Keeper
 from reverie.memory.format.proposals import Item, Proposal
 from reverie.memory.format.revisions import Author, Revision
@@ -68,9 +68,9 @@ def approve(
             assert_never(proposal.operation)
 
 
-def _wish(item: Item) -> Wish:
+def _wish(item: Item) -> NewMemory:
     proposal = item.proposal
-    return Wish(
+    return NewMemory(
         proposal.text,
         proposal.type,
         proposal.name or None,
@@ -100,7 +100,7 @@ def _because(proposal: Proposal, author: Author) -> Author:
 
 
 def _update(
-    keeper: Keeper, stored: Stored, proposal: Proposal, wish: Wish, author: Author
+    keeper: Keeper, stored: Stored, proposal: Proposal, wish: NewMemory, author: Author
 ) -> Outcome:
     """The words are added to the memory; what it said before is kept."""
     old = stored.topic

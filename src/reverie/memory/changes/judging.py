@@ -155,7 +155,7 @@ def not_for_team(type_: MemoryType, kinds: Sequence[str]) -> Declined | None:
     )
 
 
-class Pile:
+class ImportBatch:
     """What is in a pile so far, by name and by words; `here` are the memories there are already."""
 
     def __init__(self, here: Sequence[ManifestEntry] | None = None) -> None:

@@ -12,9 +12,17 @@ from datetime import UTC, date, datetime
 
 from reverie.errors import InputError, WriteConflict
 from reverie.memory.changes import judging
-from reverie.memory.changes.draft import Declined, Draft, Outcome, Prepared, Remembered, Wish, draft
+from reverie.memory.changes.draft import (
+    Declined,
+    Draft,
+    NewMemory,
+    Outcome,
+    Prepared,
+    Remembered,
+    draft,
+)
 from reverie.memory.changes.handles import Missing, close_to, explained
-from reverie.memory.changes.judging import Neighbours, Pile
+from reverie.memory.changes.judging import ImportBatch, Neighbours
 from reverie.memory.changes.pointers import moved, pointed, refreshed, unpointed
 from reverie.memory.format import age, exclusions, topic
 from reverie.memory.format.frontmatter import ABSENT, writable
@@ -27,7 +35,7 @@ from reverie.ports import Clock, Scrubber, Stored, TopicStore
 from reverie.text.dates import DateChange, absolute_dates
 from reverie.text.validity import validity
 
-__all__ = ["Declined", "Keeper", "Outcome", "Prepared", "Remembered", "Wish", "pointed"]
+__all__ = ["Declined", "Keeper", "NewMemory", "Outcome", "Prepared", "Remembered", "pointed"]
 
 
 # How often a name may be taken by somebody else between looking and saving.
@@ -52,7 +60,7 @@ class Keeper:
         self._instructions = instructions
         self._shared = shared
 
-    def remember(self, wish: Wish, author: Author) -> Outcome:
+    def remember(self, wish: NewMemory, author: Author) -> Outcome:
         """Save a memory and its pointer, unless it should not be or is already there.
 
         One that is to replace another and was saved before replaces it without a second file.
@@ -81,9 +89,9 @@ class Keeper:
             )
         raise WriteConflict(fresh.file, None, None)
 
-    def prepare(self, wish: Wish, beside: Pile | None = None) -> Prepared | Declined:
+    def prepare(self, wish: NewMemory, beside: ImportBatch | None = None) -> Prepared | Declined:
         """What would be saved, or why not; `beside` are memories about to be saved with it."""
-        pile = Pile() if beside is None else beside
+        pile = ImportBatch() if beside is None else beside
         refusal = self._excluded(wish)
         if refusal is not None:
             return refusal
@@ -109,7 +117,7 @@ class Keeper:
         return refusal or Prepared(fresh, dates, kinds, near.related, near.replaces)
 
     def near(
-        self, wish: Wish, entries: Sequence[ManifestEntry], body_of: Callable[[str], str]
+        self, wish: NewMemory, entries: Sequence[ManifestEntry], body_of: Callable[[str], str]
     ) -> Neighbours:
         """How a wish relates to memories that are kept elsewhere."""
         made, _ = self._drafted(self._dated(wish)[0], wish)
@@ -149,11 +157,11 @@ class Keeper:
             puts, author, f"restore {again.name}", lambda index: pointed(index, again)
         )
 
-    def prepare_all(self, wishes: Iterable[Wish]) -> list[Prepared | Declined]:
+    def prepare_all(self, wishes: Iterable[NewMemory]) -> list[Prepared | Declined]:
         """What of a pile would be saved; each is judged beside those before it."""
         outcomes: list[Prepared | Declined] = []
         # Looked at once for all of them; many are asked for those that a wish may be like.
-        pile = Pile(None if self.store.large else self.store.entries())
+        pile = ImportBatch(None if self.store.large else self.store.entries())
         for wish in wishes:
             found = self.prepare(wish, pile)
             outcomes.append(found)
@@ -281,7 +289,7 @@ class Keeper:
         data = scrubbed.text.encode("utf-8", "surrogateescape")
         return topic.parse(data, fresh.file)
 
-    def _excluded(self, wish: Wish) -> Declined | None:
+    def _excluded(self, wish: NewMemory) -> Declined | None:
         if not wish.text.strip():
             return Declined("there is nothing to remember", "say what, in a sentence")
         if wish.supersedes is not None:
@@ -293,13 +301,13 @@ class Keeper:
         found = exclusions.check(wish.text, self._instructions())
         return Declined(found.reason, found.advice) if found else None
 
-    def _dated(self, wish: Wish) -> tuple[str, tuple[DateChange, ...]]:
+    def _dated(self, wish: NewMemory) -> tuple[str, tuple[DateChange, ...]]:
         """Relative dates count from the day it was said; of an import nobody knows that day."""
         if wish.said is None and wish.origin == "import":
             return wish.text, ()
         return absolute_dates(wish.text, wish.said or self._today())
 
-    def _limited(self, wish: Wish, text: str) -> Wish:
+    def _limited(self, wish: NewMemory, text: str) -> NewMemory:
         """With the days its words name as its limits; what a caller gave stays as it was given."""
         given = wish.original or wish
         if given.valid_from or given.valid_until or wish.valid_from or wish.valid_until:
@@ -312,7 +320,7 @@ class Keeper:
         )
         return replace(wish, valid_from=first, valid_until=last)
 
-    def _drafted(self, text: str, wish: Wish) -> tuple[Draft, tuple[str, ...]]:
+    def _drafted(self, text: str, wish: NewMemory) -> tuple[Draft, tuple[str, ...]]:
         """Scrubbed before it is cut: half a secret is one that no scanner knows."""
         body, name, description = (
             self._scrubber.scrub(part or "") for part in (text, wish.name, wish.description)
@@ -328,7 +336,7 @@ class Keeper:
     def _team_refusal(self, made: Draft, kinds: Sequence[str]) -> Declined | None:
         return judging.not_for_team(made.type, kinds) if self._shared else None
 
-    def _neighbours(self, made: Draft, wish: Wish, pile: Pile) -> Neighbours:
+    def _neighbours(self, made: Draft, wish: NewMemory, pile: ImportBatch) -> Neighbours:
         """What is there already, as far as the wish leaves that open."""
         if wish.supersedes:
             return Neighbours(replaces=self.require(wish.supersedes).topic.file)
@@ -350,20 +358,20 @@ class Keeper:
             return Neighbours(found.same or twin, related=found.related)
         return found
 
-    def _alike(self, made: Draft, pile: Pile) -> list[ManifestEntry]:
+    def _alike(self, made: Draft, pile: ImportBatch) -> list[ManifestEntry]:
         """The memories among which its like must be."""
         find = pile.known if pile.is_whole else self.store.alike
         texts = dict.fromkeys((made.claim, made.description))
         return list(dict.fromkeys(entry for text in texts for entry in find(text)))
 
-    def _saved_before(self, wish: Wish) -> str | None:
+    def _saved_before(self, wish: NewMemory) -> str | None:
         """The memory, other than the one to be replaced, that says just this."""
         if self._excluded(wish) is not None:
             return None
         old = self.require(wish.supersedes).topic.file if wish.supersedes else ""
         text, _ = self._dated(wish)
         made = draft(text)
-        others = [entry for entry in self._alike(made, Pile()) if entry.file != old]
+        others = [entry for entry in self._alike(made, ImportBatch()) if entry.file != old]
         same = judging.neighbours(made, others, self._body).same
         return None if same is None else same.existing
 
@@ -371,7 +379,7 @@ class Keeper:
         stored = self.store.read(file)
         return "" if stored is None else stored.topic.body
 
-    def _name(self, made: Draft, wish: Wish, taken: Callable[[str], bool]) -> str:
+    def _name(self, made: Draft, wish: NewMemory, taken: Callable[[str], bool]) -> str:
         """A free file name: its own for a memory from elsewhere, if that is possible."""
         if wish.original is None:
             return file_name(f"{made.type} {made.name}", taken)
@@ -379,7 +387,7 @@ class Keeper:
         refused = isinstance(check_name(name), Refused) or taken(name)
         return file_name(made.name, taken) if refused else name
 
-    def _topic(self, made: Draft, wish: Wish, file: str) -> Topic:
+    def _topic(self, made: Draft, wish: NewMemory, file: str) -> Topic:
         now = self._now()
         old = None if wish.supersedes is None else self.require(wish.supersedes).topic.file
         return topic.new(
@@ -397,7 +405,7 @@ class Keeper:
         )
 
     def _taken_in(
-        self, original: Topic, made: Draft, wish: Wish, file: str
+        self, original: Topic, made: Draft, wish: NewMemory, file: str
     ) -> tuple[Topic, tuple[str, ...]]:
         """A memory from elsewhere with all its keys; only what it lacks is drafted."""
         named = original.document.entry("name") is not None

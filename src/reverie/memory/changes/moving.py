@@ -14,14 +14,14 @@ from reverie.memory.format.taxonomy import MemoryScope, labelled
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Endpoint:
     """One of the two memories, and how files of it are named elsewhere."""
 
     keeper: Keeper
     scope: MemoryScope
 
 
-def move(file: str, source: Side, target: Side, author: Author) -> str:
+def move(file: str, source: Endpoint, target: Endpoint, author: Author) -> str:
     """Give a memory to another scope, with all its keys; gives the name it is known by from now on.
 
     It is written before it is removed: a crash in between leaves it twice, never nowhere.

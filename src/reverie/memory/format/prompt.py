@@ -27,7 +27,7 @@ LOG_TOOL = "log_memory"
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class PromptMemory:
     """One memory directory and its index; no index leaves it out of the prompt."""
 
     directory: str
@@ -35,9 +35,9 @@ class Shelf:
 
 
 def memory_prompt(
-    shelf: Shelf,
-    team: Shelf | None = None,
-    person: Shelf | None = None,
+    shelf: PromptMemory,
+    team: PromptMemory | None = None,
+    person: PromptMemory | None = None,
     *,
     daily_log: bool = False,
     transcripts: str | None = None,
@@ -62,7 +62,7 @@ def memory_prompt(
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
-def agent_memory_prompt(shelf: Shelf, scope: AgentScope, *, guidelines: str = "") -> str:
+def agent_memory_prompt(shelf: PromptMemory, scope: AgentScope, *, guidelines: str = "") -> str:
     """The section for a sub-agent with its own memory; its whole index is always included."""
     parts = (
         _AGENT.format(directory=shelf.directory, purpose=_AGENT_SCOPES[scope]),
@@ -76,7 +76,7 @@ def agent_memory_prompt(shelf: Shelf, scope: AgentScope, *, guidelines: str = ""
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
-def _where(shelf: Shelf, team: Shelf | None, person: Shelf | None) -> str:
+def _where(shelf: PromptMemory, team: PromptMemory | None, person: PromptMemory | None) -> str:
     if team is None:
         place = f"in `{shelf.directory}`. The directory exists"
     else:
@@ -109,7 +109,7 @@ def _saving(team_on: bool) -> str:
     return _SAVING.format(scope=_TEAM_SAVING)
 
 
-def _searching(shelves: Sequence[Shelf], transcripts: str | None) -> str:
+def _searching(shelves: Sequence[PromptMemory], transcripts: str | None) -> str:
     places = [f"`{shelf.directory}`" for shelf in shelves]
     last = (
         f"\n3. Only then the transcripts in `{transcripts}`: large and slow." if transcripts else ""
@@ -117,7 +117,7 @@ def _searching(shelves: Sequence[Shelf], transcripts: str | None) -> str:
     return _SEARCHING.format(places=" and ".join(places), last=last)
 
 
-def _indexes(shelf: Shelf, person: Shelf | None, team: Shelf | None) -> str:
+def _indexes(shelf: PromptMemory, person: PromptMemory | None, team: PromptMemory | None) -> str:
     others = (("person/MEMORY.md", person), ("team/MEMORY.md", team))
     shelves = [("MEMORY.md", shelf), *((title, one) for title, one in others if one is not None)]
     found = ((title, one.index) for title, one in shelves if one.index is not None)

@@ -121,14 +121,14 @@ Merge: TypeAlias = Callable[[bytes, bytes, bytes], Content]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class UndoStack:
     """Revisions that can be taken back, and undos that can: in both the next one comes first."""
 
     undo: tuple[Revision, ...]
     redo: tuple[Revision, ...]
 
 
-def standing(log: Iterable[Revision]) -> Standing:
+def standing(log: Iterable[Revision]) -> UndoStack:
     """What a history (newest first) leaves to undo and to redo."""
     done: dict[str, Revision] = {}
     undone: dict[str, Revision] = {}
@@ -139,7 +139,7 @@ def standing(log: Iterable[Revision]) -> Standing:
             undone[revision.id] = revision
         elif back or not revision.author.undoes:
             done[revision.id] = revision
-    return Standing(tuple(reversed(done.values())), tuple(reversed(undone.values())))
+    return UndoStack(tuple(reversed(done.values())), tuple(reversed(undone.values())))
 
 
 @dataclass(frozen=True, slots=True)

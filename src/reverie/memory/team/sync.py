@@ -38,7 +38,7 @@ from reverie.memory.git_trees import (
 )
 from reverie.memory.history import MAIN, GitHistory
 from reverie.memory.store import FileStore
-from reverie.memory.team.meeting import Changes, ForeignTree, Meeting, Refusal, read_tree
+from reverie.memory.team.accepting import Changes, ForeignTree, Refusal, TeamMerge, read_tree
 from reverie.memory.team.merge import Conflict, is_same, marked
 from reverie.memory.team.remote import Remote
 from reverie.ports import Clock, Scrubber
@@ -125,7 +125,7 @@ class TeamSync:
             self._repo.references.create(SYNCED, mine, force=True)
         self._repo.references.delete(PUBLISHING)
 
-    def _pull(self, theirs: str | None) -> Meeting:
+    def _pull(self, theirs: str | None) -> TeamMerge:
         """Merge into ours; again, when somebody wrote to it meanwhile."""
         for _ in range(ATTEMPTS):
             meeting = self._meet(theirs)
@@ -139,7 +139,7 @@ class TeamSync:
             self._repo.references.create(SYNCED, self._note(tree, theirs), force=True)
         return meeting
 
-    def _meet(self, theirs: str | None) -> Meeting:
+    def _meet(self, theirs: str | None) -> TeamMerge:
         ours = self._files(MAIN)
         found = ForeignTree()
         if theirs is not None:
@@ -149,11 +149,11 @@ class TeamSync:
         # A branch that lost what we knew of it was rewritten: nothing in it counts as removed.
         base = self._files(SYNCED) if synced and self._contains(theirs, synced) else {}
         merge = self._store.history.merge
-        meeting = Meeting(base, ours, found, merge, self._objection, self._holds_secret)
+        meeting = TeamMerge(base, ours, found, merge, self._objection, self._holds_secret)
         meeting.check()
         return meeting
 
-    def _take(self, meeting: Meeting, theirs: str) -> bool:
+    def _take(self, meeting: TeamMerge, theirs: str) -> bool:
         """Make the merge's changes here; False when somebody wrote meanwhile and it must be redone."""
         changes = meeting.merged.changes
         summary = f"from the team: {_shown(changes)}"
@@ -262,7 +262,7 @@ class TeamSync:
         )
 
 
-def _with_pulled(report: SyncReport, meeting: Meeting) -> SyncReport:
+def _with_pulled(report: SyncReport, meeting: TeamMerge) -> SyncReport:
     """The report with what one round brought; an earlier round's conflicts stay in it."""
     pulled = {*report.pulled, *_names(meeting.merged.changes)}
     conflicts = dict.fromkeys((*report.conflicts, *meeting.merged.conflicts))

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from reverie.clients.hooks.dialects import claude_code, codex, cursor, gemini, opencode
-from reverie.clients.hooks.moments import Occasion, Outcome
+from reverie.clients.hooks.events import HookEvent, Outcome
 
 
 class Dialect(NamedTuple):
     """How one client speaks; both ways are pure, and neither fails on what a client adds."""
 
     events: frozenset[str]
-    parse: Callable[[str, Mapping[str, Any]], Occasion]
+    parse: Callable[[str, Mapping[str, Any]], HookEvent]
     render: Callable[[str, Outcome], bytes]
 
 

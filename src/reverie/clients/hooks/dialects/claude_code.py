@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from reverie.clients.hooks import claude_events
-from reverie.clients.hooks import moments as fields
-from reverie.clients.hooks.moments import Instructions, Outcome
+from reverie.clients.hooks import events as fields
+from reverie.clients.hooks.events import Instructions, Outcome
 
 CLIENT = claude_events.CLIENT
 EVENTS = claude_events.EVENTS

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from reverie.clients.hooks import moments as fields
+from reverie.clients.hooks import events as fields
 from reverie.clients.hooks.claude_events import about_to_compact, started, stopped
-from reverie.clients.hooks.moments import (
+from reverie.clients.hooks.events import (
     Context,
+    HookEvent,
     Ignored,
     Instructions,
     Json,
     Moment,
     Nothing,
-    Occasion,
     Outcome,
     Prompted,
     ReplacedOutput,
@@ -28,10 +28,10 @@ from reverie.clients.hooks.moments import (
 CLIENT = "codex"
 
 
-def parse(event: str, data: Json) -> Occasion:
+def parse(event: str, data: Json) -> HookEvent:
     read = _MOMENTS.get(event)
     moment = Ignored(f"{event} is nothing to us") if read is None else read(data)
-    return Occasion(
+    return HookEvent(
         CLIENT,
         fields.text(data, "session_id"),
         fields.text(data, "cwd"),

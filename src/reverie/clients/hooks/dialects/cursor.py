@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from reverie.clients.hooks import moments as fields
-from reverie.clients.hooks.moments import (
+from reverie.clients.hooks import events as fields
+from reverie.clients.hooks.events import (
     AboutToCompact,
     Answered,
     Context,
+    HookEvent,
     Ignored,
     Instructions,
     Json,
     Moment,
     Nothing,
-    Occasion,
     Outcome,
-    Overheard,
+    PromptSeen,
     ReplacedOutput,
     SessionEnded,
     SessionStarted,
@@ -30,11 +30,11 @@ from reverie.clients.hooks.moments import (
 CLIENT = "cursor"
 
 
-def parse(event: str, data: Json) -> Occasion:
+def parse(event: str, data: Json) -> HookEvent:
     read = _MOMENTS.get(event)
     moment = Ignored(f"{event} is nothing to us") if read is None else read(data)
     session = fields.text(data, "conversation_id", "session_id")
-    return Occasion(CLIENT, session, _place(data), moment)
+    return HookEvent(CLIENT, session, _place(data), moment)
 
 
 def render(event: str, outcome: Outcome) -> bytes:
@@ -53,7 +53,7 @@ def _place(data: Json) -> str:
 
 _MOMENTS: Mapping[str, Callable[[Json], Moment]] = {
     "sessionStart": lambda data: SessionStarted("startup"),
-    "beforeSubmitPrompt": lambda data: Overheard(fields.text(data, "prompt")),
+    "beforeSubmitPrompt": lambda data: PromptSeen(fields.text(data, "prompt")),
     "afterAgentResponse": lambda data: Answered(fields.text(data, "text")),
     "preCompact": lambda data: AboutToCompact(fields.text(data, "trigger"), ""),
     "stop": lambda data: Stopped(again=False, answer=""),

@@ -11,15 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from reverie.clients.hooks import moments as fields
-from reverie.clients.hooks.moments import (
+from reverie.clients.hooks import events as fields
+from reverie.clients.hooks.events import (
     Context,
+    HookEvent,
     Ignored,
     Instructions,
     Json,
     Moment,
     Nothing,
-    Occasion,
     Outcome,
     Prompted,
     ReplacedOutput,
@@ -35,10 +35,10 @@ CLIENT = "gemini"
 _CONTEXT = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
 
 
-def parse(event: str, data: Json) -> Occasion:
+def parse(event: str, data: Json) -> HookEvent:
     read = _MOMENTS.get(event)
     moment = Ignored(f"{event} is nothing to us") if read is None else read(data)
-    return Occasion(CLIENT, fields.text(data, "session_id"), fields.text(data, "cwd"), moment)
+    return HookEvent(CLIENT, fields.text(data, "session_id"), fields.text(data, "cwd"), moment)
 
 
 def render(event: str, outcome: Outcome) -> bytes:

@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from reverie.clients.hooks import moments as fields
-from reverie.clients.hooks.moments import (
+from reverie.clients.hooks import events as fields
+from reverie.clients.hooks.events import (
     AboutToCompact,
     Context,
+    HookEvent,
     Ignored,
     Instructions,
     Json,
     Moment,
     Nothing,
-    Occasion,
     Outcome,
     Prompted,
     ReplacedOutput,
@@ -36,8 +36,8 @@ _FILES = ("read", "edit", "write", "patch")
 _QUOTED = re.compile(r'"((?:[^"]|(?<=\\)")*)"')
 
 
-def parse(event: str, data: Json) -> Occasion:
-    return Occasion(
+def parse(event: str, data: Json) -> HookEvent:
+    return HookEvent(
         CLIENT,
         fields.text(data, "sessionID", "session_id"),
         fields.text(data, "directory", "cwd"),

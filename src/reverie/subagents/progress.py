@@ -11,8 +11,8 @@ from reverie.core.messages import Message
 from reverie.errors import ReverieError
 from reverie.events import TroubleNoted
 from reverie.subagents.crew import Crew
-from reverie.subagents.lines import cleaned, line_of_calls
 from reverie.subagents.members import Member
+from reverie.subagents.progress_lines import cleaned, line_of_calls
 
 EVERY_SECONDS = 30.0
 

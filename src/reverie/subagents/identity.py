@@ -98,7 +98,7 @@ class Approval:
 
 
 @dataclass(slots=True)
-class Seat:
+class AgentIdentity:
     """Whom it is, what it may do and therefore give to others, and its letters.
 
     Conversation, forks and permission are set once the session was put together.
@@ -196,7 +196,7 @@ class Seat:
         return frozenset().union(*(told_ids(text) for text in told))
 
 
-class Working(Protocol):
+class AgentSession(Protocol):
     """A session, as far as a crew cares."""
 
     @property
@@ -210,14 +210,16 @@ class Working(Protocol):
     def attend(self) -> AsyncGenerator[Event, None]: ...
 
 
-class Quarters(Protocol):
+class AgentHost(Protocol):
     """Where agents work."""
 
     def transcript(self, brief: Brief) -> str:
         """Where the agent's own conversation will be written."""
         ...
 
-    def open(self, member: Member, seat: Seat) -> AbstractAsyncContextManager[Working]:
+    def open(
+        self, member: Member, seat: AgentIdentity
+    ) -> AbstractAsyncContextManager[AgentSession]:
         """A session for an agent in this process."""
         ...
 
@@ -226,18 +228,18 @@ class Quarters(Protocol):
         ...
 
 
-Report = Callable[[Seat, Member], Awaitable[None]]
+Report = Callable[[AgentIdentity, Member], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class TurnResult:
     """What was said after the last tool of a turn, and why the turn ended."""
 
     text: str
     why: str
 
 
-async def listen(turn: AsyncGenerator[Event, None]) -> Heard:
+async def listen(turn: AsyncGenerator[Event, None]) -> TurnResult:
     """To a whole turn."""
     said = why = ""
     async with aclosing(turn) as events:
@@ -246,7 +248,7 @@ async def listen(turn: AsyncGenerator[Event, None]) -> Heard:
                 said = "" if calls_of(event.reply) else said + event.reply.text
             if isinstance(event, TurnEnded):
                 why = event.why
-    return Heard(said, why)
+    return TurnResult(said, why)
 
 
 async def answer(turn: AsyncGenerator[Event, None]) -> str:
@@ -262,7 +264,9 @@ async def complete(turn: AsyncGenerator[Event, None], member: Member) -> None:
         raise InputError("it reached its limit of requests")
 
 
-async def see_through(session: Working, seat: Seat, hired: Callable[[], bool]) -> str | None:
+async def see_through(
+    session: AgentSession, seat: AgentIdentity, hired: Callable[[], bool]
+) -> str | None:
     """Stay until whoever was hired has ended; what is said to their answers, if anything is."""
     said = None
     while hired() or seat.has_mail:
@@ -271,7 +275,7 @@ async def see_through(session: Working, seat: Seat, hired: Callable[[], bool]) -
     return said
 
 
-async def serve(session: Working, seat: Seat, member: Member, report: Report) -> None:
+async def serve(session: AgentSession, seat: AgentIdentity, member: Member, report: Report) -> None:
     """Do the task, report, and go on whenever somebody writes, until it agrees to leave."""
     await complete(session.run(member.brief.task), member)
     while not seat.leaving:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from reverie.cli.figures import printable, when
+from reverie.cli.formatting import printable, when
 from reverie.conversation import journal
 from reverie.conversation.record_json import parse
 from reverie.conversation.records import Said
@@ -25,7 +25,7 @@ _FIRST_WORDS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastChat:
     """One conversation: its journal, when it was last spoken in, and how it began."""
 
     path: Path
@@ -37,13 +37,13 @@ class Past:
         return self.path.stem
 
 
-def recent(app: Workspace, limit: int = MOST_LISTED) -> list[Past]:
+def recent(app: Workspace, limit: int = MOST_LISTED) -> list[PastChat]:
     """The newest first; those in which nothing was said are left out."""
-    found: list[Past] = []
+    found: list[PastChat] = []
     for path in app.journals():
         words = _first_words(path)
         if words:
-            found.append(Past(path, path.stat().st_mtime, words))
+            found.append(PastChat(path, path.stat().st_mtime, words))
         if len(found) == limit:
             break
     return found
@@ -66,7 +66,7 @@ def chosen(app: Workspace, word: str) -> Path:
     return app.transcript(word)
 
 
-def table(listed: Sequence[Past]) -> Table:
+def table(listed: Sequence[PastChat]) -> Table:
     rows = Table(box=None, pad_edge=False, show_header=False)
     rows.add_column(justify="right")
     rows.add_column(no_wrap=True)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from rich.text import Text
 
 from reverie.cli.talk import render
-from reverie.cli.talk.shapes import Paragraphs
+from reverie.cli.talk.layout import Paragraphs
 from reverie.cli.talk.status import Status, Tally, cost_of
 from reverie.cli.talk.terminal import Screen
 from reverie.core.request import TextDelta, ThinkingDelta, ToolUseStarted
 from reverie.events import Event, ForkStarted, Replied, ToolFinished, ToolStarted
-from reverie.models.choosing import OFFLINE
+from reverie.models.selection import OFFLINE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["start", "text", "tool", "aside"]
 
 
-class Telling:
+class EventPrinter:
     """Turns a session's events into what a person sees. `quiet` leaves the remarks out."""
 
     def __init__(self, screen: Screen, *, quiet: bool = False) -> None:
@@ -112,13 +112,13 @@ class Telling:
 
 
 @dataclass(slots=True)
-class Sitting:
+class ChatSession:
     """`before` is what the session had cost when it was resumed."""
 
     app: Workspace
     session: Session
     terminal: Terminal
-    telling: Telling
+    telling: EventPrinter
     wish: SessionOptions
     before: list[Entry] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)

@@ -14,7 +14,7 @@ from reverie.ports import Clock
 DATE = "date"
 
 
-class News:
+class Announcements:
     """The date when it changed, and whatever other sources have to tell, once each."""
 
     def __init__(

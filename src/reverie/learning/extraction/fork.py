@@ -13,7 +13,7 @@ from typing import Protocol
 from reverie.agent.background import Background
 from reverie.agent.fork import SideAgents, Task
 from reverie.agent.permissions import fenced
-from reverie.agent.tools import Workshop
+from reverie.agent.tools import FolderCopy
 from reverie.context import NotDue
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import Extracted
@@ -34,7 +34,7 @@ NAME = EXTRACT
 _MOST_TURNS = 5
 
 
-class Bench(Protocol):
+class MemoryCopy(Protocol):
     """A copy of the memory in which a fork writes what it would save."""
 
     @property
@@ -45,7 +45,7 @@ class Bench(Protocol):
         ...
 
 
-class Shelf(Protocol):
+class LearningStore(Protocol):
     """The memory, as far as learning needs it."""
 
     @property
@@ -78,7 +78,7 @@ class Shelf(Protocol):
         """Keep it for a person to decide; False when it does not wait after all."""
         ...
 
-    def bench(self) -> AbstractContextManager[Bench]: ...
+    def bench(self) -> AbstractContextManager[MemoryCopy]: ...
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class Learning:
     """Reads what is new after a turn. One run at a time; turns that end meanwhile get one more."""
 
     conversation: Conversation
-    shelf: Shelf
+    shelf: LearningStore
     background: Background
     announce: Announce
     on: Callable[[str], bool]
@@ -171,7 +171,7 @@ class Settled:
 
 
 def settle(
-    shelf: Shelf,
+    shelf: LearningStore,
     found: Sequence[Candidate],
     messages: Sequence[Message],
     known: Sequence[Known],
@@ -199,14 +199,14 @@ def settle(
 
 
 async def proposals(
-    agents: SideAgents, shelf: Shelf, new: Sequence[Message], *, past: bool = False
+    agents: SideAgents, shelf: LearningStore, new: Sequence[Message], *, past: bool = False
 ) -> list[Candidate]:
     """What a side agent would save of these messages; of a `past` conversation it is told all words."""
     instructions = shelf.instructions().section
     with shelf.bench() as bench:
         make = past_directive if past else directive
         told = make(new, str(shelf.directory), shelf.manifest(), instructions=instructions)
-        workshop = Workshop(shelf.directory, bench.folder)
+        workshop = FolderCopy(shelf.directory, bench.folder)
         may = fenced(bench.folder)
         await agents.run(Task(NAME, told, may, _MOST_TURNS, workshop=workshop))
         return [proposed(topic, new, before) for topic, before in bench.written()]

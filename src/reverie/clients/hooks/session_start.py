@@ -10,7 +10,7 @@ from reverie.memory.format.frontmatter import readable
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reverie.clients.hooks.moments import Occasion
+    from reverie.clients.hooks.events import HookEvent
     from reverie.memory.format.index import Index
     from reverie.memory.format.taxonomy import MemoryScope
     from reverie.memory.opening import OpenMemory
@@ -47,7 +47,7 @@ Reverie looks after the memory directory you already know: what fits a message i
 person plainly says should be remembered is saved when a turn ends."""
 
 
-def opening(app: Workspace, memory: OpenMemory, occasion: Occasion, room: int = ROOM) -> str:
+def opening(app: Workspace, memory: OpenMemory, occasion: HookEvent, room: int = ROOM) -> str:
     """The section and as much of the indexes as there is room for.
 
     A client that reads this very memory by itself gets only what it lacks.
@@ -63,7 +63,7 @@ def opening(app: Workspace, memory: OpenMemory, occasion: Occasion, room: int = 
     return "\n\n".join(part for part in parts if part)[:room]
 
 
-def reads_it_itself(app: Workspace, directory: Path, occasion: Occasion) -> bool:
+def reads_it_itself(app: Workspace, directory: Path, occasion: HookEvent) -> bool:
     """Does the client put this directory's index into its prompts by its own means?"""
     if occasion.client != "claude-code":
         return False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reverie.cli.figures import printable
+from reverie.cli.formatting import printable
 from reverie.core.foreign_text import printable_json
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Invocation:
     """The shared options of one invocation."""
 
     project: Path | None = None
@@ -34,12 +34,12 @@ class Frame:
     quiet: bool = False
     verbose: int = 0
 
-    def over(self, outer: Frame | None) -> Frame:
+    def over(self, outer: Invocation | None) -> Invocation:
         """Options may stand before or after the command; the inner ones win."""
         if outer is None:
             return self
         merged = {f.name: getattr(self, f.name) or getattr(outer, f.name) for f in fields(self)}
-        return Frame(**{**merged, "overrides": outer.overrides + self.overrides})
+        return Invocation(**{**merged, "overrides": outer.overrides + self.overrides})
 
     def app(self) -> Workspace:
         """The app these options ask for."""
@@ -93,9 +93,9 @@ def shared_options(handler: Handler) -> Handler:
 
     @wraps(handler)
     def framed(*args: Any, **kwargs: Any) -> Any:
-        own = {f.name: kwargs.pop(f.name) for f in fields(Frame)}
+        own = {f.name: kwargs.pop(f.name) for f in fields(Invocation)}
         outer = click.get_current_context().obj
-        return handler(*args, frame=Frame(**own).over(outer), **kwargs)
+        return handler(*args, frame=Invocation(**own).over(outer), **kwargs)
 
     wrapped: Any = framed
     for option in reversed(_OPTIONS):

@@ -37,7 +37,7 @@ class Prompted:
 
 
 @dataclass(frozen=True, slots=True)
-class Overheard:
+class PromptSeen:
     """A person said something, in a client that lets nothing be put beside it."""
 
     text: str
@@ -91,13 +91,13 @@ class Ignored:
     reason: str
 
 
-InTurn: TypeAlias = Prompted | Overheard | ToolFinished | Answered | Stopped
+InTurn: TypeAlias = Prompted | PromptSeen | ToolFinished | Answered | Stopped
 
 Moment: TypeAlias = SessionStarted | SessionMet | InTurn | AboutToCompact | SessionEnded | Ignored
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class HookEvent:
     """A moment, and whose: the client, its session, where it works and where it writes it down.
 
     `transcript` is None where the client's own is nothing we can read.

@@ -16,21 +16,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never, cast
 
-from reverie.clients.hooks import going_on
+from reverie.clients.hooks import compaction
 from reverie.clients.hooks import session_folder as long_results
-from reverie.clients.hooks.going_on import learn_new
-from reverie.clients.hooks.moments import (
+from reverie.clients.hooks.compaction import learn_new
+from reverie.clients.hooks.events import (
     AboutToCompact,
     Answered,
     Context,
+    HookEvent,
     Ignored,
     Instructions,
     InTurn,
     Nothing,
-    Occasion,
     Outcome,
-    Overheard,
     Prompted,
+    PromptSeen,
     ReplacedOutput,
     SessionEnded,
     SessionMet,
@@ -38,8 +38,8 @@ from reverie.clients.hooks.moments import (
     Stopped,
     ToolFinished,
 )
-from reverie.clients.hooks.opening import ROOM, opening
 from reverie.clients.hooks.session_folder import SessionFolder, Shown, sweep
+from reverie.clients.hooks.session_start import ROOM, opening
 from reverie.context.tool_results import Budget
 from reverie.core.foreign_text import quoted
 from reverie.core.messages import Text, new_message
@@ -83,7 +83,7 @@ class _Live:
     asked: str = ""
 
 
-class Attendant:
+class HookService:
     """Attends the sessions of one project; keeps its recall index open between them."""
 
     def __init__(
@@ -117,7 +117,7 @@ class Attendant:
             self._opened = None
             self._live.clear()
 
-    async def attend(self, occasion: Occasion) -> Outcome:
+    async def attend(self, occasion: HookEvent) -> Outcome:
         """What the client is answered; an error of ours is a reason, never an exception."""
         try:
             outcome = await self._attend(occasion)
@@ -127,7 +127,7 @@ class Attendant:
         # Memories stand in it, and the client puts marks of its own around them.
         return Context(quoted(outcome.text)) if isinstance(outcome, Context) else outcome
 
-    async def _attend(self, occasion: Occasion) -> Outcome:  # noqa: PLR0911 - one return a moment
+    async def _attend(self, occasion: HookEvent) -> Outcome:  # noqa: PLR0911 - one return a moment
         folder = SessionFolder(self.app.project, occasion, self.app.scrubber)
         await self._kept(folder)
         match occasion.moment:
@@ -149,11 +149,11 @@ class Attendant:
             case moment:
                 return await self._in_turn(occasion, folder, moment)
 
-    async def _in_turn(self, occasion: Occasion, folder: SessionFolder, moment: InTurn) -> Outcome:
+    async def _in_turn(self, occasion: HookEvent, folder: SessionFolder, moment: InTurn) -> Outcome:
         match moment:
             case Prompted() as prompt:
                 return await self._prompted(occasion, folder, prompt)
-            case Overheard(text):
+            case PromptSeen(text):
                 return await asyncio.to_thread(self._overheard, folder, text)
             case ToolFinished() as tool:
                 return await asyncio.to_thread(self._finished, folder, tool)
@@ -166,7 +166,7 @@ class Attendant:
 
     # --- the start of a session, and of what follows a compaction ---
 
-    def _begun(self, occasion: Occasion, folder: SessionFolder, resumed: bool) -> Outcome:
+    def _begun(self, occasion: HookEvent, folder: SessionFolder, resumed: bool) -> Outcome:
         sweep(self.app.project, self.app.clock.now())
         if not self.app.settings.memory_enabled:
             return Nothing("memory is off")
@@ -177,7 +177,7 @@ class Attendant:
         self._keep(folder, replace(shown, opening=digest))
         return Context(text)
 
-    def _met(self, occasion: Occasion, folder: SessionFolder, resumed: bool) -> Outcome:
+    def _met(self, occasion: HookEvent, folder: SessionFolder, resumed: bool) -> Outcome:
         shown = folder.shown()
         if not resumed:
             shown = shown.forgotten()
@@ -186,12 +186,12 @@ class Attendant:
         self._keep(folder, shown)
         return Nothing("its first prompt is told")
 
-    def _late(self, occasion: Occasion, folder: SessionFolder) -> Outcome:
+    def _late(self, occasion: HookEvent, folder: SessionFolder) -> Outcome:
         if folder.shown().opening:
             return Nothing("the conversation holds it already")
         return self._begun(occasion, folder, resumed=False)
 
-    async def _compacted(self, occasion: Occasion, folder: SessionFolder) -> Outcome:
+    async def _compacted(self, occasion: HookEvent, folder: SessionFolder) -> Outcome:
         shown = folder.shown().forgotten()
         stock = await self._stock(folder)
         parts = [stock.for_model] if stock.for_model else []
@@ -203,7 +203,7 @@ class Attendant:
         self._keep(folder, shown)
         return Context("\n\n".join(parts)) if parts else Nothing("there is nothing to go on with")
 
-    def _opening(self, occasion: Occasion, room: int = ROOM) -> tuple[str, str]:
+    def _opening(self, occasion: HookEvent, room: int = ROOM) -> tuple[str, str]:
         """What there is room for, and what all of it is known by."""
         whole = opening(self.app, self._memory(), occasion)
         text = whole if len(whole) <= room else opening(self.app, self._memory(), occasion, room)
@@ -212,7 +212,7 @@ class Attendant:
     # --- a turn ---
 
     async def _prompted(
-        self, occasion: Occasion, folder: SessionFolder, prompt: Prompted
+        self, occasion: HookEvent, folder: SessionFolder, prompt: Prompted
     ) -> Outcome:
         message = self._said(prompt.text)
         if folder.hears:
@@ -269,14 +269,14 @@ class Attendant:
         text = stock.for_summary
         return Instructions(text) if text else Nothing("nothing is owed")
 
-    async def _stock(self, folder: SessionFolder) -> going_on.Stock:
+    async def _stock(self, folder: SessionFolder) -> compaction.CarriedOver:
         notes = self.app.switches.on("session_notes")
         try:
-            facts = await asyncio.to_thread(going_on.read, folder)
+            facts = await asyncio.to_thread(compaction.read, folder)
         except ReverieError as error:
             self._announce(TroubleNoted("hooks", str(error)))
-            return going_on.Stock("", "")
-        return await going_on.take_stock(folder, facts, self._announce, notes=notes)
+            return compaction.CarriedOver("", "")
+        return await compaction.take_stock(folder, facts, self._announce, notes=notes)
 
     def _answered(self, folder: SessionFolder, text: str) -> Outcome:
         if text:

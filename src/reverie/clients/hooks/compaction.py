@@ -33,7 +33,7 @@ _NOTES = "Notes on this session so far; all of them are in {path}."
 
 
 @dataclass(frozen=True, slots=True)
-class Stock:
+class CarriedOver:
     """What is owed, and the notes; empty where there is nothing to say."""
 
     owed: str
@@ -60,13 +60,13 @@ def read(folder: SessionFolder) -> Facts:
 
 async def take_stock(
     folder: SessionFolder, facts: Facts, announce: Announce, *, notes: bool
-) -> Stock:
+) -> CarriedOver:
     """The notes brought up to date on disk, if they are kept, and what goes on from here."""
     question = (facts.open_question,) if facts.open_question else ()
     owed = Obligations(facts.last_request, facts.todos, questions=question)
     block = obligations.render(owed, OWED_TOKENS)
     written = await _noted(folder, facts, announce) if notes else ""
-    return Stock("" if block is None else block.text, written)
+    return CarriedOver("" if block is None else block.text, written)
 
 
 async def _noted(folder: SessionFolder, facts: Facts, announce: Announce) -> str:

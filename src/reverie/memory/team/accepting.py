@@ -159,7 +159,7 @@ class Outgoing:
     refused: tuple[Refusal, ...]
 
 
-class Meeting:
+class TeamMerge:
     """`base` is what the team had when both last met, as far as it was accepted.
 
     `objection` says why a file may not be shared, `holds_secret` judges a line of the index.

@@ -21,7 +21,7 @@ _UNSETTLED: Times = (0, 0)
 _FULL_BATCH = 2_000
 
 
-class Lookout:
+class FolderWatcher:
     """Looks at folders, at some files each time, or at all of them; notes what it finds."""
 
     def __init__(

@@ -17,7 +17,7 @@ from reverie.ports import ExactCounter
 from reverie.settings import Provider, Settings, secret
 
 if TYPE_CHECKING:
-    from reverie.models.patient import Sleep
+    from reverie.models.retries import Sleep
     from reverie.ports import Model
 
 
@@ -28,7 +28,7 @@ _RETRIES_BEFORE_FALLBACK = 2
 
 def patient_model(settings: Settings, name: str, sleep: Sleep | None = None) -> Model:
     """The model of that name, which tries again when its provider asks for that."""
-    from reverie.models.patient import PatientModel
+    from reverie.models.retries import PatientModel
 
     model = make_model(settings, name)
     retries = int(str(settings["models.retries"]))

@@ -21,21 +21,21 @@ from reverie.core.usage import Purpose
 from reverie.errors import InputError, StorageError
 from reverie.events import Announce
 from reverie.files.folders import make_private
-from reverie.models.choosing import OFFLINE
+from reverie.models.selection import OFFLINE
 from reverie.ports import Model, Scrubber, complete
-from reverie.session.options import Hired, SessionOptions
+from reverie.session.options import SessionOptions, SubagentRole
 from reverie.settings.sources import environment
 from reverie.subagents.agent_memory import AgentMemory, open_agent_memory
 from reverie.subagents.crew import LOST, Crew, Place
+from reverie.subagents.identity import AgentIdentity, Approval
 from reverie.subagents.letters import LEAD, Letter, outside_problem
-from reverie.subagents.lines import digest, directive
 from reverie.subagents.mail import SessionWire, TeamMail, mail_folder, open_post, team_name
 from reverie.subagents.mail_store import Post
 from reverie.subagents.members import Brief, Limits, Member, member_prompt
-from reverie.subagents.seat import Approval, Seat
+from reverie.subagents.progress import Watch
+from reverie.subagents.progress_lines import digest, directive
 from reverie.subagents.type_files import agent_types
 from reverie.subagents.types import AgentType
-from reverie.subagents.watching import Watch
 from reverie.subagents.worktrees import Kept, NoWorktree, Worktree, Worktrees
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ END_SECONDS = 5.0
 
 
 @dataclass(slots=True)
-class Quarters:
+class SubagentHost:
     """What the agents of one session share with it: the app, its wishes, a folder for their files."""
 
     app: Workspace
@@ -78,7 +78,7 @@ class Quarters:
         return str(beside / "forks" / f"agent-{brief.name}-1.jsonl")
 
     @asynccontextmanager
-    async def open(self, member: Member, seat: Seat) -> AsyncIterator[Session]:
+    async def open(self, member: Member, seat: AgentIdentity) -> AsyncIterator[Session]:
         brief, branch = member.brief, None
         async with AsyncExitStack() as stack:
             if self.crew is not None:
@@ -119,7 +119,7 @@ class Quarters:
             memory=False,
             system=wish.system,
             tools=wish.tools,
-            hired=Hired(
+            hired=SubagentRole(
                 brief=brief,
                 under=self.folder,
                 team=self.post.team,
@@ -272,7 +272,7 @@ class Packed:
     """What another process needs to open an agent's session."""
 
     app: Workspace
-    quarters: Quarters
+    quarters: SubagentHost
     brief: Brief
     wish: SessionOptions
 
@@ -286,7 +286,7 @@ def unpacked(data: Mapping[str, Any], open_session: OpenSession) -> Packed:
     brief = _unpacked_brief(data["brief"])
     told = SessionOptions(model=brief.model, mode=brief.mode, system=data["system"])
     post = Post(mail_folder(app), data["team"], app.clock)
-    quarters = Quarters(app, told, open_session, Path(data["folder"]), post, data["account"])
+    quarters = SubagentHost(app, told, open_session, Path(data["folder"]), post, data["account"])
     wish = quarters.wish_for(brief, None)
     if wish.hired is not None:
         wish = replace(wish, hired=replace(wish.hired, limits=Limits(**data["limits"])))
@@ -363,7 +363,7 @@ def new_crew(
     post = open_post(app, team_name(app, account) if hired is None else hired.team, announce)
     if (old := app.project.folder / "teams" / account).is_dir():
         post.adopt(old)
-    quarters = Quarters(app, wish, open_session, folder / "agents", post, account)
+    quarters = SubagentHost(app, wish, open_session, folder / "agents", post, account)
     crew = quarters.crew = Crew(
         {kind.name: kind for kind in agent_types(app).types},
         quarters,
@@ -382,12 +382,12 @@ def new_crew(
     return Place(crew, seat)
 
 
-def _first_seat(app: Workspace, wish: SessionOptions) -> Seat:
+def _first_seat(app: Workspace, wish: SessionOptions) -> AgentIdentity:
     mode, folder = wish.mode or app.settings.permission_mode, str(app.place)
     if wish.hired is None:
-        return Seat(LEAD, 0, LEAD, mode, folder, model=wish.model)
+        return AgentIdentity(LEAD, 0, LEAD, mode, folder, model=wish.model)
     brief = wish.hired.brief
-    seat = Seat(
+    seat = AgentIdentity(
         brief.name, brief.depth, brief.by, mode, folder, brief.agent_type, brief.model, asks=False
     )
     seat.approval = Approval(brief.by) if brief.plans_first else None
@@ -460,7 +460,7 @@ async def dismiss(place: Place) -> None:
     place.seat.settle()
     if isinstance(place.seat.mail, TeamMail):
         place.seat.mail.close()
-    if isinstance(place.crew.quarters, Quarters):
+    if isinstance(place.crew.quarters, SubagentHost):
         place.crew.quarters.post.close()
 
 

@@ -14,12 +14,12 @@ from reverie import __version__
 from reverie.cli.memories import shown_path
 from reverie.cli.talk import render
 from reverie.cli.talk.actions import ACTIONS, Leave, Next
+from reverie.cli.talk.chat_session import ChatSession, EventPrinter
 from reverie.cli.talk.consent import question
-from reverie.cli.talk.sitting import Sitting, Telling
 from reverie.cli.talk.slash import Called, Mistyped, Said, read_line
 from reverie.cli.talk.terminal import OFFLINE_NOTE
 from reverie.errors import ReverieError
-from reverie.models.choosing import OFFLINE
+from reverie.models.selection import OFFLINE
 from reverie.session.build import open_session
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 DRAIN_SECONDS = 60.0
 
 
-class Talk:
+class Chat:
     """One sitting after another at the same terminal, until the person leaves."""
 
     def __init__(self, app: Workspace, terminal: Terminal, *, quiet: bool = False) -> None:
         self._app = app
         self._terminal = terminal
-        self._telling = Telling(terminal, quiet=quiet)
+        self._telling = EventPrinter(terminal, quiet=quiet)
         self._quiet = quiet
         self._last = ""
         self._asking = asyncio.Lock()
@@ -64,7 +64,7 @@ class Talk:
         async with open_session(self._app, wish) as session:
             id_ = session.conversation.state.session
             before = [entry for entry in self._app.ledger.entries() if entry.session == id_]
-            sitting = Sitting(self._app, session, self._terminal, self._telling, wish, before)
+            sitting = ChatSession(self._app, session, self._terminal, self._telling, wish, before)
             self._terminal.follow(sitting.status)
             self._introduce(sitting)
             with session.announce.heard_by(sitting.hear):
@@ -78,7 +78,7 @@ class Talk:
         self._drop_when_empty(sitting)
         return found
 
-    async def _converse(self, sitting: Sitting, prompt: str) -> Next:
+    async def _converse(self, sitting: ChatSession, prompt: str) -> Next:
         if prompt:
             self._terminal.show("", render.spoken(prompt))
         line: str | None = prompt or await self._next_line(sitting)
@@ -89,7 +89,7 @@ class Talk:
             line = await self._next_line(sitting)
         return Leave()
 
-    async def _next_line(self, sitting: Sitting) -> str | None:
+    async def _next_line(self, sitting: ChatSession) -> str | None:
         """What the person types; what other agents write meanwhile is attended to at once."""
         while True:
             typing = asyncio.ensure_future(self._terminal.line())
@@ -105,7 +105,7 @@ class Talk:
             except ReverieError as error:
                 sitting.show(render.failure(str(error)))
 
-    async def _obey(self, sitting: Sitting, line: str) -> Next:
+    async def _obey(self, sitting: ChatSession, line: str) -> Next:
         """Do what a line asks for; failures are told, and the next line may come."""
         typed = read_line(line, offline=sitting.offline)
         try:
@@ -126,7 +126,7 @@ class Talk:
             sitting.show(render.failure(str(error)))
             return None
 
-    async def _stoppable(self, sitting: Sitting, work: Callable[[], Awaitable[Next]]) -> Next:
+    async def _stoppable(self, sitting: ChatSession, work: Callable[[], Awaitable[Next]]) -> Next:
         """Let it run until it is done or the person interrupts it."""
         self._telling.began()
         task = asyncio.ensure_future(work())
@@ -153,7 +153,7 @@ class Talk:
             self._telling.ended()
             sitting.refresh()
 
-    async def _finish(self, sitting: Sitting) -> None:
+    async def _finish(self, sitting: ChatSession) -> None:
         """Background work may finish, unless the person does not want to wait."""
         running = sitting.session.background.unfinished
         if not running:
@@ -167,7 +167,7 @@ class Talk:
         async with self._asking:
             return await self._terminal.ask(question(call, asked))
 
-    def _introduce(self, sitting: Sitting) -> None:
+    def _introduce(self, sitting: ChatSession) -> None:
         """What begins: another model, another conversation, or an old one, with how it stood."""
         state = sitting.session.conversation.state
         first, same = not self._last, state.session == self._last
@@ -181,14 +181,14 @@ class Talk:
         elif not first:
             sitting.show(render.aside("a new conversation"))
 
-    def _drop_when_empty(self, sitting: Sitting) -> None:
+    def _drop_when_empty(self, sitting: ChatSession) -> None:
         """A session in which nothing was said leaves no journal behind."""
         state = sitting.session.conversation.state
         if sitting.wish.resume is None and not state.messages:
             self._app.project.journal(state.session).unlink(missing_ok=True)
 
 
-async def _say(sitting: Sitting, text: str) -> None:
+async def _say(sitting: ChatSession, text: str) -> None:
     """One turn; what happens in it is heard by the sitting itself."""
     await _listen(sitting.session.run(text))
 
@@ -199,7 +199,7 @@ async def _listen(turn: AsyncGenerator[Event, None]) -> None:
             pass
 
 
-async def _mail(sitting: Sitting) -> None:
+async def _mail(sitting: ChatSession) -> None:
     """Until another agent has written; for ever where there is none."""
     place = sitting.session.place
     if place is None:
@@ -214,5 +214,5 @@ async def _cancelled(*tasks: asyncio.Future[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _drain(sitting: Sitting) -> None:
+async def _drain(sitting: ChatSession) -> None:
     await sitting.session.aclose(DRAIN_SECONDS)
