@@ -17,7 +17,7 @@ from reverie.learning.dreaming.daily_log import open_log, undistilled
 from reverie.learning.dreaming.review import Report
 from reverie.learning.dreaming.service import DreamOptions, dream, lock_of, report_of
 from reverie.learning.side_models import means_for
-from reverie.memory.changes.draft import Wish as MemoryWish
+from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.memory.opening import OpenMemory
 from reverie.workspace import Workspace
@@ -34,7 +34,7 @@ def desk(place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> D
 def remember(app: Workspace, *texts: str) -> OpenMemory:
     memory = app.memory()
     for text in texts:
-        memory.keeper.remember(MemoryWish(text, even_if_known=True), Author("user"))
+        memory.keeper.remember(NewMemory(text, even_if_known=True), Author("user"))
     return memory
 
 

@@ -20,7 +20,7 @@ from reverie.events import (
     MemoriesSurfaced,
     TroubleNoted,
 )
-from reverie.memory.changes.draft import Wish as MemoryWish
+from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.session.options import SessionOptions
 
@@ -182,7 +182,7 @@ class TestDreams:
         memory = desk.app().memory()
         for text in ("Anna owns the billing service.", "The billing service is owned by Anna."):
             memory.keeper.remember(
-                MemoryWish(text, type="project", even_if_known=True), Author("user")
+                NewMemory(text, type="project", even_if_known=True), Author("user")
             )
         for i in range(5):
             desk.place.journal(f"earlier-{i}")
@@ -277,7 +277,7 @@ class TestAtTheSameTime:
         memory = desk.app().memory()
         for i in range(20):
             text = f"Fact number {i}: the port of service {i} is {7000 + i}."
-            wish = MemoryWish(text, even_if_known=True)
+            wish = NewMemory(text, even_if_known=True)
             memory.keeper.remember(wish, Author("user"))
         for i in range(5):
             desk.place.journal(f"earlier-{i}")
@@ -307,7 +307,7 @@ class TestAtTheSameTime:
             for i in range(4):
                 _ = [event async for event in session.run(f"Please save something, number {i}.")]
                 text = f"By hand {i}: the colour of team {i} is hue {i}."
-                memory.keeper.remember(MemoryWish(text, even_if_known=True), Author("user"))
+                memory.keeper.remember(NewMemory(text, even_if_known=True), Author("user"))
             gate.release()
             await session.background.drain(60)
         assert held

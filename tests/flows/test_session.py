@@ -39,7 +39,7 @@ from reverie.events import (
     TroubleNoted,
     TurnEnded,
 )
-from reverie.memory.changes.draft import Wish as MemoryWish
+from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.models.scripted import ScriptedModel
 from reverie.session.build import open_session
@@ -72,7 +72,7 @@ class TestRecall:
     QUESTION = "When do deploys freeze this winter?"
 
     def remember(self, desk: Desk) -> None:
-        wish = MemoryWish("Deploys freeze on 2025-12-20 and thaw on 2026-01-07.", type="project")
+        wish = NewMemory("Deploys freeze on 2025-12-20 and thaw on 2026-01-07.", type="project")
         desk.app().memory().keeper.remember(wish, Author("user"))
 
     async def test_memories_stand_behind_the_message(self, desk: Desk) -> None:
@@ -88,7 +88,7 @@ class TestRecall:
         assert "Deploys freeze on 2025-12-20" in texts[-1]
 
     async def test_what_was_given_is_counted_in_bytes(self, desk: Desk) -> None:
-        wish = MemoryWish("Für Überfälle auf Bäckereien gilt: 日本語で答える。", type="project")
+        wish = NewMemory("Für Überfälle auf Bäckereien gilt: 日本語で答える。", type="project")
         desk.app().memory().keeper.remember(wish, Author("user"))
         async with desk.session() as session:
             await hear(session, "Was gilt für Überfälle auf Bäckereien?")

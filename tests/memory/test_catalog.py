@@ -119,9 +119,11 @@ def test_our_own_write_is_no_reason_to_look_through_the_folder(
     age(store.root)
     store.alike("apple")
     scans: list[str] = []
-    listed = lookout.Lookout._listed
+    listed = lookout.FolderWatcher._listed
     monkeypatch.setattr(
-        lookout.Lookout, "_listed", lambda self, path: scans.append(path) or listed(self, path)
+        lookout.FolderWatcher,
+        "_listed",
+        lambda self, path: scans.append(path) or listed(self, path),
     )
     store.apply((Put("kiwi.md", memory("kiwi")),), ME, "kiwi")
     assert found(store, "kiwi") == ["kiwi.md"]
@@ -255,7 +257,7 @@ def test_so_many_at_once_are_read_little_by_little_and_found_by_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lookout, "READ_AT_ONCE", 2)
-    monkeypatch.setattr(lookout.Lookout.read_on, "__defaults__", (1,))
+    monkeypatch.setattr(lookout.FolderWatcher.read_on, "__defaults__", (1,))
     monkeypatch.setattr(files, "CATCH_UP", 3)
     store = opened(folder)
     assert found(store, "what about the grape") == ["grape.md"]
