@@ -16,7 +16,7 @@ pytest.importorskip("anthropic")
 from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import ToolError
 
-from reverie.clients.adapters.anthropic_memory import AsyncReverieMemoryTool, ReverieMemoryTool
+from reverie.adapters.anthropic_memory import AsyncReverieMemoryTool, ReverieMemoryTool
 
 PAGE = "docs/integrations/anthropic-memory-tool.md"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.place import Place
 
-from reverie.clients.adapters.bridge import (
+from reverie.adapters.bridge import (
     AdapterOptions,
     Bridge,
     Bridges,

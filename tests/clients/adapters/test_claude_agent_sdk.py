@@ -22,7 +22,7 @@ pytest.importorskip("claude_agent_sdk")
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage
 from claude_agent_sdk.testing import run_session_store_conformance
 
-from reverie.clients.adapters.claude_agent_sdk import ReverieHooks, ReverieSessionStore
+from reverie.adapters.claude_agent_sdk import ReverieHooks, ReverieSessionStore
 
 PAGE = "docs/integrations/claude-agent-sdk.md"
 LEARN = "Please remember that deploys freeze on 2026-12-20 because of the audit."

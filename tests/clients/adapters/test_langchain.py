@@ -39,7 +39,7 @@ from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from reverie.clients.adapters.langchain import ReverieMiddleware
+from reverie.adapters.langchain import ReverieMiddleware
 
 PAGE = "docs/integrations/langchain.md"
 CLAUDE = "claude-sonnet-5-5"

@@ -50,7 +50,7 @@ from agents.models.openai_responses import OpenAIResponsesModel
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
-from reverie.clients.adapters.openai_agents import ReverieSession
+from reverie.adapters.openai_agents import ReverieSession
 
 PAGE = "docs/integrations/openai-agents.md"
 WEATHER = ToolCall("get_weather", {"city": "Bern"})

@@ -24,7 +24,7 @@ def run(code: str) -> str:
 
 def test_the_package_alone_loads_none() -> None:
     loaded = f"[name for name in {sorted(ADAPTERS.values())} if name in sys.modules]"
-    assert run(f"import sys, reverie.clients.adapters; print({loaded})") == "[]"
+    assert run(f"import sys, reverie.adapters; print({loaded})") == "[]"
 
 
 @pytest.mark.parametrize(("adapter", "package"), ADAPTERS.items())
@@ -33,7 +33,7 @@ def test_a_missing_package_is_named(adapter: str, package: str) -> None:
         "import sys\n"
         f"sys.modules[{package!r}] = None\n"
         "from reverie import InputError\n"
-        f"try:\n    import reverie.clients.adapters.{adapter}\n"
+        f"try:\n    import reverie.adapters.{adapter}\n"
         "except InputError as error:\n    print(error)\n"
     )
     assert "needs the package" in said

@@ -39,7 +39,7 @@ from pydantic_ai.models.openai import OpenAIResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from reverie.clients.adapters.pydantic_ai import ReverieCapability
+from reverie.adapters.pydantic_ai import ReverieCapability
 
 PAGE = "docs/integrations/pydantic-ai.md"
 CLAUDE = "claude-sonnet-5-5"

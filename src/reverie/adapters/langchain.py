@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from reverie.clients.adapters.bridge import (
+from reverie.adapters.bridge import (
     AdapterOptions,
     Bridge,
     Bridges,

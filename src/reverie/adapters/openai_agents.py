@@ -11,9 +11,7 @@ from contextvars import ContextVar
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from reverie.api.history import read_history
-from reverie.api.memory import Location, open_for
-from reverie.clients.adapters.bridge import (
+from reverie.adapters.bridge import (
     AdapterOptions,
     Bridge,
     Head,
@@ -24,6 +22,8 @@ from reverie.clients.adapters.bridge import (
     said,
     text_of,
 )
+from reverie.api.history import read_history
+from reverie.api.memory import Location, open_for
 from reverie.core.messages import Message, Text, ToolResult, ToolUse
 from reverie.core.request import Reply
 from reverie.core.usage import Usage

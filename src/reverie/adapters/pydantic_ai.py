@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from reverie.clients.adapters.bridge import (
+from reverie.adapters.bridge import (
     AdapterOptions,
     Bridge,
     Bridges,

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import quote, unquote
 
+from reverie.adapters.bridge import missing
+from reverie.adapters.own_loop import begin, close_at_exit
 from reverie.api.memory import Location, open_for
-from reverie.clients.adapters.bridge import missing
-from reverie.clients.adapters.own_loop import begin, close_at_exit
 from reverie.clients.hooks import claude_events
 from reverie.clients.hooks.events import HookEvent, SessionStarted
 from reverie.clients.hooks.service import HookService
