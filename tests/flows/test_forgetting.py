@@ -344,7 +344,7 @@ async def test_what_is_about_the_person_goes_from_every_project(desk: Desk) -> N
 
 def test_a_project_that_says_the_same_as_the_person_is_named(desk: Desk) -> None:
     own = remembered(SECRET, "--scope", "project")["file"]
-    file = remembered(SECRET, "--scope", "person")["file"]
+    file = remembered(SECRET, "--scope", "person", "--even-if-known")["file"]
     [told] = data("forget", file, "--everywhere", "--yes")
     [left] = [row for row in told["elsewhere"] if not row["path"].endswith("MEMORY.md")]
     assert left["path"] == str(directory(desk.place) / own)

@@ -330,6 +330,7 @@ HOSTILE = [
     ids=["dates", "validity", "spans"],
 )
 @pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.slow
 def test_twice_the_text_takes_about_twice_as_long(
     piece: str, work: Callable[[str], object]
 ) -> None:
