@@ -44,6 +44,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: FixedClock) ->
             monkeypatch.delenv(name)
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
+    # A busy machine is no reason for a memory to be late.
+    monkeypatch.setenv("REVERIE_RECALL_DEADLINE", "60")
     found = Place(tmp_path, clock)
     monkeypatch.setenv("HOME", str(found.person))
     monkeypatch.chdir(found.root)

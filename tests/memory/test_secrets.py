@@ -275,6 +275,7 @@ HOSTILE = {
 class TestSpeed:
     """A text eight times as long may take about eight times as long, however it was made."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
     def test_time_grows_with_length_only(self, unit: str):
         short = unit * (50_000 // len(unit))

@@ -190,5 +190,7 @@ def _explained(url: SplitResult) -> Iterator[None]:
     """What goes wrong on the way, in words."""
     try:
         yield
+    except TimeoutError:
+        raise
     except (OSError, http.client.HTTPException, zlib.error, UnicodeError) as error:
         raise InputError(f"{url.hostname} could not be fetched from: {error or error!r}") from error
