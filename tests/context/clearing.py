@@ -73,7 +73,7 @@ class Talk:
         new = new_message(role, *blocks, after=last, at=self.at, response=response)
         self.messages.append(new)
 
-    def moment(self, **changes: Any) -> RequestConditions:
+    def conditions(self, **changes: Any) -> RequestConditions:
         self.ledger.follow(self.messages, self.replaced, self.cleared)
         values = {
             "now": self.at,
@@ -87,7 +87,7 @@ class Talk:
     def due(self, policy: Policy | None = None, **changes: Any) -> Due | NotDue:
         edited = changes.pop("edited", frozenset())
         policy = replace(policy or careful(), **_given("calls", changes))
-        return microcompaction.due(self.ledger, self.moment(**changes), policy, edited)
+        return microcompaction.due(self.ledger, self.conditions(**changes), policy, edited)
 
 
 def ids(due: Due | NotDue) -> list[str]:
