@@ -57,8 +57,8 @@ def judged(
     reasons: Mapping[str, Reason] | None = None,
     share: float = 0.10,
 ) -> Judged:
-    bench = CheckContext(before, after, TODAY, Scrubber())
-    return judge(typed(before, after, reasons), bench, Budget(share))
+    context = CheckContext(before, after, TODAY, Scrubber())
+    return judge(typed(before, after, reasons), context, Budget(share))
 
 
 def words_found(files: Mapping[str, bytes], question: str, limit: int) -> Sequence[str]:

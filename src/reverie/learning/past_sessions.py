@@ -24,7 +24,7 @@ from reverie.files.json_files import read_json, write_json
 from reverie.learning import extraction
 from reverie.learning.extraction.fork import proposals, settle
 from reverie.learning.extraction.prompts import batches, past_directive
-from reverie.learning.service import Learnt, open_shelf, spoken
+from reverie.learning.service import Learnt, open_store, spoken
 from reverie.learning.side_models import ModelChoice, fresh_agents, means_for
 from reverie.recall.past_sessions import conversations
 
@@ -174,11 +174,11 @@ class _Reader:
         account = f"extract-{session.name}"
         paid = len(self._costs(account))
         async with AsyncExitStack() as stack:
-            shelf = stack.enter_context(
-                open_shelf(self.app, session.name, self.means.model, self._heard.append)
+            store = stack.enter_context(
+                open_store(self.app, session.name, self.means.model, self._heard.append)
             )
             agents = await self._agents(stack, account)
-            learnt = await self._pieces(session, shelf, agents)
+            learnt = await self._pieces(session, store, agents)
         troubles = (event.what for event in self._heard if isinstance(event, TroubleNoted))
         learnt = replace(learnt, troubles=tuple(troubles))
         costs = self._costs(account)[paid:]
@@ -198,16 +198,16 @@ class _Reader:
             return None
 
     async def _pieces(
-        self, session: PastSession, shelf: ExtractionStore, agents: SideAgents | None
+        self, session: PastSession, store: ExtractionStore, agents: SideAgents | None
     ) -> Learnt:
         learnt = Learnt()
         earlier, new = await asyncio.to_thread(session.load)
         for piece in batches(new):
-            learnt = self._keep(learnt, shelf, extraction.find(piece, earlier), (*earlier, *piece))
+            learnt = self._keep(learnt, store, extraction.find(piece, earlier), (*earlier, *piece))
             if agents is not None and not self._failed:
                 try:
-                    found = await proposals(agents, shelf, piece, past=True)
-                    learnt = self._keep(learnt, shelf, found, (*earlier, *piece))
+                    found = await proposals(agents, store, piece, past=True)
+                    learnt = self._keep(learnt, store, found, (*earlier, *piece))
                 except ReverieError as error:
                     self._fail(error)
             by: By = "model" if agents is not None and not self._failed else "rules"
@@ -218,13 +218,13 @@ class _Reader:
     def _keep(
         self,
         learnt: Learnt,
-        shelf: ExtractionStore,
+        store: ExtractionStore,
         found: Sequence[extraction.Candidate],
         messages: Sequence[Message],
     ) -> Learnt:
         if not found:
             return learnt
-        done = settle(shelf, found, messages, shelf.near(found))
+        done = settle(store, found, messages, store.near(found))
         return Learnt(
             tuple(dict.fromkeys((*learnt.saved, *done.saved))),
             (*learnt.waiting, *done.waiting),

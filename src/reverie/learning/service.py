@@ -167,9 +167,9 @@ class ExtractionStore:
         found = ((file, topics.read(file)) for file in sorted(files & entries.keys()))
         return [Known(entries[file], stored.topic.body) for file, stored in found if stored]
 
-    def save(self, candidate: Candidate, said: date | None) -> str | None:
+    def save(self, candidate: Candidate, said_on: date | None) -> str | None:
         """Through the keeper, who has the last word; what it declines is told."""
-        proposal = self._proposal(candidate, said)
+        proposal = self._proposal(candidate, said_on)
         if proposal is None:
             return None
         item = Item(proposal.id, proposal, self.clock.now())
@@ -191,9 +191,9 @@ class ExtractionStore:
                 self._tell(done.reason)
                 return None
 
-    def propose(self, item: ToInbox, said: date | None) -> bool:
+    def propose(self, item: ToInbox, said_on: date | None) -> bool:
         """For a person to decide, unless they said that such proposals need nobody."""
-        proposal = None if item.candidate is None else self._proposal(item.candidate, said)
+        proposal = None if item.candidate is None else self._proposal(item.candidate, said_on)
         if proposal is None:
             return False
         waiting = replace(
@@ -209,13 +209,13 @@ class ExtractionStore:
         return isinstance(kept, Item)
 
     @contextmanager
-    def bench(self) -> Iterator[ScratchCopy]:
+    def scratch_copy(self) -> Iterator[ScratchCopy]:
         with tempfile.TemporaryDirectory(prefix="reverie-") as folder:
             scratch = Scratch(Path(folder) / "work" / "bench", self.memory.store)
             scratch.open(scratch.snapshot())
             yield ScratchCopy(scratch)
 
-    def _proposal(self, candidate: Candidate, said: date | None) -> Proposal | None:
+    def _proposal(self, candidate: Candidate, said_on: date | None) -> Proposal | None:
         operation, file = _named(candidate.operation)
         if operation is None:
             return None
@@ -230,7 +230,7 @@ class ExtractionStore:
             description=candidate.description,
             sources=cited(self.session, candidate.sources),
             evidence=candidate.evidence,
-            said=said.isoformat() if said else "",
+            said=said_on.isoformat() if said_on else "",
         )
 
     def _tell(self, reason: str) -> None:
@@ -277,7 +277,7 @@ def spoken(transcript: Path) -> tuple[Message, ...]:
 
 
 @contextmanager
-def open_shelf(
+def open_store(
     app: Workspace, session: str, model: str, announce: Announce
 ) -> Iterator[ExtractionStore]:
     """This project's memory, to be written in the name of a session."""
@@ -307,8 +307,8 @@ def learn(
     found = extraction.find(new, earlier)
     if not found:
         return Learnt()
-    heard: list[Event] = []
-    with open_shelf(app, session, "", heard.append) as shelf:
-        done = settle(shelf, found, (*earlier, *new), shelf.near(found), dry_run=dry_run)
-    troubles = tuple(event.what for event in heard if isinstance(event, TroubleNoted))
+    events: list[Event] = []
+    with open_store(app, session, "", events.append) as store:
+        done = settle(store, found, (*earlier, *new), store.near(found), dry_run=dry_run)
+    troubles = tuple(event.what for event in events if isinstance(event, TroubleNoted))
     return Learnt(done.saved, done.waiting, done.left, troubles)

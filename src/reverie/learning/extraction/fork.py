@@ -70,15 +70,15 @@ class LearningStore(Protocol):
         """The memories that these may repeat or contradict."""
         ...
 
-    def save(self, candidate: Candidate, said: date | None) -> str | None:
+    def save(self, candidate: Candidate, said_on: date | None) -> str | None:
         """Write what was said that day; gives its file, or None when it is not saved after all."""
         ...
 
-    def propose(self, item: ToInbox, said: date | None) -> bool:
+    def propose(self, item: ToInbox, said_on: date | None) -> bool:
         """Keep it for a person to decide; False when it does not wait after all."""
         ...
 
-    def bench(self) -> AbstractContextManager[MemoryCopy]: ...
+    def scratch_copy(self) -> AbstractContextManager[MemoryCopy]: ...
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class Learning:
     """Reads what is new after a turn. One run at a time; turns that end meanwhile get one more."""
 
     conversation: Conversation
-    shelf: LearningStore
+    store: LearningStore
     background: Background
     announce: Announce
     on: Callable[[str], bool]
@@ -126,7 +126,7 @@ class Learning:
         new = self._new()
         if not new:
             return
-        if extraction.agent_wrote(new, *map(str, self.shelf.directories)):
+        if extraction.agent_wrote(new, *map(str, self.store.directories)):
             # The agent saved by itself; the two never write about the same turn.
             self.conversation.record(Extracted(new[-1].id))
             return
@@ -141,8 +141,8 @@ class Learning:
         """Save what may be saved, and put the rest before a person."""
         if not found:
             return
-        known = await asyncio.to_thread(self.shelf.near, found)
-        done = settle(self.shelf, found, visible, known)
+        known = await asyncio.to_thread(self.store.near, found)
+        done = settle(self.store, found, visible, known)
         if done.saved or done.waiting:
             self.announce(MemoriesSaved(tuple(dict.fromkeys(done.saved)), len(done.waiting)))
 
@@ -151,7 +151,7 @@ class Learning:
         if self.forks is None:
             return []
         try:
-            return await proposals(self.forks, self.shelf, new)
+            return await proposals(self.forks, self.store, new)
         except ReverieError as error:
             self.announce(TroubleNoted("extraction", f"{error}; only what the rules found is kept"))
             return []
@@ -171,7 +171,7 @@ class Settled:
 
 
 def settle(
-    shelf: LearningStore,
+    store: LearningStore,
     found: Sequence[Candidate],
     messages: Sequence[Message],
     known: Sequence[Known],
@@ -182,15 +182,15 @@ def settle(
 
     A dry run gives the texts that would be saved, and saves nothing.
     """
-    wanted = shelf.instructions()
+    wanted = store.instructions()
     left = tuple(one.text for one in found if wanted.keeps_out(one.text))
     planned = extraction.plan((one for one in found if one.text not in left), messages, known)
     waiting = [item for item in planned.inbox if item.candidate is not None]
     texts = [item.candidate.text for item in waiting if item.candidate is not None]
     if dry_run:
         return Settled(tuple(one.text for one in planned.saves), tuple(texts), left)
-    saved = [shelf.save(one, day_of(one, messages)) for one in planned.saves]
-    kept = [shelf.propose(item, day_of(item.candidate, messages)) for item in waiting]
+    saved = [store.save(one, day_of(one, messages)) for one in planned.saves]
+    kept = [store.propose(item, day_of(item.candidate, messages)) for item in waiting]
     return Settled(
         tuple(file for file in saved if file is not None),
         tuple(text for text, waits in zip(texts, kept, strict=True) if waits),
@@ -199,21 +199,21 @@ def settle(
 
 
 async def proposals(
-    agents: SideAgents, shelf: LearningStore, new: Sequence[Message], *, past: bool = False
+    agents: SideAgents, store: LearningStore, new: Sequence[Message], *, past: bool = False
 ) -> list[Candidate]:
     """What a side agent would save of these messages; of a `past` conversation it is told all words."""
-    instructions = shelf.instructions().section
-    with shelf.bench() as bench:
+    instructions = store.instructions().section
+    with store.scratch_copy() as scratch_copy:
         make = past_directive if past else directive
-        told = make(new, str(shelf.directory), shelf.manifest(), instructions=instructions)
-        workshop = FolderCopy(shelf.directory, bench.folder)
-        may = fenced(bench.folder)
-        await agents.run(Task(NAME, told, may, _MOST_TURNS, workshop=workshop))
-        return [proposed(topic, new, before) for topic, before in bench.written()]
+        prompt = make(new, str(store.directory), store.manifest(), instructions=instructions)
+        workshop = FolderCopy(store.directory, scratch_copy.folder)
+        may = fenced(scratch_copy.folder)
+        await agents.run(Task(NAME, prompt, may, _MOST_TURNS, workshop=workshop))
+        return [proposed(topic, new, before) for topic, before in scratch_copy.written()]
 
 
 def day_of(candidate: Candidate | None, messages: Sequence[Message]) -> date | None:
     """When it was said: "tomorrow" counts from there."""
     sources = () if candidate is None else candidate.sources
-    said = [message.at for message in messages if message.id in sources]
-    return datetime.fromtimestamp(max(said), UTC).date() if said else None
+    said_on = [message.at for message in messages if message.id in sources]
+    return datetime.fromtimestamp(max(said_on), UTC).date() if said_on else None
