@@ -71,7 +71,10 @@ WRONG = {
     "emptied": (Index(), "it leaves out 2 memories without a word"),
     "leads nowhere": (OLD.with_pointer(indexes.Pointer("x", "x.md")), "it points to x.md"),
     "too long": (Index((*OLD.lines, *["x\n"] * 300)), "it is over its limit of 200 lines"),
-    "drops a line": (Index(OLD.lines[:-1]), "it drops a line that a person wrote: 'A line of mine.'"),
+    "drops a line": (
+        Index(OLD.lines[:-1]),
+        "it drops a line that a person wrote: 'A line of mine.'",
+    ),
 }
 
 

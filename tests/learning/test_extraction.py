@@ -13,8 +13,8 @@ from reverie.core.messages import Message, Text, new_message
 from reverie.learning.extraction import Candidate, Known, Refuse, Save, ToInbox, find, judge, plan
 from reverie.learning.extraction.cursor import utterances
 from reverie.learning.extraction.decide import decide, rivals
+from reverie.learning.extraction.fork import proposed
 from reverie.learning.extraction.prompts import Team, cited, directive
-from reverie.learning.extraction.proposals import proposed
 from reverie.learning.extraction.speech import own_words
 from reverie.learning.extraction.support import Supported, Unsupported, support
 from reverie.learning.extraction.values import Add, Delete, Noop, Operation, Supersede, Update
@@ -253,7 +253,7 @@ def test_an_unconfirmed_finding_waits_and_a_confirmed_one_does_not() -> None:
     claim = Candidate("The payment call is never retried.", "project", (), "assistant")
     waiting = judge(claim, story(user("Why?"), finding, user("go on")))
     assert isinstance(waiting, ToInbox)
-    assert "nobody confirmed" in waiting.reason
+    assert "did not confirm" in waiting.reason
     agreed = story(user("Why?"), finding, user("Exactly right."))
     verdict = judge(claim, agreed)
     assert isinstance(verdict, Save)

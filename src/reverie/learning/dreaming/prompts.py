@@ -145,8 +145,8 @@ def model_dreamer(
             branch.reset()
             done = await instead(branch)
             why = str(error) or "it took too long"
-            told = f"{model} could not dream, so the rules did alone: {why}"
-            return replace(done, notes=(told, *done.notes))
+            note = f"{model} could not dream, so the rules did alone: {why}"
+            return replace(done, notes=(note, *done.notes))
         account = _stamped(branch, parse_account(reply))
         done = await after(_as_it_is(branch))
         return replace(done, reasons=joined(account, done.reasons), model=model)
@@ -156,22 +156,22 @@ def model_dreamer(
 
 def _stamped(branch: Branch, account: dict[str, Reason]) -> dict[str, Reason]:
     """Add source and date to new memories, whether or not the model did."""
-    told = dict(account)
+    reasons = dict(account)
     for name, data in branch.read().items():
         topic = topics.parse(data, name)
         if name in branch.files or is_index(name) or topic.problem is not None:
             continue
-        said = account.get(name, Reason())
-        told[name] = Reason(said.why, said.sources or topic.source)
+        reason = account.get(name, Reason())
+        reasons[name] = Reason(reason.why, reason.sources or topic.source)
         stamped = topic.with_(
             created=topic.created or branch.today.isoformat(),
-            source=told[name].sources,
+            source=reasons[name].sources,
             origin="assistant",
             # Only a person may pin a memory.
             pinned=None,
         )
         branch.write(name, topics.render(stamped))
-    return told
+    return reasons
 
 
 def _as_it_is(branch: Branch) -> Branch:
@@ -188,4 +188,4 @@ def _as_it_is(branch: Branch) -> Branch:
 
 
 def _nowhere(*ignored: object) -> None:
-    """A branch that discards writes, to see what the rules would flag."""
+    """Discard writes and progress, for a trial run of the rules."""
