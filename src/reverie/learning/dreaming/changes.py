@@ -158,15 +158,15 @@ def _heir(
 
 def _covering(name: str, data: bytes, after: Files) -> str | None:
     """A valid memory that has every value and most words of a deleted one."""
-    said = claim(data, name)
+    old_text = claim(data, name)
     until = parsed(data, name).valid_until
     best: tuple[tuple[bool, bool, float], str] | None = None
     for topic in topics_of(after):
         if topic.superseded_by is not None or archived(topic) is not None:
             continue
         text = claim(after[topic.file], topic.file)
-        share = share_kept(said, text)
-        if share < _HEIR_SHARE or missing(said, text):
+        share = share_kept(old_text, text)
+        if share < _HEIR_SHARE or missing(old_text, text):
             continue
         rank = (unkept(body(data, name), text) is None, topic.valid_until == until, share)
         if best is None or rank > best[0]:

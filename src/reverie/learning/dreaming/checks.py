@@ -216,7 +216,7 @@ def _lost(change: Change, context: CheckContext) -> str | None:
         reason = _hidden(step, change, context)
         if reason is None:
             kept = _kept(step, change, context)
-            gone = [one for said, heirs in kept for one in missing(said, heirs)]
+            gone = [one for old_text, new_text in kept for one in missing(old_text, new_text)]
             reason = f"{step.file} would lose {', '.join(map(_shown, gone))}" if gone else None
         if reason is not None:
             return reason
@@ -285,8 +285,8 @@ _REFUSALS: tuple[Check, ...] = (_pinned, _malformed, _secret, _foreign_keys, _sh
 
 def _reworded(change: Change, context: CheckContext) -> str | None:
     for step in change.steps:
-        for said, heirs in _kept(step, change, context):
-            if (statement := unkept(said, heirs)) is not None:
+        for old_text, new_text in _kept(step, change, context):
+            if (statement := unkept(old_text, new_text)) is not None:
                 return f"{step.file} would no longer say “{statement[:120]}”"
     return None
 

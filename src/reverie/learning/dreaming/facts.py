@@ -76,8 +76,8 @@ def parsed(data: bytes, file: str) -> Topic:
 def claim(data: bytes, file: str) -> str:
     """Everything that a memory says, in one text, with absolute dates."""
     topic = parsed(data, file)
-    said = "\n".join((topic.name, topic.description, topic.body))
-    return dated(topic, said)
+    text = "\n".join((topic.name, topic.description, topic.body))
+    return dated(topic, text)
 
 
 @lru_cache(maxsize=16_384)
@@ -138,8 +138,8 @@ def missing(before: str, after: str) -> tuple[str, ...]:
 
 def share_kept(before: str, after: str) -> float:
     """The share of a text's words that another text has."""
-    said = words(before)
-    return len(said & words(after)) / len(said) if said else 1.0
+    old_words = words(before)
+    return len(old_words & words(after)) / len(old_words) if old_words else 1.0
 
 
 # --- sentences: a statement stays one only while its words stay together and in order ---
@@ -176,11 +176,11 @@ def unkept(before: str, after: str) -> str | None:
     """A statement of one text that the other no longer makes; None when it makes all of them."""
     there = statements(after)
     exact = set(there)
-    said = [content(one) for one in there]
+    contents = [content(one) for one in there]
     for statement in statements(before):
         if statement in exact or not (wanted := content(statement)):
             continue
-        if not any(_says(one, wanted) for one in said):
+        if not any(_says(one, wanted) for one in contents):
             return statement
     return None
 

@@ -54,11 +54,11 @@ class Loss:
 def probes_of(data: bytes, file: str) -> tuple[str, ...]:
     """Questions that should find a memory, without duplicates and blank ones."""
     topic = parsed(data, file)
-    said = claim(data, file)
-    marks = sorted(one.partition(":")[2] or one for one in values(said))
-    rare = sorted(words(said), key=lambda word: (-len(word), word))
+    text = claim(data, file)
+    marks = sorted(one.partition(":")[2] or one for one in values(text))
+    rare = sorted(words(text), key=lambda word: (-len(word), word))
     terms = " ".join([*marks[:_TERMS], *rare[: max(0, _TERMS - len(marks))]])
-    subject = [word for word in topic.description.split() if word.casefold() not in values(said)]
+    subject = [word for word in topic.description.split() if word.casefold() not in values(text)]
     question = f"what do we know about {' '.join(subject[:14])}?" if subject else ""
     return tuple(dict.fromkeys(one for one in (topic.description, terms, question) if one.strip()))
 

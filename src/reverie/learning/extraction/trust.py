@@ -98,10 +98,10 @@ def judge(
         return ToInbox(candidate.doubt, warning, doubtful, supported=True)
     spoken = utterances(messages)
     mine = [_stated(one) for one in spoken if one.voice == "user"]
-    said = _found(claim, mine, candidate.sources, similarity)
-    if isinstance(said, Supported):
-        return _the_persons(replace(candidate, origin="user", sources=said.sources), spoken)
-    return _not_the_persons(candidate, claim, messages, spoken, said)
+    verdict = _found(claim, mine, candidate.sources, similarity)
+    if isinstance(verdict, Supported):
+        return _the_persons(replace(candidate, origin="user", sources=verdict.sources), spoken)
+    return _not_the_persons(candidate, claim, messages, spoken, verdict)
 
 
 def _the_persons(candidate: Candidate, spoken: Sequence[Utterance]) -> Verdict:
@@ -113,8 +113,8 @@ def _the_persons(candidate: Candidate, spoken: Sequence[Utterance]) -> Verdict:
     if any(map(doubts.not_for_memory, words)):
         return Refuse("the person asked not to remember it")
     if (reach := reaches_out(candidate)) and not isinstance(candidate.operation, Delete):
-        told = f"it is an order that names an address, a command or a recipient (“{reach}”)"
-        return ToInbox(told, "make sure that it is your own", candidate, supported=True)
+        reason = f"it is an order that names an address, a command or a recipient (“{reach}”)"
+        return ToInbox(reason, "make sure that it is your own", candidate, supported=True)
     return Save(candidate)
 
 
@@ -123,7 +123,7 @@ def _not_the_persons(
     claim: str,
     messages: Sequence[Message],
     spoken: Sequence[Utterance],
-    said: Unsupported,
+    verdict: Unsupported,
 ) -> Verdict:
     foreign = [one for one in spoken if one.voice == "tool" and echoes(claim, one.text)]
     agreed = _agreed(claim, messages)
@@ -136,10 +136,10 @@ def _not_the_persons(
     own = [one for one in spoken if one.voice == "assistant"]
     if isinstance(support(claim, own), Supported):
         found = replace(candidate, origin="assistant")
-        told = "the assistant said it, and the person did not confirm it"
-        return ToInbox(told, _warning(found), found, supported=True)
+        reason = "the assistant said it, and the person did not confirm it"
+        return ToInbox(reason, _warning(found), found, supported=True)
     found = replace(candidate, origin="tool" if candidate.origin == "tool" else "assistant")
-    return ToInbox(f"it is not what was said: {said.reason}", _warning(found), found)
+    return ToInbox(f"it is not what was said: {verdict.reason}", _warning(found), found)
 
 
 def reaches_out(candidate: Candidate) -> str:
@@ -181,10 +181,10 @@ def _found(
     """Look for support in the cited messages, then in all of them."""
     here = {one.id for one in spoken}
     known = [id_ for id_ in cited if id_ in here]
-    said = support(claim, spoken, known, similarity)
-    if isinstance(said, Unsupported) and known:
+    verdict = support(claim, spoken, known, similarity)
+    if isinstance(verdict, Unsupported) and known:
         return support(claim, spoken, (), similarity)
-    return said
+    return verdict
 
 
 def _stated(one: Utterance) -> Utterance:
@@ -201,8 +201,8 @@ def _agreed(claim: str, messages: Sequence[Message]) -> tuple[str, ...]:
             proposal = message
         elif message.origin == "user" and proposal is not None:
             statement = confirmed(message.text, proposal.text)
-            said = (Utterance(proposal.id, "assistant", statement or ""),)
-            if statement and isinstance(support(claim, said, answered=True), Supported):
+            proposed = (Utterance(proposal.id, "assistant", statement or ""),)
+            if statement and isinstance(support(claim, proposed, answered=True), Supported):
                 return proposal.id, message.id
             proposal = None
     return ()
