@@ -10,16 +10,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What a reader cannot see although it changes what they see: control characters but for tab and
-# newline, halves of characters, marks and overrides of direction, blanks without width, fillers,
-# tags and annotations.
+# Characters that are invisible but change what is displayed: control characters except tab and
+# newline, surrogates, direction marks and overrides, zero-width blanks, fillers, tags, annotations.
 _UNSEEN = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\xad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180e"
     r"\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
 )
-# Joiners belong between the letters of some scripts and between the pictures of one emoji; a
-# variant of a character belongs behind it, once. Elsewhere both only hide something.
+# Joiners are legitimate between letters of some scripts and inside emoji, and one variation selector
+# is after a character; elsewhere both only hide something.
 _JOINED = r"\u0600-\u0dff\u1000-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc"
 _PICTURES = r"\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
 _IDEOGRAPHS = r"\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
