@@ -1,4 +1,4 @@
-"""What a batch is said to save, against what the simulated provider bills with and without it."""
+"""The predicted savings of a batch against the simulated provider's bill with and without it."""
 
 from __future__ import annotations
 

@@ -406,9 +406,9 @@ def test_the_marker_of_a_batch_keeps_what_was_found_out(talk: Talk) -> None:
     talk.rounds(60)
     talk.reply()
     texts = cleared(talk.due()).texts
-    told = "[Old tool result cleared: 321 lines; error: the coin is bent"
-    assert texts[failed] == f"{told}]"
-    assert texts[stored] == f"{told}; saved in /kept/a.txt]"
+    marker = "[Old tool result cleared: 321 lines; error: the coin is bent"
+    assert texts[failed] == f"{marker}]"
+    assert texts[stored] == f"{marker}; saved in /kept/a.txt]"
 
 
 def test_a_result_not_clearly_longer_than_its_marker_stays(talk: Talk) -> None:

@@ -150,20 +150,20 @@ def test_any_span_is_left_out_whole_or_not_at_all(conversation, data):
 
 class TestTheTool:
     def ask(self, tmp_path, **arguments) -> tuple[list[SnipRequest], str]:
-        wishes: list[SnipRequest] = []
+        requests: list[SnipRequest] = []
 
         def mark(snip_request: SnipRequest) -> str:
-            wishes.append(snip_request)
+            requests.append(snip_request)
             return "left out"
 
         place = Workplace(tmp_path)
         toolbox = Toolbox([snip_tool(mark)], place, Consent(by_mode("plan", place)))
         [found] = asyncio.run(toolbox.run([ToolUse("t", "snip", json.dumps(arguments))]))
-        return wishes, found.text
+        return requests, found.text
 
-    def test_a_wish_comes_through(self, tmp_path):
-        wishes, answer = self.ask(tmp_path, note="done", **{"from": "c0", "to": "c1"})
-        assert (wishes, answer) == ([SnipRequest("done", "c0", "c1")], "left out")
+    def test_a_request_comes_through(self, tmp_path):
+        requests, answer = self.ask(tmp_path, note="done", **{"from": "c0", "to": "c1"})
+        assert (requests, answer) == ([SnipRequest("done", "c0", "c1")], "left out")
         assert self.ask(tmp_path, note="done", last_n_rounds=2)[0] == [
             SnipRequest("done", rounds=2)
         ]
@@ -171,7 +171,7 @@ class TestTheTool:
     @pytest.mark.parametrize(
         "arguments", [{}, {"note": ""}, {"note": "x", "last_n_rounds": 0}, {"note": "x", "what": 1}]
     )
-    def test_a_bad_wish_does_not(self, tmp_path, arguments):
+    def test_a_bad_request_does_not(self, tmp_path, arguments):
         assert self.ask(tmp_path, **arguments)[0] == []
 
 

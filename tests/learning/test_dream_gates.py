@@ -1,4 +1,4 @@
-"""Whether to dream: a table for the time, and how often the sessions are counted."""
+"""When to dream: the time gate as a table, and how often sessions are counted."""
 
 import pytest
 from tests.place import NOON, FixedClock
@@ -27,7 +27,7 @@ def test_the_time(name: str) -> None:
 
 
 class CountedSessions:
-    """Transcripts, and how often somebody counted them."""
+    """A number of sessions, and the times from which they were counted."""
 
     def __init__(self, number: int) -> None:
         self.number = number

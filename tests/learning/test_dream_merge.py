@@ -1,4 +1,4 @@
-"""A dream comes home: the live file wins, the rest of the dream is made."""
+"""A dream is merged: the live file wins, the other changes are made."""
 
 import pytest
 from tests.learning.dreaming import changed, memory, with_index
@@ -17,7 +17,7 @@ C_LINKED = changed(C, links=("a",))
 
 
 def dreamt() -> dict[str, bytes]:
-    """The duplicate is gone, and something is linked."""
+    """A dream that removes the duplicate and adds a link."""
     return with_index({"a.md": A, "c.md": C_LINKED})
 
 

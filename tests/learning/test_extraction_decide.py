@@ -1,4 +1,4 @@
-"""What a new memory does to those there are, case by case."""
+"""What a candidate does to existing memories, case by case."""
 
 from __future__ import annotations
 
