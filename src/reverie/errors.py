@@ -4,7 +4,7 @@
     ├── InputError                 you: something you gave us is wrong
     │   ├── SettingsError              a settings file, variable or option
     │   ├── TranscriptError            a transcript that cannot be read
-    │   ├── UnknownModelError          a model name nobody serves
+    │   ├── UnknownModelError          a model name no provider serves
     │   └── NotRemembered              a memory that was not saved, where the caller insisted
     ├── SpendCapReached            you: raise the cap, or wait
     ├── WindowFull                 you: compact the conversation, or begin a new one
@@ -20,7 +20,7 @@
     ├── StorageError               the disk, or who may write to it
     └── InvariantBroken            us: a bug in Reverie, please report it
 
-A message says what was wrong, where, and what to do; it quotes the value at fault.
+A message says what is wrong, where, and what to do; it quotes the offending value.
 Expected outcomes ("gate closed", "nothing to do") are return values, never errors.
 """
 

@@ -1,4 +1,4 @@
-"""Typed facts the loop and the layers announce, on one stream."""
+"""Typed events that the loop and the layers announce on one stream."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class MoneySpent:
 
 @dataclass(frozen=True, slots=True)
 class CapReached:
-    """A spend cap was met: the call was stopped, or (main, by setting) only warned about."""
+    """A spend cap was reached: the call was stopped, or (main model, by setting) only a warning."""
 
     purpose: Purpose
     reason: str
@@ -52,7 +52,7 @@ class CapReached:
 
 @dataclass(frozen=True, slots=True)
 class TroubleNoted:
-    """Something failed quietly to the next layer: counted and shown, never fatal."""
+    """Something failed and a fallback was used: counted and shown, never fatal."""
 
     where: str
     what: str
@@ -60,7 +60,7 @@ class TroubleNoted:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A tool begins to work; `headline` is the call in one line."""
+    """A tool call started; `headline` is the call in one line."""
 
     id: str
     name: str
@@ -77,7 +77,7 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class LayerFired:
-    """A layer changed what is sent: which, by how much, and why."""
+    """A layer changed what is sent: which layer, by how much, and why."""
 
     layer: str
     tokens_before: int
@@ -87,7 +87,7 @@ class LayerFired:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesSurfaced:
-    """These memories stand beside the person's message now."""
+    """These memories were attached to the person's message."""
 
     files: tuple[str, ...]
     how: str
@@ -95,9 +95,9 @@ class MemoriesSurfaced:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesLate:
-    """Recall was not done after so many seconds: the model begins without memories.
+    """Recall did not finish in time, so the model starts without memories.
 
-    What is found later comes at the next boundary, unless `recall.late` is "drop".
+    Memories found later are attached at the next boundary, unless `recall.late` is "drop".
     """
 
     seconds: float
@@ -113,12 +113,12 @@ class MemoriesSaved:
 
 @dataclass(frozen=True, slots=True)
 class DreamBegan:
-    """Memory is being consolidated, on a branch; nothing is visible until it was checked."""
+    """A dream started to consolidate memory, on a branch; nothing is visible until it is checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class DreamEnded:
-    """How a dream ended, and the memories it changed; `id` undoes it.
+    """A dream ended: its state and the memories it changed; `id` identifies it for undo.
 
     `waiting` changes are for a person to decide; `cost` is in dollars, None when it is not known.
     """
@@ -147,7 +147,7 @@ class ForkStarted:
 
 @dataclass(frozen=True, slots=True)
 class ForkEnded:
-    """A side agent is done; `trouble` says why it failed, if it did."""
+    """A side agent ended; `trouble` says why it failed, if it did."""
 
     purpose: Purpose
     usage: Usage
@@ -157,7 +157,7 @@ class ForkEnded:
 
 @dataclass(frozen=True, slots=True)
 class AgentStarted:
-    """Another agent begins with a task; `how` it runs: wait, background, fork, teammate, isolated."""
+    """Another agent started a task; `how` it runs: wait, background, fork, teammate, isolated."""
 
     name: str
     agent_type: str
@@ -167,7 +167,7 @@ class AgentStarted:
 
 @dataclass(frozen=True, slots=True)
 class AgentProgressed:
-    """What an agent does at the moment, in a few words."""
+    """What an agent is doing, in a few words."""
 
     name: str
     line: str
@@ -175,7 +175,7 @@ class AgentProgressed:
 
 @dataclass(frozen=True, slots=True)
 class AgentEnded:
-    """An agent is no longer there; `why` is "done", or what ended it."""
+    """An agent ended; `why` is "done", or what ended it."""
 
     name: str
     why: str
@@ -184,7 +184,7 @@ class AgentEnded:
 
 @dataclass(frozen=True, slots=True)
 class LetterSent:
-    """An agent wrote to another one; `kind` is "message", or a step both must agree on."""
+    """An agent wrote to another one; `kind` is "message", or a step that both must agree on."""
 
     sender: str
     to: str
@@ -194,7 +194,7 @@ class LetterSent:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The agent has nothing more to do for this message; `why` is the model's stop reason."""
+    """The agent finished its turn; `why` is the model's stop reason."""
 
     why: str
 
@@ -231,4 +231,4 @@ Announce: TypeAlias = Callable[[Event], None]
 
 
 def unheard(event: Event) -> None:
-    """For callers who listen to nothing."""
+    """Discard an event: the default for callers without a listener."""

@@ -1,4 +1,4 @@
-"""Loggers that say nothing unless somebody asked: a library is silent by default."""
+"""Loggers, silent unless the application configures logging."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def logger(name: str) -> logging.Logger:
-    """The logger of a module; the root of ours never falls through to stderr."""
+    """The logger of a module; our root logger never falls through to stderr."""
     root = logging.getLogger("reverie")
     if not root.handlers:
         root.addHandler(logging.NullHandler())
@@ -15,7 +15,7 @@ def logger(name: str) -> logging.Logger:
 
 
 class WithoutSecrets(logging.Formatter):
-    """Another formatter's lines, scrubbed: a log file outlives the error it tells of."""
+    """Scrubs the lines of another formatter, because a log file outlives the error it reports."""
 
     def __init__(self, lines: logging.Formatter, scrub: Callable[[str], str]) -> None:
         super().__init__()

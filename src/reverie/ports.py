@@ -1,4 +1,4 @@
-"""The seams: what the middle of Reverie needs from the outside, as small protocols."""
+"""Ports: small protocols for what Reverie needs from the outside."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Clock(Protocol):
-    """Time, owned by whoever composes the system: tests own theirs."""
+    """The current time, which tests replace."""
 
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -30,7 +30,7 @@ class Clock(Protocol):
 
 
 class Model(Protocol):
-    """A language model, reached in one way: stream a request."""
+    """A language model that streams the reply to a request."""
 
     @property
     def name(self) -> str: ...
@@ -40,7 +40,7 @@ class Model(Protocol):
 
     @property
     def prices(self) -> Prices | None:
-        """None when nobody told us: such calls cannot be held to a cap."""
+        """None when unknown; such calls cannot be held to a cap."""
         ...
 
     def stream(self, request: Request) -> AsyncIterator[StreamItem]:
@@ -48,13 +48,13 @@ class Model(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 
 @runtime_checkable
 class ExactCounter(Protocol):
-    """A model whose provider can be asked for sizes. Never on the hot path."""
+    """A model whose provider can count tokens and report its window. Never on the hot path."""
 
     async def count_tokens(self, request: Request) -> int: ...
 
@@ -62,7 +62,7 @@ class ExactCounter(Protocol):
 
 
 class Exchange(Protocol):
-    """A conversation with one model: what is said in it, and a way to go on."""
+    """A conversation with one model."""
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -79,19 +79,19 @@ class Exchange(Protocol):
 
 
 class SpendLedger(Protocol):
-    """Where money is written down, and asked for before it is spent."""
+    """Records spending, and reserves money before it is spent."""
 
     def reserve(self, purpose: Purpose, session: str, ceiling: float, caps: Caps) -> Decision:
-        """Ask for up to `ceiling` dollars; when allowed, they count as spent until settled."""
+        """Reserve up to `ceiling` dollars; if allowed, they count as spent until settled."""
         ...
 
     def settle(self, ticket: str, entry: Entry | None) -> None:
-        """The call is over: what it really cost replaces its reservation; None if it never began."""
+        """Replace a reservation by the actual cost; None if the call never began."""
         ...
 
 
 class Stored(Protocol):
-    """A topic as it is kept, and the version a write must be based on."""
+    """A stored topic, and the version that a write must be based on."""
 
     @property
     def topic(self) -> Topic: ...
@@ -101,7 +101,7 @@ class Stored(Protocol):
 
 
 class TopicReader(Protocol):
-    """Memories to look through. Reading takes no lock."""
+    """Reads memories, without a lock."""
 
     def entries(self) -> tuple[ManifestEntry, ...]:
         """Every memory, newest first."""
@@ -113,30 +113,30 @@ class TopicReader(Protocol):
 
     @property
     def large(self) -> bool:
-        """Whether there are so many that a call should ask for some of them, not for all."""
+        """Whether there are too many memories to read all of them in one call."""
         ...
 
     def alike(self, text: str) -> Sequence[ManifestEntry]:
-        """Memories that share the rarest words of a text, 20 at most: its like is among them."""
+        """At most 20 memories that share the rarest words of a text, including any duplicate of it."""
         ...
 
     def has(self, file: str) -> bool:
-        """Whether there is a memory of this name, in whatever case."""
+        """Whether there is a memory of this name, ignoring case."""
         ...
 
     def some(self, files: Sequence[str], newest: int = 0) -> Sequence[ManifestEntry]:
-        """The entries of these files, then those of the newest ones, each once."""
+        """The entries of these files, then those of the newest ones, without duplicates."""
         ...
 
     def changes(self, since: str, most: int) -> Changes | None:
-        """What changed since an earlier answer; None: only `listing` tells."""
+        """What changed since an earlier call; None when only `listing` can tell."""
         ...
 
     def read(self, file: str) -> Stored | None: ...
 
 
 class TopicStore(TopicReader, Protocol):
-    """Where memories are kept; every write is one transaction."""
+    """Stores memories; every write is one transaction."""
 
     def index(self) -> Index: ...
 
@@ -153,16 +153,16 @@ class TopicStore(TopicReader, Protocol):
     def restore(
         self, plan: Callable[[], Mapping[str, bytes | None]], author: Author, summary: str
     ) -> Revision | None:
-        """Make files hold what the plan says; it is made while nobody else can write."""
+        """Write the files of the plan, which is computed under the write lock."""
         ...
 
     def current(self, file: str) -> bytes | None:
-        """A file's bytes as they are now."""
+        """A file's current bytes."""
         ...
 
 
 class History(Protocol):
-    """What memory was: every change, who made it and why."""
+    """The history of a memory: every change, its author and its reason."""
 
     def log(self, file: str | None = None) -> Iterator[Revision]: ...
 
@@ -176,15 +176,15 @@ class History(Protocol):
 
 
 class BlobStore(Protocol):
-    """Where long texts are kept outside the conversation."""
+    """Stores long texts outside the conversation."""
 
     def put(self, name: str, text: str) -> str:
-        """Keep a text under a name; gives the path to read it by. Raises StorageError."""
+        """Store a text under a name and return its path. Raises StorageError."""
         ...
 
 
 class Scrubbed(Protocol):
-    """A text without its secrets, and what kinds of secret were in it."""
+    """A text without its secrets, and the kinds of secrets that were removed."""
 
     @property
     def text(self) -> str: ...
@@ -194,43 +194,43 @@ class Scrubbed(Protocol):
 
 
 class Scrubber(Protocol):
-    """Takes secrets out of what is about to be written."""
+    """Removes secrets from text before it is written."""
 
     def scrub(self, text: str) -> Scrubbed: ...
 
 
 class Embedder(Protocol):
-    """Texts as rows of unit length, whose angle says how alike they are; blank texts are zeros."""
+    """Embeds texts as unit vectors; blank texts become zeros."""
 
     @property
     def name(self) -> str:
-        """Another one whenever the same text would give another row."""
+        """A name that changes whenever the same text would give another vector."""
         ...
 
     @property
     def context(self) -> tuple[float, ...]:
-        """How much the messages one, two, … places away add to a message's own row."""
+        """The weights of the messages one, two, … places away in a message's vector."""
         ...
 
     @property
     def together(self) -> float:
-        """How much a message read together with the one before it adds to its own row."""
+        """The weight of a message joined with the one before it in a message's vector."""
         ...
 
     @property
     def portion(self) -> int:
-        """How many texts make a piece of work that somebody may wait for."""
+        """How many texts to encode at a time without a noticeable delay."""
         ...
 
     def encode(
         self, texts: Sequence[str], kind: Literal["passage", "question"]
     ) -> NDArray[np.float32]:
-        """One row a text. Failures are `ReverieError`s."""
+        """One vector per text. Failures are `ReverieError`s."""
         ...
 
 
 async def complete(model: Model, request: Request) -> Reply:
-    """The whole reply, for callers who do not care about the pieces."""
+    """Stream a request and return the whole reply."""
     reply: Reply | None = None
     async for item in model.stream(request):
         if isinstance(item, Reply):

@@ -1,4 +1,4 @@
-"""Conversations of tool rounds, and the moments in which layer 2 looks at them."""
+"""Conversations of tool rounds, and the conditions under which layer 2 runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Talk:
     calls: int = 0
 
     def round(self, size: int = 1_000, tool: str = "Bash", text: str | None = None) -> str:
-        """A call and what came back."""
+        """A call and its result."""
         self.calls += 1
         use = ToolUse(f"call-{self.calls}", tool, "{}")
         self._say("assistant", use)
@@ -44,7 +44,7 @@ class Talk:
         return use.id
 
     def parallel(self, count: int, *, in_pieces: bool = False) -> None:
-        """One response with many calls; its results come at the end, or each behind its call."""
+        """One response with many calls; its results follow at the end, or each after its call."""
         self.calls += 1
         uses = [ToolUse(f"call-{self.calls}.{i}", "Bash") for i in range(count)]
         results = [ToolResult(use.id, (Text("word" * 1_000),)) for use in uses]
@@ -60,7 +60,7 @@ class Talk:
         return [self.round(size, tool) for _ in range(count)]
 
     def reply(self, tokens: int = 1) -> None:
-        """The model answers, and asks for nothing."""
+        """A reply without tool calls."""
         self.calls += 1
         self._say("assistant", Text("word" * tokens))
 
@@ -73,7 +73,7 @@ class Talk:
         new = new_message(role, *blocks, after=last, at=self.at, response=response)
         self.messages.append(new)
 
-    def moment(self, **changes: Any) -> RequestConditions:
+    def conditions(self, **changes: Any) -> RequestConditions:
         self.ledger.follow(self.messages, self.replaced, self.cleared)
         values = {
             "now": self.at,
@@ -87,16 +87,16 @@ class Talk:
     def due(self, policy: Policy | None = None, **changes: Any) -> Due | NotDue:
         edited = changes.pop("edited", frozenset())
         policy = replace(policy or careful(), **_given("calls", changes))
-        return microcompaction.due(self.ledger, self.moment(**changes), policy, edited)
+        return microcompaction.due(self.ledger, self.conditions(**changes), policy, edited)
 
 
 def ids(due: Due | NotDue) -> list[str]:
-    """The results that would go; none when nothing is due."""
+    """The results that would be cleared; none when nothing is due."""
     return [] if isinstance(due, NotDue) else [held.id for held in due.results]
 
 
 def careful(**changes: Any) -> Policy:
-    """A policy with every bound in play, so that each can be tested."""
+    """A policy in which every limit takes effect, so that each can be tested."""
     bounds = {"keep": 5, "least_freed": 8_000, "keep_tokens": 10_000, "margin": 3.0, "calls": 60}
     return Policy(**(bounds | changes))  # type: ignore[arg-type]
 

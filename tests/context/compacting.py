@@ -1,4 +1,4 @@
-"""Conversations to be compacted, ways to compact them, and what must hold afterwards."""
+"""Conversations to compact, ways to compact them, and the invariants afterwards."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REPLY = f"<analysis>\nhm\n</analysis>\n<summary>\n{SUMMARY}\n</summary>"
 
 
 def threaded(messages: Iterable[Message], after: Message | None = None) -> tuple[Message, ...]:
-    """The same messages as a real session would have said them: each after the last, ids apart."""
+    """The same messages chained as in a real session, with distinct ids."""
     said: list[Message] = []
     for n, message in enumerate(messages):
         after = new_message(
@@ -51,8 +51,8 @@ def situation(messages: Sequence[Message], window: Window = BIG, **more: object)
     return Situation(tuple(messages), window, **given)
 
 
-def compacted(there: Situation, means: CompactionTools | None = None) -> Compaction | Failed:
-    return asyncio.run(run(there, means or CompactionTools()))
+def compacted(there: Situation, tools: CompactionTools | None = None) -> Compaction | Failed:
+    return asyncio.run(run(there, tools or CompactionTools()))
 
 
 def applied(messages: Sequence[Message], done: Compaction) -> tuple[Message, ...]:
@@ -64,7 +64,7 @@ def applied(messages: Sequence[Message], done: Compaction) -> tuple[Message, ...
 
 
 def saying(*replies: str | BaseException) -> tuple[Callable, list[tuple]]:
-    """A summariser that gives these replies one after the other, and what it was asked."""
+    """A summariser that gives these replies in turn, and the prompts it received."""
     asked: list[tuple] = []
     left = iter(replies)
 
@@ -79,7 +79,7 @@ def saying(*replies: str | BaseException) -> tuple[Callable, list[tuple]]:
 
 
 def assert_stands(before: Sequence[Message], after: Sequence[Message]) -> None:
-    """Nothing a provider would refuse: pairs intact, the user side first, every id once."""
+    """Assert what providers require: intact pairs, the user side first, unique ids."""
     assert open_tool_uses(after) == open_tool_uses(before)
     found = pairing(after)
     assert (found.orphaned, found.misplaced, found.repeated) == ((), (), ())
@@ -92,7 +92,7 @@ def assert_stands(before: Sequence[Message], after: Sequence[Message]) -> None:
 
 # ── anything at all ──────────────────────────────────────────────────────────
 
-# Words that could be taken for our own marks.
+# Texts that look like our own marks.
 _TRICKY = [
     "[1]",
     "> quoted",
@@ -108,7 +108,7 @@ words = st.one_of(texts, st.sampled_from(_TRICKY), st.text("ab\n", max_size=40))
 
 @st.composite
 def epochs(draw: st.DrawFn, number: int) -> list[Message]:
-    """What is said between two compactions: calls with ids of their own, users who say anything."""
+    """Messages between two compactions: calls with unique ids, arbitrary user texts."""
     said = draw(conversations())
     return [_renamed(draw, message, f"e{number}.") for message in said]
 

@@ -1,4 +1,4 @@
-"""Short words for stories about tool calls, told as Claude Code and Reverie record them."""
+"""Short builders for tool calls, as Claude Code and Reverie record them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch is said to save, against what the simulated provider bills with and without it."""
+"""The predicted savings of a batch against the simulated provider's bill with and without it."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def test_a_batch_saves_what_it_says(story: Story) -> None:
     assert isinstance(due, Due)
     change = microcompaction.plan(due)
     assert isinstance(change, Clear)
-    worth = microcompaction.batches.worth_of(
-        talk.ledger, talk.moment(capabilities=story.capabilities), policy
+    value = microcompaction.batches.token_value(
+        talk.ledger, talk.conditions(capabilities=story.capabilities), policy
     )
-    assert worth is not None
-    said = (change.freed * worth.freed - change.rewritten * worth.rewritten) / PER_MILLION
+    assert value is not None
+    said = (change.freed * value.freed - change.rewritten * value.rewritten) / PER_MILLION
 
     since = len(talk.messages)
     talk.rounds(story.later + 1, 100)

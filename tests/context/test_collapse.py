@@ -58,8 +58,8 @@ def span_of(messages=TALK, window=BIG) -> Span:
     return found
 
 
-def folded(messages, span: Span, told: str = "what happened") -> tuple[Collapsed, tuple]:
-    fold = collapsed(span, told, at=AT)
+def folded(messages, span: Span, summary_text: str = "what happened") -> tuple[Collapsed, tuple]:
+    fold = collapsed(span, summary_text, at=AT)
     return fold, applied(messages, [fold])
 
 

@@ -1,4 +1,4 @@
-"""A conversation is compacted: by its notes, by a model, without one; and it always goes on."""
+"""Compaction by notes, by a model and without one always leaves a usable conversation."""
 
 import asyncio
 from collections.abc import Sequence
@@ -80,7 +80,7 @@ def attached(done: Compaction, label: str) -> str:
     return found
 
 
-def heard() -> tuple[list, CompactionTools]:
+def recording_tools() -> tuple[list, CompactionTools]:
     events: list = []
     return events, CompactionTools(announce=events.append)
 
@@ -239,8 +239,8 @@ class TestWithoutAModel:
         assert carried(applied(talk(), done)) == carried(talk())
 
     def test_no_model_is_no_trouble(self):
-        events, means = heard()
-        assert compacted(situation(talk()), means).how == "extractive"
+        events, tools = recording_tools()
+        assert compacted(situation(talk()), tools).how == "extractive"
         assert events == []
 
     def test_a_cancelled_call_is_not_swallowed(self):
@@ -436,20 +436,20 @@ WAYS = ("notes", "model", "broken", "offline", "too long", "from", "up to")
 
 
 def by(way: str, messages: Sequence[Message], window: Window) -> Compaction | Failed:
-    """Compacted in one of all the ways there are."""
+    """Compact in the given way."""
     middle = messages[len(messages) // 2].id
     more = {
         "notes": {"notes": Notes(NOTES, messages[-1].id)},
         "from": {"mode": From(middle)},
         "up to": {"mode": UpTo(middle)},
     }
-    means = {
+    tools = {
         "model": CompactionTools(saying(REPLY)[0]),
         "from": CompactionTools(saying(REPLY)[0]),
         "broken": CompactionTools(saying("nonsense")[0]),
         "too long": CompactionTools(saying(PromptTooLong("x"))[0], saying(REPLY)[0]),
     }
-    return compacted(situation(messages, window, **more.get(way, {})), means.get(way))
+    return compacted(situation(messages, window, **more.get(way, {})), tools.get(way))
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
@@ -481,7 +481,7 @@ def test_whatever_the_window_the_outcome_fits_or_says_why_not(conversation, size
     messages = threaded(_larger(message, times) for message in conversation)
     done = compacted(situation(messages, window))
     if isinstance(done, Failed):
-        # Only what is nearly as small as its frame can resist.
+        # Only a conversation nearly as small as its frame cannot be compacted.
         assert tokens(messages) < window.compaction or window.compaction < 800, done.reason
         return
     after = applied(messages, done)

@@ -46,12 +46,18 @@ class TestObligations:
 
 class TestFiles:
     def test_the_last_five_that_were_read_newest_first(self):
-        told = story(*(read(f"{n}.py") for n in range(8)), read("2.py"), edit("new.py"))
-        assert wanted(read_facts(told).files, ()) == ("2.py", "7.py", "6.py", "5.py", "4.py")
+        conversation = story(*(read(f"{n}.py") for n in range(8)), read("2.py"), edit("new.py"))
+        assert wanted(read_facts(conversation).files, ()) == (
+            "2.py",
+            "7.py",
+            "6.py",
+            "5.py",
+            "4.py",
+        )
 
     def test_not_those_that_are_still_there(self):
-        told = story(read("a.py"), read("b.py"))
-        assert wanted(read_facts(told).files, told[2:]) == ("a.py",)
+        conversation = story(read("a.py"), read("b.py"))
+        assert wanted(read_facts(conversation).files, conversation[2:]) == ("a.py",)
 
     def test_a_file_is_there_when_all_of_it_is(self):
         kept = story(
@@ -98,7 +104,7 @@ class TestNotes:
 
 
 class TestWithoutAModel:
-    told = threaded(
+    conversation = threaded(
         story(
             user("fix the parser"),
             read("src/parse.py"),
@@ -113,7 +119,11 @@ class TestWithoutAModel:
     )
 
     def test_nine_parts_from_the_transcript(self):
-        parts = dict(zip(TITLES, extract(self.told, read_facts(self.told)).texts, strict=True))
+        parts = dict(
+            zip(
+                TITLES, extract(self.conversation, read_facts(self.conversation)).texts, strict=True
+            )
+        )
         assert parts["Primary request and intent"] == (
             "- Asked first: fix the parser\n- Asked last: now the docs"
         )
@@ -127,11 +137,16 @@ class TestWithoutAModel:
         assert parts["Next step"] == "The user has not answered yet: Shall I add examples?"
 
     def test_todos_of_the_session_count_more_than_those_of_the_transcript(self):
-        assert extract(self.told, read_facts(self.told), ()).texts[6] == ""
-        assert extract(self.told, read_facts(self.told), (Todo("x"),)).texts[6] == "- x"
+        assert extract(self.conversation, read_facts(self.conversation), ()).texts[6] == ""
+        assert (
+            extract(self.conversation, read_facts(self.conversation), (Todo("x"),)).texts[6]
+            == "- x"
+        )
 
     def test_an_earlier_summary_goes_on(self):
-        first = compacted(situation(threaded([*self.told, *story(*[ran("ls", filler(900))] * 9)])))
+        first = compacted(
+            situation(threaded([*self.conversation, *story(*[ran("ls", filler(900))] * 9)]))
+        )
         later = threaded([*first.start, *story(read("docs.md"), read("src/parse.py"))])
         parts = extract(later, read_facts(later))
         assert parts.texts[2].split("\n")[-2:] == [

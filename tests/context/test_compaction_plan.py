@@ -39,7 +39,7 @@ def planned(messages, window=BIG, mode=Whole()) -> Plan:  # noqa: B008 - frozen
         pytest.param([user("q")], 0, id="a first question"),
         pytest.param([user("q"), model("a")], 2, id="all answered"),
         pytest.param([user("q"), model("a"), user("more")], 2, id="a new question"),
-        pytest.param([user("q"), *a_call("c")], 0, id="results nobody has read"),
+        pytest.param([user("q"), *a_call("c")], 0, id="results the model has not read"),
         pytest.param([user("q"), *a_call("c"), user("and")], 0, id="a word behind such results"),
         pytest.param([user("q"), *a_call("c"), *a_call("d")], 3, id="only the last results"),
         pytest.param([user("q"), model(call("c"))], 0, id="a call that runs"),

@@ -60,16 +60,16 @@ class TestTheTask:
         )
 
     def test_it_says_what_stays(self):
-        ask, told = saying(REPLY)
+        ask, prompts = saying(REPLY)
         asked(task(), ask)
-        assert "the assistant says “answer 22”" in told[0][0]
+        assert "the assistant says “answer 22”" in prompts[0][0]
 
     def test_it_says_where_a_part_begins(self):
-        ask, told = saying(REPLY)
+        ask, prompts = saying(REPLY)
         asked(task(mode=From(LONG[8].id)), ask)
         assert (
             "begins here; what comes before it stays as it is: the user side says “question 2”"
-            in told[0][0]
+            in prompts[0][0]
         )
 
     @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a transcript tells without a model."""
+"""Facts are read from a transcript without a model."""
 
 import json
 
@@ -43,8 +43,8 @@ from reverie.core.transcript import INTERRUPTED
 def test_a_call_is_understood_by_whichever_name(
     tool: str, arguments: dict[str, object], kind: str, target: str
 ) -> None:
-    deed = deed_of(ToolUse("1", tool, json.dumps(arguments)))
-    assert (deed.kind, deed.target) == (kind, target)
+    action = deed_of(ToolUse("1", tool, json.dumps(arguments)))
+    assert (action.kind, action.target) == (kind, target)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +390,7 @@ def test_fed_bit_by_bit_or_at_once_the_facts_are_the_same(
 
 def test_a_result_nobody_asked_for_and_a_call_nobody_answered_are_passed_over() -> None:
     asked, _ = read("a.py")
-    stray = new_message("user", ToolResult("nobody", (Text("x"),)), origin="tool")
+    stray = new_message("user", ToolResult("unknown", (Text("x"),)), origin="tool")
     facts = read_facts([asked, stray])
     assert facts.files == ()
     assert facts.tool_calls == 1

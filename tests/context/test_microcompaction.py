@@ -109,9 +109,9 @@ def test_a_history_that_changed_is_learnt_anew(
 
 def test_a_cleared_result_is_no_longer_held(talk: Talk) -> None:
     first, second = talk.rounds(2)
-    talk.moment()
+    talk.conditions()
     talk.cleared = {first: "[gone]"}
-    talk.moment()
+    talk.conditions()
     assert [held.id for held in talk.ledger.held] == [second]
     assert talk.ledger.held[0].place < 1_000
 
@@ -119,7 +119,7 @@ def test_a_cleared_result_is_no_longer_held(talk: Talk) -> None:
 def test_a_stored_result_counts_as_what_stands_for_it(talk: Talk) -> None:
     stored = talk.round(50_000)
     talk.replaced[stored] = persisted("x", "/kept/a.txt", "a preview")
-    talk.moment()
+    talk.conditions()
     (held,) = talk.ledger.held
     assert held.tokens < 100
     assert held.path == "/kept/a.txt"
@@ -129,7 +129,7 @@ def test_pictures_alone_are_not_held(talk: Talk) -> None:
     talk.round()
     picture = ToolResult("call-1", (Image("image/png", "AAAA"),))
     talk.messages[-1] = Message("m", "user", (picture,))
-    talk.moment()
+    talk.conditions()
     assert talk.ledger.held == []
     assert talk.ledger.tokens > 1_999
 
@@ -366,8 +366,8 @@ def test_no_other_start_would_save_more(
         talk.reply(said)
         talk.at += 50
     policy = careful(least_context=0, least_freed=500, keep_tokens=0, margin=margin, calls=calls)
-    moment = talk.moment(capabilities=capabilities)
-    due = microcompaction.due(talk.ledger, moment, policy)
+    conditions = talk.conditions(capabilities=capabilities)
+    due = microcompaction.due(talk.ledger, conditions, policy)
     tried = [
         _worth_of_start(talk, start, calls, capabilities, margin)
         for start in range(len(talk.ledger.held) - policy.keep)
@@ -406,9 +406,9 @@ def test_the_marker_of_a_batch_keeps_what_was_found_out(talk: Talk) -> None:
     talk.rounds(60)
     talk.reply()
     texts = cleared(talk.due()).texts
-    told = "[Old tool result cleared: 321 lines; error: the coin is bent"
-    assert texts[failed] == f"{told}]"
-    assert texts[stored] == f"{told}; saved in /kept/a.txt]"
+    marker = "[Old tool result cleared: 321 lines; error: the coin is bent"
+    assert texts[failed] == f"{marker}]"
+    assert texts[stored] == f"{marker}; saved in /kept/a.txt]"
 
 
 def test_a_result_not_clearly_longer_than_its_marker_stays(talk: Talk) -> None:
@@ -456,21 +456,21 @@ def test_a_batch_registers_its_break_and_is_announced() -> None:
     talk = busy()
     change = cleared(talk.due())
     expected: list[str] = []
-    heard: list[Event] = []
-    moment = talk.moment()
-    microcompaction.run(change, moment, expected.append, heard.append)
+    announced: list[Event] = []
+    conditions = talk.conditions()
+    microcompaction.run(change, conditions, expected.append, announced.append)
     assert expected == [f"microcompaction: {change.why}"]
-    after = moment.context - change.freed
-    assert heard == [LayerFired("microcompaction", moment.context, after, change.why)]
+    after = conditions.context - change.freed
+    assert announced == [LayerFired("microcompaction", conditions.context, after, change.why)]
 
 
 def test_a_cache_edit_is_no_break(talk: Talk) -> None:
     expected: list[str] = []
-    heard: list[Event] = []
+    announced: list[Event] = []
     edit = EditCache(("a",), "m", 500, "too many")
-    microcompaction.run(edit, talk.moment(context=9_000), expected.append, heard.append)
+    microcompaction.run(edit, talk.conditions(context=9_000), expected.append, announced.append)
     assert expected == []
-    assert heard == [LayerFired("microcompaction", 9_000, 8_500, "too many")]
+    assert announced == [LayerFired("microcompaction", 9_000, 8_500, "too many")]
 
 
 # ── on the provider's side ───────────────────────────────────────────────────
@@ -506,5 +506,5 @@ def test_text_beside_a_picture_may_go(talk: Talk) -> None:
     talk.round()
     both = ToolResult("call-1", (Text("word" * 500), Image("image/png", "AAAA")))
     talk.messages[-1] = Message("m", "user", (both,))
-    talk.moment()
+    talk.conditions()
     assert talk.ledger.held[0].tokens == 500

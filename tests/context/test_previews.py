@@ -1,4 +1,4 @@
-"""What is shown of a text that is too long to show."""
+"""Previews of long texts."""
 
 from __future__ import annotations
 

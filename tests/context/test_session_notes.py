@@ -1,4 +1,4 @@
-"""The notes as text: their frame, their limits, what facts make of them, and the summary they give."""
+"""The notes as text: frame, limits, drafts from facts, and the summary."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""When notes are due, what the fork is told, and what becomes of what it does."""
+"""When notes are due, the fork's prompt, and which of its edits are kept."""
 
 from dataclasses import dataclass, field, replace
 
@@ -98,17 +98,17 @@ def facts() -> Facts:
 @dataclass
 class World:
     page: Page
-    told: list[Event] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     template: Template | None = None
 
     @property
     def notebook(self) -> Notebook:
         if self.template is None:
-            return Notebook(self.page, announce=self.told.append)
-        return Notebook(self.page, self.template, announce=self.told.append)
+            return Notebook(self.page, announce=self.events.append)
+        return Notebook(self.page, self.template, announce=self.events.append)
 
     def model(self, *changes: tuple[str, str], error: ReverieError | None = None):
-        """A model that edits the file as it is told to here, and may fail afterwards."""
+        """A model that makes the given edits, and may fail afterwards."""
 
         async def edits(directive: str) -> None:
             assert self.page.path in directive
@@ -122,7 +122,7 @@ class World:
 
     @property
     def troubles(self) -> list[str]:
-        return [event.what for event in self.told if isinstance(event, TroubleNoted)]
+        return [event.what for event in self.events if isinstance(event, TroubleNoted)]
 
 
 def line(title: str) -> str:
@@ -141,8 +141,8 @@ async def test_without_a_model_the_notes_are_what_the_facts_tell() -> None:
     done = await run(world.notebook, known, None)
     assert not done.refined
     assert done.covered == known.last_message
-    for own, told in zip(done.notes.texts, from_facts(known).texts, strict=True):
-        assert own == (f"{MARK}\n{told}" if told else "")
+    for own, drafted in zip(done.notes.texts, from_facts(known).texts, strict=True):
+        assert own == (f"{MARK}\n{drafted}" if drafted else "")
     assert world.page.text == render(done.notes)
     assert world.troubles == []
 

@@ -12,7 +12,7 @@ from tests.core.build import call, conversations, model, result, user
 from reverie.agent.permissions import Consent, by_mode
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
-from reverie.context.snip import NotSnipped, Snipped, SnipRequest, fulfil, plan, snip_tool
+from reverie.context.snip import NotSnipped, Snipped, SnipRequest, plan, resolve, snip_tool
 from reverie.context.user_messages import carried
 from reverie.core.messages import Attachment, ToolUse
 
@@ -93,9 +93,9 @@ def test_a_summary_is_not_left_out_but_a_marker_is():
     assert len(twice) == len(TALK) - 7
 
 
-class TestWishes:
+class TestRequests:
     @pytest.mark.parametrize(
-        ("wish", "span"),
+        ("snip_request", "span"),
         [
             (SnipRequest("x", rounds=1), (11, 11)),
             (SnipRequest("x", rounds=2), (8, 11)),
@@ -106,12 +106,12 @@ class TestWishes:
             (SnipRequest("x", first='"path":"c2"'), (8, 10)),
         ],
     )
-    def test_rounds_are_found(self, wish, span):
-        done = fulfil(TALK, wish, at=AT)
+    def test_rounds_are_found(self, snip_request, span):
+        done = resolve(TALK, snip_request, at=AT)
         assert (done.first, done.last) == (TALK[span[0]].id, TALK[span[1]].id)
 
     @pytest.mark.parametrize(
-        ("wish", "reason"),
+        ("snip_request", "reason"),
         [
             (SnipRequest("x"), "say how many rounds"),
             (SnipRequest("x", first="nowhere"), "no message holds 'nowhere'"),
@@ -121,19 +121,19 @@ class TestWishes:
             (SnipRequest("x", first="c3"), "not finished yet"),
         ],
     )
-    def test_what_cannot_be_done_is_said(self, wish, reason):
-        found = fulfil(TALK, wish, at=AT)
+    def test_what_cannot_be_done_is_said(self, snip_request, reason):
+        found = resolve(TALK, snip_request, at=AT)
         assert isinstance(found, NotSnipped)
         assert reason in found.reason
 
     def test_there_may_be_nothing_before_the_request(self):
-        found = fulfil(TALK[12:], SnipRequest("x", rounds=1), at=AT)
+        found = resolve(TALK[12:], SnipRequest("x", rounds=1), at=AT)
         assert found == NotSnipped("there are no rounds before the current request")
 
     def test_a_count_stops_at_a_summary(self):
         start = compacted(situation(TALK)).start
         later = threaded([*start, *turn(4), user("now?"), model("hm")])
-        done = fulfil(later, SnipRequest("x", rounds=50), at=AT)
+        done = resolve(later, SnipRequest("x", rounds=50), at=AT)
         assert later[1].id == done.first
 
 
@@ -150,20 +150,20 @@ def test_any_span_is_left_out_whole_or_not_at_all(conversation, data):
 
 class TestTheTool:
     def ask(self, tmp_path, **arguments) -> tuple[list[SnipRequest], str]:
-        wishes: list[SnipRequest] = []
+        requests: list[SnipRequest] = []
 
-        def mark(wish: SnipRequest) -> str:
-            wishes.append(wish)
+        def mark(snip_request: SnipRequest) -> str:
+            requests.append(snip_request)
             return "left out"
 
         place = Workplace(tmp_path)
         toolbox = Toolbox([snip_tool(mark)], place, Consent(by_mode("plan", place)))
         [found] = asyncio.run(toolbox.run([ToolUse("t", "snip", json.dumps(arguments))]))
-        return wishes, found.text
+        return requests, found.text
 
-    def test_a_wish_comes_through(self, tmp_path):
-        wishes, answer = self.ask(tmp_path, note="done", **{"from": "c0", "to": "c1"})
-        assert (wishes, answer) == ([SnipRequest("done", "c0", "c1")], "left out")
+    def test_a_request_comes_through(self, tmp_path):
+        requests, answer = self.ask(tmp_path, note="done", **{"from": "c0", "to": "c1"})
+        assert (requests, answer) == ([SnipRequest("done", "c0", "c1")], "left out")
         assert self.ask(tmp_path, note="done", last_n_rounds=2)[0] == [
             SnipRequest("done", rounds=2)
         ]
@@ -171,7 +171,7 @@ class TestTheTool:
     @pytest.mark.parametrize(
         "arguments", [{}, {"note": ""}, {"note": "x", "last_n_rounds": 0}, {"note": "x", "what": 1}]
     )
-    def test_a_bad_wish_does_not(self, tmp_path, arguments):
+    def test_a_bad_request_does_not(self, tmp_path, arguments):
         assert self.ask(tmp_path, **arguments)[0] == []
 
 

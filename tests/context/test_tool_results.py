@@ -144,13 +144,13 @@ def full_disk(tmp_path: Path) -> FolderBlobs:
 
 def ran(plan: Plan | NotDue, blobs: FolderBlobs) -> tuple[tuple[Replacement, ...], list[Event]]:
     assert isinstance(plan, Plan)
-    heard: list[Event] = []
-    return tool_results.run(plan, blobs, heard.append), heard
+    events: list[Event] = []
+    return tool_results.run(plan, blobs, events.append), events
 
 
 def test_the_file_is_whole_and_the_stand_in_leads_to_it(blobs: FolderBlobs) -> None:
     text = "\n".join(f"line {i}" for i in range(3_000)) + "\nerror: the coin is bent\n"
-    (done,), heard = ran(planned(result("a", text=text)), blobs)
+    (done,), events = ran(planned(result("a", text=text)), blobs)
     assert Path(done.path).name == "a.txt"
     assert Path(done.path).read_text() == text
     assert (done.before_chars, done.after_chars) == (len(text), len(done.text))
@@ -158,7 +158,7 @@ def test_the_file_is_whole_and_the_stand_in_leads_to_it(blobs: FolderBlobs) -> N
     assert done.text.endswith("error: the coin is bent\n</persisted-output>")
     assert f"{done.path} ({len(text):,} characters, 3,001 lines)" in done.text
     assert path_of(done.text) == done.path
-    assert [type(event) for event in heard] == [LayerFired]
+    assert [type(event) for event in events] == [LayerFired]
 
 
 def test_the_same_result_gets_the_same_bytes(blobs: FolderBlobs) -> None:
@@ -185,15 +185,15 @@ def test_a_tool_cannot_close_the_tag_and_speak_outside_of_it(blobs: FolderBlobs)
 
 
 def test_markers_are_no_event(blobs: FolderBlobs) -> None:
-    (done,), heard = ran(planned(result("a")), blobs)
+    (done,), events = ran(planned(result("a")), blobs)
     assert (done.text, done.path) == ("[Bash gave no output]", "")
-    assert heard == []
+    assert events == []
 
 
 def test_a_full_disk_leaves_results_whole_that_fit(full_disk: FolderBlobs) -> None:
-    done, heard = ran(planned(result("a", 15_000), result("b", 9_000)), full_disk)
+    done, events = ran(planned(result("a", 15_000), result("b", 9_000)), full_disk)
     assert done == ()
-    (trouble,) = heard
+    (trouble,) = events
     assert isinstance(trouble, TroubleNoted)
     assert "cannot keep a tool result" in trouble.what
 
@@ -201,12 +201,12 @@ def test_a_full_disk_leaves_results_whole_that_fit(full_disk: FolderBlobs) -> No
 def test_a_full_disk_cuts_the_longest_to_the_message_s_limit(full_disk: FolderBlobs) -> None:
     lines = "a line of output\n" * 3_000
     plan = planned(result("a", text=lines), result("b", 9_000), result("c", 10_400))
-    done, heard = ran(plan, full_disk)
+    done, events = ran(plan, full_disk)
     assert [one.tool_use_id for one in done] == ["a"]
     assert done[0].text.startswith("[This output was cut")
     assert done[0].text.endswith("a line of output")
     assert SMALL.per_message - 100 < done[0].after_chars + 19_400 <= SMALL.per_message
-    assert [type(event) for event in heard] == [TroubleNoted, LayerFired]
+    assert [type(event) for event in events] == [TroubleNoted, LayerFired]
 
 
 class NearlyFull:

@@ -29,7 +29,7 @@ from reverie.core.messages import (
 from reverie.core.prompt_cache.chain import Chain, common_length, extend, head_chain, root_digest
 from reverie.core.request import Head, Options, ToolSpec, message_segments
 
-# ── words for stories ────────────────────────────────────────────────────────
+# ── builders for examples ────────────────────────────────────────────────────
 
 
 def filler(tokens: int) -> str:
@@ -68,7 +68,7 @@ def a_head(*, model: str = "m", system: Sequence[str] = (), tools: Sequence[str]
 
 
 def chain_of(head: Head, messages: Sequence[Message]) -> Chain:
-    """The chain of a whole request, made in one go."""
+    """The chain of a whole request."""
     links = head_chain(head)
     for index, message in enumerate(messages):
         last = links[-1] if links else None
@@ -83,13 +83,13 @@ def extends(old: Chain, new: Chain) -> bool:
 
 
 def chain_of_blocks(*blocks: Block, head: Head | None = None) -> Chain:
-    """A chain with one user message a block."""
+    """A chain with one user message per block."""
     return chain_of(head or a_head(), [user(block) for block in blocks])
 
 
 # ── anything at all ──────────────────────────────────────────────────────────
 
-# Letters that have hurt someone: NUL, emoji, right-to-left, line separators, lone surrogates.
+# Letters that often cause bugs: NUL, emoji, right-to-left, line separators, lone surrogates.
 _HURTFUL = '\x00\n\r"\\\u2028\ufeff\U0001f9e0שλ\ud83d\ude00\udc80'
 
 texts = st.text(max_size=12) | st.text("ab" + _HURTFUL, max_size=8)

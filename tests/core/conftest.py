@@ -1,4 +1,4 @@
-"""Property tests measure nothing: a slow machine is not a failure."""
+"""No deadline for property tests: a slow machine is not a failure."""
 
 from hypothesis import HealthCheck, settings
 

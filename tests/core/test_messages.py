@@ -1,4 +1,4 @@
-"""Messages: what a reader sees of them, and ids that say content and place."""
+"""Messages: their visible text, and ids made from content and place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spend caps: decided before the call, so that a background loop never passes one."""
+"""Spend caps are checked before the call, so that no background loop exceeds one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large a conversation is: the provider's last word, plus an estimate of what is new."""
+"""The size of a conversation: the provider's last report plus an estimate of what is new."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Surgery on any conversation: no orphan, no split response, nothing a provider would refuse."""
+"""Cutting any conversation leaves no orphaned result and no split response."""
 
 from __future__ import annotations
 

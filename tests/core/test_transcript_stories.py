@@ -1,4 +1,4 @@
-"""Surgery on conversations, by example: rounds, pairs and cuts.
+"""Cutting conversations, by example: rounds, pairs and cuts.
 
 Short words: `u` says something, `a`, `b` … are calls of the model, `A`, `B` … their results.
 """

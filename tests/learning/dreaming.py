@@ -1,4 +1,4 @@
-"""Memories to dream about, and what a dream made of them."""
+"""Memories for dreams, and functions that judge what a dream did."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Clean:
 
 
 class Scrubber:
-    """Knows one secret."""
+    """A scrubber that knows one secret."""
 
     def scrub(self, text: str) -> Clean:
         return Clean(text, ("password",) if "hunter2" in text else ())
@@ -57,8 +57,8 @@ def judged(
     reasons: Mapping[str, Reason] | None = None,
     share: float = 0.10,
 ) -> Judged:
-    bench = CheckContext(before, after, TODAY, Scrubber())
-    return judge(typed(before, after, reasons), bench, Budget(share))
+    context = CheckContext(before, after, TODAY, Scrubber())
+    return judge(typed(before, after, reasons), context, Budget(share))
 
 
 def words_found(files: Mapping[str, bytes], question: str, limit: int) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""One dream at a time: who may take the lock, and what its time says afterwards."""
+"""One dream at a time: when the lock can be taken, and its mtime afterwards."""
 
 import os
 import signal
@@ -84,7 +84,7 @@ def test_it_is_released_once(lock: ConsolidateLock, clock: FixedClock) -> None:
 
 
 def dead() -> int:
-    """The number of a process that is no more."""
+    """The id of a process that has ended."""
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     return ended.pid
@@ -98,7 +98,7 @@ HOLDERS = {
     "alive, for too long": (ME, STALE_AFTER + 1, True),
     "alive, our clock went back": (ME, -10 * STALE_AFTER, False),
     "another process of that number": (replace(ME, started="boot:1"), 0, True),
-    "alive, nobody knows since when": (replace(ME, started=""), 0, False),
+    "alive, start time unknown": (replace(ME, started=""), 0, False),
     "only a number": (Holder(os.getpid(), "", "", NOON, ""), 0, False),
     "another host": (replace(ME, host="elsewhere", pid=2**22), 10, False),
     "another host, for too long": (replace(ME, host="elsewhere"), STALE_AFTER + 1, True),

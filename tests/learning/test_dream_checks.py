@@ -1,4 +1,4 @@
-"""What a dream does is typed, and what would lose or invent something is not made."""
+"""A dream's changes are typed, and those that would lose or invent something are refused."""
 
 import pytest
 from tests.learning.dreaming import changed, judged, memory, with_index
@@ -16,7 +16,7 @@ OVER = memory("The freeze ends soon.", valid_until="2026-01-01")
 TIED = memory(
     "The pier is long.", links=("pier.md",), supersedes=("pier.md",), entities=("pier.md",)
 )
-EDITED = b"text of somebody else without frontmatter\n"
+EDITED = b"text by a person without frontmatter\n"
 
 BEFORE = with_index(
     {
@@ -48,7 +48,7 @@ KINDS = {
     "edit": after(colour=changed(COLOUR, body="The favourite colour of Ada is purple. Really.\n")),
     "archive": after(over=OVER.replace(b"type:", b"archived: 2026-11-15\ntype:")),
     "delete": after(colour=None),
-    "new": after(fresh=memory("Something nobody said.")),
+    "new": after(fresh=memory("Something without a source.")),
     "re-index": {**BEFORE, INDEX_FILE: b""},
 }
 
@@ -76,13 +76,13 @@ def test_reasons_and_sources_are_kept() -> None:
 
 
 def body(data: bytes, old: str, new: str) -> bytes:
-    """A memory with some words of its body exchanged."""
+    """A memory with some words of its body replaced."""
     head, fence, text = data.decode().rpartition("---\n")
     assert old in text
     return f"{head}{fence}{text.replace(old, new)}".encode()
 
 
-# name: (what the dream left, which fate, a part of the reason)
+# name: (files after the dream, the outcome, a part of the reason)
 BAD = {
     "a fact is deleted": (after(colour=None), "refused", "colour.md still holds: nothing says it"),
     "a merge of two values": (
@@ -175,10 +175,10 @@ BAD = {
         "for a person",
         "fresh.md is new and names no source",
     ),
-    "superseded by nobody": (
-        after(port=changed(PORT, superseded_by="nobody.md")),
+    "superseded by a missing file": (
+        after(port=changed(PORT, superseded_by="missing.md")),
         "refused",
-        "nobody.md, which is not there",
+        "missing.md, which is not there",
     ),
     "superseded without saying so": (
         after(port=changed(PORT, superseded_by="new_port.md")),

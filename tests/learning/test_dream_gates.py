@@ -1,4 +1,4 @@
-"""Whether to dream: a table for the time, and how often the sessions are counted."""
+"""When to dream: the time gate as a table, and how often sessions are counted."""
 
 import pytest
 from tests.place import NOON, FixedClock
@@ -26,8 +26,8 @@ def test_the_time(name: str) -> None:
     assert (too_early(last, NOON, 24) is None) is expected
 
 
-class Shelf:
-    """Transcripts, and how often somebody counted them."""
+class CountedSessions:
+    """A number of sessions, and the times from which they were counted."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -38,15 +38,15 @@ class Shelf:
         return self.number
 
 
-def gates(shelf: Shelf, clock: FixedClock, last: float | None = None) -> Gates:
-    return Gates(lambda: last, shelf.since, clock, Thresholds(24, 5))
+def gates(sessions: CountedSessions, clock: FixedClock, last: float | None = None) -> Gates:
+    return Gates(lambda: last, sessions.since, clock, Thresholds(24, 5))
 
 
 def test_before_its_time_nothing_is_counted() -> None:
-    shelf = Shelf(50)
-    found = gates(shelf, FixedClock(), NOON - HOUR).due()
+    sessions = CountedSessions(50)
+    found = gates(sessions, FixedClock(), NOON - HOUR).due()
     assert found == NotDue("the last dream was 1.0 h ago, under 24 h")
-    assert shelf.counted == []
+    assert sessions.counted == []
 
 
 @pytest.mark.parametrize(
@@ -54,26 +54,26 @@ def test_before_its_time_nothing_is_counted() -> None:
     [(4, NotDue("4 of 5 sessions since the last dream")), (5, Due(None, 5)), (60, Due(None, 60))],
 )
 def test_the_sessions(number: int, expected: object) -> None:
-    shelf = Shelf(number)
-    assert gates(shelf, FixedClock()).due() == expected
-    assert shelf.counted == [0.0]
+    sessions = CountedSessions(number)
+    assert gates(sessions, FixedClock()).due() == expected
+    assert sessions.counted == [0.0]
 
 
 def test_sessions_are_counted_once_in_ten_minutes() -> None:
-    clock, shelf = FixedClock(), Shelf(1)
-    asked = gates(shelf, clock)
+    clock, sessions = FixedClock(), CountedSessions(1)
+    asked = gates(sessions, clock)
     for _ in range(3):
         asked.due()
-    assert len(shelf.counted) == 1
+    assert len(sessions.counted) == 1
     clock.advance(SCAN_EVERY)
     asked.due()
-    assert len(shelf.counted) == 2
+    assert len(sessions.counted) == 2
     clock.advance(-HOUR)
     asked.due()
-    assert len(shelf.counted) == 3
+    assert len(sessions.counted) == 3
 
 
 def test_a_switch_closes_them_all() -> None:
-    shelf = Shelf(50)
-    assert due(gates(shelf, FixedClock()), enabled=False) == NotDue("dreams are off")
-    assert shelf.counted == []
+    sessions = CountedSessions(50)
+    assert due(gates(sessions, FixedClock()), enabled=False) == NotDue("dreams are off")
+    assert sessions.counted == []

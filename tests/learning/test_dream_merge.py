@@ -1,4 +1,4 @@
-"""A dream comes home: the live file wins, the rest of the dream is made."""
+"""A dream is merged: the live file wins, the other changes are made."""
 
 import pytest
 from tests.learning.dreaming import changed, memory, with_index
@@ -17,7 +17,7 @@ C_LINKED = changed(C, links=("a",))
 
 
 def dreamt() -> dict[str, bytes]:
-    """The duplicate is gone, and something is linked."""
+    """A dream that removes the duplicate and adds a link."""
     return with_index({"a.md": A, "c.md": C_LINKED})
 
 
@@ -71,7 +71,10 @@ WRONG = {
     "emptied": (Index(), "it leaves out 2 memories without a word"),
     "leads nowhere": (OLD.with_pointer(indexes.Pointer("x", "x.md")), "it points to x.md"),
     "too long": (Index((*OLD.lines, *["x\n"] * 300)), "it is over its limit of 200 lines"),
-    "drops a line": (Index(OLD.lines[:-1]), "it drops a line somebody wrote: 'A line of mine.'"),
+    "drops a line": (
+        Index(OLD.lines[:-1]),
+        "it drops a line that a person wrote: 'A line of mine.'",
+    ),
 }
 
 

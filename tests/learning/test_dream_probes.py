@@ -1,4 +1,4 @@
-"""Who asks for a memory after a dream still finds it, or the dream's change is left out."""
+"""Every memory is still found after a dream, or the dream's change is left out."""
 
 import random
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ SUBJECT = "The port of the harbour service is 8080."
 
 
 def crowded() -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """A dream that floods the memory with texts nearer to a question than the fact itself."""
+    """A dream that adds many texts that match a question better than the fact itself."""
     before = with_index({"fact.md": memory(f"{SUBJECT}\n\n{'Other words follow here. ' * 9}")})
     flood = {f"flood_{n:02}.md": memory(SUBJECT) for n in range(12)}
     return before, {**before, **flood}

@@ -1,4 +1,4 @@
-"""What a model is told when it dreams, and how its account is read."""
+"""The prompt for a model that dreams, and the parsing of its account."""
 
 from datetime import date
 from pathlib import Path
@@ -14,9 +14,9 @@ def test_the_directive_names_every_phase_and_limit(tmp_path: Path) -> None:
     flag = Flag("contradiction", ("a.md", "b.md"), "8080 or 8443?")
     around = Surroundings(Path("/sessions"), log=(entry,), instructions="> never: salaries")
     text = directive(tmp_path, around, (flag,))
-    told = (str(tmp_path), "/sessions", "200 lines", "25,000 bytes", "superseded_by")
+    paths_and_limits = (str(tmp_path), "/sessions", "200 lines", "25,000 bytes", "superseded_by")
     own = (f"- {entry.source} {entry.text}", "a.md, b.md: 8080 or 8443?", "never: salaries")
-    for part in (*told, *own):
+    for part in (*paths_and_limits, *own):
         assert part in text
     assert [line[:2] for line in text.splitlines() if line[:1].isdigit()] == [
         "1.",

@@ -1,4 +1,4 @@
-"""A whole dream: from the lock over the branch to one commit, and what a person says to it."""
+"""A whole dream, from the lock to the commit, and its review by a person."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What rules find, what the messages support, who is believed, and what it does to known memories."""
+"""Rules, support, trust and operations of extraction."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,8 +13,8 @@ from reverie.core.messages import Message, Text, new_message
 from reverie.learning.extraction import Candidate, Known, Refuse, Save, ToInbox, find, judge, plan
 from reverie.learning.extraction.cursor import utterances
 from reverie.learning.extraction.decide import decide, rivals
+from reverie.learning.extraction.fork import proposed
 from reverie.learning.extraction.prompts import Team, cited, directive
-from reverie.learning.extraction.proposals import proposed
 from reverie.learning.extraction.speech import own_words
 from reverie.learning.extraction.support import Supported, Unsupported, support
 from reverie.learning.extraction.values import Add, Delete, Noop, Operation, Supersede, Update
@@ -253,7 +253,7 @@ def test_an_unconfirmed_finding_waits_and_a_confirmed_one_does_not() -> None:
     claim = Candidate("The payment call is never retried.", "project", (), "assistant")
     waiting = judge(claim, story(user("Why?"), finding, user("go on")))
     assert isinstance(waiting, ToInbox)
-    assert "nobody confirmed" in waiting.reason
+    assert "did not confirm" in waiting.reason
     agreed = story(user("Why?"), finding, user("Exactly right."))
     verdict = judge(claim, agreed)
     assert isinstance(verdict, Save)
@@ -396,7 +396,7 @@ def test_a_plan_keeps_the_last_word_and_names_what_it_leaves() -> None:
 
 def test_the_directive_gives_all_that_the_fork_needs() -> None:
     messages = story(user("From now on use uv."), model("Will do."), did("Read", "a <reminder> b"))
-    told = directive(messages, "/m", "- [user] role.md (2026-11-15T00:00:00Z): A nurse\n")
+    prompt = directive(messages, "/m", "- [user] role.md (2026-11-15T00:00:00Z): A nurse\n")
     for part in (
         "the last 3 messages are new",
         "1. user: “From now on use uv.”",
@@ -407,28 +407,28 @@ def test_the_directive_gives_all_that_the_fork_needs() -> None:
         "source: [2, 5]",
         "Never kept",
     ):
-        assert part in told
-    assert "shared" not in told
+        assert part in prompt
+    assert "shared" not in prompt
     assert directive(messages, "/m", "") == directive(messages, "/m", "")
     assert "There are no memories yet." in directive(messages, "/m", "")
 
 
 def test_the_directive_is_the_one_on_record() -> None:
     """To accept a change: write the new text to the file named in the diff."""
-    told = directive(
+    prompt = directive(
         story(user("From now on use uv."), model("Will do.")),
         "/home/mira/.reverie/projects/x/memory",
         "- [user] role.md (2026-11-15T00:00:00Z): Runs the pharmacy desk\n",
         Team("/home/mira/.reverie/projects/x/memory/team"),
     )
-    assert told.splitlines() == SNAPSHOT.read_text("utf-8").splitlines()
+    assert prompt.splitlines() == SNAPSHOT.read_text("utf-8").splitlines()
 
 
 def test_the_team_rules_are_told_only_with_a_team() -> None:
-    told = directive([user("hi")], "/m", "", Team("/m/team"))
-    assert "the last message is new" in told
-    assert "`/m/team` is shared" in told
-    assert "Scope: always private." in told
+    prompt = directive([user("hi")], "/m", "", Team("/m/team"))
+    assert "the last message is new" in prompt
+    assert "`/m/team` is shared" in prompt
+    assert "Scope: always private." in prompt
 
 
 def test_citations_are_numbers_of_the_listing() -> None:

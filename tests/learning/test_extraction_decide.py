@@ -1,4 +1,4 @@
-"""What a new memory does to those there are, case by case."""
+"""What a candidate does to existing memories, case by case."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def known(file: str, description: str, body: str = "", name: str = "", **more) -
     )
 
 
-def decided(text: str, *shelf: Known, wanted: Operation | None = None) -> Operation:
+def decided(text: str, *memories: Known, wanted: Operation | None = None) -> Operation:
     candidate = Candidate(text, "project", (), "user", wanted or Add())
-    return decide(candidate, shelf).operation
+    return decide(candidate, memories).operation
 
 
 PORT = known("port.md", "The port is 8080")
@@ -50,8 +50,10 @@ def test_a_later_paragraph_is_no_statement_of_a_memory() -> None:
 
 
 def test_the_same_wins_over_what_the_words_say_is_over() -> None:
-    shelf = (known("old.md", "We use Jenkins"), known("new.md", "We no longer use Jenkins"))
-    assert decided("We no longer use Jenkins", *shelf) == Noop("new.md already says so", "new.md")
+    memories = (known("old.md", "We use Jenkins"), known("new.md", "We no longer use Jenkins"))
+    assert decided("We no longer use Jenkins", *memories) == Noop(
+        "new.md already says so", "new.md"
+    )
 
 
 def test_of_two_that_could_be_over_neither_is_retired() -> None:
@@ -112,5 +114,5 @@ def test_what_is_claimed_is_held_to_the_memory_it_names(
     ],
 )
 def test_only_what_certainly_speaks_of_it_is_deleted(text: str, operation: Operation) -> None:
-    shelf = (known("b.md", "Mira leads search"), known("a.md", "Mira likes tea"), PORT)
-    assert decided(text, *shelf, wanted=Delete()) == operation
+    memories = (known("b.md", "Mira leads search"), known("a.md", "Mira likes tea"), PORT)
+    assert decided(text, *memories, wanted=Delete()) == operation

@@ -1,4 +1,4 @@
-"""From what was said to files: rules, trust and operations before a real keeper and store."""
+"""From messages to files: rules, trust and operations with a real keeper and store."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from reverie.memory.history import GitHistory
 from reverie.memory.secrets.scrubber import SecretScrubber
 from reverie.memory.store import FileStore
 
-# Made for this test, so that no scanner of this repository is alarmed by a whole one.
+# Assembled here, so that no secret scanner flags this repository.
 TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 SUNDAY = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -26,7 +26,7 @@ def keeper(tmp_path: Path, clock: FixedClock) -> Keeper:
     return Keeper(store, clock, SecretScrubber(tmp_path / "allowed.json"))
 
 
-def heard(*said: str) -> list[Message]:
+def messages_of(*said: str) -> list[Message]:
     return [new_message("user", Text(text), at=SUNDAY.timestamp()) for text in said]
 
 
@@ -42,7 +42,7 @@ def kept(keeper: Keeper, candidate: Candidate) -> Outcome:
         case _:
             replaces = None
     source = tuple(f"session#{id_}" for id_ in candidate.sources)
-    wish = NewMemory(
+    new_memory = NewMemory(
         candidate.text,
         candidate.type,
         supersedes=replaces,
@@ -50,11 +50,11 @@ def kept(keeper: Keeper, candidate: Candidate) -> Outcome:
         origin=candidate.origin,
         said=SUNDAY.date(),
     )
-    return keeper.remember(wish, Author("extract"))
+    return keeper.remember(new_memory, Author("extract"))
 
 
 def learnt(keeper: Keeper, *said: str) -> list[Outcome]:
-    return [kept(keeper, one) for one in planned(keeper, heard(*said)).saves]
+    return [kept(keeper, one) for one in planned(keeper, messages_of(*said)).saves]
 
 
 def test_a_sentence_becomes_a_file_with_its_source_and_date(keeper: Keeper) -> None:
@@ -69,7 +69,7 @@ def test_a_sentence_becomes_a_file_with_its_source_and_date(keeper: Keeper) -> N
 
 def test_said_again_it_is_known(keeper: Keeper) -> None:
     learnt(keeper, "Never push to the release branch.")
-    again = planned(keeper, heard("Never push to the release branch!"))
+    again = planned(keeper, messages_of("Never push to the release branch!"))
     assert again.saves == ()
     assert "feedback_never_push_to_the_release_branch.md already says so" in again.refused[0][1]
 

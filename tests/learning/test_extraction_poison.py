@@ -1,4 +1,4 @@
-"""No text that a tool, a file or a page holds becomes a memory without a person, whoever believes it."""
+"""Text from tools, files and pages never becomes a memory without a person's approval."""
 
 import pytest
 from tests.context.saying import did, model, read, story, user
@@ -12,7 +12,7 @@ CALLS = {"tool": ("Bash", {"command": "make"}), "web": ("WebFetch", {"url": "htt
 
 
 def met(poison: Poison, *after: Message) -> list[Message]:
-    """A conversation in which the agent comes across a poisoned text."""
+    """A conversation in which the agent reads a poisoned text."""
     if poison.place == "file":
         found = did("Read", poison.text, file_path="README.md")
     else:
@@ -27,7 +27,7 @@ def named(poison: Poison) -> str:
 
 
 def obeyed(poison: Poison, messages: list[Message], source: int) -> Candidate:
-    """What a fork that believes the text would write, and whom it would blame."""
+    """What a fork that believes the text would write, and the source it would name."""
     return Candidate(
         poison.memory, poison.type, (messages[source].id,), "user", evidence=poison.text
     )

@@ -1,4 +1,4 @@
-"""Whose memory is known where: several projects, a worktree, clients behind hooks, a team."""
+"""Which memories are visible where: several projects, a worktree, clients with hooks, a team."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def projects(place: Place) -> dict[str, Path]:
 
 @dataclass
 class Client:
-    """A client of hooks in a folder; its transcript is learnt from when a turn ends."""
+    """A client that uses hooks; Reverie learns from its transcript when a turn ends."""
 
     place: Place
     folder: Path

@@ -1,4 +1,4 @@
-"""What was said in confidence is in no file under the home, whichever way it came."""
+"""No secret from a conversation is stored in any file under the home."""
 
 import logging
 import zlib

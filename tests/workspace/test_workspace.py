@@ -29,7 +29,7 @@ REQUEST = Request(Head("offline"), (user("hi"),))
 
 
 def _inner(model: object) -> object:
-    """The provider's own, inside the one that waits for it patiently."""
+    """The provider's model inside the retrying one."""
     return model.model if isinstance(model, PatientModel) else model
 
 

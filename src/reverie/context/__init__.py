@@ -1,13 +1,13 @@
-"""The layers that keep a conversation inside its window and its lessons for later.
+"""The layers that keep a conversation within its context window.
 
-Each one exists to keep the next, dearer one from firing. All speak the same three verbs:
+Each layer is cheaper than the next and delays it. All layers have the same three functions:
 
-    due    whether there is anything to do; a refusal is a value with its reason
-    plan   what exactly would change; pure
-    run    the change itself, through ports, announced
+    due    decides whether there is anything to do; "not due" is a value with its reason
+    plan   computes what would change; pure
+    run    makes the change through ports and announces it
 
-They know neither the session nor each other: the session asks them in order and records what they
-decide.
+Layers know neither the session nor each other: the session calls them in order and records what
+they decide.
 """
 
 from __future__ import annotations

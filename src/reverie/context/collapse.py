@@ -1,7 +1,7 @@
-"""Context collapse: finished rounds fold into a summary that can be opened again.
+"""Context collapse: finished rounds are folded under a summary that can be expanded again.
 
-It manages the window by itself, in large and rare batches, and takes the place of autocompact. The
-folded messages stay in the transcript under their ids; opening shows them where they were.
+It manages the window in large, rare batches and replaces autocompact. The folded messages stay in
+the transcript under their ids; expanding shows them at their old place.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from reverie.core.window import Window
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, unheard
 
-# A fork on the conversation's exact prefix: a task in, the text of the reply out.
+# Runs a fork on the conversation's exact prefix: takes a task, returns the text of the reply.
 Summarizer: TypeAlias = Callable[[str], Awaitable[str]]
 
 _MARK = "[Folded: "
 
-# After folding, the conversation is at most this share of its warning mark.
+# After folding, the conversation is at most this share of the warning threshold.
 _GOAL = 1 / 2
 
-# The last rounds stay open: this share of the warning mark.
+# The most recent rounds are never folded: this share of the warning threshold.
 _OPEN = 1 / 4
 
-# To free less is not worth what a changed prefix costs.
+# Freeing fewer tokens than this does not pay for the changed prefix.
 _LEAST = 256
 
 _SUMMARY_TOKENS = 1_500
@@ -60,7 +60,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Finished rounds in a row, and the message before them."""
+    """Consecutive finished rounds, and the message before them."""
 
     messages: tuple[Message, ...]
     before: Message | None = None
@@ -75,7 +75,7 @@ class NoSpan:
 
 @dataclass(frozen=True, slots=True)
 class Collapsed:
-    """The messages from `first` to `last` are sent as `summary`, until it is opened."""
+    """The messages from `first` to `last` are sent as `summary` until it is expanded."""
 
     first: str
     last: str
@@ -98,7 +98,7 @@ def conflict(on: Callable[[str], bool]) -> str | None:
 
 
 def due(tokens: int, window: Window, *, enabled: bool) -> Due | NotDue:
-    """From the warning mark on: folding takes less room at a time than a compaction does."""
+    """Due from the warning threshold on, which lies below the threshold of compaction."""
     if not enabled:
         return NotDue("it is switched off (features.collapse)")
     if tokens < window.warning:
@@ -107,9 +107,9 @@ def due(tokens: int, window: Window, *, enabled: bool) -> Due | NotDue:
 
 
 def plan(messages: Sequence[Message], tokens: int, window: Window) -> Span | NoSpan:
-    """The oldest finished rounds whose folding brings the conversation well below the mark.
+    """Select the oldest finished rounds whose folding brings the conversation well below the threshold.
 
-    What is folded already is folded once more only if the rest is not enough.
+    Existing folds are folded again only if the rest does not free enough.
     """
     wanted = tokens - int(window.warning * _GOAL)
     end = _open_from(messages, int(window.warning * _OPEN))
@@ -127,36 +127,36 @@ def plan(messages: Sequence[Message], tokens: int, window: Window) -> Span | NoS
 async def run(
     span: Span, ask: Summarizer | None, *, at: float, announce: Announce = unheard
 ) -> Collapsed:
-    """Fold a span under the model's summary, or under one made from the transcript."""
-    told = ""
+    """Fold a span under the model's summary, or under one extracted from the transcript."""
+    text = ""
     if ask is not None:
         try:
-            told = (await ask(directive(span))).strip()
+            text = (await ask(directive(span))).strip()
         except (ReverieError, TimeoutError) as error:
             announce(TroubleNoted("collapse.summary", f"{error!r}; made without a model"))
-    return collapsed(span, told or without_model(span), at=at)
+    return collapsed(span, text or without_model(span), at=at)
 
 
-def collapsed(span: Span, told: str, *, at: float) -> Collapsed:
-    """The span under a summary; the user's words in it stand beside the summary, word for word."""
+def collapsed(span: Span, summary_text: str, *, at: float) -> Collapsed:
+    """Replace the span by a summary, which carries the user's messages of the span verbatim."""
     first, last = span.messages[0], span.messages[-1]
     count = len(rounds(span.messages))
     head = f"{_MARK}{count} finished rounds; to see them again, expand {handle(first.id)!r}]"
     room = min(_SUMMARY_TOKENS, _tokens(span.messages) // 4)
-    text = f"{head}\n{clipped(quoted(told), room)}"
-    said = user_messages.carried(span.messages)
-    words = (user_messages.render(said),) if said else ()
-    summary = new_message("user", Text(text), *words, after=span.before, at=at, origin="reverie")
+    text = f"{head}\n{clipped(quoted(summary_text), room)}"
+    user_texts = user_messages.carried(span.messages)
+    carried = (user_messages.render(user_texts),) if user_texts else ()
+    summary = new_message("user", Text(text), *carried, after=span.before, at=at, origin="reverie")
     return Collapsed(first.id, last.id, summary)
 
 
 def handle(id_: str) -> str:
-    """A short name for what is folded, by the id of its first message."""
+    """Return the short name of a fold: the start of its first message's id."""
     return id_[:8]
 
 
 def applied(messages: Sequence[Message], folds: Sequence[Collapsed]) -> tuple[Message, ...]:
-    """The conversation as it is sent: every fold in turn, so that a fold can hold another."""
+    """Return the conversation as it is sent. Folds are applied in order, so a fold can hold another."""
     shown = tuple(messages)
     for fold in folds:
         ids = [message.id for message in shown]
@@ -169,13 +169,13 @@ def applied(messages: Sequence[Message], folds: Sequence[Collapsed]) -> tuple[Me
 def expand(
     messages: Sequence[Message], folds: Sequence[Collapsed], name: str
 ) -> tuple[Collapsed, ...] | NotExpanded:
-    """The folds without the one of this name; what lies inside another waits for that one."""
+    """Remove the fold of this name; a fold inside another one cannot be expanded before it."""
     shown = {message.id for message in applied(messages, folds)}
-    open_to_view = [fold for fold in folds if fold.summary.id in shown]
-    for fold in open_to_view:
+    visible = [fold for fold in folds if fold.summary.id in shown]
+    for fold in visible:
         if name in (handle(fold.first), fold.summary.id):
             return tuple(other for other in folds if other is not fold)
-    known = ", ".join(repr(handle(fold.first)) for fold in open_to_view) or "nothing"
+    known = ", ".join(repr(handle(fold.first)) for fold in visible) or "nothing"
     return NotExpanded(f"nothing is folded under {name!r}; what can be expanded: {known}")
 
 
@@ -185,7 +185,7 @@ def directive(span: Span) -> str:
 
 
 def without_model(span: Span) -> str:
-    """What the transcript tells of a span."""
+    """Summarise a span from the facts in the transcript."""
     facts = read_facts(span.messages)
     lines = [
         f"- {line}" for line in (*facts.decisions, *_files(facts), *facts.work_log[-_LAST_STEPS:])
@@ -200,7 +200,7 @@ def _files(facts: Facts) -> list[str]:
 
 
 def _open_from(messages: Sequence[Message], tokens: int) -> int:
-    """The last rounds that stay open begin here: at least one, and as many as fit the tokens."""
+    """Return where the unfolded last rounds begin: at least one round, and as many as fit."""
     safe = set(safe_cuts(messages))
     position = len(messages)
     begin: int | None = None
@@ -216,17 +216,17 @@ def _open_from(messages: Sequence[Message], tokens: int) -> int:
 
 
 def _enough(messages: Sequence[Message], start: int, end: int, wanted: int) -> int:
-    """The first cut by which so many tokens lie behind `start`; the last one if none does."""
+    """Return the first safe cut that frees `wanted` tokens after `start`, or else the last cut."""
     sums = [*accumulate(map(message_tokens, messages[start:end]), initial=0)]
     cuts = [cut for cut in safe_cuts(messages) if start < cut <= end]
     return next((cut for cut in cuts if sums[cut - start] >= wanted), cuts[-1] if cuts else start)
 
 
 def _saved(span: Span) -> int:
-    """What folding frees at least: the user's words stay, and the summary takes a quarter."""
-    said = user_messages.carried(span.messages)
-    words = block_tokens(user_messages.render(said)) if said else 0
-    return _tokens(span.messages) * 3 // 4 - words
+    """The least that folding frees: the user's messages stay, and the summary takes a quarter."""
+    user_texts = user_messages.carried(span.messages)
+    carried = block_tokens(user_messages.render(user_texts)) if user_texts else 0
+    return _tokens(span.messages) * 3 // 4 - carried
 
 
 def _stands_for_others(message: Message) -> bool:
@@ -238,7 +238,7 @@ def _stands_for_others(message: Message) -> bool:
 
 
 def _named(message: Message) -> str:
-    """A message in words by which a model finds it."""
+    """Describe a message so that a model can find it."""
     words = shortened(message.text, _QUOTED)
     if words:
         who = "the assistant" if message.role == "assistant" else "the user side"
@@ -252,7 +252,7 @@ def _tokens(messages: Sequence[Message]) -> int:
 
 
 def expand_tool(expand: Callable[[str], str]) -> Tool:
-    """The tool that opens what was folded; `expand` does it and says what came of it."""
+    """Build the tool that expands a fold; `expand` does it and returns a message for the model."""
 
     async def run(arguments: Arguments, workplace: Workplace) -> str:
         return expand(arguments["name"])

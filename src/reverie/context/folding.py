@@ -1,4 +1,4 @@
-"""Snip and collapse at work in a session: spans of finished rounds are sent as one marker."""
+"""Snip and collapse in a session: a span of finished rounds is sent as one marker message."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ COLLAPSE = "collapse"
 
 @dataclass(slots=True)
 class Folding:
-    """Both ways of folding, each behind its switch."""
+    """Applies snip and collapse to a conversation, each if its feature is on."""
 
     conversation: Conversation
     window: Window
     on: Callable[[str], bool]
     announce: Announce
     forks: Forks | None = None
-    _wishes: list[SnipRequest] = field(default_factory=list)
+    _requests: list[SnipRequest] = field(default_factory=list)
 
-    def mark(self, wish: SnipRequest) -> str:
-        """Take a wish; it is fulfilled at the next boundary, when no call is open."""
-        found = self._fulfilled(wish)
+    def mark(self, request: SnipRequest) -> str:
+        """Queue a request; it is carried out at the next boundary, when no call is open."""
+        found = self._resolved(request)
         if isinstance(found, NotSnipped):
             return f"Nothing is left out: {found.reason}"
-        self._wishes.append(wish)
+        self._requests.append(request)
         return "These rounds are left out from the next request on."
 
     def snip(self) -> None:
-        """Leave out what was marked as finished."""
-        for wish in self._wishes:
-            found = self._fulfilled(wish)
+        """Carry out the queued snip requests."""
+        for request in self._requests:
+            found = self._resolved(request)
             if isinstance(found, Snipped):
                 record = Folded(found.first, found.last, found.marker, snip.NAME)
-                self._fold(record, wish.note)
-        self._wishes.clear()
+                self._fold(record, request.note)
+        self._requests.clear()
 
     async def collapse(self) -> None:
-        """Fold the oldest finished rounds under a summary, if the window asks for it."""
+        """Fold the oldest finished rounds under a summary when the window fills up."""
         state = self.conversation.state
         verdict = collapse.due(state.tokens, self.window, enabled=self.on(COLLAPSE))
         if isinstance(verdict, NotDue):
@@ -59,7 +59,7 @@ class Folding:
         self._fold(Folded(done.first, done.last, done.summary, COLLAPSE), verdict.reason)
 
     def expand(self, name: str) -> str:
-        """Open again what was folded under a name."""
+        """Expand the fold of this name."""
         state = self.conversation.state
         folds = [Collapsed(fold.first, fold.last, fold.marker) for fold in state.folds]
         left = collapse.expand(state.messages, folds, name)
@@ -70,8 +70,8 @@ class Folding:
         self.conversation.record(Unfolded(opened.summary.id))
         return "It is shown again, where it was, from the next request on."
 
-    def _fulfilled(self, wish: SnipRequest) -> Snipped | NotSnipped:
-        return snip.fulfil(self.conversation.state.shown, wish, at=self.conversation.now)
+    def _resolved(self, request: SnipRequest) -> Snipped | NotSnipped:
+        return snip.resolve(self.conversation.state.shown, request, at=self.conversation.now)
 
     def _fold(self, record: Folded, why: str) -> None:
         before = self.conversation.state.tokens

@@ -1,6 +1,6 @@
-"""History snip: rounds that are finished go, and a line stays in their place. Pure.
+"""History snip: finished rounds are replaced by a one-line marker. Pure.
 
-The user's words in them do not go: the line carries them, word for word.
+The marker carries the user's messages of these rounds verbatim.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class Snipped:
 
 @dataclass(frozen=True, slots=True)
 class NotSnipped:
-    """Nothing is left out, and why; a model can read it and ask again."""
+    """Nothing is left out, and why; the reason is shown to the model, which can ask again."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class SnipRequest:
-    """What someone wants left out: the rounds between two marks, or so many before the request.
+    """Which rounds to leave out: those from `first` to `last`, or the last `rounds` before the request.
 
-    A mark is the id of a tool call, or words that stand in one message only.
+    `first` and `last` are ids of tool calls, or words that occur in one message only.
     """
 
     note: str
@@ -54,7 +54,7 @@ class SnipRequest:
 def plan(
     messages: Sequence[Message], first: str, last: str, *, note: str, at: float
 ) -> Snipped | NotSnipped:
-    """Leave out the messages from one id to another, if whole rounds lie between them."""
+    """Leave out the messages from one id to another, if they are whole rounds."""
     places = {message.id: i for i, message in enumerate(messages)}
     if first not in places or last not in places:
         missing = first if first not in places else last
@@ -62,14 +62,19 @@ def plan(
     return _snipped(messages, places[first], places[last] + 1, note, at)
 
 
-def fulfil(messages: Sequence[Message], wish: SnipRequest, *, at: float) -> Snipped | NotSnipped:
-    """The same for a wish: always whole rounds."""
-    found = _before_request(messages, wish.rounds) if wish.rounds else _between(messages, wish)
-    return found if isinstance(found, NotSnipped) else _snipped(messages, *found, wish.note, at)
+def resolve(
+    messages: Sequence[Message], request: SnipRequest, *, at: float
+) -> Snipped | NotSnipped:
+    """Find the whole rounds that a request names, and leave them out."""
+    if request.rounds:
+        found = _before_request(messages, request.rounds)
+    else:
+        found = _between(messages, request)
+    return found if isinstance(found, NotSnipped) else _snipped(messages, *found, request.note, at)
 
 
 def snip_tool(mark: Callable[[SnipRequest], str]) -> Tool:
-    """The tool; `mark` fulfils the wish and says in words what came of it."""
+    """Build the tool; `mark` takes the request and returns a message for the model."""
 
     async def run(arguments: Arguments, workplace: Workplace) -> str:
         return mark(
@@ -128,10 +133,10 @@ def _snipped(
     if objection:
         return NotSnipped(objection)
     line = Text(f"{_MARK}{quoted(shortened(note, _LONGEST_NOTE))}]")
-    said = user_messages.carried(span)
-    words = (user_messages.render(said),) if said else ()
+    user_texts = user_messages.carried(span)
+    carried = (user_messages.render(user_texts),) if user_texts else ()
     before = messages[start - 1] if start else None
-    marker = new_message("user", line, *words, after=before, at=at, origin="reverie")
+    marker = new_message("user", line, *carried, after=before, at=at, origin="reverie")
     return Snipped(span[0].id, span[-1].id, marker)
 
 
@@ -158,7 +163,7 @@ def _stands_for_others(message: Message) -> bool:
 
 
 def _before_request(messages: Sequence[Message], count: int) -> tuple[int, int] | NotSnipped:
-    """So many rounds before the last request; not beyond a summary of what came earlier."""
+    """Return the last `count` rounds before the user's last request, none before a summary."""
     asked = [i for i, m in enumerate(messages) if m.origin == "user" and user_messages.said(m)]
     end = asked[-1] if asked else 0
     first = max((i for i in range(end) if _stands_for_others(messages[i])), default=-1) + 1
@@ -168,11 +173,11 @@ def _before_request(messages: Sequence[Message], count: int) -> tuple[int, int] 
     return end - sum(map(len, groups)), end
 
 
-def _between(messages: Sequence[Message], wish: SnipRequest) -> tuple[int, int] | NotSnipped:
-    if not wish.first:
+def _between(messages: Sequence[Message], request: SnipRequest) -> tuple[int, int] | NotSnipped:
+    if not request.first:
         return NotSnipped("say how many rounds to leave out, or where to begin")
-    first = _place(messages, wish.first)
-    last = _place(messages, wish.last) if wish.last else first
+    first = _place(messages, request.first)
+    last = _place(messages, request.last) if request.last else first
     if isinstance(first, NotSnipped):
         return first
     if isinstance(last, NotSnipped):
@@ -181,7 +186,7 @@ def _between(messages: Sequence[Message], wish: SnipRequest) -> tuple[int, int] 
 
 
 def _place(messages: Sequence[Message], mark: str) -> int | NotSnipped:
-    """The one message that a mark names."""
+    """Return the index of the one message that holds the mark."""
     called = [i for i, m in enumerate(messages) if any(use.id == mark for use in m.tool_uses)]
     found = called or [
         i
@@ -199,7 +204,7 @@ def _place(messages: Sequence[Message], mark: str) -> int | NotSnipped:
 
 
 def _round_at(messages: Sequence[Message], place: int) -> tuple[int, int]:
-    """Where the round around a message begins and ends."""
+    """Return where the round of a message begins and ends."""
     end = 0
     for group in rounds(messages):
         end += len(group)

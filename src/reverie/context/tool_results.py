@@ -1,6 +1,6 @@
-"""The text that stands for a tool result which was put into a file: written here, and read back.
+"""Layer 1: long tool results are stored in files and sent as a preview with the file's path.
 
-Its bytes are frozen by a record, so a session may read years later what it wrote today.
+A record freezes the bytes of the replacement text, so old sessions must stay readable.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _OPENING = re.compile(rf"\A<{_TAG}>\nThe whole output is in (?P<path>.+) \([\d,]
 
 
 def persisted(text: str, path: str, preview: str) -> str:
-    """The stand-in for `text`, which is kept at `path`: where it is, how long, and a preview."""
-    # What a tool printed cannot close the tag and speak outside of it.
+    """Return the replacement for `text`, stored at `path`: its place, its length and a preview."""
+    # Tool output must not be able to close the tag.
     inside = preview.replace(f"</{_TAG}", f"<\\/{_TAG}")
     return (
         f"<{_TAG}>\n"
@@ -39,26 +39,26 @@ def persisted(text: str, path: str, preview: str) -> str:
 
 
 def path_of(stand_in: str) -> str:
-    """Where the whole text is kept; empty when the text is no stand-in for a file."""
+    """Return the path of the stored text; empty when this is no replacement text."""
     found = _OPENING.match(stand_in)
     return found["path"] if found else ""
 
 
 NAME = "tool results"
 
-# What these return is in a file already: storing it would send the agent in circles.
+# The results of these tools are in a file already; storing them would send the agent in circles.
 NEVER_STORED = frozenset({"Read"})
 
-# A stand-in with its preview is about so long; storing little more than that gains nothing.
+# A replacement with its preview has about this many characters; storing little more gains nothing.
 STAND_IN = 3_000
 LEAST_STORED = 4_000
-# Less than this of a result is not worth sending.
+# Fewer characters of a result than this are not worth sending.
 _LEAST_CUT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits in characters. `thresholds` are limits of single tools; None means never stored."""
+    """Limits in characters. `thresholds` holds limits by tool; None means never stored."""
 
     per_result: int = 50_000
     per_message: int = 200_000
@@ -71,7 +71,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Keep this text in a file, for a reason."""
+    """Store this text in a file."""
 
     tool_use_id: str
     text: str
@@ -80,7 +80,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Say that there was no output: an empty result confuses some models."""
+    """Replace an empty result by a note: empty results confuse some models."""
 
     tool_use_id: str
     text: str
@@ -91,7 +91,7 @@ Decision: TypeAlias = Store | Mark
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What changes in a message; `kept` are the characters of its results that stay as they are."""
+    """What changes in a message; `kept` counts the characters of its unchanged results."""
 
     decisions: tuple[Decision, ...]
     kept: int
@@ -115,13 +115,13 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """The results of a message that were not decided on yet, and the tools they are from."""
+    """The results of a message that are not decided yet, each with the name of its tool."""
 
     results: tuple[tuple[ToolResult, str], ...]
 
 
 def due(message: Message, names: Mapping[str, str], decided: Container[str]) -> Due | NotDue:
-    """Whether the message has results that were never sent."""
+    """Check for results that were never sent."""
     fresh = tuple(
         (result, names.get(result.tool_use_id, ""))
         for result in message.tool_results
@@ -131,7 +131,7 @@ def due(message: Message, names: Mapping[str, str], decided: Container[str]) -> 
 
 
 def plan(due: Due, budget: Budget) -> Plan | NotDue:
-    """Results over their own limit, then the largest others until the message is within its own."""
+    """Store results over the result limit, then the largest until the message is within its limit."""
     sizes = [_Sized(result, tool, len(result.text)) for result, tool in due.results]
     stored = {item.id: "over the limit of a result" for item in sizes if item.over(budget)}
     total = sum(STAND_IN if item.id in stored else item.chars for item in sizes)
@@ -151,9 +151,9 @@ def plan(due: Due, budget: Budget) -> Plan | NotDue:
 def run(
     plan: Plan, blobs: BlobStore, announce: Announce = unheard, scrubber: Scrubber | None = None
 ) -> tuple[Replacement, ...]:
-    """Write the files; gives the texts that are sent from now on, to be recorded by the session.
+    """Write the files and return the replacement texts, which the session records.
 
-    File and preview are made of the text without its secrets: a file outlives the session.
+    Secrets are removed from file and preview, because the file outlives the session.
     """
     marked = [_marked(one) for one in plan.decisions if isinstance(one, Mark)]
     stored: list[Replacement] = []
@@ -234,7 +234,7 @@ def _stored(store: Store, blobs: BlobStore, kind: Kind) -> Replacement:
 
 
 def _cut(failed: Sequence[Store], room: int) -> list[Replacement]:
-    """Results that found no file, cut so that the message holds its limit: the longest first."""
+    """Cut results that could not be stored, longest first, until the message is within its limit."""
     limit = _fair_limit([len(store.text) for store in failed], max(room, 0))
     return [
         Replacement(store.tool_use_id, text, "", len(store.text), len(text))
@@ -245,7 +245,7 @@ def _cut(failed: Sequence[Store], room: int) -> list[Replacement]:
 
 
 def _fair_limit(sizes: Sequence[int], room: int) -> int:
-    """The most each may have, so that all together fit into the room."""
+    """Return the largest size per result at which all of them fit into the room."""
     waiting = sorted(sizes)
     while waiting and waiting[0] * len(waiting) <= room:
         room -= waiting.pop(0)

@@ -1,4 +1,4 @@
-"""Layers 1, 2 and 4 applied to a conversation: each asked in turn, its decisions written down."""
+"""Applies layers 1, 2 and 4 to a conversation in turn and records what they decide."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ COMPACT = "compact"
 
 @dataclass(slots=True)
 class Upkeep:
-    """Keeps one conversation inside its window. `head` renders the head anew, after a compaction."""
+    """Keeps one conversation within its window. `head` renders the head again after a compaction."""
 
     conversation: Conversation
     toolbox: Toolbox
@@ -71,7 +71,7 @@ class Upkeep:
         self._ledger = ToolResultLedger(frozenset(declared))
 
     def store_tool_results(self) -> None:
-        """Layer 1: long results that were never sent go to files."""
+        """Layer 1: store long results in files before they are first sent."""
         if not self.on("tool_result_storage"):
             return
         names = self._called()
@@ -83,25 +83,29 @@ class Upkeep:
                 self.conversation.record(*(Replaced(r.tool_use_id, r.text) for r in done))
 
     def microcompact(self) -> None:
-        """Layer 2: old results are cleared, where that pays."""
+        """Layer 2: clear old results where that pays."""
         state = self.conversation.state
         self._ledger.follow(state.messages, state.replaced, state.cleared)
-        moment = self._moment()
+        conditions = self._conditions()
         edited = {id_ for edit in state.cache_edits for id_ in edit.tool_use_ids}
-        found = microcompaction.due(self._ledger, moment, self._policy(), edited)
+        found = microcompaction.due(self._ledger, conditions, self._policy(), edited)
         change = found if isinstance(found, NotDue) else microcompaction.plan(found)
         match change:
             case Clear(texts, _, why):
-                microcompaction.run(change, moment, self.conversation.expect_break, self.announce)
+                microcompaction.run(
+                    change, conditions, self.conversation.expect_break, self.announce
+                )
                 self.conversation.record(ToolResultsCleared(texts, why))
             case EditCache(ids, after):
-                microcompaction.run(change, moment, self.conversation.expect_break, self.announce)
+                microcompaction.run(
+                    change, conditions, self.conversation.expect_break, self.announce
+                )
                 self.conversation.record(CacheEdited(ids, after))
             case NotDue():
                 pass
 
     async def compact(self) -> None:
-        """Layers 3 and 4: a summary takes the place of what no longer fits."""
+        """Layers 3 and 4: replace what no longer fits by a summary."""
         state = self.conversation.state
         verdict = compaction.due(
             state.tokens,
@@ -113,7 +117,7 @@ class Upkeep:
             await self.compact_now("automatic")
 
     async def compact_because(self, refused: str, tokens: int | None, limit: int | None) -> None:
-        """The provider found the request too long: our count, or its window, was wrong."""
+        """Compact after the provider refused a request as too long: our count or window was wrong."""
         if limit:
             self.window = Window(limit, "the provider's refusal")
         self.announce(TroubleNoted("window", refused))
@@ -127,9 +131,9 @@ class Upkeep:
         mode: Mode | None = None,
         tokens: int | None = None,
     ) -> Compaction | Failed:
-        """Compact, whether or not it is due; the outcome is in the conversation afterwards."""
+        """Compact whether or not it is due, and record the outcome."""
         situation = self._situation(trigger, instructions, mode or Whole(), tokens)
-        done = await compaction.run(situation, self._means())
+        done = await compaction.run(situation, self._tools())
         if isinstance(done, Failed):
             if trigger != "manual":
                 self.conversation.record(CompactionFailed(done.reason))
@@ -139,7 +143,7 @@ class Upkeep:
         return done
 
     def refuse_when_full(self) -> None:
-        """Rather say it clearly than send what must fail."""
+        """Raise WindowFull instead of sending a request that the provider would refuse."""
         tokens = self.conversation.state.tokens
         if self.window.state(tokens) == "blocked":
             raise WindowFull(
@@ -148,7 +152,7 @@ class Upkeep:
             )
 
     def recent_tools(self) -> tuple[str, ...]:
-        """The tools used of late, the newest last."""
+        """The recently used tools, newest last."""
         names = (use.name for m in self.conversation.state.messages[-20:] for use in m.tool_uses)
         return tuple(dict.fromkeys(names))
 
@@ -164,14 +168,14 @@ class Upkeep:
             how=done.how,
             last=done.last_compacted,
         )
-        # The prefix is new anyway: memory may be rendered as it stands today.
+        # The prefix is new anyway, so the head may be rendered with the memory of today.
         head = self._new_head() if done.kept_up_to is None else self.conversation.state.head
         renewed = (HeadFrozen(head),) if head and head != self.conversation.state.head else ()
         self.conversation.record(record, *renewed)
         self.announce(LayerFired("compaction", done.tokens_before, done.tokens_after, done.why))
 
     def _new_head(self) -> Head | None:
-        """As it would be rendered now; what cannot be read must not cost a summary that was paid for."""
+        """Render the head again; an unreadable file must not discard a summary that was paid for."""
         try:
             return self.head()
         except (ReverieError, OSError) as error:
@@ -197,7 +201,7 @@ class Upkeep:
             todos=tuple(Todo(text, status) for text, status in state.todos) or None,
         )
 
-    def _means(self) -> CompactionTools:
+    def _tools(self) -> CompactionTools:
         if self.forks is None:
             return CompactionTools(read_file=self._read_file, announce=self.announce)
         forks = self.forks
@@ -222,7 +226,7 @@ class Upkeep:
             batch=self.on("microcompact_batch"),
         )
 
-    def _moment(self) -> RequestConditions:
+    def _conditions(self) -> RequestConditions:
         state, model = self.conversation.state, self.conversation.model
         return RequestConditions(
             now=self.conversation.now,
@@ -234,7 +238,7 @@ class Upkeep:
         )
 
     def _unanswered(self) -> list[Message]:
-        """What the user side said since the model last spoke."""
+        """The user-side messages since the model's last reply."""
         found: list[Message] = []
         for message in reversed(self.conversation.state.messages):
             if message.role == "assistant":
@@ -243,7 +247,7 @@ class Upkeep:
         return found[::-1]
 
     def _called(self) -> dict[str, str]:
-        """The tools behind the results that were never sent: the last reply called them."""
+        """The tools of the unsent results, by call id: the last reply called them."""
         for message in reversed(self.conversation.state.messages):
             if message.role == "assistant":
                 return {use.id: use.name for use in message.tool_uses}

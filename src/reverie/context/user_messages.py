@@ -1,4 +1,4 @@
-"""Cutting texts to size: the longest give first, and what is cut says so. Pure."""
+"""The user's messages, carried verbatim through compaction, and texts cut to a size. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from reverie.core.messages import Attachment, Document, Image, Message, Text
 from reverie.core.tokens import TEXT_BYTES_PER_TOKEN, text_tokens
 
-# Of a text that is cut, this share of the room goes to its beginning, the rest to its end.
+# A cut text keeps this share of the room from its beginning, the rest from its end.
 _HEAD_SHARE = 2 / 3
 
 
 def level(sizes: Sequence[int], room: int) -> int:
-    """The cap at which all sizes together fit the room: the small stay whole, the large share."""
+    """Return the cap per item at which all of them fit the room; smaller items stay whole."""
     left = max(room, 0)
     ordered = sorted(sizes)
     for done, size in enumerate(ordered):
@@ -25,9 +25,9 @@ def level(sizes: Sequence[int], room: int) -> int:
 
 
 def clipped(text: str, tokens: int, whole: str = "") -> str:
-    """The text in at most so many tokens: both its ends, and between them what is missing.
+    """Cut a text to at most `tokens`: its beginning, a note on what is missing, and its end.
 
-    `whole` says where all of it can be read.
+    `whole` says where the full text can be read.
     """
     if text_tokens(text) <= tokens:
         return text
@@ -42,7 +42,7 @@ def clipped(text: str, tokens: int, whole: str = "") -> str:
 
 
 def _decoded(data: bytes) -> str:
-    """Whole characters only: those the cut went through are dropped."""
+    """Decode, dropping a character that the cut went through."""
     return data.decode("utf-8", "ignore")
 
 
@@ -52,20 +52,20 @@ _LEAD = "Everything the user said before this point, word for word, oldest first
 _NUMBER = re.compile(r"\[\d+\]")
 _QUOTE = "> "
 
-# What a client writes in the user's name: commands to the client itself and what they printed.
+# Text that a client writes in the user's name: client commands and their output.
 _NO_REQUEST = re.compile(
     r"\s*(?:<(?:command-|local-command-|bash-(?:input|stdout|stderr))|\[Request interrupted by user)"
 )
 
 
 def carried(messages: Iterable[Message]) -> tuple[str, ...]:
-    """Everything the user said: in these messages, and in those an earlier summary stands for."""
+    """All texts of the user in these messages, and in those that an earlier summary replaced."""
     return tuple(text for message in messages for text in said(message))
 
 
 def said(message: Message) -> tuple[str, ...]:
-    """What one message holds of the user's words: its own, or those that a summary carries."""
-    # Only Reverie attaches; what a hook or a tool calls an attachment is not the user's voice.
+    """The user's texts in one message: its own, or those that a summary carries."""
+    # Only Reverie attaches user texts; an attachment from a hook or a tool is not trusted as one.
     if message.role != "user" or message.origin not in ("user", "reverie"):
         return ()
     earlier = [
@@ -79,12 +79,12 @@ def said(message: Message) -> tuple[str, ...]:
 
 
 def is_request(text: str) -> bool:
-    """Does the user want something with it? Every message is kept, but not every one asks."""
+    """Whether the text asks for something. Every message is kept, but not every one is a request."""
     return not _NO_REQUEST.match(text)
 
 
 def render(texts: Sequence[str]) -> Attachment:
-    """The messages as one readable attachment."""
+    """Render the messages as one readable attachment."""
     parts = [_LEAD]
     for number, text in enumerate(texts, 1):
         parts.append(f"[{number}]")
@@ -93,7 +93,7 @@ def render(texts: Sequence[str]) -> Attachment:
 
 
 def parse(attachment: Attachment) -> tuple[str, ...]:
-    """The messages an attachment holds; lines that belong to none are passed over."""
+    """Parse the messages of an attachment; lines that belong to no message are skipped."""
     found: list[list[str]] = []
     for line in attachment.text.split("\n"):
         if _NUMBER.fullmatch(line):
@@ -104,7 +104,7 @@ def parse(attachment: Attachment) -> tuple[str, ...]:
 
 
 def _own_words(message: Message) -> str:
-    """The text of a message, with a mark in the place of each picture and document."""
+    """The text of a message, with a marker for each image and document."""
     parts: list[str] = []
     for block in message.blocks:
         match block:

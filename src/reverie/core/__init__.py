@@ -1,1 +1,1 @@
-"""Values and arithmetic: standard library only, no I/O. Everything above stands on these."""
+"""Value types and arithmetic. Standard library only, no I/O; all other packages build on these."""

@@ -1,4 +1,4 @@
-"""Blocks and messages as JSON objects, and back: what journals hold and canonical bytes are made of."""
+"""Converts blocks and messages to JSON objects and back, for journals and canonical bytes."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def iso_time(at: float) -> str:
 def parse_time(text: str) -> float:
     """Seconds since the epoch; ValueError or OverflowError for a time that `iso_time` cannot write."""
     at = datetime.fromisoformat(text).timestamp()
-    # The last day of 9999 in one time zone is the year 10000 in another.
+    # A time on the last day of 9999 may be in the year 10000 in UTC.
     iso_time(at)
     return at
 
 
 def block_to_json(block: Block) -> Json:  # noqa: PLR0911 - one return a block kind
-    """One object a block; optional fields appear only when set, so that bytes stay small and stable."""
+    """One object per block; optional fields appear only when set, to keep bytes small and stable."""
     match block:
         case Text(text):
             return {"type": "text", "text": text}

@@ -1,4 +1,4 @@
-"""Text somebody else wrote: on a terminal, where it must not steer, and in a prompt, where it must not pass for ours."""
+"""Makes untrusted text safe for a terminal, and for prompts, where it must not imitate our marks."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What a reader cannot see although it changes what they see: control characters but for tab and
-# newline, halves of characters, marks and overrides of direction, blanks without width, fillers,
-# tags and annotations.
+# Characters that are invisible but change what is displayed: control characters except tab and
+# newline, surrogates, direction marks and overrides, zero-width blanks, fillers, tags, annotations.
 _UNSEEN = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\xad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180e"
     r"\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
 )
-# Joiners belong between the letters of some scripts and between the pictures of one emoji; a
-# variant of a character belongs behind it, once. Elsewhere both only hide something.
+# Joiners are legitimate between letters of some scripts and inside emoji, and one variation selector
+# is after a character; elsewhere both only hide something.
 _JOINED = r"\u0600-\u0dff\u1000-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc"
 _PICTURES = r"\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
 _IDEOGRAPHS = r"\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _VARIANTS = r"\ufe00-\ufe0f\U000e0100-\U000e01ef"
-# Tab and newline may stand in a text.
+# Tab and newline are allowed.
 _HARMLESS = str.maketrans("", "", "\t\n")
 
 
-# Compiled when a text needs it: `reverie --help` and every hook load this module.
+# Compiled on first use, because `reverie --help` and every hook import this module.
 @cache
 def _steering() -> re.Pattern[str]:
     return re.compile(
@@ -41,35 +40,35 @@ def _steering() -> re.Pattern[str]:
 
 
 def printable(text: str) -> str:
-    """Foreign text, unable to steer a terminal or deceive the eye: what cannot be seen is spelt out."""
+    """Untrusted text for a terminal: invisible and control characters are escaped."""
     if text.isascii() and text.translate(_HARMLESS).isprintable():
         return text
     return _steering().sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def printable_json(data: Any, *, indent: int | None = None) -> str:
-    """JSON with the same characters escaped: the same data for a program, plain text for a terminal."""
+    """JSON with the same characters escaped, safe for a terminal and the same data for a program."""
     import json  # noqa: PLC0415 - not needed for help
 
     text = json.dumps(data, ensure_ascii=False, indent=indent, default=str)
     return _steering().sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
-# --- inside messages of ours ---
+# --- inside our messages ---
 
-# The marks we, or the clients we answer, put around text; what stands inside must not end or begin one.
+# Marks that we or our clients put around text; quoted text must not begin or end one.
 MARKS = ("reminder", "system", "instructions", "letter", "hook_context")
 
-# What reads as "<": itself, its look-alikes, and its spellings in HTML, JSON and addresses.
+# "<", its look-alikes, and its escapes in HTML, JSON and URLs.
 _OPENING = (
     r"(?i)[<\uff1c\ufe64\u2039\u3008\u27e8\u2329\u02c2\u1438\u276e]"
     r"|&(?:amp;){0,3}(?:lt|\#0{0,5}60|\#x0{0,5}3c);?|\\u003c|\\x3c|%3c"
 )
-# How far a name may stand behind it; it ends before the next mark.
+# How far after it a name may be; the search ends before the next mark.
 _NEAR = 48
 _ENDS = "[<>&]"
 _APART = r"^[\W_]+|[^\w-]"
-# Letters of other alphabets that read as ours; what has a compatible form is folded without a table.
+# Look-alike letters of other alphabets; NFKC folds compatible forms without a table.
 _ALIKE = str.maketrans(
     "аαсϲԁеєҽһіıιӏⅼмոпоοрѕтτυսуүгⲅк01$@3",
     "aaccdeeehiiillmnnoopsttuuyyrrkoisae",
@@ -77,10 +76,10 @@ _ALIKE = str.maketrans(
 
 
 def quoted(text: str, *, marks: tuple[str, ...] = MARKS) -> str:
-    """Foreign text for a message of ours: no spelling of one of our marks stands in it.
+    """Untrusted text for one of our messages, with every form of our marks escaped.
 
-    A backslash takes the mark its meaning and leaves it readable. Case, spaces, blanks without
-    width, letters that only look alike and escaped spellings make no difference.
+    A backslash disables a mark and leaves it readable. Marks are recognised regardless of case,
+    spaces, zero-width blanks, look-alike letters and escapes.
     """
     pieces: list[str] = []
     at = 0
@@ -92,14 +91,14 @@ def quoted(text: str, *, marks: tuple[str, ...] = MARKS) -> str:
 
 
 def attribute(text: str) -> str:
-    """Foreign text as the value of an attribute: one line, and nothing that ends it."""
+    """Untrusted text as the value of an attribute: one line, with quotes escaped."""
     import html  # noqa: PLC0415 - its table of entities is large
 
     return html.escape(" ".join(text.split()))
 
 
 def _names(following: str, marks: tuple[str, ...]) -> bool:
-    # With a backslash it is quoted already.
+    # A backslash means that it is escaped already.
     if following.startswith("\\"):
         return False
     inside = re.split(_ENDS, following, maxsplit=1)[0]

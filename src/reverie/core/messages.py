@@ -1,4 +1,4 @@
-"""Messages and their blocks: immutable, provider-neutral, a closed union."""
+"""Messages and their blocks: immutable and provider-neutral; blocks are a closed union."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 Role: TypeAlias = Literal["user", "assistant", "system"]
 
-# Who said it. Trust is decided by this: text from tools is never treated as the person's voice.
+# The author of a message, which decides trust: text from tools is never treated as the person's.
 Origin: TypeAlias = Literal["user", "assistant", "tool", "hook", "reverie", "import"]
 
 
@@ -85,9 +85,9 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Text Reverie puts beside a user message (`label`: recall, date, notes …); frozen once sent.
+    """Text that Reverie adds to a user message (`label`: recall, date, notes …); frozen once sent.
 
-    `key` is the head's; it is set while a request is put together, and kept nowhere else.
+    `key` is the key of the head; it is set while a request is assembled, and never stored.
     """
 
     kind: ClassVar[Literal["attachment"]] = "attachment"
@@ -140,7 +140,7 @@ class Message:
 
 
 def message_id(parent: str | None, role: Role, at: float, blocks: tuple[Block, ...]) -> str:
-    """An id made of the content and its place, so that ids need no randomness and cannot clash."""
+    """A hash of the content and its place, so that ids need no randomness and do not collide."""
     seed = repr((parent, role, at, blocks)).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(seed, digest_size=12).hexdigest()
 
@@ -154,7 +154,7 @@ def new_message(
     response: str | None = None,
     bound_to: str | None = None,
 ) -> Message:
-    """The next message of a conversation: its id and parent follow from what comes before it."""
+    """Create the next message of a conversation; id and parent derive from the previous message."""
     parent = after.id if after else None
     natural: Origin = "assistant" if role == "assistant" else "user"
     return Message(
@@ -174,7 +174,7 @@ Result = TypeVar("Result")
 
 
 def shared_length(old: Sequence[object], new: Sequence[object]) -> int:
-    """How many leading items are the very same objects."""
+    """How many leading items are identical objects."""
     for i, changed in enumerate(map(is_not, old, new)):
         if changed:
             return i
@@ -182,7 +182,7 @@ def shared_length(old: Sequence[object], new: Sequence[object]) -> int:
 
 
 class GrowingMap(Generic[Item, Result]):
-    """`f` over a sequence, where items that were there before, at the same place, are not redone.
+    """Applies `f` to a growing sequence and reuses results for unchanged leading items.
 
     Items are compared by identity: messages are immutable, so the same object is the same message.
     """
@@ -194,7 +194,7 @@ class GrowingMap(Generic[Item, Result]):
 
     def __call__(self, items: Sequence[Item]) -> list[Result]:
         kept = shared_length(self._items, items)
-        # Forget first: should `f` fail, what is remembered is still true.
+        # Truncate first, so that the cache stays valid if `f` fails.
         del self._results[kept:]
         self._items = self._items[:kept]
         self._results.extend(self._f(items[i], i) for i in range(kept, len(items)))

@@ -1,4 +1,4 @@
-"""Exactly what goes on the wire, provider-neutral, in canonical bytes.
+"""A request as it is sent, provider-neutral, in canonical bytes.
 
 A request is three sections in the order providers cache them: tools, system, messages. Each splits
 into *segments* (one tool, one system block, one message block), and each segment has canonical
@@ -23,7 +23,7 @@ Section: TypeAlias = Literal["tools", "system", "messages"]
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model sees it; `schema` is JSON text, so that its bytes cannot drift."""
+    """A tool as the model sees it; `schema` is JSON text, so that its bytes never change."""
 
     name: str
     description: str
@@ -63,7 +63,7 @@ class Summarize:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Everything beside the three sections. What is unset is not sent."""
+    """Everything besides the three sections. Unset options are not sent."""
 
     max_tokens: int = 8_192
     thinking: str | None = None
@@ -78,7 +78,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """Up to and including this segment the provider is asked to keep the prefix."""
+    """Asks the provider to cache the prefix up to and including this segment."""
 
     section: Section
     index: int
@@ -88,7 +88,7 @@ class Breakpoint:
 
 @dataclass(frozen=True, slots=True)
 class CacheEdit:
-    """Results the provider drops from its cached prefix; repeated in place by every later request."""
+    """Results that the provider drops from its cached prefix; every later request repeats the edit."""
 
     tool_use_ids: tuple[str, ...]
     after_message: str
@@ -96,21 +96,21 @@ class CacheEdit:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The part of a request that is rendered once a session and then frozen."""
+    """The part of a request that is rendered once per session and then frozen."""
 
     model: str
     system: tuple[Text, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     options: Options = Options()
-    # Stands in every reminder and is named in the system prompt: text of others cannot know it.
+    # In every reminder and in the system prompt; untrusted text cannot know it.
     reminder_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`size` is the estimate in tokens, `previous_response` the one before it, where known.
+    """`size` is the estimate in tokens, `previous_response` the id of the last response, if known.
 
-    `cache_edits` are for models that declare them; nobody else is given any.
+    `cache_edits` are only set for models that support them.
     """
 
     head: Head
@@ -131,7 +131,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One cacheable unit: where it stands, its canonical bytes, its estimated size and its kind."""
+    """One cacheable unit: its place, canonical bytes, estimated size and kind."""
 
     section: Section
     index: int
@@ -142,7 +142,7 @@ class Segment:
 
     @property
     def markable(self) -> bool:
-        """Providers refuse a cache mark on thinking and on empty text."""
+        """Whether it may carry a cache mark; providers refuse marks on thinking and empty text."""
         return self.kind != "thinking" and not (self.kind == "text" and self.tokens == 0)
 
     @property
@@ -165,7 +165,7 @@ def head_segments(head: Head) -> tuple[Segment, ...]:
 
 
 def message_segments(message: Message, index: int) -> tuple[Segment, ...]:
-    """Providers merge neighbours of one role, so a block carries its role and no message boundary."""
+    """Segments carry their role but no message boundary, since providers merge neighbours of one role."""
     role = message.role.encode() + b" "
     return tuple(
         Segment("messages", index, i, role + block_bytes(block), block_tokens(block), block.kind)
@@ -186,13 +186,13 @@ def tool_tokens(tool: ToolSpec) -> int:
 
 
 def key_bytes(head: Head) -> bytes:
-    """What is part of the cache key but of no section: the model and the options that steer it."""
+    """The part of the cache key outside the sections: the model and its options."""
     o = head.options
     return dump([head.model, o.thinking, o.effort, o.tool_choice, o.output_schema])
 
 
 def estimated_size(request: Request) -> int:
-    """Tokens of the whole request; free when the assembler has already summed them."""
+    """Tokens of the whole request; computed only if the assembler has not set `size`."""
     if request.size is not None:
         return request.size
     head = sum(segment.tokens for segment in head_segments(request.head))
@@ -200,7 +200,7 @@ def estimated_size(request: Request) -> int:
 
 
 def canonical_bytes(request: Request) -> bytes:
-    """The whole request, for comparing and recording: one line a segment."""
+    """The whole request, for comparing and recording, one line per segment."""
     lines = [key_bytes(request.head)]
     lines += [segment.data for segment in head_segments(request.head)]
     for index, message in enumerate(request.messages):
@@ -209,7 +209,7 @@ def canonical_bytes(request: Request) -> bytes:
 
 
 def with_key(message: Message, key: str) -> Message:
-    """The message as it is sent: every reminder in it carries the key."""
+    """The message as it is sent, with the key in every reminder."""
     if not key or not any(isinstance(block, Attachment) for block in message.blocks):
         return message
     blocks = (replace(b, key=key) if isinstance(b, Attachment) else b for b in message.blocks)
@@ -217,10 +217,10 @@ def with_key(message: Message, key: str) -> Message:
 
 
 def attachment_text(attachment: Attachment) -> str:
-    """How an attachment reads on every provider: marked off from what the person wrote.
+    """The text of an attachment for every provider, marked off from what the person wrote.
 
-    Text from a memory or a tool cannot close the mark and speak as the person, and what it
-    pretends to be lacks the key of the session, which the system prompt names.
+    Text from a memory or a tool cannot close the mark and pass for the person's, and a forged
+    reminder lacks the session's key, which the system prompt names.
     """
     inside = quoted(attachment.text, marks=("reminder", "system"))
     key = f' key="{attachment.key}"' if attachment.key else ""
@@ -228,7 +228,7 @@ def attachment_text(attachment: Attachment) -> str:
 
 
 def wire_text(text: str) -> str:
-    """Text any provider can decode: lone surrogates (from torn input) become U+FFFD."""
+    """Text that any provider can decode: lone surrogates (from cut input) become U+FFFD."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -273,7 +273,7 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The whole answer. `diagnosis` is the provider's own word on a cache miss, if it gives one."""
+    """The whole reply. `diagnosis` is the provider's explanation of a cache miss, if it gives one."""
 
     id: str
     model: str

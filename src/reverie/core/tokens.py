@@ -1,4 +1,4 @@
-"""How large a conversation is: what the provider last reported, plus an estimate of what is new."""
+"""The size of a conversation: the provider's last report plus an estimate of what is new."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def message_tokens(message: Message) -> int:
 
 
 def context_tokens(messages: Sequence[Message], last: Measured | None = None) -> int:
-    """Tokens in the conversation. Work is proportional to what came after the last measurement.
+    """Tokens in the conversation, in time proportional to what came after the last measurement.
 
     One response may have become several messages with tool results in between (parallel calls),
     so counting starts at the first of them; the response's own messages are in the measurement.
@@ -99,7 +99,7 @@ def _ceil_div(value: int, by: int) -> int:
 
 
 def substituted(message: Message, texts: Mapping[str, str]) -> Message:
-    """The message with these texts for the text of its results; images and documents stay."""
+    """The message with the texts of its results replaced; images and documents stay."""
     blocks = tuple(_substituted(block, texts) for block in message.blocks)
     return replace(message, blocks=blocks)
 

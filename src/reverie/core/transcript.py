@@ -1,7 +1,7 @@
-"""Surgery on message lists: API rounds, tool pairs, safe cuts. No cut ever leaves an orphan.
+"""Splits and cuts message lists: API rounds, tool pairs, safe cuts.
 
-A *round* is one request's worth of conversation: what the user side said, then what the model
-answered. A tool use and its result belong together: they are kept, dropped or moved as one.
+A *round* is one request with its reply: the messages of the user side, then those of the model. A
+tool use and its result are always kept, dropped or moved together.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ INTERRUPTED = "[Interrupted before this tool finished]"
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """What is wrong with the tool traffic of a message list; empty when nothing is."""
+    """The problems in the tool traffic of a message list; empty when there are none."""
 
     unanswered: tuple[str, ...] = ()
     orphaned: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Pairing:
 
 
 def pairing(messages: Sequence[Message]) -> Pairing:
-    """Check that every tool use is answered once, before the model speaks again."""
+    """Check that every tool use is answered once, before the next reply."""
     check = _PairCheck()
     response: str | None = None
     for message in messages:
@@ -47,7 +47,7 @@ def pairing(messages: Sequence[Message]) -> Pairing:
 
 
 class _PairCheck:
-    """The bookkeeping of one walk through the tool traffic."""
+    """The state of one pass over the tool traffic."""
 
     def __init__(self) -> None:
         self._open: dict[str, None] = {}
@@ -77,9 +77,9 @@ class _PairCheck:
 
 
 def rounds(messages: Sequence[Message]) -> list[tuple[Message, ...]]:
-    """Split into API rounds: a response with the results that answer it, led by what asked for it.
+    """Split into API rounds: the request, the response, and the results of its tool calls.
 
-    So a tool use and its result share a round, and dropping whole rounds never splits a pair.
+    A tool use and its result share a round, so dropping whole rounds never splits a pair.
     """
     found: list[list[Message]] = []
     for message in messages:
@@ -98,14 +98,14 @@ def _starts_round(group: Sequence[Message], message: Message) -> bool:
 
 
 def _same_response(earlier: Sequence[Message], message: Message) -> bool:
-    """Parallel calls may be recorded as messages of their own, with results in between."""
+    """Whether both belong to one response; parallel calls may be separate messages."""
     return message.response is not None and any(m.response == message.response for m in earlier)
 
 
 def safe_cuts(messages: Sequence[Message]) -> list[int]:
-    """Every index i such that messages[:i] and messages[i:] both stand: no tool pair is split.
+    """Every index i at which the messages can be cut without splitting a tool pair.
 
-    A cut also never falls inside one response, so thinking stays with the call it led to.
+    A cut never falls inside one response, so thinking stays with the call it led to.
     """
     last_of = {m.response: i for i, m in enumerate(messages) if m.response is not None}
     cuts = [0]
@@ -122,7 +122,7 @@ def safe_cuts(messages: Sequence[Message]) -> list[int]:
 
 
 def safe_cut(messages: Sequence[Message], wanted: int) -> int:
-    """The nearest safe cut at or before `wanted`: keeps a little more rather than a little less."""
+    """The nearest safe cut at or before `wanted`."""
     return max(cut for cut in safe_cuts(messages) if cut <= max(wanted, 0))
 
 
@@ -141,7 +141,7 @@ def drop_oldest_rounds(messages: Sequence[Message], tokens: int) -> tuple[Messag
 
 
 def open_tool_uses(messages: Sequence[Message]) -> tuple[ToolUse, ...]:
-    """The calls that still wait for a result, in order."""
+    """The calls without a result, in order."""
     waiting: dict[str, ToolUse] = {}
     for message in messages:
         waiting |= {use.id: use for use in message.tool_uses}
@@ -151,12 +151,12 @@ def open_tool_uses(messages: Sequence[Message]) -> tuple[ToolUse, ...]:
 
 
 def answers_to(calls: Iterable[ToolUse], reason: str) -> tuple[ToolResult, ...]:
-    """A result for each call that will never have one of its own."""
+    """An error result for each call that will never get a real one."""
     return tuple(ToolResult(use.id, (Text(reason),), is_error=True) for use in calls)
 
 
 def valid_under(message: Message, prefix: str, *, bound: bool) -> Message:
-    """The message as it may be sent after `prefix`: without thinking that was bound elsewhere."""
+    """The message as it may be sent after `prefix`: without thinking bound to another prefix."""
     if not bound or message.role != "assistant" or message.bound_to == prefix:
         return message
     return without_thinking(message)

@@ -11,7 +11,7 @@ PER_MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """`input` holds only what was neither read from nor written to the cache."""
+    """Tokens of one call; `input` excludes what was read from or written to the cache."""
 
     input: int = 0
     cache_read: int = 0
@@ -25,7 +25,7 @@ class Usage:
 
     @property
     def prompt(self) -> int:
-        """Everything that was sent."""
+        """All tokens that were sent."""
         return self.input + self.cache_read + self.cache_write
 
     @property
@@ -75,7 +75,7 @@ class Prices:
         return self
 
     def cost(self, usage: Usage) -> float:
-        """Dollars for one call; tiers go by the prompt of that call, so never price a sum."""
+        """Dollars for one call. Tiers depend on the call's prompt, so sums of usage cannot be priced."""
         rate = self.tier(usage.prompt)
         return (
             usage.input * rate.input
@@ -103,7 +103,7 @@ EXTRACT: Purpose = "extract"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One model call on the ledger. The cost is None when nobody knows the model's price."""
+    """One model call on the ledger. The cost is None when the model's price is unknown."""
 
     at: float
     purpose: Purpose
@@ -130,7 +130,7 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Dollars already spent or promised to calls under way."""
+    """Dollars already spent or reserved for running calls."""
 
     day: float = 0.0
     session: float = 0.0
@@ -139,9 +139,9 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The call may be made; `warning` says which cap it passes, where passing is allowed.
+    """The call may be made; `warning` names a cap that it exceeds, where that is allowed.
 
-    `ticket` names the reservation, to be settled with what the call really cost.
+    `ticket` identifies the reservation, which is settled with the actual cost.
     """
 
     warning: str = ""
@@ -150,7 +150,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The call may not be made; a smaller one may, if `left` dollars suffice for it."""
+    """The call may not be made; a call of up to `left` dollars may."""
 
     reason: str
     left: float = 0.0
@@ -160,7 +160,7 @@ Decision: TypeAlias = Allowed | Refused
 
 
 def decide(purpose: Purpose, ceiling: float, spent: Spent, caps: Caps) -> Decision:
-    """May a call that can cost up to `ceiling` be made? Decided before it, so a cap is never passed."""
+    """Whether a call that can cost up to `ceiling` may be made without exceeding a cap."""
     checks = (
         ("day", spent.day, caps.day, "spend.day"),
         ("session", spent.session, caps.session, "spend.session"),

@@ -1,4 +1,4 @@
-"""The context window: which size holds, why, and the thresholds derived from it."""
+"""The context window: its size, the source of the size, and the thresholds derived from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMPACTION_ROOM = 13_000
 WARNING_ROOM = 20_000
 BLOCKING_ROOM = 3_000
 
-# The rooms above suit windows of 100k tokens and more; a local model with 8k gets the same shares.
+# The sizes above are for windows of 100k tokens and more; smaller windows get the same shares.
 _FULL_ROOMS_FROM = 100_000
 
 
@@ -32,7 +32,7 @@ class Window:
 
     @property
     def effective(self) -> int:
-        """What may be filled: the rest is room for a summary to be written."""
+        """The usable size; the rest is reserved for writing a summary."""
         return self.tokens - self._room(SUMMARY_ROOM)
 
     @property
@@ -46,7 +46,7 @@ class Window:
 
     @property
     def blocking(self) -> int:
-        """At this, nothing is sent any more: the provider would refuse it."""
+        """From here on nothing is sent, because the provider would refuse it."""
         return self.effective - self._room(BLOCKING_ROOM)
 
     def state(self, tokens: int) -> Literal["ok", "warning", "compact", "blocked"]:
@@ -58,7 +58,7 @@ class Window:
 
 
 def split_suffix(model: str) -> tuple[str, bool]:
-    """The name a provider knows, and whether `[1m]` was asked for."""
+    """The model's name for the provider, and whether it had the suffix `[1m]`."""
     if model.endswith(LARGE_SUFFIX):
         return model.removesuffix(LARGE_SUFFIX), True
     return model, False
@@ -110,7 +110,7 @@ class CacheRules:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """One model's abilities and limits."""
+    """The features and limits of a model."""
 
     window: int | None = None
     max_output: int | None = None

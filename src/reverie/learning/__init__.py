@@ -1,1 +1,1 @@
-"""What is learnt from conversations: extraction after a turn, dreams across sessions."""
+"""Learning from conversations: extraction after a turn, dreams across sessions."""

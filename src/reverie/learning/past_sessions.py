@@ -1,7 +1,7 @@
-"""Past conversations read for memory: the plan with its price, one session at a time, resumable.
+"""Reads past conversations for memories: a plan with its price, then one session at a time.
 
-After every piece of a session the cursor moves, on disk: whatever ends a run, the next one goes on
-there. A session that the rules read is not done for a model, so that one configured later reads it.
+The cursor is stored after every piece of a session, so an interrupted run can be resumed. A session
+that only the rules have read is read again by a model that is configured later.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reverie.files.json_files import read_json, write_json
 from reverie.learning import extraction
 from reverie.learning.extraction.fork import proposals, settle
 from reverie.learning.extraction.prompts import batches, past_directive
-from reverie.learning.service import Learnt, open_shelf, spoken
+from reverie.learning.service import Learnt, open_store, spoken
 from reverie.learning.side_models import ModelChoice, fresh_agents, means_for
 from reverie.recall.past_sessions import conversations
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 
 _CURSORS = "extracted.json"
-# What comes on top of a directive (tools, system prompt), what an agent answers, and how often its
-# prompt is read again. An estimate, not a measurement.
+# Estimates: tokens of tools and system prompt, tokens of the answer, and how often the prompt is
+# read again.
 _AROUND_TOKENS = 3_000
 _ANSWER_TOKENS = 1_200
 _READ_AGAIN = 2
@@ -47,7 +47,7 @@ By = Literal["rules", "model"]
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The last message that was read, and by whom."""
+    """The last message that was read, and whether rules or a model read it."""
 
     up_to: str
     by: By
@@ -55,21 +55,21 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class PastSession:
-    """A conversation, and how much of it is still to be read: `count` messages after `up_to`.
+    """A conversation with `count` unread messages after `up_to`.
 
-    Of many large transcripts only one is in memory at a time: `load` reads it again.
+    Messages are not kept, so that only one of many large transcripts is in memory; `load` reads them.
     """
 
     name: str
     path: Path
     up_to: str | None = None
     count: int = 0
-    # The estimated size of each piece a model would be sent.
+    # The estimated size in tokens of each piece for a model.
     pieces: tuple[int, ...] = ()
     problem: str = ""
 
     def load(self) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-        """What was read before, and what is new."""
+        """The messages read before, and the new ones."""
         messages = spoken(self.path)
         new = extraction.new_messages(messages, self.up_to)
         return messages[: len(messages) - len(new)], new
@@ -77,7 +77,7 @@ class PastSession:
 
 @dataclass(frozen=True, slots=True)
 class ReadingPlan:
-    """What would be read, by whom, and about what that costs; None: the price is not known."""
+    """What to read, with which model, and the estimated cost (None: price unknown)."""
 
     sessions: tuple[PastSession, ...]
     means: ModelChoice
@@ -94,7 +94,7 @@ class ReadingPlan:
 
 @dataclass(frozen=True, slots=True)
 class ReadSession:
-    """What one session gave, who read it, and what that cost."""
+    """The result of one session, the model that read it, and the cost."""
 
     name: str
     learnt: Learnt
@@ -110,7 +110,10 @@ def plan_reading(
     use_model: bool = True,
     again: bool = False,
 ) -> ReadingPlan:
-    """What is new in these conversations, or in all of this project's; `again`: read everything."""
+    """Plan to read what is new in these conversations, or in all of the project's.
+
+    `again` reads everything.
+    """
     means = means_for(app, EXTRACT, use_model=use_model)
     found = conversations(app.project, {}) if chosen is None else chosen
     cursors = {} if again else _cursors(app)
@@ -133,7 +136,7 @@ def _past(name: str, path: Path, cursor: Cursor | None, by: By) -> PastSession:
 
 
 def _read_live(path: Path) -> str | None:
-    """How far a fork of the conversation itself has read it; None when only rules did."""
+    """The last message that a fork of the conversation has read; None when only rules did."""
     if not any(path.with_suffix("").glob(f"forks/{EXTRACT}-*.jsonl")):
         return None
     marks = [record for record in journal.load(path).records if isinstance(record, Extracted)]
@@ -141,7 +144,7 @@ def _read_live(path: Path) -> str | None:
 
 
 def _estimate(plan: ReadingPlan) -> float | None:
-    """Every piece is sent once and read back from the cache until the agent is done."""
+    """The estimated cost: every piece is sent once and then read from the cache."""
     prices = plan.means.prices
     if prices is None:
         return None
@@ -154,7 +157,7 @@ def _estimate(plan: ReadingPlan) -> float | None:
 
 
 async def read_sessions(app: Workspace, plan: ReadingPlan) -> AsyncIterator[ReadSession]:
-    """One session after the other, each given when it is done; under the caps."""
+    """Read one session after the other, within the spend caps, and yield each result."""
     reader = _Reader(app, plan.means)
     for session in plan.open:
         yield await reader.read(session)
@@ -162,24 +165,24 @@ async def read_sessions(app: Workspace, plan: ReadingPlan) -> AsyncIterator[Read
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads with the model as long as it can; from its first failure on, by rules alone."""
+    """Reads with the model until its first failure, then by rules alone."""
 
     app: Workspace
     means: ModelChoice
     _failed: str = ""
-    _heard: list[Event] = field(default_factory=list)
+    _events: list[Event] = field(default_factory=list)
 
     async def read(self, session: PastSession) -> ReadSession:
-        self._heard.clear()
+        self._events.clear()
         account = f"extract-{session.name}"
         paid = len(self._costs(account))
         async with AsyncExitStack() as stack:
-            shelf = stack.enter_context(
-                open_shelf(self.app, session.name, self.means.model, self._heard.append)
+            store = stack.enter_context(
+                open_store(self.app, session.name, self.means.model, self._events.append)
             )
             agents = await self._agents(stack, account)
-            learnt = await self._pieces(session, shelf, agents)
-        troubles = (event.what for event in self._heard if isinstance(event, TroubleNoted))
+            learnt = await self._pieces(session, store, agents)
+        troubles = (event.what for event in self._events if isinstance(event, TroubleNoted))
         learnt = replace(learnt, troubles=tuple(troubles))
         costs = self._costs(account)[paid:]
         cost = None if None in costs else sum(cost or 0.0 for cost in costs)
@@ -190,7 +193,7 @@ class _Reader:
         if not self.means.model or self._failed:
             return None
         folder = self.app.project.sessions / account / "forks"
-        opening = fresh_agents(self.app, self.means.model, account, folder, self._heard.append)
+        opening = fresh_agents(self.app, self.means.model, account, folder, self._events.append)
         try:
             return await stack.enter_async_context(opening)
         except ReverieError as error:
@@ -198,16 +201,16 @@ class _Reader:
             return None
 
     async def _pieces(
-        self, session: PastSession, shelf: ExtractionStore, agents: SideAgents | None
+        self, session: PastSession, store: ExtractionStore, agents: SideAgents | None
     ) -> Learnt:
         learnt = Learnt()
         earlier, new = await asyncio.to_thread(session.load)
         for piece in batches(new):
-            learnt = self._keep(learnt, shelf, extraction.find(piece, earlier), (*earlier, *piece))
+            learnt = self._keep(learnt, store, extraction.find(piece, earlier), (*earlier, *piece))
             if agents is not None and not self._failed:
                 try:
-                    found = await proposals(agents, shelf, piece, past=True)
-                    learnt = self._keep(learnt, shelf, found, (*earlier, *piece))
+                    found = await proposals(agents, store, piece, past=True)
+                    learnt = self._keep(learnt, store, found, (*earlier, *piece))
                 except ReverieError as error:
                     self._fail(error)
             by: By = "model" if agents is not None and not self._failed else "rules"
@@ -218,13 +221,13 @@ class _Reader:
     def _keep(
         self,
         learnt: Learnt,
-        shelf: ExtractionStore,
+        store: ExtractionStore,
         found: Sequence[extraction.Candidate],
         messages: Sequence[Message],
     ) -> Learnt:
         if not found:
             return learnt
-        done = settle(shelf, found, messages, shelf.near(found))
+        done = settle(store, found, messages, store.near(found))
         return Learnt(
             tuple(dict.fromkeys((*learnt.saved, *done.saved))),
             (*learnt.waiting, *done.waiting),
@@ -233,11 +236,11 @@ class _Reader:
 
     def _fail(self, error: ReverieError) -> None:
         self._failed = str(error)
-        told = f"{self.means.model} is not asked any more, the rules read on: {error}"
-        self._heard.append(TroubleNoted("extraction", told))
+        note = f"{self.means.model} is not asked any more, the rules read on: {error}"
+        self._events.append(TroubleNoted("extraction", note))
 
     def _mark(self, name: str, cursor: Cursor) -> None:
-        """What a model has read stays read by it; what only rules read is read again by one."""
+        """Store the cursor; the rules never overwrite the cursor of a model."""
         known = _cursors(self.app)
         before = known.get(name)
         if cursor.by == "rules" and before is not None and before.by == "model":
@@ -266,7 +269,7 @@ NAME = "past sessions"
 
 @dataclass(slots=True)
 class PastIndexing:
-    """`step` does a piece of work, and gives None when there is no more."""
+    """Indexes past sessions in the background; `step` does a piece of work, None when done."""
 
     step: Callable[[], object | None]
     background: Background
@@ -276,7 +279,7 @@ class PastIndexing:
         self.background.start(NAME, self._run(), self._stop)
 
     def _stop(self) -> None:
-        """End after the piece that is under way; what is missing is brought in next time."""
+        """Stop after the current piece; the rest is indexed next time."""
         self._stopped = True
 
     async def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""The memory as learning needs it: what is near, a safe way to save, a bench for forks, the inbox."""
+"""Memory for learning: similar memories, saving through the keeper, copies for forks, the inbox."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ if TYPE_CHECKING:
     from reverie.settings.projects import Project
     from reverie.workspace import Workspace
 
-# Whose words they are in a sub-agent's conversation, where a summary carries the other agent's.
+# In a sub-agent's conversation the user side is another agent, not the person.
 _IN_AGENTS: Mapping[Origin, Origin] = {"user": "assistant", "reverie": "hook"}
-# Enough neighbours to find what a sentence repeats or contradicts.
+# Enough similar memories to find what a sentence repeats or contradicts.
 _NEAR = 8
-# Memories a fork is shown of a large directory: the newest.
+# A fork is shown this many memories of a large directory, the newest ones.
 MOST_LISTED = 200
 
 
 def learning_files(settings: Settings, memory: OpenMemory) -> dict[str, Path]:
-    """Where a person writes down what to learn: for all projects, and for this one; never in a repository."""
+    """The person's learning.md files, for all projects and for this one; never in a repository."""
     state = memory.place.state.parent if memory.team else memory.place.state
     return {
         "your learning.md": settings.home / FILE,
@@ -74,7 +74,7 @@ def learning_files(settings: Settings, memory: OpenMemory) -> dict[str, Path]:
 
 
 def instructions_for(settings: Settings, memory: OpenMemory) -> LearningInstructions:
-    """The person's own instructions; those for all projects count first."""
+    """The person's instructions, those for all projects first."""
     found = learning_files(settings, memory).items()
     files = ((label, TextFile(path).read()) for label, path in found)
     return learning_instructions.parse((label, text) for label, text in files if text is not None)
@@ -89,11 +89,11 @@ class SourceReader:
         self._paths: Mapping[str, Path] | None = None
 
     def __call__(self, source: str) -> Sequence[Utterance]:
-        """What the person said there; () when it cannot be looked up."""
+        """What the person said at a source; () when it cannot be looked up."""
         if (entry := self._log.get(source)) is not None:
             return (entry,)
         if self._paths is None:
-            # By name alone: a path could be any file that a model found, or wrote.
+            # Only by name: a path could be any file that a model found or wrote.
             self._paths = conversations(self._project, {})
         session, _, message = source.partition("#")
         try:
@@ -106,7 +106,7 @@ class SourceReader:
 
 @dataclass(frozen=True, slots=True)
 class ScratchCopy:
-    """A copy of the memory; what differs from it afterwards is what a fork would save."""
+    """A copy of the memory; its changed files are what a fork would save."""
 
     scratch: Scratch
 
@@ -126,7 +126,7 @@ class ScratchCopy:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionStore:
-    """One memory, written by extraction in the name of a session."""
+    """A project's memory, to which extraction writes on behalf of a session."""
 
     memory: OpenMemory
     ranker: IndexRanker
@@ -150,7 +150,7 @@ class ExtractionStore:
 
     def manifest(self) -> str:
         store = self.memory.store
-        # A fork can look into the directory; a list of everything would fill its window.
+        # A full list would fill the fork's window; it can look into the directory.
         entries = store.some((), MOST_LISTED) if store.large else store.entries()
         return manifest.render(entry for entry in entries if entry.listed)
 
@@ -161,20 +161,20 @@ class ExtractionStore:
             for hit in self.ranker.search(candidate.text, limit=_NEAR).hits
         }
         topics = self.memory.topics
-        # The team's are changed by a person alone, so that nothing of ours may replace them.
+        # Only a person changes team memories, so extraction must not replace them.
         known = topics.some(sorted(files))
         entries = {entry.file: entry for entry in known if split(entry.file)[0] != "team"}
         found = ((file, topics.read(file)) for file in sorted(files & entries.keys()))
         return [Known(entries[file], stored.topic.body) for file, stored in found if stored]
 
-    def save(self, candidate: Candidate, said: date | None) -> str | None:
-        """Through the keeper, who has the last word; what it declines is told."""
-        proposal = self._proposal(candidate, said)
+    def save(self, candidate: Candidate, said_on: date | None) -> str | None:
+        """Save through the keeper; announces what it declines."""
+        proposal = self._proposal(candidate, said_on)
         if proposal is None:
             return None
         item = Item(proposal.id, proposal, self.clock.now())
         author = Author("extract", self.session, candidate.sources, self.model)
-        # Whether an addition repeats or contradicts anything was decided already.
+        # `decide` already checked whether an addition repeats or contradicts a memory.
         known = proposal.operation == "add"
         try:
             memory, own = belongs_to(self.memory, item)
@@ -191,9 +191,9 @@ class ExtractionStore:
                 self._tell(done.reason)
                 return None
 
-    def propose(self, item: ToInbox, said: date | None) -> bool:
-        """For a person to decide, unless they said that such proposals need nobody."""
-        proposal = None if item.candidate is None else self._proposal(item.candidate, said)
+    def propose(self, item: ToInbox, said_on: date | None) -> bool:
+        """Put a proposal into the inbox, unless the person's settings decide it."""
+        proposal = None if item.candidate is None else self._proposal(item.candidate, said_on)
         if proposal is None:
             return False
         waiting = replace(
@@ -209,13 +209,13 @@ class ExtractionStore:
         return isinstance(kept, Item)
 
     @contextmanager
-    def bench(self) -> Iterator[ScratchCopy]:
+    def scratch_copy(self) -> Iterator[ScratchCopy]:
         with tempfile.TemporaryDirectory(prefix="reverie-") as folder:
             scratch = Scratch(Path(folder) / "work" / "bench", self.memory.store)
             scratch.open(scratch.snapshot())
             yield ScratchCopy(scratch)
 
-    def _proposal(self, candidate: Candidate, said: date | None) -> Proposal | None:
+    def _proposal(self, candidate: Candidate, said_on: date | None) -> Proposal | None:
         operation, file = _named(candidate.operation)
         if operation is None:
             return None
@@ -230,7 +230,7 @@ class ExtractionStore:
             description=candidate.description,
             sources=cited(self.session, candidate.sources),
             evidence=candidate.evidence,
-            said=said.isoformat() if said else "",
+            said=said_on.isoformat() if said_on else "",
         )
 
     def _tell(self, reason: str) -> None:
@@ -253,9 +253,9 @@ def _named(operation: Operation) -> tuple[OperationName | None, str]:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What a past conversation gave: files that were saved (or texts that would be), and what waits.
+    """The result of a conversation: saved files (or texts that would be saved), and what waits.
 
-    `left` are texts that were not kept because the person's learning.md says never.
+    `left` holds texts that the person's learning.md keeps out.
     """
 
     saved: tuple[str, ...] = ()
@@ -265,9 +265,9 @@ class Learnt:
 
 
 def spoken(transcript: Path) -> tuple[Message, ...]:
-    """All messages of a conversation, whoever wrote it down.
+    """All messages of a transcript of any client.
 
-    A sub-agent is told what to do by the agent that started it: no word in there is the person's.
+    In a sub-agent's transcript the user side is the agent that started it, not the person.
     """
     loaded = transcripts.load(transcript)
     messages = [record.message for record in loaded.records if isinstance(record, Said)]
@@ -277,10 +277,10 @@ def spoken(transcript: Path) -> tuple[Message, ...]:
 
 
 @contextmanager
-def open_shelf(
+def open_store(
     app: Workspace, session: str, model: str, announce: Announce
 ) -> Iterator[ExtractionStore]:
-    """This project's memory, to be written in the name of a session."""
+    """Open this project's memory for extraction on behalf of a session."""
     memory = app.memory()
     with open_ranker(memory, app.clock, chosen_meaning(app)) as ranker:
         yield ExtractionStore(
@@ -303,12 +303,12 @@ def learn(
     *,
     dry_run: bool = False,
 ) -> Learnt:
-    """Look through messages by rules alone; `earlier` ones were looked through before."""
+    """Extract from messages by rules alone; `earlier` messages were read before."""
     found = extraction.find(new, earlier)
     if not found:
         return Learnt()
-    heard: list[Event] = []
-    with open_shelf(app, session, "", heard.append) as shelf:
-        done = settle(shelf, found, (*earlier, *new), shelf.near(found), dry_run=dry_run)
-    troubles = tuple(event.what for event in heard if isinstance(event, TroubleNoted))
+    events: list[Event] = []
+    with open_store(app, session, "", events.append) as store:
+        done = settle(store, found, (*earlier, *new), store.near(found), dry_run=dry_run)
+    troubles = tuple(event.what for event in events if isinstance(event, TroubleNoted))
     return Learnt(done.saved, done.waiting, done.left, troubles)

@@ -1,4 +1,4 @@
-"""Which model learns and dreams, the most that may cost, and agents of their own for it."""
+"""Chooses the model for learning and dreams, with its spending limit, and opens agents on it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """Who does a piece of background work: a model, or the rules alone, and why.
+    """The model for background work, or the rules alone, and why.
 
-    `most` is what the caps leave for it today, in dollars; None: no cap, or a price nobody knows.
+    `most` is what the caps leave today, in dollars; None without a cap or a known price.
     """
 
     model: str = ""
@@ -38,7 +38,7 @@ class ModelChoice:
 
     @property
     def told(self) -> str:
-        """For people, before it begins."""
+        """The choice in words, shown before the work begins."""
         if not self.model:
             return f"by rules alone ({self.why})"
         if self.most is not None:
@@ -48,7 +48,7 @@ class ModelChoice:
 
 
 def means_for(app: Workspace, purpose: Purpose, *, use_model: bool = True) -> ModelChoice:
-    """The side model, else the main one, as the settings name them; neither: rules."""
+    """The side model of the settings, else the main model, else rules."""
     if not use_model:
         return ModelChoice(why="a model was not wanted")
     names = {f"models.{role}": app.settings.model(role) for role in ("side", "main")}
@@ -63,7 +63,7 @@ def means_for(app: Workspace, purpose: Purpose, *, use_model: bool = True) -> Mo
 
 
 def _most(app: Workspace, purpose: Purpose) -> float | None:
-    """What the tightest cap leaves."""
+    """What the tightest cap leaves, in dollars."""
     caps, spent = app.caps(purpose), app.ledger.spent(purpose, "")
     limits = [caps.session]
     limits.append(None if caps.day is None else caps.day - spent.day)
@@ -79,7 +79,7 @@ def _most(app: Workspace, purpose: Purpose) -> float | None:
 async def fresh_agents(
     app: Workspace, model: str, session: str, folder: Path, announce: Announce = unheard
 ) -> AsyncIterator[FreshAgents]:
-    """Agents on this model, metered for the session; its connections are closed afterwards."""
+    """Open agents on this model, metered for the session; closes its connections afterwards."""
     bare = app.bare_model(model)
     tools = (tool for tool in standard_kit() if tool.name in FENCED)
     workplace = Workplace(app.project.root, environment=environment())

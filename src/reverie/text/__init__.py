@@ -1,1 +1,1 @@
-"""Reading text: words and their stems, languages, dates and time words, how alike two texts are. Pure."""
+"""Text analysis: words and stems, languages, dates and time words, likeness of texts. Pure."""

@@ -1,7 +1,7 @@
-"""The parts of a statement, and the words that one of two statements has and the other has not.
+"""The parts of a statement, and the words that only one of two statements has.
 
-A word answers for another form of it ("pays", "payment"), a compound for its parts, and a verb that
-says little ("is kept in", "lives in") for another of its group.
+A word matches other forms of it ("pays", "payment"), a compound matches its parts, and a vague verb
+("is kept in", "lives in") matches the others of its group.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from posixpath import commonprefix
 
 from reverie.text.statements import Statement, Token
 
-# Two words of one family share so many letters and differ in one of these endings.
+# Two words of one family share this many letters and differ in one of these endings.
 _FAMILY = 4
 _ENDING_LETTERS = """
  e s y i ic ie al ing ion ation ment ung en t n ique ic ia icion cion acion ad
@@ -25,7 +25,7 @@ _ENDINGS = frozenset(_ENDING_LETTERS.split()) | {""}
 def differing(
     mine: Sequence[Token], other: Sequence[Token]
 ) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
-    """What only the one and what only the other says."""
+    """The words that only the one and only the other statement has."""
     ours, theirs = _only(mine, other), _only(other, mine)
     ours, theirs = _without_vague(*_without_family(ours, theirs))
     if _joined(ours, theirs) or _joined(theirs, ours):
@@ -35,7 +35,7 @@ def differing(
 
 
 def _only(tokens: Sequence[Token], others: Sequence[Token]) -> tuple[Token, ...]:
-    """The tokens that the other side does not have; each of its own answers for one."""
+    """The tokens without a match on the other side, where each token matches once."""
     left = Counter(token.key for token in others)
     found = []
     for token in tokens:
@@ -49,7 +49,7 @@ def _only(tokens: Sequence[Token], others: Sequence[Token]) -> tuple[Token, ...]
 def _without_family(
     ours: Sequence[Token], theirs: Sequence[Token]
 ) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
-    """Without the words that have a word of their family on the other side: "pays" and "payment"."""
+    """Remove words with a word of their family on the other side: "pays" and "payment"."""
     mine, other = list(ours), list(theirs)
     for token in ours:
         kin = next((one for one in other if _one_family(token, one)), None)
@@ -69,7 +69,7 @@ def _one_family(ours: Token, theirs: Token) -> bool:
 def _without_vague(
     ours: Sequence[Token], theirs: Sequence[Token]
 ) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
-    """Without verbs that say little, unless the other side has one of another group."""
+    """Remove vague verbs, unless the other side has one of another group."""
     verbs = [[token for token in side if token.verb] for side in (ours, theirs)]
     groups = [{token.vague for token in side} for side in verbs]
     if all(groups) and (0 in groups[0] | groups[1] or groups[0].isdisjoint(groups[1])):
@@ -90,7 +90,7 @@ def _without_vague(
 
 
 def _joined(apart: Sequence[Token], whole: Sequence[Token]) -> bool:
-    """Are the words of one side one word on the other?"""
+    """Whether the words of one side form one word on the other."""
     if len(whole) != 1 or not apart or any(token.kind != "word" for token in (*apart, *whole)):
         return False
     key, parts = whole[0].key, [token.key for token in apart]
@@ -102,7 +102,7 @@ def _joined(apart: Sequence[Token], whole: Sequence[Token]) -> bool:
 
 
 def _begin_alike(ours: str, theirs: str) -> bool:
-    """Do the second parts of a compound begin alike, whether or not an s joins it to the first?"""
+    """Whether the second parts of a compound begin alike, with or without a joining s."""
     return any(len(commonprefix((one, theirs))) >= _FAMILY - 1 for one in (ours, ours.lstrip("s")))
 
 
@@ -125,7 +125,7 @@ def are_values(tokens: Sequence[Token]) -> bool:
 
 
 def topic_of(statement: Statement) -> set[str]:
-    """What a statement speaks of: its words without values, or all of them."""
+    """What a statement is about: its words without values, or else all of them."""
     kept = [token for token in statement.tokens if token.kind != "speaker"]
     return {token.key for token in kept if not are_values((token,))} or {
         token.key for token in kept
@@ -145,7 +145,7 @@ def relation_words(statement: Statement) -> set[str]:
 
 
 def parts_of(statement: Statement) -> dict[str, tuple[str, bool]]:
-    """The part each word plays: what leads to it and, for names, its side of the relation."""
+    """The role of each word: its preposition and, for names, its side of the relation."""
     return {
         token.key: (token.led, token.kind == "name" and token.phrase > 0)
         for token in statement.tokens

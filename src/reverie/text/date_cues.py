@@ -1,4 +1,4 @@
-"""On which side of today a sentence is: the cues around a date phrase, found once for a whole text."""
+"""Whether a sentence is about the past or the future: cues around a date phrase."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reverie.text.days import ENGLISH
 Direction = Literal["future", "past", "habit", "unsure"]
 _SIDES: dict[str | None, Direction] = {"future": "future", "past": "past", "unsure": "unsure"}
 
-# What people give a date to: of such a thing, "is on" speaks of the time to come.
+# Things that people schedule: with these, "is on" refers to the future.
 EVENTS = (
     r"(?:launch|freeze|meeting|release|demo|review|audit|cut-?over|migration|roll-?out|go-live"
     r"|kick-?off|workshop|interview|off-?site|party|wedding|exam|conference|appointment|call|flight"
@@ -25,12 +25,12 @@ EVENTS = (
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """The words by which a language says on which side of today a sentence is."""
+    """The words by which a language shows past or future."""
 
     habit: re.Pattern[str]
-    # Groups `future`, `past` and `unsure`; a match of none takes up words that would mislead.
+    # Groups `future`, `past` and `unsure`; a match without a group consumes misleading words.
     side: re.Pattern[str]
-    # Whether the cue nearest to a phrase decides; otherwise all of a sentence must agree.
+    # Whether the nearest cue decides; otherwise all cues of a sentence must agree.
     nearest: bool = False
 
 
@@ -43,7 +43,7 @@ ENGLISH_CUES = Cues(
         re.IGNORECASE,
     ),
     re.compile(
-        # "was planned" may have been kept or not; "the shared page" and "is closed" tell no time.
+        # "was planned" leaves it open; "the shared page" and "is closed" show no tense.
         r"(?P<unsure>\b(?:was|were|been) (?:planned|scheduled|expected|due)\b)"
         r"|\b(?:an?|the|our|my|your|their|its|this|that|these|those|any|no|all|be|is|are|being|longer|gets?)"
         r" (?!planned|scheduled|expected)\w{2,30}ed\b"
@@ -62,14 +62,14 @@ ENGLISH_CUES = Cues(
     ),
     nearest=True,
 )
-# How far a cue may stand from its phrase.
+# How far a cue may be from its phrase.
 _REACH = 400
-# "1." before a month is no end of a sentence.
+# "1." before a month does not end a sentence.
 SENTENCE_END = re.compile(r"(?<!\b\d)(?<!\b\d\d)[.!?](?=\s|$)|[.!?](?=\s+[A-Z]\w+ \w+ \w)|\n")
 
 
 class Sentences:
-    """A text with its ends of sentences and its cues, each found once: phrases are many."""
+    """A text with its sentence ends and cues, each found once for all phrases."""
 
     def __init__(self, text: str, cues: Cues) -> None:
         self._text = text
@@ -93,7 +93,7 @@ class Sentences:
         return [at for at, _ in found], [side for _, side in found]
 
     def direction(self, start: int, end: int) -> Direction | None:
-        """What the sentence around a phrase says; a habit anywhere in it wins."""
+        """The direction of the sentence around a phrase; a habit anywhere in it wins."""
         at = bisect_right(self._ends, start)
         first = max(self._ends[at - 1] if at else 0, start - _REACH)
         at = bisect_right(self._ends, end)
@@ -113,7 +113,7 @@ class Sentences:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A phrase where it stands: its text's day, and the sentence that gives it direction."""
+    """A phrase in its text: the day of the text, and the sentence that gives it a direction."""
 
     match: re.Match[str]
     today: date

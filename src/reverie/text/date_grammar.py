@@ -29,7 +29,7 @@ _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1}
 
 _N = ENGLISH.number
 _UNIT = ENGLISH.unit
-# "5 days a week" is a rate, not a sum: "a" goes on only after a comma or "and".
+# "5 days a week" is a rate, not a sum: "a" continues a sum only after a comma or "and".
 _SPAN = rf"{_N} {_UNIT}(?:(?:,? and|,) {_N} {_UNIT}| (?!an? ){_N} {_UNIT}){{0,2}}"
 _DAY = ENGLISH.weekday
 _MONTH = ENGLISH.month
@@ -84,7 +84,7 @@ def _weekday(place: Place) -> str:
     ahead = (wanted - today.weekday()) % 7
     match place["which"]:
         case "next":
-            # The day in next week: on a Monday, "next Sunday" is not the one six days off.
+            # The day in the next week: on a Monday, "next Sunday" is not six days off.
             day = monday_of(today) + timedelta(days=7 + wanted)
         case "last" | "past" | "previous":
             day = today - timedelta(days=(today.weekday() - wanted) % 7 or 7)
@@ -114,12 +114,12 @@ def _cued_weekday(place: Place) -> str | None:
     return place.led(day)
 
 
-# "Monday through Friday" are the days of every week.
+# "Monday through Friday" means every week.
 _WORKING_WEEK = re.compile(rf"\b{_DAY}\s+$", re.IGNORECASE)
 
 
 def _leaning(place: Place) -> Direction | None:
-    """The side of today a phrase is on; a deadline points forward, `since` points back."""
+    """Past or future: a deadline points forward, `since` points back, else the sentence decides."""
     said, lead = place.direction, place["lead"]
     if lead == "since":
         return "past"
@@ -159,14 +159,14 @@ _THINGS = re.compile(
 
 
 def _counts_things(place: Place) -> bool:
-    """`May 5 people share it?` asks; `March 3 miles` orders."""
+    """Whether a number counts things: `May 5 people share it?`, `March 3 miles`."""
     return place.match[0][-1].isdigit() and bool(
         _THINGS.match(place.match.string, place.match.end())
     )
 
 
 def _range(place: Place) -> str | None:
-    """`from 20 December to 6 January`: the next such time, or the one that is going on."""
+    """`from 20 December to 6 January`: the next such period, or the current one."""
     direction = place.direction
     if direction == "habit":
         return None
@@ -194,7 +194,7 @@ def _end_of_month(place: Place) -> str | None:
 
 
 def _during(place: Place) -> str | None:
-    """`during November`: this one, or the next; of one that is over the sentence says so."""
+    """`during November`: this or the next one, or a past one if the sentence says so."""
     direction, lead = _leaning(place), place.match["lead"]
     month, today = month_number(place["month"]), place.today
     if direction is None and (lead[0].isupper() or month == today.month):
@@ -207,7 +207,7 @@ def _during(place: Place) -> str | None:
 
 
 def _coming_span(place: Place) -> str | None:
-    """`for the next two weeks`: it ends on a day, and starts now."""
+    """`for the next two weeks`: starts now and ends on a day."""
     if place.direction in {"past", "habit"}:
         return None
     until = _span(place["span"], place.today, 1).isoformat()
@@ -245,7 +245,7 @@ def _after_next(place: Place) -> str:
 
 
 def _numbered_day(place: Place) -> str | None:
-    """`by the 15th`, `Friday the 13th`: the nearest day that fits, on the side the cue says."""
+    """`by the 15th`, `Friday the 13th`: the nearest matching day in the direction of the cue."""
     direction = _leaning(place)
     step = 1 if direction == "future" else -1
     for ahead in range(500 if direction else 0):
@@ -304,7 +304,7 @@ _MONTH_DAY = (
 
 
 def _in_range(one: str) -> str:
-    """A day of a month in either order; which group holds it is told by its number."""
+    """A day of a month in either order, in a group with this number."""
     return (
         rf"(?:the )?(?:(?P<number{one}>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?-i:(?P<month{one}>{_MONTH}))\b)"
         rf"{_NO_YEAR}"
@@ -318,7 +318,7 @@ def _in_range_american(one: str) -> str:
 
 
 _RANGES = ((r"from", r"to|until|till|through|thru"), (r"between", r"and"))
-# Not a part of a week, nor the days that follow: "next week between Wednesday and Friday", which means those days.
+# Not a part of a week: "next week between Wednesday and Friday" means those days.
 _WHOLE_BEFORE = r"(?<!late )(?<!later )(?<!early )(?<!mid )(?<!mid-)(?<!end of )(?<!middle of )"
 _WHOLE_AFTER = r"(?! (?:between|from) (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun))"
 _FROM = (

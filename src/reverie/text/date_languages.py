@@ -1,4 +1,4 @@
-"""Dates in German, French and Spanish: the shapes that are never ambiguous."""
+"""Dates in German, French and Spanish, in their unambiguous forms."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from reverie.text.days import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
-    """How one language says it; `{day}`, `{number}`, `{unit}` and `{date}` stand for its own words."""
+    """The date phrases of one language; `{day}`, `{number}`, `{unit}`, `{date}` are placeholders."""
 
     names: Names
-    # Small words that tell the language.
+    # Function words that identify the language.
     common: frozenset[str]
     offsets: tuple[tuple[str, int], ...]
     next_day: tuple[str, ...]
@@ -39,11 +39,11 @@ class Language:
     on: str
     # A day of a month: "1. November", "1er novembre", "1 de noviembre".
     date: str
-    # What leads a date: it points ahead, back, or neither way.
+    # Prepositions before a date, which point forward, back or neither way.
     leads_ahead: str
     leads_back: str
     leads: str
-    # Which weekday phrases may be dates, when the sentence says on which side of today.
+    # Weekday phrases that are dates if the sentence shows past or future.
     weekday: str
     ranges: tuple[tuple[str, str], ...]
     # This, next and last week or month.
@@ -52,7 +52,7 @@ class Language:
     week_of: str
     coming: str
     until: str
-    # Habits, future, past, and what would be taken for past but tells no time.
+    # Habits, future, past, and words that look like past but show no tense.
     cues: tuple[str, str, str, str]
 
 
@@ -74,7 +74,7 @@ _GERMAN = Language(
         (r"vorgestern", -2),
         (r"gestern(?! (?:morgen|früh|nacht|abend))", -1),
         (r"übermorgen", 2),
-        # Written small it is tomorrow; after these words it is the morning.
+        # In lower case it means tomorrow; after these words it means the morning.
         (r"(?<!heute )(?<!gestern )(?<!jeden )(?<!guten )(?-i:morgen)(?! früh| abend)", 1),
     ),
     next_day=(r"(?:am )?(?:nächsten|kommenden) {day}",),
@@ -211,12 +211,12 @@ _SPANISH = Language(
     ),
 )
 _LANGUAGES = (_GERMAN, _FRENCH, _SPANISH)
-# Past this, a text's language is clear; the rest of a long one would only cost time.
+# A sample of this size is enough to recognise the language.
 _SAMPLE = 4_000
 
 
 def rules_for(text: str) -> tuple[tuple[Rule, ...], Cues]:
-    """The rules and cues of the language a text is in; English when nothing else is clear."""
+    """The rules and cues for the language of a text; English by default."""
     words = set(re.findall(r"\w+", text[:_SAMPLE].lower()))
     scores = [len(words & _telling(language)) for language in _LANGUAGES]
     best = max(scores)
@@ -224,7 +224,7 @@ def rules_for(text: str) -> tuple[tuple[Rule, ...], Cues]:
         return RULES, ENGLISH_CUES
     chosen = _LANGUAGES[scores.index(best)]
     named = words & _names(chosen)
-    # Two small words, or one beside a month or a weekday that only this language has.
+    # Two function words, or one and a month or weekday that only this language has.
     if best < 2 and not named:
         return RULES, ENGLISH_CUES
     return _rules_of(chosen), _cues_of(chosen)
@@ -250,7 +250,7 @@ _NAMES_OF_ONE = {
 
 @lru_cache(maxsize=len(_LANGUAGES))
 def _rules_of(language: Language) -> tuple[Rule, ...]:
-    """Compiled when a text in the language first comes: most never need it."""
+    """Compiled on first use, since most languages are never needed."""
     return tuple(_written(language))
 
 
@@ -358,7 +358,7 @@ def _leaning(language: Language, place: Place) -> Direction | None:
     return said
 
 
-# Before a weekday these have no article.
+# These have no article before a weekday.
 _WEEKDAY_AHEAD = frozenset(
     {"jusqu'à ", "jusqu’à ", "à partir de ", "dès ", "d'ici ", "d’ici ", "au plus tard "}
 )
@@ -374,7 +374,7 @@ def _day_of_month(language: Language, place: Place) -> str | None:
 
 
 def _range(place: Place) -> str | None:
-    """`vom 20. Dezember bis 6. Januar`: the next such time, or the one that is going on."""
+    """`vom 20. Dezember bis 6. Januar`: the next such period, or the current one."""
     direction = place.direction
     if direction == "habit":
         return None
@@ -395,7 +395,7 @@ _WORKING_WEEK: Callable[[str], re.Match[str] | None] = re.compile(
 
 
 def _cued_weekday(language: Language, place: Place) -> str | None:
-    """A weekday on the side the sentence is on; `le lundi` and `lundi à vendredi` are habits."""
+    """A weekday in the direction of the sentence; `le lundi` and `lundi à vendredi` are habits."""
     direction = "past" if place["lead"] in {"seit ", "depuis "} else _leaning(language, place)
     if direction is None or direction == "habit" or _WORKING_WEEK(place.before):
         return None

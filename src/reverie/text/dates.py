@@ -1,4 +1,4 @@
-"""Relative dates made absolute before a memory is written: "next Thursday" → 2026-11-19."""
+"""Makes relative dates absolute before a memory is written: "next Thursday" → 2026-11-19."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DateChange:
-    """One phrase that was replaced, and where it stood in the original text."""
+    """One replaced phrase, and its position in the original text."""
 
     before: str
     after: str
     start: int
 
 
-# Code, quotations, addresses and names of files are exact words. No kind of bracket may hold its own
-# opening: a text of nothing but openings must not be searched again from each of them.
+# Code, quotations, addresses and file names stay unchanged. No bracket may contain its own opening,
+# so that a text of nothing but openings is not searched again from each of them.
 PROTECTED = re.compile(
     r"^[ \t]*(?P<fence>```|~~~).*?(?:^[ \t]*(?P=fence)|\Z)"
     r"|`[^`\n]+`|^[ \t]*>[^\n]*|(?<!\S)\S*(?:/|www\.)\S*"
@@ -40,7 +40,7 @@ _DATED_BEFORE = re.compile(r"\d{4}-\d{2}-\d{2}[ ,(]{1,3}$")
 
 
 def absolute_dates(text: str, today: date) -> tuple[str, tuple[DateChange, ...]]:
-    """The text with every phrase that depends on today resolved, and what was changed."""
+    """Resolve every phrase that depends on today; returns the text and the changes."""
     protected = [found.span() for found in PROTECTED.finditer(text)]
     starts = [start for start, _ in protected]
     changes: list[DateChange] = []
@@ -69,7 +69,7 @@ def _found(text: str, today: date) -> Iterator[DateChange]:
             try:
                 resolved = resolve(Place(match, today, sentences))
             except (OverflowError, ValueError):
-                # "in 999 years" may lie beyond the last date there is.
+                # "in 999 years" may be beyond the last valid date.
                 continue
             if resolved is not None:
                 yield DateChange(match[0], _capital(match[0], resolved), match.start())

@@ -1,4 +1,4 @@
-"""Calendars: names of months, weekdays, numbers and units in four languages, and arithmetic with days."""
+"""Calendar words of four languages (months, weekdays, numbers, units) and date arithmetic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Names:
     weekdays: tuple[str, ...]
     numbers: Mapping[str, int]
     units: Mapping[str, str]
-    # Short forms people write in prose; those that are also words ("sat", "mar") need a capital.
+    # Short forms; those that are also words ("sat", "mar") need a capital.
     short_months: tuple[str, ...] = ()
 
     @property
@@ -41,7 +41,7 @@ class Names:
 
 
 def _numbers(words: str) -> dict[str, int]:
-    """`a an one 1 …`: each word is as much as the next digit says."""
+    """Parse `a an one 1 …`: the words before a number have its value."""
     found: dict[str, int] = {}
     waiting: list[str] = []
     for word in words.split():
@@ -103,7 +103,7 @@ SPANISH = Names(
 )
 ALL_NAMES = (ENGLISH, GERMAN, FRENCH, SPANISH)
 
-# No word means two different months: one table serves all languages.
+# No word means two different months, so one table serves all languages.
 _STEMS = (
     *("jan enero jän", "feb fév", "mar mär", "apr avr abr", "may mai", "jun juin"),
     *("jul juil", "aug aoû ago", "sep set", "oct okt", "nov", "dec dez déc dic"),
@@ -124,7 +124,7 @@ def weekday_number(word: str) -> int:
 
 
 def shifted(day: date, number: int, unit: str) -> date:
-    """A day so many units on (or back); raises what `date` raises beyond its range."""
+    """Add units to a day (or subtract); raises like `date` beyond its range."""
     if unit.startswith(("business", "working")):
         return working_days_on(day, number)
     if unit.startswith("month"):
@@ -135,13 +135,13 @@ def shifted(day: date, number: int, unit: str) -> date:
 
 
 def months_on(day: date, number: int) -> date:
-    """The same day so many months on; the last day of a month that is too short for it."""
+    """Add months to a day; a month that is too short gives its last day."""
     year, month = divmod(day.year * 12 + day.month - 1 + number, 12)
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def working_days_on(day: date, number: int) -> date:
-    """So many days on, Saturdays and Sundays not counted."""
+    """Add days, not counting Saturdays and Sundays."""
     step = 1 if number > 0 else -1
     for _ in range(abs(number)):
         day += timedelta(days=step)
@@ -151,7 +151,7 @@ def working_days_on(day: date, number: int) -> date:
 
 
 def nearest(month: int, number: int, today: date, *, future: bool) -> date | None:
-    """The first such day from today on, or the last one up to today."""
+    """The first such day from today on, or the last one until today."""
     for step in range(9):
         day = day_or_none(today.year + (step if future else -step), month, number)
         if day and (day >= today if future else day <= today):
@@ -173,7 +173,7 @@ def monday_of(day: date) -> date:
 
 
 def period(day: date, unit: str, step: int) -> str:
-    """The week, month, quarter or year `step` after the one a day is in, as written in a memory."""
+    """The week, month, quarter or year `step` after that of a day, as written in a memory."""
     match unit:
         case "week" | "weekend":
             monday = monday_of(day) + timedelta(days=7 * step)

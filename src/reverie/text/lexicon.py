@@ -1,4 +1,4 @@
-"""The words of a sentence in one form, and the closed classes of four languages.
+"""Normalises the words of a sentence, with the closed word classes of four languages.
 
 Numbers, units, times, abbreviations and synonyms are compared by one key. `forms/*.toml` holds the
 classes of words (articles, negations, conditions, relations with one value), `forms/synonyms.txt`
@@ -21,12 +21,12 @@ from reverie.text import words as languages
 Kind: TypeAlias = Literal["word", "number", "day", "name", "code", "speaker", "quantity"]
 Relation: TypeAlias = Literal["copula", "single", "multiple", "owner", "other"]
 
-# A memory's claim is short; of a longer text only the beginning is compared.
+# Only the beginning of a longer text is compared, since a memory's claim is short.
 LONGEST = 2_000
-# The languages that have a file of forms, and how many words tell a text's language.
+# The languages with a file of forms, and how many words are examined to recognise one.
 _READ = ("english", "german", "french", "spanish")
 _SAMPLE = 60
-# A synonym of fewer letters holds for just this word, not for what has it as its stem.
+# A shorter synonym applies to the exact word only, not to words with this stem.
 _SHORTEST_STEMMED = 4
 _FOLDER = Path(__file__).with_name("forms")
 
@@ -40,12 +40,12 @@ _TOKEN = re.compile(
     r"|(?P<sign>[,:=()→%€$£])",
     re.IGNORECASE,
 )
-# A figure starts with its digits, but for a letter such as that of v2 or q3; eu-west-1 is a name.
+# A figure starts with digits, possibly after one letter (v2, q3); eu-west-1 is a name.
 _FIGURE = re.compile(r"[~./]?[^\W\d_]{0,2}\d")
 _AMOUNT = re.compile(
     r"(\d[\d.,]*)(ms|secs?|s|mins?|hrs?|h|d|kb|[mgt]i?b|kg|mg|g|km|cm|mm|ml|cl|l|m²|m2|x|%|€|\$|£)"
 )
-# What "half past" and "quarter to" are rewritten to, where the hour told is the next one.
+# Rewrites of "half past" and "quarter to", where the named hour is the next one.
 _BEFORE_HOUR = re.compile(r"(halb|quarterto)(\d{1,2})")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th|er|ere|eme|e|ᵉ|º|ª|o|a)")
 _UNITS = {"min": "minute", "h": "hour", "hr": "hour", "hrs": "hour", "s": "second", "sec": "second"}
@@ -59,7 +59,7 @@ _UNITS |= {
 }
 _CURRENCIES = {"€": "euro", "$": "dollar", "£": "pound"}
 _UNITS |= _CURRENCIES
-# One stem, but two people: "hermano" and "hermana", "voisin" and "voisine".
+# Words with one stem but two meanings: "hermano" and "hermana", "voisin" and "voisine".
 _GENDER = {
     "spanish": re.compile(
         r"(?:herman|hij|abuel|ti|prim|sobrin|nin|chic|amig|vecin|niet|cunad|suegr|novi|espos|gat|perr)"
@@ -67,11 +67,11 @@ _GENDER = {
     ),
     "french": re.compile(r"(?:voisin|cousin|ami|copin|fiance|client|etudiant|employe)(e)s?"),
 }
-# German writes all nouns with a capital: there a title tells a name.
+# German capitalises all nouns, so a title marks a name there.
 _TITLES = frozenset({"herr", "herrn", "frau", "dr", "familie", "firma"})
-# How many seconds a unit of time has: two weeks are fourteen days.
+# Units of time in seconds, so that two weeks equal fourteen days.
 _SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
-# Other units that make one figure with their number, by the unit they are told in.
+# Other units, by the base unit they are converted to.
 _MEASURES: Mapping[str, tuple[str, float]] = {
     **{name: (name, 1) for name in ("month", "year", "euro", "dollar", "pound", "percent", "cent")},
     **{name: (name, 1) for name in ("kilobyte", "megabyte", "gigabyte", "terabyte", "metre2")},
@@ -107,7 +107,7 @@ class Forms:
     single: frozenset[str] = frozenset()
     multiple: frozenset[str] = frozenset()
     owners: frozenset[str] = frozenset()
-    # Verbs that say little, each with the number of its group: "is kept in", "lives in", "is in".
+    # Vague verbs, each with the number of its group: "is kept in", "lives in", "is in".
     vague: Mapping[str, int] = field(default_factory=dict)
     negations: frozenset[str] = frozenset()
     always: frozenset[str] = frozenset()
@@ -135,7 +135,7 @@ class Forms:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as it stands, before it is known what part it plays."""
+    """A word before its role in the sentence is known."""
 
     word: str
     key: str
@@ -213,7 +213,7 @@ def _any(patterns: Sequence[str], start: str = r"\b", end: str = r"(?!\w)") -> r
 
 @cache
 def _groups() -> Mapping[str, list[list[str]]]:
-    """The groups of synonyms by the section they stand in: those of a language, and the shared."""
+    """The groups of synonyms by section: one per language, and the shared ones."""
     found: dict[str, list[list[str]]] = {name: [] for name in ("shared", *_READ)}
     section = ""
     for line in (_FOLDER / "synonyms.txt").read_text(encoding="utf-8").splitlines():
@@ -225,30 +225,30 @@ def _groups() -> Mapping[str, list[list[str]]]:
 
 
 def _own_words(language: str) -> set[str]:
-    """The words that are only this language's; the first of a group may be a foreign key."""
+    """The words of this language only; the first of a group may be a key of another language."""
     own = {word for group in _groups()[language] for word in group[1:]}
     return own - {word for name in _READ if name != language for g in _groups()[name] for word in g}
 
 
 @cache
 def _synonyms(language: str) -> dict[str, str]:
-    """What each word stands for: the shared groups and, before them, the language's own."""
+    """The key of each word: the language's own groups take precedence over the shared ones."""
     found: dict[str, str] = {}
     for group in (*_groups()["shared"], *_groups().get(language, [])):
         found |= dict.fromkeys(group, group[0])
-    # Other forms of a word of a group belong to it, too; what is short may be an abbreviation.
+    # Other forms of a word belong to its group, too, unless it is short, like an abbreviation.
     long = {word: head for word, head in found.items() if len(word) >= _SHORTEST_STEMMED}
     return {words.stem(word, language): head for word, head in long.items()} | found
 
 
 @cache
 def negations() -> frozenset[str]:
-    """The words that deny, in every language that has a file."""
+    """The negations of every language that has a file."""
     return frozenset(word for name in _READ for word in str(_data(name)["negations"]).split())
 
 
 def language_of(*texts: str) -> str:
-    """The language texts are compared in; English when no small word tells."""
+    """The language in which texts are compared; English when no function word tells."""
     found = [word for text in texts for word in words.plain_words(text[:LONGEST])[:_SAMPLE]]
     scores = {name: sum(word in _vocabulary(name) for word in found) for name in _READ}
     best = max(scores, key=lambda name: scores[name])
@@ -259,7 +259,7 @@ def language_of(*texts: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Without accents, but with its capitals: they tell names."""
+    """The text without accents but with capitals, which mark names."""
     if text.isascii():
         return text
     return "".join(char if char.isascii() else _fold_char(char) for char in text)
@@ -274,7 +274,7 @@ def _fold_char(char: str) -> str:
 
 
 def read_words(clause: str, rules: Forms, language: str) -> Iterator[Word]:
-    """Every word and sign; numbers, units and times in one form."""
+    """Every word and sign, with numbers, units and times normalised."""
     previous = ""
     for match in _TOKEN.finditer(clause):
         text = match[0]
@@ -294,7 +294,7 @@ def read_words(clause: str, rules: Forms, language: str) -> Iterator[Word]:
 
 
 def amounts(raw: Sequence[Word]) -> list[Word]:
-    """A number and its unit as one figure: two weeks are fourteen days, 500 g half a kilogram."""
+    """Combine a number and its unit: two weeks are fourteen days, 500 g half a kilogram."""
     found: list[Word] = []
     for one in raw:
         before = found[-1] if found else None
@@ -317,7 +317,7 @@ def _priced(sign: Word, number: Word) -> Word | None:
 
 
 def _pieces(text: str) -> list[str]:
-    """Compounds with a hyphen are two words; identifiers, versions and paths are one."""
+    """Split hyphenated compounds, but not identifiers, versions and paths."""
     parts = text.split("-")
     if len(parts) > 1 and all(part.isalpha() for part in parts):
         return ["".join(parts)] if len(parts[0]) == 1 else parts
@@ -336,12 +336,12 @@ def _word(
         return
     letter = len(text) == 1 and text.isupper() and text != "I" and not opening
     if text == "US" or (letter and not previous[-1:].isdigit() and previous[:6] != "degree"):
-        # "vitamin D", "service B": no small word.
+        # "vitamin D", "service B": not a function word.
         yield Word(f"{plain}.", plain, "name")
         return
     stem = _stem(plain, language)
     known = _synonyms(language)
-    # A name is no form of another word: Madrid has the stem of "madre".
+    # Names are not stemmed: Madrid has the stem of "madre".
     named = not opening and text[:1].isupper() and language != "german"
     short = named or (len(stem) < _SHORTEST_STEMMED and stem != plain)
     key = known.get(plain) or (None if short else known.get(stem)) or stem
@@ -359,7 +359,7 @@ def _word(
 def _told_figure(  # noqa: PLR0911 - one for each way to write a figure
     plain: str, previous: str, rules: Forms, language: str
 ) -> list[Word]:
-    """A number in figures or words, an ordinal, an amount with its unit; empty for other words."""
+    """Normalise a number, an ordinal or an amount with its unit; empty for other words."""
     if past := _BEFORE_HOUR.fullmatch(plain):
         minute = "30" if past[1] == "halb" else "45"
         return [Word(plain, f"{int(past[2]) - 1}:{minute}", "number")]
@@ -408,14 +408,14 @@ def _verb(plain: str, stem: str, rules: Forms) -> Relation | None:
 
 
 def _time(text: str) -> str:
-    """14:00 for 2pm, 14h, 14.00 Uhr and 14:00."""
+    """Normalise a time: 14:00 for 2pm, 14h, 14.00 Uhr and 14:00."""
     hour, minute = (*re.findall(r"\d+", text), "00")[:2]
     late = re.search(r"p\.?m|tarde|noche|afternoon|evening|soir|nachmittag|abend", text)
     return f"{int(hour) + (12 if late and int(hour) < 12 else 0)}:{minute}"
 
 
 def _number(text: str, language: str) -> str:
-    """1000 for 1,000 and, where a comma parts the decimals, for 1.000; 4.2 for 4,20."""
+    """Normalise a number: 1000 for 1,000 (or 1.000 with a decimal comma), 4.2 for 4,20."""
     if language != "english":
         text = re.sub(r"(?<=\d)\.(?=\d{3}(?:\.|,|$))", "", text)
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text).strip(".,:")

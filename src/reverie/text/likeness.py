@@ -1,8 +1,8 @@
-"""The one judge of sameness: how a new text relates to an old one.
+"""Compares a new text with an old one: same, update, sibling or unrelated.
 
-Two sentences are laid side by side. What differs before the relation, or says *which* thing is
-spoken of (a name, an environment, a day, a condition), makes siblings: both stand. Only a
-difference where the value of a relation with one value stands makes an update. In doubt both stand.
+A difference before the relation, or in what says *which* thing is meant (a name, an environment, a
+day, a condition), makes siblings: both stay valid. Only a difference in the value of a relation that
+has one value makes an update. In doubt both stay valid.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from reverie.text.statements import Change, Statement, Token, change_in, reason_
 Likeness: TypeAlias = Literal["duplicate", "extends", "update", "sibling", "unrelated"]
 
 _ORDER: tuple[Likeness, ...] = ("unrelated", "sibling", "update", "extends", "duplicate")
-# Less in common than this, and two sentences merely share words.
+# With less in common, two sentences merely share words.
 _ABOUT_ONE_THING = 0.5
 _FEWEST_SHARED = 2
-# What says which of several, wherever it stands: another environment is another thing.
+# Words that say which of several things is meant: another environment is another thing.
 _WHICH_WORDS = """
 production staging dev development test testing local ci qa preprod sandbox
 canary demo beta alpha frontend backend mobile web desktop ios android linux
@@ -44,22 +44,22 @@ _OPPOSITE = (
 )
 _OPPOSITES = frozenset(frozenset(pair.split()) for pair in _OPPOSITE.split(","))
 _BY = frozenset({"by", "von", "vom", "par", "por"})
-# A figure on each side, and a verb on one.
+# One figure on each side, and a verb on one side.
 _FIGURES = 3
 _FOR = frozenset({"for", "fur", "pour", "para"})
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How two texts relate, how sure that is, and the words it rests on: ours and theirs."""
+    """How two texts relate, how certain that is, and the differing words of both."""
 
     likeness: Likeness
     certain: bool = False
     ours: tuple[str, ...] = ()
     theirs: tuple[str, ...] = ()
     score: float = 0.0
-    # The words by which the new text itself says that something changed, and whether they say
-    # plainly that this is what changed.
+    # The words by which the new text says that something changed, and whether they plainly refer to
+    # this difference.
     cue: str = ""
     said: bool = False
 
@@ -94,14 +94,14 @@ def compare(new: str, old: str) -> Verdict:
 
 
 def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
-    """Every candidate (key, text) that is not unrelated, the most alike first."""
+    """The related candidates (key, text), most similar first."""
     matches = [Match(key, compare(text, old)) for key, old in candidates]
     found = [match for match in matches if match.likeness != "unrelated"]
     return sorted(found, key=_rank, reverse=True)
 
 
 def nearest(text: str, candidates: Iterable[tuple[str, str]]) -> Match | None:
-    """The candidate most alike; None when all are unrelated."""
+    """The most similar candidate; None when all are unrelated."""
     return next(iter(related(text, candidates)), None)
 
 
@@ -132,11 +132,11 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 
 
 def _compare(new: Statement, old: Statement, change: Change) -> Verdict:
-    """Two statements; the former value that the new one names is no part of what it says."""
+    """Compare two statements; a former value that the new one names is left out."""
     mine = tuple(token for token in new.tokens if token.kind != "speaker")
     other = tuple(token for token in old.tokens if token.kind != "speaker")
     ours, theirs = differing(mine, other)
-    # Fewer on one side, where one word here is two there.
+    # One word may match two on the other side.
     shared = min(len(mine) - len(ours), len(other) - len(theirs))
     score = shared / max(1, len(mine) + len(other) - shared)
     pair = _Pair(new, old, ours, theirs, shared, score, change)
@@ -155,7 +155,7 @@ def _compare(new: Statement, old: Statement, change: Change) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two statements side by side: what each says that the other does not."""
+    """Two statements, and what each says that the other does not."""
 
     new: Statement
     old: Statement
@@ -167,7 +167,7 @@ class _Pair:
 
     def verdict(self, likeness: Likeness, *, certain: bool = False, named: bool = False) -> Verdict:
         ours, theirs = (tuple(t.key for t in side) for side in (self.ours, self.theirs))
-        # A denial retires only what it names whole: "no longer takes the statin" leaves the aspirin.
+        # A denial retires only what it names in full: "no longer takes the statin" keeps the aspirin.
         plain = self.change.plain and (self._denied_whole if self.new.denied else self.covered)
         said = likeness == "update" and (named or plain) and not self.change.beside
         return Verdict(likeness, certain, ours, theirs, self.score, self.change.cue, said)
@@ -178,7 +178,7 @@ class _Pair:
 
     @property
     def about_one_thing(self) -> bool:
-        """Judged without values: "the port is 8080" and "the port is 8443" speak of one port."""
+        """Whether both are about one thing, values aside: "the port is 8080", "the port is 8443"."""
         ours, theirs = (topic_of(side) for side in (self.new, self.old))
         common = len(ours & theirs)
         if ours == theirs and ours:
@@ -192,12 +192,12 @@ class _Pair:
 
     @property
     def turned(self) -> bool:
-        """Does one deny what the other says? A negation of what only one side names does not count."""
+        """Whether one denies the other; a negation of something that only one side names does not count."""
         ours = denials_of(self.new, keys_of(self.ours) - keys_of(self.old.tokens))
         return ours != denials_of(self.old, keys_of(self.theirs) - keys_of(self.new.tokens))
 
     def replaces(self) -> Verdict | None:
-        """The new text names what it replaces, and the old one says just that."""
+        """Whether the new text names what it replaces, and the old one says exactly that."""
         stated = {token.key for token in self.old.tokens if token.kind != "speaker"}
         former = {key for key in stated if self.change.former & {key, key.rstrip(ascii_letters)}}
         anywhere = not self.old.parsed or self.old.relation == "owner"
@@ -245,7 +245,7 @@ class _Pair:
 
     @property
     def swapped(self) -> bool:
-        """Do two of the words play each other's part? "Alice reports to Bob", and the reverse."""
+        """Whether two words swapped roles: "Alice reports to Bob", and the reverse."""
         if self.new.passive != self.old.passive or self.equated:
             return False
         if self._mirrored() or self._figures_exchanged():
@@ -294,13 +294,13 @@ class _Pair:
         return parsed and bool(first - then) and bool(then - first)
 
     def otherwise_said(self) -> Verdict:
-        """Both name something the other does not: another value, or another thing."""
+        """The verdict when both name something that the other does not: another value or thing."""
         diffs = (*self.ours, *self.theirs)
         which = [token for token in diffs if _tells_which(token)]
         changed = self.change.cue and not self.change.beside
         changed = changed and self.same_subject and self.same_relation
         if which:
-            # "only": said of a change it is no part, but it retires nothing.
+            # "only" is no part of a change, but it retires nothing.
             named = changed and all(token.kind == "quantity" for token in which)
             return replace(self.verdict("update" if named else "sibling"), said=False)
         if changed:
@@ -313,7 +313,7 @@ class _Pair:
 
     @property
     def other_agent(self) -> bool:
-        """ "The retro is run by Ada", "Bob runs the retro": the passive names who does it last."""
+        """ "The retro is run by Ada", "Bob runs the retro": the passive names the agent last."""
         if self.new.passive == self.old.passive or len(self.ours) != 1 or len(self.theirs) != 1:
             return False
         actors = [
@@ -324,7 +324,7 @@ class _Pair:
 
     @property
     def one_other_figure(self) -> bool:
-        """All but the verb is shared and one figure differs that says which one at most one side."""
+        """Whether only the verb and one figure differ, and the figure is a value on at least one side."""
         rest = [[token for token in side if not token.verb] for side in (self.ours, self.theirs)]
         if [len(side) for side in rest] != [1, 1] or not are_values((*rest[0], *rest[1])):
             return False
@@ -344,7 +344,7 @@ class _Pair:
 
     @property
     def other_tail(self) -> bool:
-        """No relation is known, but the sentences run alike and end behind the same preposition."""
+        """Whether sentences without a known relation differ only after the same last preposition."""
         heads = [side.tokens[: -len(diff)] for side, diff in self._sides()]
         tails = [side.tokens[-len(diff) :] for side, diff in self._sides()]
         alike = [keys_of(head) for head in heads]
@@ -366,7 +366,7 @@ class _Pair:
 
     @property
     def opposed(self) -> bool:
-        """Does one word stand behind opposite prepositions, "to Oslo" and "from Oslo"?"""
+        """Whether one word follows opposite prepositions: "to Oslo" and "from Oslo"."""
         ours, theirs = (
             {token.key: token.led for token in side.tokens} for side in (self.new, self.old)
         )
@@ -375,14 +375,14 @@ class _Pair:
 
     @property
     def same_subject(self) -> bool:
-        """Are they about the same, though one may name it more closely?"""
+        """Whether both are about the same thing, though one may name it more precisely."""
         ours, theirs = (subject_of(side) for side in (self.new, self.old))
         other = topic_of(self.old) | theirs
         return self.covered or bool(ours <= other and ours & theirs)
 
     @property
     def same_relation(self) -> bool:
-        """Do both say the same kind of thing of it? A new post does not end what somebody built."""
+        """Whether both make the same kind of statement; a new job does not end what a person built."""
         if self.new.relation == self.old.relation or are_values((*self.ours, *self.theirs)):
             return True
         if {self.new.relation, self.old.relation} <= {"copula", "single"}:
@@ -396,13 +396,13 @@ class _Pair:
 
     @property
     def covered(self) -> bool:
-        """Is all that each is about named by the other?"""
+        """Whether each names everything that the other is about."""
         ours, theirs = (subject_of(side) for side in (self.new, self.old))
         mine, other = (topic_of(side) | subject_of(side) for side in (self.new, self.old))
         return bool(ours or theirs) and ours <= other and theirs <= mine
 
     def other_figures(self) -> Verdict:
-        """Only numbers and days differ. Before the relation they say which one is meant."""
+        """The verdict when only numbers and days differ; before the relation they say which one is meant."""
         diffs = (*self.ours, *self.theirs)
         if self.new.parsed and self.old.parsed and any(not token.phrase for token in diffs):
             return self.verdict("sibling")
@@ -411,12 +411,12 @@ class _Pair:
         if not single and not moment and not (self.new.parsed and self.old.parsed):
             return self.verdict("sibling")
         if not single and any(token.key[0].isalpha() and token.kind == "number" for token in diffs):
-            # "v5 … until 2027" and "v6 … until 2029": the one says which, the other what.
+            # "v5 … until 2027" and "v6 … until 2029": the first figure says which, the second what.
             return self.verdict("sibling")
         return self.verdict("update", certain=single and self.old.relation in ("copula", "single"))
 
     def other_subject(self) -> Verdict:
-        """Another thing is spoken of, unless a post with one holder has another one."""
+        """Siblings, unless the subject is a post with a single holder, who changed."""
         diffs = (*self.ours, *self.theirs)
         holder = self.new.relation == self.old.relation == "owner"
         if holder and not any(token.phrase for token in diffs):
@@ -442,18 +442,18 @@ class _Pair:
         return self.verdict("sibling")
 
     def _led_alike(self, diffs: Sequence[Token]) -> bool:
-        """ "Bugs are tracked in …", "we track bugs in …": all that differs follows one preposition."""
+        """ "Bugs are tracked in …", "we track bugs in …": all differences follow one preposition."""
         led = {token.led for token in diffs}
         return len(led) == 1 and led != {""} and self.new.relation != self.old.relation
 
     def _object_is_value(self) -> bool:
-        """Is what follows the relation its value, so that the rest only says where or when?"""
+        """Whether the value follows the relation, so that the rest only says where or when."""
         first = [t for t in self.old.tokens if t.phrase == 1 and not t.verb]
         return any(token.led or token.kind == "number" for token in first)
 
 
 def _narrows(extra: Sequence[Token], said: Statement) -> bool:
-    """Does what only one side says make it a claim about less: a condition, a part, another subject?"""
+    """Whether the extra words narrow the claim: a condition, a part, another subject."""
     return any(
         _tells_which(token) or token.led in _FOR or (said.parsed and not token.phrase)
         for token in extra
@@ -461,5 +461,5 @@ def _narrows(extra: Sequence[Token], said: Statement) -> bool:
 
 
 def _tells_which(token: Token) -> bool:
-    """A condition, a part of all, or a word such as "staging": it says which thing is meant."""
+    """Whether a token says which thing is meant: a condition, a quantifier, "staging"."""
     return token.conditional or token.kind == "quantity" or token.key in _WHICH

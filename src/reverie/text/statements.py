@@ -1,9 +1,8 @@
-"""A sentence as a statement: its content words, what it is about, and what it says of that.
+"""Parses a sentence into a statement: its content words, its subject and its relation.
 
-No parser stands behind this. Closed classes of words (`forms/*.toml`: articles, negations,
-conditions, relations with one value) divide a sentence into a subject before its relation and
-phrases after it: enough to see *where* two sentences differ. A language without such a file is
-read by the order of its words alone.
+This is no full parser. Closed word classes (`forms/*.toml`: articles, negations, conditions,
+relations with one value) divide a sentence into a subject, a relation and phrases, which is enough
+to see *where* two sentences differ. Without such a file only the order of words is used.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from reverie.text.lexicon import (
     read_words,
 )
 
-# A memory makes a few statements; each of one text is compared with each of the other.
+# The most statements per text, since each is compared with each of the other text.
 _MOST = 16
 _MARKUP = re.compile(r"^[ \t]*(?:[#>*+-]+[ \t]+|\d+\.[ \t]+)|\*\*|__", re.MULTILINE)
 _REASON = re.compile(r"\*\*(?:Why|How to apply):\*\*", re.IGNORECASE)
@@ -37,11 +36,11 @@ _ABBREVIATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A content word: what it is compared by, what kind it is, and where it stands."""
+    """A content word: its key for comparison, its kind and its place."""
 
     key: str
     kind: Kind
-    # 0 before the relation, then counted: 1 is what follows it, 2 the next phrase, and so on.
+    # 0 before the relation, 1 for the phrase after it, 2 for the next one, and so on.
     phrase: int = 0
     # The preposition that opened its phrase.
     led: str = ""
@@ -49,7 +48,7 @@ class Token:
     conditional: bool = False
     # The relation itself.
     verb: bool = False
-    # The group of verbs it belongs to that say little; 0 for all that carry meaning.
+    # The group of a vague verb; 0 for words that carry meaning.
     vague: int = 0
 
 
@@ -59,39 +58,39 @@ class Statement:
 
     tokens: tuple[Token, ...]
     relation: Relation = "other"
-    # Before which token each negation stands; one past the last when it ends the clause.
+    # The index of the token after each negation; one past the last when it ends the clause.
     denied: tuple[int, ...] = ()
     passive: bool = False
-    # Whether a relation was found, so that phrases mean something.
+    # Whether a relation was found; otherwise phrases have no meaning.
     parsed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a text says about having changed: the words, and what it names as the former value."""
+    """What a text says about a change: the words for it, and the former value."""
 
     cue: str = ""
-    # Whether the words can mean nothing else, as "from now on" and "no longer" do.
+    # Whether the words are unambiguous, like "from now on" and "no longer".
     plain: bool = False
     former: frozenset[str] = frozenset()
-    # It says that the new value stands beside the old one: "also".
+    # Whether the new value is in addition to the old one: "also".
     beside: bool = False
 
 
 def claim_of(text: str) -> str:
-    """What a memory states, without its markup and the reasons given below it."""
+    """The claim of a memory, without markup and reasons."""
     claim = _MARKUP.sub("", _REASON.split(text[:LONGEST], maxsplit=1)[0])
     return _ABBREVIATION.sub(r"\1 ", claim).strip()
 
 
 def reason_of(text: str) -> str:
-    """What stands behind **Why:** or **How to apply:**."""
+    """The text after **Why:** or **How to apply:**."""
     return " ".join("".join(_REASON.split(text[:LONGEST])[1:]).split()).casefold()
 
 
 @lru_cache(maxsize=4_096)
 def statements(text: str, language: str) -> tuple[Statement, ...]:
-    """The statements of a text: sentence by sentence, compound ones taken apart."""
+    """The statements of a text, sentence by sentence, with compound sentences split."""
     rules = forms(language)
     found: list[Statement] = []
     for sentence in _SENTENCE.split(claim_of(text), maxsplit=_MOST):
@@ -106,7 +105,7 @@ def statements(text: str, language: str) -> tuple[Statement, ...]:
 
 @lru_cache(maxsize=4_096)
 def change_in(text: str, language: str) -> Change:
-    """What the text itself says of a change."""
+    """What the text says about a change."""
     rules = forms(language)
     plain = _spelt(claim_of(text), rules)
     certain = _first(plain, rules.adverbs, rules.denials)
@@ -168,7 +167,7 @@ def _statement(clause: str, rules: Forms, language: str) -> Statement:
             one if one.led or one.phrase > 1 else replace(one, phrase=0) for one in tokens
         )
     elif at and _fronted(tokens):
-        # "Am Montag kommt der Maler": the day is told first, the subject follows.
+        # "Am Montag kommt der Maler": the day comes first, the subject follows.
         tokens = tuple(
             replace(one, phrase=one.phrase if one.verb or one.led else 0)
             if one.phrase
@@ -176,7 +175,7 @@ def _statement(clause: str, rules: Forms, language: str) -> Statement:
             for one in tokens
         )
     elif at is not None and _inverted(raw, at, rules):
-        # "Fish is my shell" tells about my shell.
+        # "Fish is my shell" is about my shell.
         tokens = tuple(replace(one, phrase=0 if one.phrase else 1) for one in tokens)
     return Statement(
         tokens,
@@ -188,7 +187,7 @@ def _statement(clause: str, rules: Forms, language: str) -> Statement:
 
 
 def _fronted(tokens: Sequence[Token]) -> bool:
-    """Do only days and figures stand before the relation, and something without preposition after?"""
+    """Whether only days and figures precede the relation, and a subject follows it."""
     before = [one for one in tokens if not one.phrase]
     after = [one for one in tokens if one.phrase and not one.verb]
     return (
@@ -211,18 +210,18 @@ def _relation(raw: Sequence[Word], at: int | None, rules: Forms) -> Relation:
 
 
 def _inverted(raw: Sequence[Word], at: int, rules: Forms) -> bool:
-    """Does the value come first, as in "Mira is our CTO"? Then an article follows the copula only."""
+    """Whether the value comes first, as in "Mira is our CTO", with an article only after the copula."""
     if raw[at].verb != "copula" or at + 1 >= len(raw):
         return False
     return raw[at + 1].word in rules.definite and raw[0].word not in rules.definite | rules.speakers
 
 
 def _pivot(raw: Sequence[Word], rules: Forms) -> int | None:
-    """Where the relation stands: a copula, else a verb that does not look like a noun, else a colon."""
+    """The index of the relation: a copula, else a verb that is no noun, else a colon."""
     signs = [at for at, one in enumerate(raw) if one.kind == "sign" and one.word in ":=→"]
     candidates = [at for at, one in enumerate(raw) if one.verb and _stands_as_verb(raw, at, rules)]
     outside = [at for at in candidates if not _in_condition(raw, at, rules)] or candidates
-    # Of two verbs in a row the first is a noun: "the files live in …", "the release train leaves".
+    # Of two verbs in a row the first is a noun: "the release train leaves".
     outside = [at for at in outside if at + 1 not in outside or raw[at].verb == "copula"]
     copulas = [at for at in outside if raw[at].verb == "copula"]
     if signs and not (copulas and copulas[0] < signs[0]):
@@ -236,17 +235,17 @@ def _pivot(raw: Sequence[Word], rules: Forms) -> int | None:
 
 
 def _opening(raw: Sequence[Word], rules: Forms) -> int:
-    """The first word that is no filler, negation or adverb: where an order has its verb."""
+    """The index of the first word that is no filler, negation or adverb: the verb of an order."""
     skipped = rules.fillers | rules.negations | rules.always | rules.speakers
     return next((at for at, one in enumerate(raw) if one.word not in skipped), 0)
 
 
-# "billing", "building": without an auxiliary a noun.
+# "billing", "building" are nouns without an auxiliary.
 _GERUND = re.compile(r"\w{3,}ing")
 
 
 def _stands_as_verb(raw: Sequence[Word], at: int, rules: Forms) -> bool:
-    """Not after an article or preposition ("the release"), nor where a phrase ends ("tests, …")."""
+    """False after an article or preposition ("the release"), and at the end of a phrase."""
     if raw[at].verb == "copula":
         return True
     before = raw[at - 1].word if at else ""
@@ -263,7 +262,7 @@ def _stands_as_verb(raw: Sequence[Word], at: int, rules: Forms) -> bool:
 
 
 def _in_condition(raw: Sequence[Word], at: int, rules: Forms) -> bool:
-    """Inside "if …," or "when …," at the start, or after such a word."""
+    """Whether it is inside "if …," or "when …," at the start, or after such a word."""
     for one in reversed(raw[:at]):
         if one.word == ",":
             return False
@@ -273,7 +272,7 @@ def _in_condition(raw: Sequence[Word], at: int, rules: Forms) -> bool:
 
 
 def _placed(raw: Sequence[Word], pivot: int | None, rules: Forms) -> Iterator[Token | None]:
-    """The content words, each with the phrase it stands in; None where something is denied."""
+    """The content words, each with its phrase; None at a negation."""
     phrase, led, conditional, filled = 0, "", False, False
     for at, one in enumerate(raw):
         if at == pivot:
@@ -303,20 +302,20 @@ def _placed(raw: Sequence[Word], pivot: int | None, rules: Forms) -> Iterator[To
 
 
 def _particle(raw: Sequence[Word], at: int) -> bool:
-    """ "The heating is on": what ends a clause behind a copula is said of the subject."""
+    """ "The heating is on": a particle that ends a clause after a copula is a value."""
     last = at + 1 == len(raw) or raw[at + 1].kind == "sign"
     return last and at > 0 and raw[at - 1].verb == "copula"
 
 
 def _participle(raw: Sequence[Word], at: int, pivot: int | None) -> bool:
-    """ "is serviced": behind a copula the participle is the relation."""
+    """ "is serviced": after a copula the participle is the relation."""
     if pivot is None or raw[pivot].verb != "copula" or at != pivot + 1 or raw[at].kind == "name":
         return False
     return raw[at].verb is not None or bool(re.search(r"(?:ed|ad[oa]s?|id[oa]s?)$", raw[at].word))
 
 
 def _before_number(raw: Sequence[Word], at: int) -> bool:
-    """ "after 60 seconds" says how long, not on which condition."""
+    """ "after 60 seconds" is a duration, not a condition."""
     return at + 1 < len(raw) and raw[at + 1].kind == "number"
 
 

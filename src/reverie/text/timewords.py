@@ -1,4 +1,4 @@
-"""Time in a question: "last March", "before the freeze on 2026-11-01", "in 2023", "yesterday"."""
+"""Times in a question: "last March", "before the freeze on 2026-11-01", "in 2023", "yesterday"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import lru_cache
 from reverie.text.days import ALL_NAMES, day_or_none, month_number, months_on
 
 DAY = 86_400.0
-# People speak of what happened for some days after it did, and seldom long before.
+# People talk about an event for some days after it, and seldom long before it.
 _SPOKEN_OF_AFTER = 14 * DAY
 _SPOKEN_OF_BEFORE = 3 * DAY
 
@@ -26,7 +26,7 @@ _BEFORE = frozenset({"before", "vor", "avant", "antes"})
 _UP_TO = frozenset({"until", "till", "by", "bis", "jusqu'", "jusqu’", "hasta"})
 _AFTER = frozenset({"after", "nach", "après", "después"})
 _ONWARD = frozenset({"since", "from", "seit", "ab", "depuis", "dès", "desde"})
-# Without any of these no rule can match, here or in `reverie.text.dates`.
+# No rule here or in `reverie.text.dates` can match a text without one of these.
 _HINT = re.compile(
     r"\d|day|night|week|month|year|quarter|ago\b|morning|evening|afternoon|spring|summer|autumn"
     r"|fall|winter|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|tmrw|tomorrow"
@@ -40,15 +40,15 @@ _SEASONS: Mapping[str, int] = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9,
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From a moment up to another, in seconds since the epoch; open ends are infinite."""
+    """A period in seconds since the epoch; open ends are infinite."""
 
     start: float
     end: float
-    # How long after the end people still speak of it.
+    # How long after the end people still talk about it.
     fading: float = _SPOKEN_OF_AFTER
 
     def nearness(self, at: float) -> float:
-        """1 inside; outside it fades, faster before than after."""
+        """1 inside the period; outside it decreases, faster before than after."""
         if self.start <= at < self.end:
             return 1.0
         if at < self.start:
@@ -56,7 +56,7 @@ class Span:
         return math.exp((self.end - at) / self.fading)
 
 
-# What asks for how something was, not for how it is.
+# Words that ask how something was, not how it is.
 _FORMER = re.compile(
     r"\b(?:before(?! (?:the|a|an|we|i|you|it)\b)|formerly|former|previous(?:ly)?|used to|earlier|originally|back then"
     r"|in the past|no longer|any ?more|(?:what|which|where|who|when|how)\b.{0,60}?\b(?:was|were|did|had)"
@@ -68,12 +68,12 @@ _FORMER = re.compile(
 
 
 def about_former(question: str) -> bool:
-    """Whether a question asks for what no longer holds: "which port did it use before?"."""
+    """Whether a question asks about a former state: "which port did it use before?"."""
     return _FORMER.search(question[:2_000]) is not None
 
 
 def date_span(text: str) -> Span | None:
-    """`2026`, `2026-01`, `2026-Q1` or `2026-01-31` as the time it covers."""
+    """The period of `2026`, `2026-01`, `2026-Q1` or `2026-01-31`."""
     match = re.fullmatch(r"(\d{4})(?:-(?:Q([1-4])|(\d{1,2})(?:-(\d{1,2}))?))?", text.strip())
     if match is None or not 1 <= int(match[1]) < 9999:
         return None
@@ -91,7 +91,7 @@ def date_span(text: str) -> Span | None:
 
 
 def spans(question: str, now: float) -> tuple[Span, ...]:
-    """The times a question speaks of, relative ones seen from `now`."""
+    """The periods that a question names; relative ones count from `now`."""
     today = _date_of(now)
     if today is None or not _HINT.search(question):
         return ()
@@ -103,7 +103,7 @@ def spans(question: str, now: float) -> tuple[Span, ...]:
     for pattern, read in _rules():
         for match in pattern.finditer(text):
             start, end = match.span()
-            # A phrase overlaps another in its first or last letter, or has one inside.
+            # Two phrases overlap if one contains the first or last letter of the other.
             if taken.find(1, start, end) >= 0:
                 continue
             span = read(match, today)
@@ -114,7 +114,7 @@ def spans(question: str, now: float) -> tuple[Span, ...]:
 
 
 def nearness(found: tuple[Span, ...], at: float | None) -> float:
-    """How near a moment is to the nearest of the times; 0 when nothing is known."""
+    """How near a time is to the nearest of the periods; 0 when unknown."""
     if at is None:
         return 0.0
     return max((span.nearness(at) for span in found), default=0.0)
@@ -122,7 +122,7 @@ def nearness(found: tuple[Span, ...], at: float | None) -> float:
 
 def _led(span: Span, lead: str) -> Span:
     if lead in _BEFORE | _UP_TO:
-        # What is close to the limit is meant more than what is long ago.
+        # A time close to the limit is more likely meant than one long ago.
         limit = span.start if lead in _BEFORE else span.end
         return Span(span.start - 60 * DAY, limit, fading=_SPOKEN_OF_BEFORE)
     if lead in _AFTER | _ONWARD:
@@ -175,7 +175,7 @@ Read = Callable[[re.Match[str], date], Span | None]
 
 @lru_cache(maxsize=1)
 def _rules() -> tuple[tuple[re.Pattern[str], Read], ...]:
-    """Compiled when a question first speaks of time: start-up does not pay for it."""
+    """Compiled on first use, to keep start-up fast."""
     return tuple(_written_rules())
 
 

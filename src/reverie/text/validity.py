@@ -1,7 +1,7 @@
-"""From when until when a note holds, as far as its own words say so with certainty.
+"""The period in which a note is valid, as far as its words state it with certainty.
 
-The text is read with its dates made absolute, so "until Friday" is "until 2026-11-20" here. What
-counts is the first statement of a note: later ones explain it.
+The text has absolute dates, so "until Friday" is "until 2026-11-20" here. Only the first statement of
+a note counts; later ones explain it.
 
 - "until", "through", "ends on": it holds up to and including that day.
 - "from … on", "starting", "as of", "since": it holds from that day on.
@@ -12,7 +12,7 @@ counts is the first statement of a note: later ones explain it.
 - "by" a date gives nothing: what must be done by then, or goes away then, is still to be known later.
 - A habit ("every Friday") or a story ("it was down until Friday") gives nothing.
 
-A day that is over when the note is made is history, never an end: nothing is born expired.
+A day that is already over when the note is made is history, never an end.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from reverie.text.date_languages import rules_for
 from reverie.text.dates import PROTECTED, absolute_dates
 from reverie.text.days import ALL_NAMES, day_or_none, month_number, months_on
 
-# One statement is enough; a "sentence" longer than this is a list, a log or a table.
+# A longer "sentence" is a list, a log or a table.
 _LONGEST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """The first and the last day on which something holds, and the words that say so.
+    """The first and the last valid day, and the words that say so.
 
-    `words` without a day is time that cannot be told: "until further notice", "next sprint".
+    `words` without a day is a time without a date: "until further notice", "next sprint".
     """
 
     valid_from: date | None = None
@@ -45,7 +45,7 @@ class Validity:
 
 
 def validity(text: str, said: date) -> Validity:
-    """When a note holds, seen from the day it was said."""
+    """When a note is valid, relative to the day on which it was said."""
     first, rest = _statements(absolute_dates(text, said)[0])
     if not first or first.endswith("?") or _RULE.search(rest):
         return Validity()
@@ -61,7 +61,7 @@ def validity(text: str, said: date) -> Validity:
 
 _MARKUP = re.compile(r"[#>*+\-\s]+|\*\*")
 _EXPLAINS = re.compile(r"^[^\w\n]*(?:why|how to apply|warum|pourquoi|por qué)\b[^\n]*", re.I | re.M)
-# A second statement that is a rule of its own would end with the first one's day.
+# A second statement may be a separate rule, which must not end with the first one.
 _RULE = re.compile(
     r"\b(?:always|never|every|each|must|should|use|prefer|avoid|make sure|don['’]t|do not"
     r"|immer|nie|niemals|jede[rsn]?|muss|müssen|verwende|nutze"
@@ -71,7 +71,7 @@ _RULE = re.compile(
 
 
 def _statements(text: str) -> tuple[str, str]:
-    """The first sentence, and what follows it without the reasons."""
+    """The first sentence, and the rest without the reasons."""
     start = match.end() if (match := _MARKUP.match(text)) else 0
     window = text[start : start + _LONGEST + 1]
     end = SENTENCE_END.search(window)
@@ -115,7 +115,7 @@ def _written_dates() -> re.Pattern[str]:
 
 
 def _marked(sentence: str) -> tuple[str, list[_Time]]:
-    """The sentence with a mark for each date, and the dates; exact words are hidden."""
+    """The sentence with a placeholder for each date, and the dates; code and quotations are masked."""
     plain = re.sub(rf"[{_OPEN}{_CLOSE}{_HIDDEN}]", " ", sentence)
     plain = PROTECTED.sub(_HIDDEN, plain)
     dates: list[_Time] = []
@@ -190,7 +190,7 @@ _ONLY = (
     rf"|{_D} (?:only|uniquement|seulement)\b"
     rf"|(?:during|während|pendant|durante) (?:the |dem |der |le |la |el )?{_D}"
 )
-# A state or a ban lasts as long as the sentence says; a change goes on afterwards.
+# A state or a ban lasts as long as the sentence says; a change stays true afterwards.
 _STATE = (
     r"\b(?:am|is|are|no|not|none|only|nobody|closed|away|off|holds|applies"
     r"|bin|ist|sind|gilt|gelten|kein|keine|keinen|nicht|nur"
@@ -216,7 +216,7 @@ _AWAY = (
     r"|im Urlaub|abwesend|geschlossen|nicht da|krank|absente?|fermée?|en congés?|en vacances"
     r"|de vacaciones|ausente|cerrad[oa]|fuera))(?: (?!of\b|between\b|from\b|to\b|week\b)[^\W\d]+){0,3} "
 )
-# "From 4 to 23 December", "1 May until Wed, 22": one end of it is not a date we can read.
+# "From 4 to 23 December", "1 May until Wed, 22": one end is not a date we can parse.
 _PART = (
     rf"(?<![{_OPEN}\w])\d{{1,4}}(?:st|nd|rd|th|\.)?(?: ?[-–] ?| (?:to|till|until|through|and|bis|au|al|y|et) )"
     rf"(?:\d{{1,2}} )?(?:(?:of|in|de) )?{_D}"
@@ -247,7 +247,7 @@ _VAGUE = re.compile(
 
 @lru_cache(maxsize=1)
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """Compiled when the first note with a date comes."""
+    """Compiled on first use."""
     start = r"^(?:only |just |in |in der |for |on |am |le |el |en |im )?"
     written = {
         "range": "|".join(f"(?:{one.format(d=_D)})" for one in _RANGES),
@@ -258,7 +258,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "away": rf"{_AWAY}{_ON}{_D}",
         "event": rf"(?:{_EVENT}){_ON}{_D}",
     }
-    # A lead is a word of its own: "grab 2026-11-20" is no "ab".
+    # A preposition is a whole word: "grab 2026-11-20" does not contain "ab".
     return {
         name: re.compile(pattern if name == "event" else rf"(?<!\w)(?:{pattern})", re.IGNORECASE)
         for name, pattern in written.items()
@@ -285,7 +285,7 @@ class _Frames:
         if self._has("part"):
             return Validity()
         order: tuple[Callable[[], Validity | None], ...] = (self._range, self._open, self._only)
-        # A habit or a story has no one day, unless it names its limits.
+        # A habit or a story has no single day, unless it names its limits.
         at = self.text.index(_OPEN)
         side = Sentences(self.text, self.cues).direction(at, at + 1)
         if side not in {"habit", "past"}:
@@ -301,13 +301,13 @@ class _Frames:
 
     def _range(self) -> Validity | None:
         for match, (first, last) in self._matches("range"):
-            # "Move the demo from Friday to Monday" is about neither day's rule.
+            # "Move the demo from Friday to Monday" states no period.
             if not self._has("move") and first.first <= last.last:
                 return self._held(first.first, last.last, match)
         return None
 
     def _open(self) -> Validity | None:
-        """What begins, what ends, or both, said apart."""
+        """A start, an end, or both, stated separately."""
         starts, ends = list(self._matches("from")), list(self._matches("until"))
         first = starts[0][1][0].first if starts else None
         last = ends[-1][1][0].last if ends else None
@@ -333,7 +333,7 @@ class _Frames:
             return None
         for match, (time,) in self._matches("period"):
             if not time.is_day:
-                # A plan is known before its time comes.
+                # A plan is already valid before its time comes.
                 first = None if self._has("plan") else time.first
                 return self._held(first, time.last, match)
         return None
@@ -342,11 +342,11 @@ class _Frames:
         if last is not None and last < self.said:
             return Validity()
         if first is not None and last is not None and first <= self.said:
-            # It holds already; since when was not the point.
+            # It is valid already; the start does not matter.
             first = None
         words = tuple(self._unmarked(match[0]) for match in matches)
         if first is not None and last is not None and first > last:
-            # "Until Friday no deploys, from 3 May again": two times, and no way to tell whose.
+            # "Until Friday no deploys, from 3 May again": two times with unclear subjects.
             return Validity(words=words)
         return Validity(first, last, words)
 

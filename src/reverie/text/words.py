@@ -1,4 +1,4 @@
-"""Small facts about languages: words that carry no meaning, and which stemmer fits a text."""
+"""Words of texts in many languages: stop words, language detection, stemming and index terms."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ ENGLISH = STOP_WORDS["english"]
 LATIN = ("english", "german", "french", "spanish", "italian", "portuguese", "dutch")
 # Languages that write compounds as one word: Datenbankverbindung, ziekenhuisbed.
 COMPOUNDING = frozenset({"german", "dutch"})
-# How many stop words of another language a text must have more of than English ones.
+# By how many stop words another language must lead over English.
 _MARGIN = 2
 
 
 def language(words: list[str]) -> str:
-    """The language most of the small words are in; English when in doubt."""
+    """The language of most function words; English when in doubt."""
     for word in words[:40]:
         if word[0] >= "\u0400":
             script = _script(word[0])
@@ -52,7 +52,7 @@ def language(words: list[str]) -> str:
 
 
 def leaning(words: list[str]) -> str | None:
-    """The language a short question seems to be in; None when no small word tells."""
+    """The likely language of a short question; None when no function word tells."""
     found = language(words)
     if found != "english":
         return found
@@ -67,10 +67,10 @@ def _script(char: str) -> str | None:
     return "arabic" if "\u0600" <= char <= "\u06ff" else None
 
 
-# Changes when the same text would give other terms: an index built before must be built again.
+# Increase when the same text would give other terms, so that indexes are rebuilt.
 VERSION = f"1-{Stemmer.version()}"
 LONGEST_WORD = 64
-# Words this long may be compounds: their mirror image is indexed, so that an ending finds them.
+# Words of this length may be compounds; they are indexed reversed, so that an ending finds them.
 COMPOUND_LENGTH = 9
 SHORTEST_PART = 4
 
@@ -85,7 +85,7 @@ _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-# These two take milliseconds to make, and most texts need neither.
+# Compiling these two takes milliseconds, and most texts need neither.
 @cache
 def _word() -> re.Pattern[str]:
     return re.compile(rf"(?P<paired>[{_PAIRED}]+)|(?:[^\W_{_PAIRED}]|[{_MARKS}])+")
@@ -97,11 +97,11 @@ def _han() -> re.Pattern[str]:
 
 
 class _Folding(dict[int, str]):
-    """A table for `str.translate` that learns each letter's plain form when it is first seen."""
+    """A table for `str.translate` that computes each letter's plain form on first use."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        # Marks are only taken off where they are accents; in Indic scripts they are vowels.
+        # Marks are removed only where they are accents; in Indic scripts they are vowels.
         if code < 0x0700 or 0x1E00 <= code < 0x2000:
             plain = "".join(
                 c for c in unicodedata.normalize("NFKD", char) if not unicodedata.combining(c)
@@ -116,14 +116,14 @@ _FOLDING = _Folding()
 
 
 def fold(text: str) -> str:
-    """Lower case without accents; compatibility forms (full width, ligatures) made plain."""
+    """Lower-case without accents, with compatibility forms (full width, ligatures) resolved."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", text).casefold().translate(_FOLDING)
 
 
 def plain_words(text: str) -> list[str]:
-    """The words as written, folded; parts of camelCase names follow the whole name."""
+    """The folded words; parts of camelCase names follow the whole name."""
     humps = _humps(text)
     folded = fold(text)
     words = _ASCII_WORD.findall(folded) if folded.isascii() else _other_words(folded)
@@ -169,22 +169,22 @@ def stem(word: str, language: str) -> str:
 
 
 def root(word: str) -> str:
-    """A word without its endings, for comparing texts whose language does not matter."""
+    """The stem of a word, for comparing texts regardless of language."""
     return stem(word, "english") if word.isascii() and word.isalpha() else word
 
 
 def terms(text: str) -> list[str]:
-    """Every term a text is indexed under, in order."""
+    """The index terms of a text, in order."""
     words = plain_words(text)
     spoken = language(words)
     return [stem(word, spoken) for word in words]
 
 
 def fields(*texts: str) -> tuple[str, ...]:
-    """Each text's terms as one string, and last the tails of all: what one row is indexed under.
+    """The terms of each text as one string, and last the tails of all texts, for one index row.
 
-    Tails are long words of compounding languages, mirrored: an ending is then a beginning to
-    search by.
+    Tails are long words of compounding languages, reversed, so that an ending can be searched as a
+    prefix.
     """
     split = [plain_words(text) for text in texts]
     spoken = [language(words) for words in split]
@@ -207,14 +207,14 @@ def _tails(words: list[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """A word of a question and the terms it may be indexed under."""
+    """A word of a question and its possible index terms."""
 
     word: str
     terms: tuple[str, ...]
 
 
 def query_words(text: str) -> tuple[QueryWord, ...]:
-    """The words of a question that carry meaning, each once; if none does, all of them."""
+    """The words of a question without stop words and duplicates; all words if none would remain."""
     words = plain_words(text)
     spoken = leaning(words)
     stop = ENGLISH | STOP_WORDS.get(spoken or "english", frozenset())
@@ -230,20 +230,20 @@ def query_words(text: str) -> tuple[QueryWord, ...]:
 def _alternatives(word: str, spoken: str | None) -> tuple[str, ...]:
     if spoken in {"russian", "arabic"}:
         return tuple(dict.fromkeys((stem(word, spoken), stem(word, "english"))))
-    # Too short to tell the language: the word may be indexed under any of their stems.
+    # Too short to recognise the language, so the word may be indexed under any of these stems.
     candidates = LATIN if spoken is None else tuple({spoken: 1, "english": 1})
     return tuple(dict.fromkeys(stem(word, name) for name in candidates))
 
 
 def compounding(text: str) -> bool:
-    """Whether a question is in a language whose compounds should be taken apart."""
+    """Whether a question is in a language whose compounds should be split."""
     return leaning(plain_words(text)) in COMPOUNDING
 
 
 def said_once(parts: Iterable[str], joint: str = "\n") -> str:
-    """Texts in their order, without those whose words another one says as well.
+    """The texts in order, without those whose words another text contains.
 
-    A title is often the start of its text, cut short with an ellipsis.
+    A title is often the start of its text, cut with an ellipsis.
     """
     given = [part.strip() for part in parts]
     plain = [" ".join(fold(part).split()).rstrip(" .…!?") for part in given]

@@ -1,4 +1,4 @@
-"""A project opened: its settings, memory, models and money, each made when it is first asked for."""
+"""A project's settings, memory, models and spending, each opened on first use."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 
 class SystemClock:
-    """The machine's own time."""
+    """The system clock."""
 
     def now(self) -> float:
         return time.time()  # noqa: TID251 - the one place that may
 
 
 class Workspace:
-    """Everything one invocation needs, made when it is first asked for."""
+    """Everything that one invocation needs, opened on first use."""
 
     def __init__(  # noqa: PLR0913 - what differs between invocations, all but two optional
         self,
@@ -54,15 +54,15 @@ class Workspace:
         user: str | None = None,
         sleep: Sleep | None = None,
     ) -> None:
-        """`user` names somebody a program serves: all that is kept of them lies in a folder of theirs."""
+        """`user` is a user of a program that embeds Reverie; their data has a folder of its own."""
         self.settings = settings
-        # What was set for this run alone; a process of ours is told.
+        # Settings of this run alone; passed on to child processes.
         self.overrides = tuple(overrides)
         self.user = user
-        # The project as the machine's owner has it.
+        # The project of the machine's owner.
         self.owner = project
         self.project = project if user is None else self._of_user(user)
-        # The folder of the project in which one works.
+        # The working folder inside the project.
         self.place = place or project.root
         self.clock: Clock = clock or SystemClock()
         self.sleep = sleep
@@ -79,7 +79,7 @@ class Workspace:
         user: str | None = None,
         sleep: Sleep | None = None,
     ) -> Workspace:
-        """Read the settings for the folder `start` (default: where we are)."""
+        """Read the settings for the folder `start` (default: the current directory)."""
         start = start or Path.cwd()
         if not _is_folder(start):
             raise InputError(f"--project {str(start)!r} is not a folder")
@@ -89,28 +89,28 @@ class Workspace:
         return cls(settings, project, clock, start.resolve(), overrides, user, sleep)
 
     def _of_user(self, user: str) -> Project:
-        return Project(self.owner.root, user_folder(self._owner_place().state, user))
+        return Project(self.owner.root, user_folder(self._owner_location().state, user))
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the person should hear before they work here: who else tried to decide something."""
+        """Notices for the person, such as settings that the project asks for without being trusted."""
         waiting = (str(wanted) for wanted in self.settings.wanted if not wanted.declined)
         about_project = (self.project.note,) if self.project.note else ()
         return (*about_project, *waiting, *self.settings.notes)
 
     @property
     def ledger(self) -> Ledger:
-        """Money is the owner's, whomever it is spent for."""
+        """The owner's ledger, also for calls on behalf of a user."""
         return Ledger(self.owner.folder, home=self.settings.home, clock=self.clock)
 
     @property
     def memory_location(self) -> MemoryLocation:
-        """Where this project's memory is; the settings may name a directory, a repository may not."""
+        """Where this project's memory is; settings may name a directory, but not those of a repository."""
         if self.user is not None:
             return MemoryLocation(self.project.folder / "memory", self.project.folder)
-        return self._owner_place()
+        return self._owner_location()
 
-    def _owner_place(self) -> MemoryLocation:
+    def _owner_location(self) -> MemoryLocation:
         return memory_location(
             self.owner,
             self.settings.memory_directory,
@@ -120,14 +120,14 @@ class Workspace:
 
     @cached_property
     def scrubber(self) -> SecretScrubber:
-        """Takes secrets out of whatever is written for this project."""
+        """Removes secrets from everything that is written for this project."""
         from reverie.memory.secrets.scrubber import ALLOWED, SecretScrubber
 
         return SecretScrubber(self.memory_location.state / ALLOWED)
 
     @property
     def scopes(self) -> tuple[MemoryScope, ...]:
-        """Whose memories are used here. A user of a program has their own and no other."""
+        """The scopes of memory in use. A user of a program has only their own."""
         if self.user is not None:
             return ("project",)
         person = self.settings.flag("memory.person")
@@ -140,20 +140,20 @@ class Workspace:
 
     @property
     def adoption(self) -> Adoption:
-        """What this project's memory is linked to, and what it could be."""
+        """What this project's memory is linked to, and what it could be linked to."""
         from reverie.memory.adoption import Adoption
 
         return Adoption(self.owner, self.settings.home, self.settings.person_home)
 
     def claude_memory(self) -> Path | None:
-        """The memory directory Claude Code keeps for this project, if it has one."""
+        """Claude Code's memory directory for this project, if it has one."""
         from reverie.memory.adoption import claude_memory
         from reverie.settings.neighbours import claude_config
 
         return claude_memory(claude_config(), (self.project.root, Path.cwd()))
 
     def memory_of(self, file: str, wanted: MemoryScope | None = None) -> tuple[OpenMemory, str]:
-        """The memory a file belongs to, and its name there: `person/x.md`, or a path, says which."""
+        """The memory that a file (`person/x.md`, or a path) belongs to, and the file's name there."""
         scope, name = self._named(file)
         return self.memory(wanted or scope), name
 
@@ -161,15 +161,15 @@ class Workspace:
         if Path(file).is_absolute():
             path = Path(file).resolve()
             for scope in reversed(self.scopes):
-                root = self._place_of(scope).directory.resolve()
+                root = self._location_of(scope).directory.resolve()
                 if path.is_relative_to(root):
                     return scope, path.relative_to(root).as_posix()
         return split(file)
 
     def memory(self, scope: MemoryScope = "project", *, team: bool = False) -> OpenMemory:
-        """The memory of this project, of the person, or the part that is shared with the team.
+        """Open the memory of this project, of the person, or of the team.
 
-        That of the project is recalled together with the others.
+        Recall in the project's memory includes the others.
         """
         if not self.settings.memory_enabled:
             raise InputError(
@@ -180,12 +180,12 @@ class Workspace:
         scope = "team" if team else scope
         if scope == "person":
             self._require_person()
-            place = self._place_of(scope)
+            place = self._location_of(scope)
             return open_memory(place, self.clock, beside=place.state, scope=scope)
         if scope == "team" and self.user is not None:
             raise InputError(f"the team's memory is not open to the user {self.user!r}")
         return open_memory(
-            self._place_of(scope),
+            self._location_of(scope),
             self.clock,
             beside=self.project.folder,
             scope=scope,
@@ -196,7 +196,7 @@ class Workspace:
             else (),
         )
 
-    def _place_of(self, scope: MemoryScope) -> MemoryLocation:
+    def _location_of(self, scope: MemoryScope) -> MemoryLocation:
         match scope:
             case "project":
                 return self.memory_location
@@ -219,36 +219,38 @@ class Workspace:
             raise InputError(f"memory about you is off (memory.person, {origin})")
         raise InputError("the memory directory in use is the one about you; leave the scope out")
 
-    def memory_for(self, wish: NewMemory, *, team: bool = False) -> tuple[OpenMemory, NewMemory]:
-        """The memory a wish goes to, and the wish in that memory's own names.
+    def memory_for(
+        self, new_memory: NewMemory, *, team: bool = False
+    ) -> tuple[OpenMemory, NewMemory]:
+        """The memory that a new one belongs to, and the new one with names of that memory.
 
-        What replaces another memory goes to where that one is; else the wish, or its words, decide.
+        A replacement goes to the memory it replaces; otherwise the scope, given or inferred, decides.
         """
         from reverie.memory.changes.draft import infer_scope
 
-        if wish.supersedes is not None:
-            memory, name = self.memory_of(wish.supersedes, "team" if team else None)
-            if wish.scope not in (None, memory.scope):
+        if new_memory.supersedes is not None:
+            memory, name = self.memory_of(new_memory.supersedes, "team" if team else None)
+            if new_memory.scope not in (None, memory.scope):
                 raise InputError(
-                    f"{wish.supersedes} is not of the scope {wish.scope}; to change whose it is: "
-                    f"reverie move {wish.supersedes} --scope {wish.scope}"
+                    f"{new_memory.supersedes} is not of the scope {new_memory.scope}; to change whose it is: "
+                    f"reverie move {new_memory.supersedes} --scope {new_memory.scope}"
                 )
-            return memory, replace(wish, supersedes=name)
+            return memory, replace(new_memory, supersedes=name)
         if team:
-            return self.memory("team"), wish
-        scope = wish.scope or infer_scope(wish.text, wish.type)
-        known = wish.scope is not None or scope in self.scopes
-        return self.memory(scope if known else "project"), wish
+            return self.memory("team"), new_memory
+        scope = new_memory.scope or infer_scope(new_memory.text, new_memory.type)
+        known = new_memory.scope is not None or scope in self.scopes
+        return self.memory(scope if known else "project"), new_memory
 
-    def remember(self, wish: NewMemory, author: Author) -> tuple[OpenMemory, Remembering]:
-        """Save a memory where it belongs; the outcome is told in names that every command takes."""
+    def remember(self, new_memory: NewMemory, author: Author) -> tuple[OpenMemory, Remembering]:
+        """Save a memory where it belongs; the outcome uses names that every command accepts."""
         from reverie.memory.opening import remember
 
-        memory, own = self.memory_for(wish)
+        memory, own = self.memory_for(new_memory)
         return memory, remember(memory, self.memory(), own, author)
 
     def move(self, file: str, scope: MemoryScope, author: Author) -> str:
-        """Give a memory to another scope; gives the name it is known by from now on."""
+        """Move a memory to another scope and return its new name."""
         from reverie.memory.changes.moving import Endpoint, move
 
         source, name = self.memory_of(file)
@@ -260,7 +262,7 @@ class Workspace:
         )
 
     def sync_team(self, address: TeamAddress, author: Author) -> SyncReport:
-        """Bring the shared memory and the team's branch together, both ways."""
+        """Synchronise the shared memory with the team's branch, both ways."""
         from reverie.memory.team.sync import TeamSync
         from reverie.settings.sources import environment
 
@@ -269,7 +271,7 @@ class Workspace:
         return TeamSync(memory.store, remote, memory.scrubber, self.clock).sync(author)
 
     def team_address(self, chosen: tuple[str, str] | None = None) -> TeamAddress | None:
-        """Where the team keeps its memory; `chosen` (address, branch) is written down first."""
+        """Where the team keeps its memory; `chosen` (address, branch) is stored first."""
         from reverie.memory.team.sync import TeamAddress, read_address, write_address
 
         state = self.memory(team=True).place.state
@@ -278,13 +280,13 @@ class Workspace:
         return read_address(state)
 
     def unsent_to_team(self) -> tuple[str, ...]:
-        """Shared memories the team does not have yet."""
+        """Shared memories that were not sent to the team yet."""
         from reverie.memory.team.sync import unsent
 
         return unsent(self.memory(team=True).history)
 
     def scanner_problem(self) -> str | None:
-        """Why secrets are found by our own tables alone; None when the scanner is there."""
+        """Why only the built-in patterns find secrets; None when the scanner is available."""
         from reverie.memory.secrets import unavailable
 
         return unavailable()
@@ -300,7 +302,7 @@ class Workspace:
 
     @property
     def dream_cap(self) -> float | None:
-        """What one dream may cost."""
+        """The most that one dream may cost, in dollars."""
         return _money(self.settings["spend.dream"])
 
     def model(
@@ -311,14 +313,14 @@ class Workspace:
         purpose: Purpose = MAIN,
         announce: Announce = unheard,
     ) -> Model:
-        """The model of that name with its meter running: no call escapes the ledger."""
+        """The model of that name, metered so that every call is on the ledger."""
         bare = self.bare_model(name)
         return self.metered(bare, session=session, purpose=purpose, announce=announce)
 
     def metered(
         self, bare: Model, *, session: str, purpose: Purpose = MAIN, announce: Announce = unheard
     ) -> MeteredModel:
-        """A model with its meter running."""
+        """Wrap a model so that its calls are recorded and limited."""
         from reverie.models.metered import MeteredModel
 
         if self.settings.flag("telemetry.enabled"):
@@ -326,7 +328,7 @@ class Workspace:
 
             bare = TracedModel(bare, self.clock, purpose)
         caps = self.caps(purpose)
-        # A dream is one run on one meter, so that a limit of the meter is a limit of the dream.
+        # A dream uses one meter, so the limit of the meter is the limit of the dream.
         most = self.dream_cap if purpose == DREAM else None
         return MeteredModel(bare, self.ledger, caps, self.clock, session, purpose, announce, most)
 
@@ -334,23 +336,23 @@ class Workspace:
         return models.patient_model(self.settings, name, self.sleep)
 
     def provider_of(self, name: str) -> Provider | None:
-        """Who serves a model; nobody serves the offline one."""
+        """The provider of a model; None for the offline model."""
         return None if name == models.OFFLINE else models.find_provider(self.settings, name)[0]
 
     def has_key(self, provider: Provider) -> bool:
         return bool(provider.api_key_env and secret(provider.api_key_env))
 
     def window(self, name: str) -> Window:
-        """The window of a model, as far as it is known here."""
+        """The window of a model, as far as it is known without asking the provider."""
         return models.window_of(self.settings, name)
 
     async def ask_window(self, name: str) -> int | None:
-        """Ask the model's provider for its window, once; the answer is kept."""
+        """Ask the provider for the model's window, once; the answer is stored."""
         return await models.ask_window(self.settings, name)
 
     def transcript(self, session: str) -> Path:
-        """A transcript by session id, by the start of one, or by its path."""
-        # An id may be too long, or too strange, for a path.
+        """Find a transcript by session id, by the start of one, or by its path."""
+        # An id may be too long for a path, or contain invalid characters.
         with suppress(OSError, ValueError):
             if Path(session).is_file():
                 return Path(session)
@@ -372,7 +374,7 @@ class Workspace:
 
 
 def without_secrets(text: str) -> str:
-    """A text that is written for no project: a line of a log."""
+    """Redact a text that belongs to no project, such as a line of a log."""
     from reverie.memory.secrets import redact
 
     return redact(text).text

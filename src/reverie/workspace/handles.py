@@ -1,4 +1,4 @@
-"""Which memory is meant, over all the memories of a project: the one way from a name to a file."""
+"""Resolves a name to a memory's file, over all memories of a project."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
-# Names that can mean only one memory; words of a title are a search.
+# Ways of naming that identify one memory; words of a title are a search.
 EXACT: tuple[How, ...] = ("file", "id", "title")
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A memory's store, its file there, and by what it was named."""
+    """A memory, its file there, and how it was named."""
 
     memory: OpenMemory
     file: str
@@ -39,17 +39,17 @@ class Located:
 
 
 def parts(app: Workspace, scope: MemoryScope | None = None) -> tuple[OpenMemory, ...]:
-    """The memories that are used in a project: its own, the person's, the team's; or only one."""
+    """The memories in use: the project's, the person's and the team's, or only that of one scope."""
     return app.memory().parts if scope is None else (app.memory(scope),)
 
 
 def labelled(app: Workspace) -> Sequence[ManifestEntry]:
-    """Every memory under the name it is shown by, newest first."""
+    """Every memory under its displayed name, newest first."""
     return app.memory().topics.entries()
 
 
 def ids_of(app: Workspace) -> dict[str, str]:
-    """The short id of every memory, by the name it is shown by."""
+    """The short id of every memory, by its displayed name."""
     return short_ids(entry.file for entry in labelled(app))
 
 
@@ -76,7 +76,7 @@ def locate(
 
 
 def is_known(app: Workspace, wanted: str) -> bool:
-    """Whether a name fits a memory, without opening any file."""
+    """Whether a name fits a memory; opens no file."""
     return isinstance(resolve(wanted, labelled(app)), Found)
 
 
@@ -88,9 +88,9 @@ def required(
     ways: Sequence[How] = (),
     listed_by: str = "`reverie list`",
 ) -> tuple[OpenMemory, str]:
-    """The memory that is meant and its file, or an InputError that says which ones may be.
+    """The named memory and its file; otherwise an InputError that lists possible ones.
 
-    `ways` are those in which it may be named; none given: all of them.
+    `ways` restricts how it may be named; by default all ways are allowed.
     """
     found = locate(app, wanted, scope)
     if isinstance(found, Located):
@@ -103,7 +103,7 @@ def required(
 def locate_or_gone(
     app: Workspace, wanted: str, scope: MemoryScope | None = None
 ) -> Located | Ambiguous | Missing:
-    """Find a memory that is there, or one that only history knows; words come last."""
+    """Find an existing memory, or a removed one in history; words of a title are tried last."""
     found = locate(app, wanted, scope)
     if isinstance(found, Located) and found.how in EXACT:
         return found
@@ -116,7 +116,7 @@ def locate_or_gone(
 def required_or_gone(
     app: Workspace, wanted: str, scope: MemoryScope | None = None
 ) -> tuple[OpenMemory, str]:
-    """The same, also for one that was removed: history still knows its file name and id."""
+    """Like `required`, but also finds removed memories by file name or id in history."""
     found = locate_or_gone(app, wanted, scope)
     if isinstance(found, Located):
         return found.memory, found.file
@@ -129,7 +129,7 @@ _SEE_ALL = "`reverie list` and `reverie log` show them all"
 
 
 def _gone(memory: OpenMemory, wanted: str) -> str | None:
-    """The file of a memory that is only in history, by its name or id."""
+    """The file of a memory that exists only in history, by its name or id."""
     file = wanted if wanted.endswith(".md") else f"{wanted}.md"
     former = {memory.label(one): one for revision in memory.history.log() for one in revision.files}
     if file in former or memory.label(file) in former:

@@ -1,4 +1,4 @@
-"""The inbox put together: beside the project, before the keeper, under the person's settings."""
+"""Opens a project's inbox, offers proposals to it, and carries out approved ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """A proposal that needed no person, and what came of it."""
+    """A proposal that the settings approved without a person, and its outcome."""
 
     item: Item
     decision: Decision
@@ -45,7 +45,7 @@ def open_inbox(app: Workspace, memory: OpenMemory) -> Inbox:
 def offer(
     inbox: Inbox, memory: OpenMemory, settings: Settings, proposal: Proposal
 ) -> Item | NotKept | Approved:
-    """Put a proposal before the person, unless their settings decide it for them."""
+    """Put a proposal into the inbox, unless the person's settings decide it."""
     item = inbox.put(proposal)
     if isinstance(item, NotKept):
         return item
@@ -58,7 +58,7 @@ def offer(
 
 
 def belongs_to(memory: OpenMemory, item: Item) -> tuple[OpenMemory, Item]:
-    """The memory a proposal is for, and the proposal in that memory's own names."""
+    """The memory that a proposal is for, and the proposal with names of that memory."""
     proposal = item.proposal
     if proposal.file:
         part = memory.part(proposal.file)
@@ -70,7 +70,7 @@ def belongs_to(memory: OpenMemory, item: Item) -> tuple[OpenMemory, Item]:
 
 
 def decided(memory: OpenMemory, decision: Decision) -> Decision:
-    """What came of a proposal, in names that every command takes."""
+    """The outcome of a proposal, with names that every command accepts."""
     if isinstance(decision, Forgotten):
         return replace(decision, file=memory.label(decision.file))
     return memory.told(decision)
@@ -85,9 +85,9 @@ def approve(
     even_if_known: bool = False,
     supersedes: str | None = None,
 ) -> Decision:
-    """Do what was proposed; it waits on when the keeper declines.
+    """Carry out a proposal; it keeps waiting when the keeper declines.
 
-    `supersedes` is the label of a memory that it replaces.
+    `supersedes` is the label of the memory that it replaces.
     """
     wanted = item
     if supersedes is not None:
@@ -104,5 +104,5 @@ def approve(
 
 
 def waiting(workspace: Workspace) -> tuple[Item, ...]:
-    """What was proposed for memory and waits for a person."""
+    """The proposals that wait for a person."""
     return open_inbox(workspace, workspace.memory()).items()

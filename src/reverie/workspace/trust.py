@@ -1,6 +1,6 @@
-"""What a project's own settings files want, and the person's answer to it.
+"""The settings files inside a project, and the person's answers to them.
 
-Works without loading the settings: a file that may not be used as it is must still be shown and moved.
+Works without loading the settings, so that an invalid file can still be shown and moved.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from reverie.settings.sources import (
 
 @dataclass(frozen=True, slots=True)
 class AskedFile:
-    """A settings file inside a project as it was when it was shown.
+    """A settings file inside a project, with the content that was shown.
 
-    `agreed` is the text the person said yes to before, if they did.
+    `agreed` is the text that the person accepted before, if any.
     """
 
     file: SettingsFile
@@ -60,14 +60,14 @@ class AskedFile:
         return self.content.decode("utf-8", "replace")
 
     def diff(self) -> Iterator[str]:
-        """From the text that was agreed to before, or from nothing, to the text as it is now."""
+        """The diff from the text accepted before, or from nothing, to the current text."""
         before = self.agreed.splitlines()
         after = self.text.splitlines()
         return difflib.unified_diff(before, after, "agreed", str(self.path), lineterm="")
 
 
 class ProjectTrust:
-    """The settings files inside one project, and what is recorded about them under the home."""
+    """The settings files inside one project, and the answers recorded under the home."""
 
     def __init__(self, root: Path, home: Path) -> None:
         self.root = root
@@ -85,11 +85,11 @@ class ProjectTrust:
         return cls(find_project(folder, ours).root, ours)
 
     def files(self) -> tuple[AskedFile, ...]:
-        """Every settings file the project has, as it is now."""
+        """Every settings file of the project with its current content."""
         found = []
         for file in self._files:
             content = b""
-            # What cannot be read is among the problems of the layer.
+            # The layer reports unreadable files as a problem.
             with suppress(OSError, ValueError):
                 content = read_content(file)
             layer = read_file(file, self._person)
@@ -100,8 +100,8 @@ class ProjectTrust:
     def answer(self, asked: AskedFile, said: trust.Said) -> None:
         """Record an answer to exactly the content that was shown."""
         text = asked.text if said == "yes" else asked.agreed
-        told = trust.Answer(said, trust.digest_of(asked.content), text)
-        known = {**trust.answers(self._record), str(asked.path): told}
+        answer = trust.Answer(said, trust.digest_of(asked.content), text)
+        known = {**trust.answers(self._record), str(asked.path): answer}
         write_json(self._record, trust.rendered(known))
 
     def forget(self) -> tuple[Path, ...]:
@@ -112,7 +112,7 @@ class ProjectTrust:
         return tuple(Path(path) for path in known)
 
     def move(self, asked: AskedFile) -> Path:
-        """Make an old local file the person's own: as it was shown, into the home."""
+        """Move an old local file, as it was shown, into the person's home."""
         if asked.path.name != OLD_LOCAL:
             raise InputError(f"{asked.path} belongs to the project; only {OLD_LOCAL} can be moved")
         if self.local.exists():

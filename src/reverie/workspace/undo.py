@@ -1,4 +1,4 @@
-"""Undo and redo put together: the memories of a project go back as one, and the inbox follows."""
+"""Undo and redo over all memories of a project, with the inbox kept in step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """What was taken back in a memory, the revision that did it, and proposals that wait again."""
+    """The undone revisions of a memory, the revision that undid them, and proposals that wait again."""
 
     memory: OpenMemory
     revisions: tuple[Revision, ...]
@@ -31,13 +31,13 @@ class TakenBack:
 def undo(
     app: Workspace, memory: OpenMemory, revisions: Sequence[Revision], author: Author
 ) -> TakenBack:
-    """Take these revisions back (newest first), all or none."""
+    """Undo these revisions (newest first), all or none."""
     undone = keeper.undo(memory.store, memory.history, revisions, author)
     return _followed(app, memory, undone.revisions, undone.made)
 
 
 def undo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) -> TakenBack:
-    """Take the last change back that still stands, in whichever memory: each undo goes one further."""
+    """Undo the last change of any memory that is not undone yet; each call goes one further back."""
     if all(next(memory.history.log(), None) is None for memory in memories):
         raise InputError("there is nothing to undo: this memory has no history yet")
     found = [_Standing(one, keeper.undoable(one.history)) for one in memories]
@@ -46,7 +46,7 @@ def undo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) ->
 
 
 def redo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) -> TakenBack:
-    """Bring back what was undone last; what changed meanwhile stays."""
+    """Redo the last undo; later changes stay."""
     found = [_Standing(one, keeper.redoable(one.history)) for one in memories]
     made = _first(app, found, _newest_undo, author)
     return made or _nothing("redo", "nothing was undone")
@@ -54,7 +54,7 @@ def redo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) ->
 
 @dataclass(slots=True)
 class _Standing:
-    """The revisions of a memory that can be taken back; the next one comes first."""
+    """The revisions of a memory that can be undone, next one first."""
 
     memory: OpenMemory
     left: tuple[Revision, ...]
@@ -66,7 +66,7 @@ _Choice = Callable[[list[_Standing]], _Standing]
 def _first(
     app: Workspace, found: list[_Standing], choose: _Choice, author: Author
 ) -> TakenBack | None:
-    """The first that changes anything; one that was taken back by hand is passed over."""
+    """Undo the first revision that has an effect; one that was reverted by hand has none."""
     while standing := [one for one in found if one.left]:
         chosen = choose(standing)
         memory, revision = chosen.memory, chosen.left[0]
@@ -78,18 +78,18 @@ def _first(
 
 
 def _newest_change(standing: list[_Standing]) -> _Standing:
-    """Of two changes in the same second a person must say which they mean."""
+    """The newest change; for two changes in the same second the person must choose."""
     newest = max(one.left[0].at for one in standing)
     fitting = [one for one in standing if one.left[0].at == newest]
     if len(fitting) > 1:
         changes = (one.left[0] for one in fitting)
-        told = " or ".join(f"{one.short} ({one.summary})" for one in changes)
-        raise InputError(f"two changes are of the last second; say which one: {told}")
+        choices = " or ".join(f"{one.short} ({one.summary})" for one in changes)
+        raise InputError(f"two changes were made in the same second; say which one: {choices}")
     return fitting[0]
 
 
 def _newest_undo(standing: list[_Standing]) -> _Standing:
-    """Of two undos in the same second, the last one took back the older change."""
+    """The newest undo; of two in the same second, the one that undid the older change."""
 
     def order(one: _Standing) -> tuple[float, float]:
         undone = [one.memory.history.revision(id_).at for id_ in one.left[0].author.undoes]
@@ -105,7 +105,7 @@ def _nothing(verb: str, why: str) -> TakenBack:
 def _followed(
     app: Workspace, memory: OpenMemory, revisions: Sequence[Revision], made: Revision
 ) -> TakenBack:
-    """A proposal whose approval is undone waits again; one whose approval is redone does not."""
+    """Update the inbox: undoing an approval makes its proposal wait again, redoing settles it."""
     inbox = open_inbox(app, app.memory())
     waiting = []
     for revision in revisions:
@@ -119,7 +119,7 @@ def _followed(
 
 
 def _decided(history: History, revision: Revision) -> Iterator[tuple[str, bool]]:
-    """The proposals a revision agreed to, or (by undoing that) did not agree to after all."""
+    """The proposals that a revision approved (True), or whose approval it undid (False)."""
     if revision.author.proposal:
         yield revision.author.proposal, True
     for id_ in revision.author.undoes:

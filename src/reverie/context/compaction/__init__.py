@@ -1,11 +1,11 @@
-"""Layer 4: the conversation becomes a summary, and what matters is put back.
+"""Layer 4: compaction replaces a conversation by a summary and restores what is still needed.
 
-trigger     whether it is due
-plan        what becomes a summary, what stays word for word
-shares      who gets how much of the window            tail     what must stay but is too long
-summarize   the model's summary     prompts  parts     extractive   the same without a model
-obligations · restore               what is still owed, what comes back
-outcome     the new start           run      all of it, failure by failure
+plan        whether compaction is due, what is summarised and what stays verbatim
+summarize   the model's summary, its prompt and the reading of its reply (`parts`)
+extractive  the same nine parts without a model
+tail        how the window is shared, and how the verbatim messages are cut to fit
+restore     open obligations, files, skills and the plan, put back after the summary
+run         all steps, with a fallback for each failure
 """
 
 from reverie.context.compaction.plan import (

@@ -1,4 +1,4 @@
-"""A summary in nine parts without a model: what the transcript itself tells, and earlier summaries."""
+"""A summary in nine parts without a model, made from the transcript and earlier summaries."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MOST_PROGRAMS = 20
 def extract(
     messages: Sequence[Message], facts: Facts, todos: Sequence[Todo] | None = None
 ) -> Parts:
-    """The nine parts from `facts`, which are those of `messages`; what earlier summaries said stays.
+    """Build the nine parts from `facts` (those of `messages`) and from earlier summaries.
 
-    Of pending tasks, current work and the next step only the latest word counts.
+    Of pending tasks, current work and the next step only the latest is kept.
     """
     earlier = earlier_parts(messages)
     waiting = [todo for todo in (facts.todos if todos is None else todos) if todo.open]
@@ -50,7 +50,7 @@ def extract(
 
 
 def earlier_parts(messages: Iterable[Message]) -> Parts:
-    """What earlier summaries among these messages said, put together."""
+    """Merge the earlier summaries among these messages."""
     found = Parts()
     for message in messages:
         if is_summary(message):
@@ -127,7 +127,7 @@ def _lines(items: Iterable[str]) -> str:
 
 
 def _merged(old: str, new: str) -> str:
-    """The old lines, then the new; a line about the same thing is replaced by the newer one."""
+    """The old lines, then the new ones; a newer line about the same subject replaces the older."""
     found: dict[str, str] = {}
     for line in (*_entries(old), *_entries(new)):
         subject = line.partition(" (")[0]

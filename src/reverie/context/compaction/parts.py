@@ -1,4 +1,4 @@
-"""How much is kept and restored, for full windows; smaller windows get the same shares."""
+"""The nine parts of a summary: sizes, text of the summary message, parsing and rendering."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from reverie.core.messages import Message
 from reverie.core.tokens import text_tokens
 from reverie.core.window import Window
 
-# Recent messages that stay word for word beside a summary.
+# Recent messages that stay verbatim beside a summary.
 RECENT = 10_000
 
-# Recent messages that stay beside the notes, which know less of the last steps.
+# Recent messages that stay beside the notes, which lag behind by some steps.
 BESIDE_NOTES = 10_000
 MOST_BESIDE_NOTES = 40_000
 TEXTS_BESIDE_NOTES = 5
@@ -31,7 +31,7 @@ _FULL_FROM = 100_000
 
 
 def scaled(tokens: int, window: Window) -> int:
-    """A size that suits large windows, as a share of a small one."""
+    """Scale a size meant for large windows down to a smaller window."""
     return tokens if window.tokens >= _FULL_FROM else tokens * window.tokens // _FULL_FROM
 
 
@@ -43,7 +43,7 @@ _OPEN, _CLOSE = "<summary>", "</summary>"
 
 
 def worded(body: str, transcript: str) -> str:
-    """The text of the message; `transcript` is where every word can still be read."""
+    """The text of the summary message; `transcript` is the path of the full transcript."""
     where = (
         f"Every word is kept in {transcript}: read or search that file for a detail that is "
         "missing here."
@@ -57,13 +57,13 @@ def is_summary(message: Message) -> bool:
 
 
 def body_of(message: Message) -> str:
-    """What `worded` was given."""
+    """The body that `worded` was given."""
     _, _, rest = message.text.partition(f"{_OPEN}\n")
     return rest.rpartition(f"\n{_CLOSE}")[0]
 
 
 def cut_sections(text: str, room: int, path: str = "") -> str:
-    """The notes in at most `room` tokens: the longest sections are cut, with the way to the rest."""
+    """Cut the longest sections of the notes to `room` tokens, each with the path of the full notes."""
     sections = _sections(text.strip("\n"))
     lengths = [text_tokens(section) + 1 for section in sections]
     cap = level(lengths, room) - 1
@@ -72,7 +72,7 @@ def cut_sections(text: str, room: int, path: str = "") -> str:
 
 
 def _sections(text: str) -> list[str]:
-    """Each heading with what stands under it."""
+    """Each heading with the lines under it."""
     found: list[list[str]] = [[]]
     for line in text.split("\n"):
         if line.startswith("# ") and found[-1]:
@@ -94,10 +94,10 @@ TITLES = (
 )
 USER_MESSAGES = TITLES.index("All user messages")
 
-# Never the model's: the words themselves are beside the summary, from the transcript.
+# Never written by the model: the user's messages are copied from the transcript.
 _BESIDE = "Word for word beside this summary."
 
-# Fewer parts than this are no summary; running text of this length inside the tags may be one.
+# With fewer parts a reply is no summary, unless the text inside the tags has this length.
 _FEWEST = 3
 _SHORTEST_OVERVIEW = 200
 
@@ -112,7 +112,7 @@ _NAMES = (
     r"current (?:work|state)",
     r"(?:optional )?next steps?",
 )
-# The number of the part whose heading a line is, and what else the line says.
+# Parses a line as a heading: the number of its part and the rest of the line.
 _Heading: TypeAlias = Callable[[str], tuple[int, str] | None]
 
 _MARKS = r"[ \t]{0,3}(?P<hashes>#{1,6})?[ \t]*(?P<bold>\*\*|__)?[ \t]*"
@@ -138,7 +138,7 @@ _OUTER_FENCE = re.compile(r"\A\s*```[\w-]*\n(.*)\n```\s*\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """One text a part, empty where there is none; `overview` is what stood before all headings."""
+    """One text per part, empty where there is none; `overview` is the text before all headings."""
 
     texts: tuple[str, ...] = ("",) * len(TITLES)
     overview: str = ""
@@ -152,13 +152,13 @@ class Parts:
         )
 
     def completed(self, other: Parts) -> Parts:
-        """What is missing here, from there."""
+        """Fill empty parts from `other`."""
         texts = (mine or theirs for mine, theirs in zip(self.texts, other.texts, strict=True))
         return replace(self, texts=tuple(texts), overview=self.overview or other.overview)
 
 
 def parse_reply(reply: str) -> Parts | None:
-    """The summary in a model's reply, without its scratch pad; None when there is none to use."""
+    """Parse the summary in a model's reply, without its scratch pad; None when it is unusable."""
     text = _SCRATCH_BEFORE_SUMMARY.sub("", reply, count=1)
     text = _SCRATCH.sub("", text)
     text = _UNCLOSED_SCRATCH.sub("", text, count=1)
@@ -173,13 +173,13 @@ def parse_reply(reply: str) -> Parts | None:
 
 
 def parse(text: str) -> Parts:
-    """Parts by their headings, however these are written; by number alone if no name is known."""
+    """Split a text by the titles of its headings, or by their numbers if no title is known."""
     named = _split(text, _named)
     return named if any(named.texts) else _split(text, _numbered)
 
 
 def render(parts: Parts, room: int, whole: str = "") -> str:
-    """All nine under their headings, in at most so many tokens; the longest are cut."""
+    """Render all nine parts under their headings within `room` tokens; the longest are cut."""
     headings = [f"## {i}. {title}" for i, title in enumerate(TITLES, 1)]
     texts = [text.strip() or "Nothing." for text in parts.texts]
     texts[USER_MESSAGES] = _BESIDE
@@ -210,7 +210,7 @@ def _split(text: str, heading: _Heading) -> Parts:
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Every line, and whether it is inside a code fence: no heading is there."""
+    """Every line, and whether it is inside a code fence, where no heading can be."""
     inside = False
     for line in text.split("\n"):
         mark = line.lstrip().startswith("```")

@@ -1,4 +1,4 @@
-"""Whether to compact now. Pure."""
+"""Decides whether to compact, what is summarised and what stays verbatim. Pure."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ MOST_FAILURES = 3
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Compact, and why."""
+    """Compaction is due, and why."""
 
     reason: str
 
 
 def due(tokens: int, window: Window, failures: int, *, enabled: bool) -> Due | NotDue:
-    """Past the threshold, unless it is off or failed three times in a row."""
+    """Due past the threshold, unless it is off or failed three times in a row."""
     if not enabled:
         return NotDue("it is switched off (features.autocompact)")
     if failures >= MOST_FAILURES:
@@ -42,26 +42,26 @@ def due(tokens: int, window: Window, failures: int, *, enabled: bool) -> Due | N
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """All but the last rounds."""
+    """Summarise all but the last rounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """What the session notes know, up to this message."""
+    """Replace what the session notes cover, up to this message."""
 
     up_to: str
 
 
 @dataclass(frozen=True, slots=True)
 class From:
-    """What follows a message, itself included; the cache of what precedes it survives."""
+    """Summarise from this message on; the cached prefix before it survives."""
 
     pivot: str
 
 
 @dataclass(frozen=True, slots=True)
 class UpTo:
-    """What precedes a message."""
+    """Summarise everything before this message."""
 
     pivot: str
 
@@ -73,7 +73,7 @@ WHOLE = Whole()
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`before` and `kept` stay word for word; a summary takes the place of `compacted`."""
+    """`before` and `kept` stay verbatim; a summary replaces `compacted`."""
 
     before: tuple[Message, ...]
     compacted: tuple[Message, ...]
@@ -82,7 +82,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class NoPlan:
-    """Nothing can be compacted in this way, and why."""
+    """This mode has nothing to compact, and why."""
 
     reason: str
 
@@ -112,9 +112,9 @@ def plan(messages: Sequence[Message], window: Window, mode: Mode) -> Plan | NoPl
 
 
 def unanswered(messages: Sequence[Message]) -> int:
-    """Where what the model has not answered yet begins: a question, or the round of unread results.
+    """Return where the unanswered part begins: a question, or a round with unread results.
 
-    A summary waits for no answer, though the model did not speak after it.
+    A summary needs no answer, even when no reply follows it.
     """
     begins = position = 0
     for group in rounds(messages):
@@ -128,16 +128,17 @@ def unanswered(messages: Sequence[Message]) -> int:
 
 
 def _behind_summaries(messages: Sequence[Message]) -> int:
-    """The place behind the last earlier summary; 0 when there is none."""
+    """Return the index after the last earlier summary; 0 when there is none."""
     return max((i for i, message in enumerate(messages, 1) if is_summary(message)), default=0)
 
 
 def _before_recent(messages: Sequence[Message], window: Window) -> int:
-    """The cut before the last rounds that fit a small budget; a quarter of a short conversation.
+    """Return the cut before the last rounds that fit a small budget.
 
-    The summary tells of all that happened; the last rounds are kept because exact words (an error,
-    a diff, a number) matter most while they are being worked on. More would only bring the next
-    compaction closer.
+    Of a short conversation at most a quarter is kept.
+
+    The last rounds are kept verbatim because exact words (an error, a diff, a number) matter while
+    they are being worked on. Keeping more would only bring the next compaction closer.
     """
     total = sum(map(message_tokens, messages))
     budget = min(sizes.scaled(sizes.RECENT, window), total // 4)
@@ -157,7 +158,7 @@ def _before_recent(messages: Sequence[Message], window: Window) -> int:
 
 
 def _beside_notes(messages: Sequence[Message], window: Window, up_to: str) -> Plan | NoPlan:
-    """Back from the last message the notes cover, until enough is kept but not too much."""
+    """Go back from the last message that the notes cover until enough is kept, within a limit."""
     place = _place(messages, up_to, after=True)
     if place is None:
         return NoPlan("the notes cover nothing that is still in the conversation")
@@ -179,7 +180,7 @@ def _beside_notes(messages: Sequence[Message], window: Window, up_to: str) -> Pl
 
 
 def _from_each(messages: Sequence[Message], size: Callable[[Message], int]) -> list[int]:
-    """For every index, the sum from there to the end."""
+    """For every index, the sum of sizes from there to the end."""
     return [*accumulate(map(size, reversed(messages)), initial=0)][::-1]
 
 
@@ -190,7 +191,7 @@ def _parted(messages: Sequence[Message], first: int, last: int) -> Plan | None:
 
 
 def _place(messages: Sequence[Message], id_: str, *, after: bool = False) -> int | None:
-    """The safe cut at a message, or behind it."""
+    """Return the safe cut at a message, or after it."""
     for i, message in enumerate(messages):
         if message.id == id_:
             return safe_cut(messages, i + after)
@@ -206,7 +207,7 @@ How: TypeAlias = Literal["notes", "summary", "extractive", "dropped rounds"]
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The session notes, when they hold more than their template, and what they cover."""
+    """The session notes, if they hold more than their template, and the last message they cover."""
 
     text: str
     covered: str
@@ -215,11 +216,11 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The conversation as it is sent, and what the session knows beside it.
+    """The conversation as it is sent, and the session's state that a compaction needs.
 
-    `tokens` is its size, measured where possible; `overhead` that of system prompt and tools, which
-    every request carries. `transcript` is where every word stays readable. `todos` is None when the
-    session does not keep them: then the messages tell.
+    `tokens` is its size, measured where possible; `overhead` is the size of system prompt and tools.
+    `transcript` is the path of the full transcript. `todos` is None when the session does not track
+    them; they are then read from the messages.
     """
 
     messages: tuple[Message, ...]
@@ -239,9 +240,9 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """The conversation goes on as: messages up to `kept_up_to`, `start`, messages from `kept_from`.
+    """The new conversation: messages up to `kept_up_to`, then `start`, then messages from `kept_from`.
 
-    `last_compacted` is the last message that `start` stands for; `why` is for people.
+    `last_compacted` is the last message that `start` replaces; `why` is shown to people.
     """
 
     start: tuple[Message, ...]

@@ -1,4 +1,4 @@
-"""What comes back into the window after a compaction: files as they are now, skills, the plan."""
+"""What is put back after a compaction: obligations, files as they are now, skills, the plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reverie.core.window import Window
 
 FILE_LABEL = "file"
 
-# A file's text as it is now; None when it cannot be read any more.
+# Returns a file's current text, or None when it can no longer be read.
 ReadFile: TypeAlias = Callable[[str], str | None]
 
 _PIECES = frozenset({"offset", "limit", "view_range", "pages"})
@@ -25,30 +25,30 @@ _NOT_WHOLE = ("<persisted-output>", "[Old tool result content cleared")
 
 @dataclass(frozen=True, slots=True)
 class Restorable:
-    """Something else that was loaded and is needed again: a skill, the plan, late tools."""
+    """Other loaded content that is needed again: a skill, the plan, tools loaded later."""
 
     label: str
     text: str
 
 
 def wanted(files: Sequence[FileTouch], kept: Sequence[Message]) -> tuple[str, ...]:
-    """The files read last, newest first, less those whose text is still whole in what is kept."""
+    """The last read files, newest first, without those whose whole text is in the kept messages."""
     there = whole_files(kept)
     recent = (touch.path for touch in reversed(files) if touch.reads and touch.path not in there)
     return tuple(recent)[: sizes.FILES]
 
 
 def whole_files(messages: Iterable[Message]) -> frozenset[str]:
-    """The files whose whole text stands in these messages."""
+    """The files whose whole text is in these messages."""
     reading: dict[str, str] = {}
     found: set[str] = set()
     for message in messages:
         for block in message.blocks:
             match block:
                 case ToolUse() if not _PIECES & block.input.keys():
-                    deed = deed_of(block)
-                    if deed.kind == "read":
-                        reading[block.id] = deed.target
+                    action = deed_of(block)
+                    if action.kind == "read":
+                        reading[block.id] = action.target
                 case ToolResult(id_, _, False) if id_ in reading:
                     if block.text and not block.text.startswith(_NOT_WHOLE):
                         found.add(reading[id_])
@@ -60,7 +60,7 @@ def whole_files(messages: Iterable[Message]) -> frozenset[str]:
 def restored(
     paths: Sequence[str], extras: Sequence[Restorable], read_file: ReadFile, window: Window
 ) -> tuple[Attachment, ...]:
-    """What there is to restore, each cut to its size, first what guides the work, then files."""
+    """Build the attachments, each cut to its limit: skills and plan first, then files."""
     guides = (
         Attachment(extra.label, clipped(extra.text, sizes.scaled(sizes.EXTRA, window)))
         for extra in extras
@@ -77,7 +77,7 @@ def restored(
 
 
 def fitting(attachments: Iterable[Attachment], room: int) -> tuple[Attachment, ...]:
-    """As many as fit, in order; one that does not fit makes way for the next."""
+    """As many attachments as fit, in order; one that does not fit is skipped."""
     kept: list[Attachment] = []
     for attachment in attachments:
         size = text_tokens(attachment.text)
@@ -103,7 +103,7 @@ _REQUEST_ELSEWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A sub-agent or background task at work; `id` is what it is addressed by."""
+    """A running sub-agent or background task; `id` is its address."""
 
     id: str
     what: str
@@ -111,7 +111,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Obligations:
-    """`request` is empty when it still stands in the conversation itself."""
+    """What is still open. `request` is empty when the conversation still contains it."""
 
     request: str = ""
     todos: tuple[Todo, ...] = ()
@@ -120,9 +120,9 @@ class Obligations:
 
 
 def render(owed: Obligations, room: int) -> Attachment | None:
-    """All of it in at most so many tokens; nothing when nothing is owed.
+    """Render the obligations within `room` tokens; None when there are none.
 
-    A long request is not repeated: it is the last of the user's messages, which are carried whole.
+    A long request is not repeated, because the user's messages are carried verbatim anyway.
     """
     lists = [
         *_listed("Open todos:", [_todo(todo) for todo in owed.todos if todo.open]),

@@ -1,4 +1,4 @@
-"""The new start of a conversation, put together from its parts. Pure."""
+"""Runs a compaction: from the session notes, with a model, or without one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 from reverie.context import user_messages
 from reverie.context.compaction import parts, restore
-from reverie.context.compaction import restore as obligations
 from reverie.context.compaction.extractive import extract
 from reverie.context.compaction.parts import cut_sections, worded
 from reverie.context.compaction.plan import (
@@ -38,69 +37,73 @@ from reverie.core.messages import Attachment, Block, Message, Text, new_message
 from reverie.core.tokens import block_tokens, message_tokens, text_tokens
 from reverie.events import Announce, TroubleNoted, unheard
 
-# The summary, in at most so many tokens.
-Tell: TypeAlias = Callable[[int], str]
+# Renders the summary within a number of tokens.
+RenderSummary: TypeAlias = Callable[[int], str]
 
-# Nine headings take a good part of this; with less, no summary is worth its room.
+# The nine headings take a good part of this; a shorter summary is not worth its room.
 _SHORTEST_SUMMARY = 200
 _NO_ROOM = "There was no room for a summary."
 
 DROPPED: How = "dropped rounds"
 
-# Told once and never again by whoever told it.
+# Attachments that the session sends once and does not repeat.
 _CARRIED = ("date",)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A summary, how it was made, and what stands beside it: all that is owed, what fits of `found`."""
+class SummaryContent:
+    """The summary and its attachments: all `obligations`, and as much of `restored` as fits."""
 
     how: How
-    tell: Tell
-    owed: tuple[Attachment, ...] = ()
-    found: tuple[Attachment, ...] = ()
+    render: RenderSummary
+    obligations: tuple[Attachment, ...] = ()
+    restored: tuple[Attachment, ...] = ()
 
 
-def compose(situation: Situation, plan: Plan, shares: Shares, told: Told) -> Compaction | Failed:
-    """The outcome, if it fits and is shorter than what was."""
+def compose(
+    situation: Situation, plan: Plan, shares: Shares, content: SummaryContent
+) -> Compaction | Failed:
+    """Build the new start of the conversation; fails if it does not fit or saves nothing."""
     room = summary_room(situation, shares)
-    body, how = (told.tell(room), told.how) if room else (_NO_ROOM, DROPPED)
+    body, how = (content.render(room), content.how) if room else (_NO_ROOM, DROPPED)
     blocks: list[Block] = [Text(worded(body, situation.transcript))]
-    if shares.said:
-        blocks.append(user_messages.render(shares.said))
-    blocks += [*_carried(plan), *told.owed]
-    # What comes back must not eat up what was saved.
+    if shares.user_texts:
+        blocks.append(user_messages.render(shares.user_texts))
+    blocks += [*_carried(plan), *content.obligations]
+    # Restored content must not use up what was saved.
     saved = sum(map(message_tokens, plan.compacted)) - sum(map(block_tokens, blocks))
-    blocks += restore.fitting(told.found, min(shares.restored, saved // 2))
+    blocks += restore.fitting(content.restored, min(shares.restored, saved // 2))
     after = plan.compacted[-1]
     summary = new_message("user", *blocks, after=after, at=situation.at, origin="reverie")
     return _outcome(situation, plan, shares, how, (summary,))
 
 
 def summary_room(situation: Situation, shares: Shares) -> int:
-    """Tokens for what the summary says; 0 when they are too few to say anything."""
+    """Tokens for the summary's own text; 0 when there are too few for a useful summary."""
     room = shares.summary - text_tokens(worded("", situation.transcript))
     return room if room >= _SHORTEST_SUMMARY else 0
 
 
 def cut_only(situation: Situation, plan: Plan, shares: Shares) -> Compaction | Failed:
-    """For a conversation that is one long unanswered round: nothing to summarise, much to cut."""
+    """Cut a conversation that is one long unanswered round, where nothing can be summarised."""
     if shares.kept == plan.kept:
         return Failed("all of it still waits for an answer, and none of it is too long")
     return _outcome(situation, plan, shares, DROPPED, ())
 
 
-def owed_text(situation: Situation, plan: Plan, facts: Facts, room: int) -> tuple[Attachment, ...]:
-    """Live obligations, as far as they do not stand in what is kept."""
-    said = list(filter(is_request, user_messages.carried(plan.compacted)))
-    stands = any(map(is_request, user_messages.carried(plan.kept)))
-    asked = (facts.open_question,) if facts.open_question and not plan.kept else ()
-    found = obligations.render(
+def open_obligations(
+    situation: Situation, plan: Plan, facts: Facts, room: int
+) -> tuple[Attachment, ...]:
+    """Open obligations that the kept messages do not already contain."""
+    requests = list(filter(is_request, user_messages.carried(plan.compacted)))
+    request_is_kept = any(map(is_request, user_messages.carried(plan.kept)))
+    questions = (facts.open_question,) if facts.open_question and not plan.kept else ()
+    found = restore.render(
         Obligations(
-            "" if stands or not said else said[-1],
+            "" if request_is_kept or not requests else requests[-1],
             facts.todos if situation.todos is None else situation.todos,
             situation.running,
-            asked,
+            questions,
         ),
         room,
     )
@@ -108,7 +111,7 @@ def owed_text(situation: Situation, plan: Plan, facts: Facts, room: int) -> tupl
 
 
 def _carried(plan: Plan) -> list[Attachment]:
-    """What was told once and is still true, unless it was told again in what is kept."""
+    """Attachments that are sent only once, unless the kept messages contain them."""
     latest: dict[str, Attachment] = {}
     for message in plan.compacted:
         for block in message.blocks:
@@ -155,13 +158,13 @@ _HOW: dict[How, str] = {
 
 
 def no_files(path: str) -> str | None:
-    """For conversations without files."""
+    """A `ReadFile` for conversations without files."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionTools:
-    """What a compaction may use: a model to ask, files to read, someone to tell."""
+    """What a compaction may use: models to ask, a file reader, and a listener for events."""
 
     ask: Summarizer | None = None
     ask_apart: ApartSummarizer | None = None
@@ -169,14 +172,17 @@ class CompactionTools:
     announce: Announce = unheard
 
 
-async def run(situation: Situation, means: CompactionTools) -> Compaction | Failed:
-    """Compact the conversation; the outcome fits the window and leaves room to go on."""
-    noted = await _from_notes(situation, means)
-    return noted if isinstance(noted, Compaction) else await _in_full(situation, means)
+async def run(situation: Situation, tools: CompactionTools) -> Compaction | Failed:
+    """Compact the conversation; the outcome fits the window and leaves room to continue."""
+    from_notes = await _from_notes(situation, tools)
+    return from_notes if isinstance(from_notes, Compaction) else await _in_full(situation, tools)
 
 
-async def _from_notes(situation: Situation, means: CompactionTools) -> Compaction | Failed | NoPlan:
-    """Without any model call; but notes cannot follow instructions, nor stand for a part."""
+async def _from_notes(situation: Situation, tools: CompactionTools) -> Compaction | Failed | NoPlan:
+    """Use the notes as the summary, without a model call.
+
+    Notes cannot follow the user's instructions or summarise only a part.
+    """
     notes = situation.notes
     if notes is None or situation.instructions or not isinstance(situation.mode, Whole):
         return NoPlan("there are no notes that could be the summary")
@@ -186,13 +192,13 @@ async def _from_notes(situation: Situation, means: CompactionTools) -> Compactio
     shares = share(situation, planned, may_cut=False)
     if isinstance(shares, Failed):
         return shares
-    made = _Making(situation, planned, shares, read_facts(planned.compacted))
-    return await made.compose(
-        "notes", lambda room: cut_sections(notes.text, room, notes.path), means
+    compaction_run = _CompactionRun(situation, planned, shares, read_facts(planned.compacted))
+    return await compaction_run.compose(
+        "notes", lambda room: cut_sections(notes.text, room, notes.path), tools
     )
 
 
-async def _in_full(situation: Situation, means: CompactionTools) -> Compaction | Failed:
+async def _in_full(situation: Situation, tools: CompactionTools) -> Compaction | Failed:
     planned = plan(situation.messages, situation.window, situation.mode)
     whole = isinstance(situation.mode, Whole)
     if isinstance(planned, NoPlan):
@@ -200,51 +206,55 @@ async def _in_full(situation: Situation, means: CompactionTools) -> Compaction |
     shares = share(situation, planned, may_cut=whole)
     if isinstance(shares, Failed):
         return shares
-    made = _Making(situation, planned, shares, read_facts(planned.compacted))
-    return await made.summarized(means)
+    compaction_run = _CompactionRun(situation, planned, shares, read_facts(planned.compacted))
+    return await compaction_run.summarized(tools)
 
 
 def _cut(situation: Situation) -> Compaction | Failed:
-    """Everything waits for an answer: all that can be done is to cut what is too long in it."""
+    """Cut overlong content when the whole conversation still waits for an answer."""
     everything = Plan((), (), situation.messages)
     shares = share(situation, everything, may_cut=True)
     return shares if isinstance(shares, Failed) else cut_only(situation, everything, shares)
 
 
 @dataclass(frozen=True, slots=True)
-class _Making:
-    """One compaction, once it is known what goes, what stays and how much room there is."""
+class _CompactionRun:
+    """One compaction with its plan, its shares of the window and the facts of what is summarised."""
 
     situation: Situation
     plan: Plan
     shares: Shares
     facts: Facts
 
-    async def summarized(self, means: CompactionTools) -> Compaction | Failed:
-        """By the model; what it leaves out, or all of it when it fails, comes from the transcript."""
+    async def summarized(self, tools: CompactionTools) -> Compaction | Failed:
+        """Summarise with the model; parts that it leaves out, or fails to write, are extracted."""
         room = summary_room(self.situation, self.shares)
-        # No money for a summary that nobody could read.
-        ask = means.ask if room else None
+        # Do not pay for a summary that has no room.
+        ask = tools.ask if room else None
         task = Task(self.plan, room, self.situation.instructions)
         extracted = extract(self.plan.compacted, self.facts, self.situation.todos)
-        told = await summarize(task, ask, means.ask_apart)
+        summary = await summarize(task, ask, tools.ask_apart)
         how: How = "summary"
-        if isinstance(told, NoSummary):
+        if isinstance(summary, NoSummary):
             if ask is not None:
-                what = f"{told.reason}; the summary is made without a model"
-                means.announce(TroubleNoted("compaction.summary", what))
-            told, how = extracted, "extractive"
-        complete = told.completed(extracted)
+                what = f"{summary.reason}; the summary is made without a model"
+                tools.announce(TroubleNoted("compaction.summary", what))
+            summary, how = extracted, "extractive"
+        complete = summary.completed(extracted)
         whole = self.situation.transcript
-        return await self.compose(how, lambda room: parts.render(complete, room, whole), means)
+        return await self.compose(how, lambda room: parts.render(complete, room, whole), tools)
 
-    async def compose(self, how: How, tell: Tell, means: CompactionTools) -> Compaction | Failed:
-        owed = owed_text(self.situation, self.plan, self.facts, self.shares.obligations)
-        reading = _Reading(means.read_file)
-        found = await asyncio.to_thread(self._restored, reading)
-        for trouble in reading.troubles:
-            means.announce(TroubleNoted("compaction.restore", trouble))
-        return compose(self.situation, self.plan, self.shares, Told(how, tell, owed, found))
+    async def compose(
+        self, how: How, render: RenderSummary, tools: CompactionTools
+    ) -> Compaction | Failed:
+        room = self.shares.obligations
+        obligations = open_obligations(self.situation, self.plan, self.facts, room)
+        reader = _FileReader(tools.read_file)
+        restored = await asyncio.to_thread(self._restored, reader)
+        for trouble in reader.troubles:
+            tools.announce(TroubleNoted("compaction.restore", trouble))
+        content = SummaryContent(how, render, obligations, restored)
+        return compose(self.situation, self.plan, self.shares, content)
 
     def _restored(self, read: ReadFile) -> tuple[Attachment, ...]:
         paths = restore.wanted(self.facts.files, self.shares.kept)
@@ -252,8 +262,8 @@ class _Making:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    """Reading files, where one that cannot be read is only left out."""
+class _FileReader:
+    """Reads files; notes and skips those that cannot be read."""
 
     read_file: ReadFile
     troubles: list[str] = field(default_factory=list)

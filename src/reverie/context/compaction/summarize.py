@@ -1,4 +1,4 @@
-"""What the summariser is told; its answer is read by `parts`."""
+"""Asks a model for the summary; `parts` parses its reply."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from reverie.context.compaction import restore
-from reverie.context.compaction import restore as obligations
 from reverie.context.compaction.parts import TITLES, Parts, is_summary, parse_reply
 from reverie.context.compaction.plan import Plan
 from reverie.core.messages import (
@@ -68,7 +67,7 @@ def directive(
     first: Message | None = None,
     behind: Message | None = None,
 ) -> str:
-    """The task. `first` is where the part to summarise begins, `behind` where what stays begins."""
+    """The prompt. `first` begins the part to summarise, `behind` the part that stays verbatim."""
     parts = "\n\n".join(
         f"## {i}. {title}\n{wanted}"
         for i, (title, wanted) in enumerate(zip(TITLES, _WANTED, strict=True), 1)
@@ -101,7 +100,7 @@ def _scope(first: Message | None, behind: Message | None) -> list[str]:
 
 
 def _quoted(message: Message) -> str:
-    """Enough of a message to find it by."""
+    """Quote enough of a message for the model to find it."""
     who = "the assistant" if message.role == "assistant" else "the user side"
     words = " ".join(message.text.split())[:_QUOTED]
     if words:
@@ -110,21 +109,19 @@ def _quoted(message: Message) -> str:
     return f"{who} calls {calls}." if calls else f"{who} gives tool results."
 
 
-# A fork on the conversation's exact prefix: a task in, the text of the reply out.
+# Runs a fork on the conversation's exact prefix: takes a task, returns the text of the reply.
 Summarizer: TypeAlias = Callable[[str], Awaitable[str]]
 
-# The same on messages of its own, for when the conversation is too long to be sent at all.
+# The same with messages of its own, for a conversation that is too long to be sent.
 ApartSummarizer: TypeAlias = Callable[[tuple[Message, ...], str], Awaitable[str]]
 
 MOST_TRIES = 3
 
-# Freed when the provider does not say by how much the request is too long.
+# One part in this many is freed when the provider does not say by how much the request is too long.
 _BLIND_SHARE = 5
 
-# Put back after the compaction by whoever attached them.
-_ATTACHED_AGAIN = frozenset(
-    {"recall", "notes", "plan", "skill", obligations.LABEL, restore.FILE_LABEL}
-)
+# The session attaches these again after the compaction.
+_ATTACHED_AGAIN = frozenset({"recall", "notes", "plan", "skill", restore.LABEL, restore.FILE_LABEL})
 
 _WORDS_PER_TOKEN = 0.6
 _LEFT_OUT = "[The conversation before this point was left out: it is too long to be sent at once.]"
@@ -132,14 +129,14 @@ _LEFT_OUT = "[The conversation before this point was left out: it is too long to
 
 @dataclass(frozen=True, slots=True)
 class NoSummary:
-    """No model wrote a summary, and why."""
+    """No summary came from a model, and why."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be summarised, in how many tokens, and what the user says about it."""
+    """What to summarise, in how many tokens, and the user's instructions."""
 
     plan: Plan
     room: int
@@ -153,20 +150,22 @@ class Task:
 async def summarize(
     task: Task, ask: Summarizer | None, ask_apart: ApartSummarizer | None = None
 ) -> Parts | NoSummary:
-    """The model's summary. The fork shares the parent's exact prefix, so almost all of its input
-    comes from the cache; nothing is stripped from what it sees, for that would change the bytes.
+    """Ask the model for a summary, by a fork that shares the conversation's exact prefix.
+
+    Almost all of its input comes from the cache. Nothing is stripped, since that would change the
+    bytes of the prefix.
     """
     if ask is None:
         return NoSummary("there is no model to ask")
     plan = task.plan
-    told = directive(
+    prompt = directive(
         task.words,
         instructions=task.instructions,
         first=plan.compacted[0] if plan.before else None,
         behind=plan.kept[0] if plan.kept else None,
     )
     try:
-        reply = await ask(told)
+        reply = await ask(prompt)
     except PromptTooLong as error:
         return await _summarize_apart(task, ask_apart, error)
     except (ReverieError, TimeoutError) as error:
@@ -177,19 +176,19 @@ async def summarize(
 async def _summarize_apart(
     task: Task, ask: ApartSummarizer | None, error: PromptTooLong
 ) -> Parts | NoSummary:
-    """A request of its own, without what can be spared. No cache is lost: none was to be had."""
+    """Ask with a shorter request of its own. The full request did not fit, so no cache is lost."""
     if ask is None:
         return NoSummary(f"{error!r}")
     everything = (*task.plan.before, *task.plan.compacted, *task.plan.kept)
     messages = prepared(task.plan.compacted)
     freed = _tokens(everything) - _tokens(messages)
-    told = directive(task.words, instructions=task.instructions)
+    prompt = directive(task.words, instructions=task.instructions)
     for _ in range(MOST_TRIES):
         shorter = without_oldest(messages, _gap(error, everything) - freed)
         if shorter is None:
             break
         try:
-            reply = await ask(shorter, told)
+            reply = await ask(shorter, prompt)
         except PromptTooLong as again:
             error, everything, messages, freed = again, shorter, shorter, 0
         except (ReverieError, TimeoutError) as other:
@@ -200,7 +199,7 @@ async def _summarize_apart(
 
 
 def prepared(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Messages as a summariser needs them: no media, no thinking, nothing that is attached again."""
+    """Prepare messages for a summariser: without media, thinking and content that is attached again."""
     kept = (
         replace(message, blocks=tuple(map(_marked, filter(_needed, message.blocks))))
         for message in map(without_thinking, messages)
@@ -209,9 +208,9 @@ def prepared(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def without_oldest(messages: Sequence[Message], tokens: int) -> tuple[Message, ...] | None:
-    """Whole rounds less from the front, until so many tokens are freed; None if none can be.
+    """Drop whole rounds from the front until `tokens` are freed; None if none can be dropped.
 
-    An earlier summary stays: it is all that is left of what it stands for.
+    An earlier summary stays, because nothing else is left of the messages it replaced.
     """
     lead = tuple(messages[:1]) if messages and is_summary(messages[0]) else ()
     rest = messages[len(lead) :]

@@ -1,9 +1,9 @@
-"""Who gets how much of the window after a compaction, so that the outcome always fits. Pure.
+"""How the window is shared after a compaction, so that the outcome always fits. Pure.
 
-The user's words come first: they are cut only when they leave less than a quarter of the room to
-everything else. Then what stays word for word: half of what is left, tool traffic cut to fit. Of the
-rest the summary may take a quarter, obligations an eighth, what is restored three eighths; a
-quarter stays free, or the next request would compact again.
+The user's messages come first; they are cut only when they leave less than a quarter of the room.
+The verbatim messages get half of what is left, with tool traffic cut to fit. Of the rest the summary
+gets a quarter, obligations an eighth and restored content three eighths; the last quarter stays
+free, or the next request would compact again.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from reverie.core.messages import (
 from reverie.core.tokens import block_tokens, json_tokens, message_tokens, text_tokens
 from reverie.core.transcript import open_tool_uses
 
-# No estimate is off by more than this; a figure beyond it is not believed.
+# Our estimate is never off by more than this factor; a larger one is ignored.
 _MOST_RATE = 2.0
 
-# A message cut below this says nothing any more; the lines that tell of a cut are quoted as well.
+# A message cut below this size is useless; the notes on cuts are quoted, too.
 _SHORTEST = 64
 _NOTE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The user's words and what is kept, as they will be sent, and the room for the rest."""
+    """The user's messages and the kept messages as they will be sent, and the room for the rest."""
 
-    said: tuple[str, ...]
+    user_texts: tuple[str, ...]
     kept: tuple[Message, ...]
     room: int
     summary: int
@@ -54,13 +54,13 @@ class Shares:
 
 
 def rate(situation: Situation) -> float:
-    """How much larger the provider found the conversation than we estimate it; at least 1."""
+    """The provider's size of the conversation divided by our estimate; at least 1."""
     estimated = situation.overhead + sum(map(message_tokens, situation.messages))
     return min(max(situation.tokens / max(estimated, 1), 1.0), _MOST_RATE)
 
 
 def share(situation: Situation, plan: Plan, *, may_cut: bool) -> Shares | Failed:
-    """The shares. What must stay is cut to fit where it `may_cut`, else it must fit as it is."""
+    """Divide the window. Kept messages are cut to fit if `may_cut`; otherwise they must fit whole."""
     threshold = int(situation.window.compaction / rate(situation))
     room = threshold - situation.overhead - _tokens(plan.before)
     if room < threshold // 8:
@@ -69,35 +69,35 @@ def share(situation: Situation, plan: Plan, *, may_cut: bool) -> Shares | Failed
             f"{threshold - room:,} of {threshold:,} tokens"
         )
     whole = f"it is in {situation.transcript}" if situation.transcript else ""
-    kept, said = plan.kept, user_messages.carried(plan.compacted)
+    kept, user_texts = plan.kept, user_messages.carried(plan.compacted)
     if may_cut:
-        kept, said = _fitting_words(kept, said, room * 3 // 4, whole)
-        kept = shortened_tail(kept, (room - _words(kept) - _carried_tokens(said)) // 2, whole)
-    rest = room - _words(kept) - _carried_tokens(said)
+        kept, user_texts = _fitting_words(kept, user_texts, room * 3 // 4, whole)
+        kept = shortened_tail(kept, (room - _words(kept) - _carried_tokens(user_texts)) // 2, whole)
+    rest = room - _words(kept) - _carried_tokens(user_texts)
     left = rest - (_tokens(kept) - _words(kept))
     if rest < room // 4 or left < rest // 4:
         return Failed(f"what stays word for word takes {room - left:,} of {room:,} tokens")
-    losses = _losses(plan, kept, said)
-    return Shares(said, kept, room, left // 4, left // 8, left * 3 // 8, losses)
+    losses = _losses(plan, kept, user_texts)
+    return Shares(user_texts, kept, room, left // 4, left // 8, left * 3 // 8, losses)
 
 
 def _fitting_words(
-    kept: tuple[Message, ...], said: tuple[str, ...], room: int, whole: str
+    kept: tuple[Message, ...], user_texts: tuple[str, ...], room: int, whole: str
 ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """All the user's words, if they fit; else the longest are cut, wherever they stand."""
-    if _words(kept) + _carried_tokens(said) <= room:
-        return kept, said
-    texts = [text_tokens(text) for text in said]
-    frame = _carried_tokens(said) - sum(texts)
+    """All of the user's texts if they fit; otherwise the longest are cut, kept or carried."""
+    if _words(kept) + _carried_tokens(user_texts) <= room:
+        return kept, user_texts
+    texts = [text_tokens(text) for text in user_texts]
+    frame = _carried_tokens(user_texts) - sum(texts)
     lengths = [*texts, *(length for message in kept for length in words_of(message))]
     cap = max(level(lengths, room - frame - _NOTE * len(lengths)), _SHORTEST)
     kept = shortened_words(kept, cap, whole)
-    cut = [clipped(text, cap, whole) for text in said]
+    cut = [clipped(text, cap, whole) for text in user_texts]
     return kept, _newest_words(cut, room - _words(kept), whole)
 
 
 def _newest_words(texts: Sequence[str], room: int, whole: str) -> tuple[str, ...]:
-    """As many of the messages as fit, the newest; in the place of the others, where they are."""
+    """The newest messages that fit; a note says where the others can be read."""
     if _carried_tokens(texts) <= room:
         return tuple(texts)
     gone = f"[Earlier messages of the user do not fit here{f'; {whole}' if whole else ''}]"
@@ -110,7 +110,7 @@ def _newest_words(texts: Sequence[str], room: int, whole: str) -> tuple[str, ...
 
 
 def _quoted_tokens(text: str) -> int:
-    """What one message takes among others, quoted line by line under its number."""
+    """The size of one message in the attachment, quoted line by line under its number."""
     number = 8
     return text_tokens(text) + text.count("\n") + number
 
@@ -119,12 +119,12 @@ def _carried_tokens(texts: Sequence[str]) -> int:
     return block_tokens(user_messages.render(texts)) if texts else 0
 
 
-def _losses(plan: Plan, kept: Sequence[Message], said: Sequence[str]) -> tuple[str, ...]:
+def _losses(plan: Plan, kept: Sequence[Message], user_texts: Sequence[str]) -> tuple[str, ...]:
     cut = (
         (plan.kept != kept, "what waits for an answer was too long and was cut"),
         (
             user_messages.carried((*plan.compacted, *plan.kept))
-            != (*said, *user_messages.carried(kept)),
+            != (*user_texts, *user_messages.carried(kept)),
             "the user's messages alone were too long, and some were cut",
         ),
     )
@@ -143,12 +143,12 @@ _NOTHING = "…"
 
 
 def words_of(message: Message) -> list[int]:
-    """The lengths in tokens of what the person wrote: in this message, or in others it carries."""
+    """The lengths in tokens of the user's texts in this message, written or carried."""
     return [block_tokens(block) for block in message.blocks if _is_words(message, block)]
 
 
 def shortened_words(messages: Sequence[Message], cap: int, whole: str) -> tuple[Message, ...]:
-    """No text of the person longer than the cap; words that a marker carries stay as they are."""
+    """Cut the user's own texts to the cap; texts that a marker carries stay whole."""
     return tuple(
         _with_blocks(
             message,
@@ -164,10 +164,10 @@ def shortened_words(messages: Sequence[Message], cap: int, whole: str) -> tuple[
 
 
 def shortened_tail(messages: Sequence[Message], room: int, whole: str) -> tuple[Message, ...]:
-    """All but the person's words cut to the room: calls, results, the model's text; or as they are.
+    """Cut everything but the user's texts to the room: calls, results and the model's text.
 
-    Thinking goes: it is bound to a prefix that is no more. Media become a mark. A call that waits
-    for its result stays as it is: it may yet be run.
+    Thinking is dropped, since it is bound to the old prefix, and media become markers. A call that
+    waits for its result stays whole, since it may still be run.
     """
     if sum(message_tokens(message) - sum(words_of(message)) for message in messages) <= room:
         return tuple(messages)
@@ -199,7 +199,7 @@ def shortened_tail(messages: Sequence[Message], room: int, whole: str) -> tuple[
 
 
 def copied(messages: Sequence[Message], after: Message | None) -> tuple[Message, ...]:
-    """The same content as new messages, each after the last: what was cut is not what was said."""
+    """Copy the messages under new ids: cut content must not pass for the original message."""
     copies: list[Message] = []
     for message in messages:
         after = new_message(
@@ -263,7 +263,7 @@ def _cut(block: Block, cap: int, whole: str) -> Block:
 
 
 def _cut_arguments(arguments: str, cap: int, whole: str) -> str:
-    """Arguments are an object, whatever is left of them."""
+    """Cut arguments so that they remain a JSON object."""
     for share in (2, 4, 8):
         cut = json.dumps({"cut": clipped(arguments, cap // share, whole)}, ensure_ascii=False)
         if json_tokens(cut) <= cap:

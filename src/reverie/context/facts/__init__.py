@@ -1,4 +1,4 @@
-"""What a transcript tells without a model: requests, files, commands, errors and what fixed them."""
+"""Facts read from a transcript without a model: requests, files, commands, errors and fixes."""
 
 from reverie.context.facts.keeper import FactCollector, read_facts
 from reverie.context.facts.outcomes import Command, Facts, FileTouch, Todo, Trouble

@@ -1,4 +1,4 @@
-"""What a tool call sets out to do, whoever named the tool."""
+"""What a tool call does, across the tool names of different agents."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ _TARGETS: Mapping[Kind, tuple[str, ...]] = {
 _OTHER_TARGETS = ("description", "title", "query", "url", "skill", "name", "id")
 
 _PART_END = re.compile(r"&&|\|\||;|\n")
-# What stands before a command without being it.
+# Prefixes of a command that are not part of it.
 _BEFORE = re.compile(r"(?:\w+=\S*\s+|(?:sudo|time|env)\s+|timeout\s+\S+\s+)")
 _GIT_PLACE = re.compile(r"git\s+-C\s+\S+")
 _SUBCOMMAND = re.compile(r"[a-z][\w:-]*")
-# Commands that look at something: only the very same look is the same again.
+# Commands that only inspect something: two of them are the same only if they are identical.
 _LOOKS = frozenset(
     ["ls", "cat", "grep", "rg", "sed", "awk", "find", "wc", "head", "tail", "echo", "stat", "jq"]
 )
@@ -76,7 +76,7 @@ _LOOKS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A call, understood: what it does, and to which file, command or other thing."""
+    """What a call does, and to which file, command or other target."""
 
     kind: Kind
     target: str
@@ -84,7 +84,7 @@ class Action:
 
     @property
     def parts(self) -> frozenset[str]:
-        """What the deed consists of; one that has all parts of another can make up for it."""
+        """The parts of the action; a successful action with all parts of a failed one resolves it."""
         match self.kind:
             case "run":
                 return command_parts(self.target)
@@ -95,7 +95,7 @@ class Action:
 
     @property
     def piped(self) -> bool:
-        """The exit status of a pipe is that of its last command: it hides the failure of the first."""
+        """Whether the command is a pipe, whose exit status hides failures of all but the last command."""
         return self.kind == "run" and "|" in self.target.replace("||", "")
 
     @property
@@ -112,7 +112,7 @@ class Action:
 
 
 def deed_of(use: ToolUse) -> Action:
-    """What a call does; a tool nobody here knows is "other"."""
+    """Classify a call; an unknown tool is "other"."""
     arguments = use.input
     name = use.name.lower()
     if name in _EDITORS:
@@ -120,27 +120,27 @@ def deed_of(use: ToolUse) -> Action:
     else:
         kind = _KINDS.get(name, "other")
     target = _first_text(arguments, _TARGETS.get(kind, _OTHER_TARGETS))
-    # A path is kept as it is: files are read again by it.
+    # Paths are kept whole, because files are read again by them.
     exact = kind in ("read", "edit", "write") and len(target) <= LONGEST_PATH
     return Action(kind, target if exact else shortened(target, LONGEST_TARGET), use.name)
 
 
 def command_parts(line: str) -> frozenset[str]:
-    """The programs a line runs: `cd web && npm run test -- -v` is `npm run test`.
+    """The programs that a line runs: `cd web && npm run test -- -v` is `npm run test`.
 
-    A look around is the whole look.
+    Commands that only inspect something are kept with their arguments.
     """
     parts = _parts(line)
     return frozenset(part if _looks(part) or " -c " in part else _program(part) for part in parts)
 
 
 def only_looks(line: str) -> bool:
-    """Does a line only look around? Then it is no step anybody would repeat."""
+    """Whether a line only inspects things, so that it is no step worth repeating."""
     return all(_looks(part) for part in _parts(line))
 
 
 def _parts(line: str) -> list[str]:
-    """The commands of a line, without what stands before them, and without changes of folder."""
+    """The commands of a line, without their prefixes and without `cd`."""
     found = []
     for part in _PART_END.split(line):
         bare = part.strip()
@@ -167,7 +167,7 @@ def _program(part: str) -> str:
 
 def shortened(text: str, longest: int) -> str:
     """One line of at most this many characters."""
-    # Cut before splitting: a text of many megabytes is not to be taken apart for one line.
+    # Cut before splitting, so that a text of many megabytes costs little.
     line = " ".join(text[: longest * 4].split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 

@@ -1,4 +1,4 @@
-"""One terse line a step; neighbouring looks at files and searches share a line."""
+"""Collects facts from messages, with a work log of one short line per step."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from reverie.context.facts.outcomes import (
 )
 from reverie.context.facts.sentences import (
     LONGEST_SENTENCE,
-    TodoBook,
-    Troubles,
+    TodoTracker,
+    TroubleTracker,
     closing_question,
     decisions,
 )
@@ -51,8 +51,8 @@ class WorkLog:
     def asked(self, request: str) -> None:
         self._steps.add(_Step("asked:", (shortened(request, _LONGEST_REQUEST),)))
 
-    def did(self, deed: Action, outcome: Outcome) -> None:
-        step = _step(deed, outcome)
+    def record(self, action: Action, outcome: Outcome) -> None:
+        step = _step(action, outcome)
         last = self._steps.last
         if last is None or not _may_share(last, step):
             self._steps.add(step)
@@ -67,14 +67,14 @@ class WorkLog:
         return (*head, f"… {dropped} steps left out …", *tail) if dropped else head + tail
 
 
-def _step(deed: Action, outcome: Outcome) -> _Step:
-    target = shortened(deed.target, _LONGEST_TARGET)
-    if deed.kind in ("run", "search"):
+def _step(action: Action, outcome: Outcome) -> _Step:
+    target = shortened(action.target, _LONGEST_TARGET)
+    if action.kind in ("run", "search"):
         target = f"`{target}`"
-    elif deed.kind in ("read", "edit", "write"):
-        # The end of a path tells it from the others; the whole of it is among the files.
-        target = shortened("/".join(deed.target.split("/")[-2:]), _LONGEST_TARGET)
-    return _Step(_VERBS.get(deed.kind, deed.tool), (target,), _ending(outcome))
+    elif action.kind in ("read", "edit", "write"):
+        # The end of a path identifies it; the full path is among the files.
+        target = shortened("/".join(action.target.split("/")[-2:]), _LONGEST_TARGET)
+    return _Step(_VERBS.get(action.kind, action.tool), (target,), _ending(outcome))
 
 
 def _ending(outcome: Outcome) -> str:
@@ -88,7 +88,7 @@ def _ending(outcome: Outcome) -> str:
 
 
 def _may_share(last: _Step, step: _Step) -> bool:
-    """Reading, searching and editing several things in a row is one step of the work."""
+    """Consecutive reads, searches or edits share one line."""
     same = last.verb == step.verb and last.ending == step.ending == ""
     return same and step.verb in ("read", "searched", "edited") and len(last.targets) < _SHARED
 
@@ -101,27 +101,27 @@ _LONGEST_PLAN = 20_000
 
 
 def read_facts(messages: Iterable[Message]) -> Facts:
-    """What a whole conversation tells."""
-    keeper = FactCollector()
+    """Collect the facts of a whole conversation."""
+    collector = FactCollector()
     for message in messages:
-        keeper.add(message)
-    return keeper.facts()
+        collector.add(message)
+    return collector.facts()
 
 
 class FactCollector:
-    """Fed each message once, in order; can be asked at any time.
+    """Collects facts from messages, which are added once and in order.
 
-    A summary and the messages it stands for say the same: feed one or the other.
+    Add either a summary or the messages it replaced, not both.
     """
 
     def __init__(self) -> None:
-        self._said: list[str] = []
+        self._user_texts: list[str] = []
         self._request = ""
         self._files: dict[str, FileTouch] = {}
         self._commands: HeadAndTail[Command] = HeadAndTail(20, 60)
         self._decisions: HeadAndTail[str] = HeadAndTail(10, 30)
-        self._troubles = Troubles()
-        self._todos = TodoBook()
+        self._troubles = TroubleTracker()
+        self._todos = TodoTracker()
         self._log = WorkLog()
         self._plan = ""
         self._question = ""
@@ -133,15 +133,15 @@ class FactCollector:
     def add(self, message: Message) -> None:
         self._last = message.id
         if message.role == "assistant":
-            self._answered(message)
+            self._add_reply(message)
         for result in message.tool_results:
-            self._returned(result)
+            self._add_result(result)
         for text in said(message):
-            self._heard(text)
+            self._add_user_text(text)
 
     def facts(self) -> Facts:
         return Facts(
-            user_messages=tuple(self._said),
+            user_messages=tuple(self._user_texts),
             last_request=self._request,
             files=tuple(self._files.values()),
             commands=self._commands.items,
@@ -156,15 +156,15 @@ class FactCollector:
             last_message=self._last,
         )
 
-    def _heard(self, text: str) -> None:
-        self._said.append(text)
+    def _add_user_text(self, text: str) -> None:
+        self._user_texts.append(text)
         if not is_request(text):
             return
         self._request = text
         self._question = ""
         self._log.asked(text)
 
-    def _answered(self, message: Message) -> None:
+    def _add_reply(self, message: Message) -> None:
         text = message.text.strip()
         if text:
             self._words = text[:_LONGEST_WORDS]
@@ -174,64 +174,64 @@ class FactCollector:
         if text or message.tool_uses:
             self._question = "" if message.tool_uses else closing_question(text)
         for use in message.tool_uses:
-            self._called(use)
+            self._add_call(use)
 
-    def _called(self, use: ToolUse) -> None:
-        deed = deed_of(use)
+    def _add_call(self, use: ToolUse) -> None:
+        action = deed_of(use)
         self._calls += 1
-        self._waiting[use.id] = (use, deed)
+        self._waiting[use.id] = (use, action)
         if len(self._waiting) > _MOST_WAITING:
             del self._waiting[next(iter(self._waiting))]
-        if deed.kind == "question":
-            self._question = _asked(use.input)
+        if action.kind == "question":
+            self._question = _question_of(use.input)
 
-    def _returned(self, result: ToolResult) -> None:
-        use, deed = self._waiting.pop(result.tool_use_id, (None, None))
-        if use is None or deed is None:
+    def _add_result(self, result: ToolResult) -> None:
+        use, action = self._waiting.pop(result.tool_use_id, (None, None))
+        if use is None or action is None:
             return
-        outcome = outcome_of(result, deed)
-        self._log.did(deed, outcome)
-        self._troubles.did(deed, outcome)
-        if deed.kind == "question":
+        outcome = outcome_of(result, action)
+        self._log.record(action, outcome)
+        self._troubles.record(action, outcome)
+        if action.kind == "question":
             self._question = ""
-        if deed.kind == "run":
-            self._commands.add(Command(deed.target, outcome.status, outcome.exit))
+        if action.kind == "run":
+            self._commands.add(Command(action.target, outcome.status, outcome.exit))
         elif outcome.status == "ok":
-            self._worked(use, deed, result)
+            self._add_success(use, action, result)
 
-    def _worked(self, use: ToolUse, deed: Action, result: ToolResult) -> None:
-        match deed.kind:
+    def _add_success(self, use: ToolUse, action: Action, result: ToolResult) -> None:
+        match action.kind:
             case "read" | "edit" | "write":
-                self._touched(deed)
+                self._add_file(action)
             case "todos" | "task":
-                self._todos.did(use, result)
+                self._todos.record(use, result)
             case "plan":
                 self._plan = str(use.input.get("plan") or "")[:_LONGEST_PLAN]
             case _:
                 pass
 
-    def _touched(self, deed: Action) -> None:
-        if not deed.target:
+    def _add_file(self, action: Action) -> None:
+        if not action.target:
             return
-        known = self._files.pop(deed.target, FileTouch(deed.target))
+        known = self._files.pop(action.target, FileTouch(action.target))
         if len(self._files) >= MOST_FILES:
             del self._files[_least_useful(self._files)]
-        match deed.kind:
+        match action.kind:
             case "edit":
                 known = replace(known, edits=known.edits + 1)
             case "write":
                 known = replace(known, writes=known.writes + 1)
             case _:
                 known = replace(known, reads=known.reads + 1)
-        self._files[deed.target] = known
+        self._files[action.target] = known
 
 
 def _least_useful(files: Mapping[str, FileTouch]) -> str:
-    """The file that was not changed, or least read; among equals the one not touched for longest."""
+    """The file to forget: unchanged before changed, then the least read, then the oldest."""
     return min(files.values(), key=lambda touch: (touch.changed, touch.reads)).path
 
 
-def _asked(arguments: Mapping[str, Any]) -> str:
+def _question_of(arguments: Mapping[str, Any]) -> str:
     questions = arguments.get("questions")
     first = questions[0] if isinstance(questions, list) and questions else arguments
     text = first.get("question") if isinstance(first, dict) else None

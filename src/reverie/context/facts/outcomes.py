@@ -1,4 +1,4 @@
-"""What a tool result says about its call: did it work, and if not, which lines tell why."""
+"""Reads from a tool result whether the call worked and, if not, which lines say why."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Status: TypeAlias = Literal["ok", "failed", "not run"]
 MOST_LINES = 3
 LONGEST_LINE = 200
 
-# Why a command failed stands at an end of its output.
+# The reason for a failure is near the start or the end of the output.
 _END = 20_000
 
 _NOT_RUN = (
@@ -35,7 +35,7 @@ _EXIT = re.compile(
     re.IGNORECASE,
 )
 _EXCEPTION = re.compile(r"[\w.]{1,80}(?:Error|Exception|Interrupt)\b(?::|$)")
-# What compilers, linters and test runners print: a place, then what is wrong there.
+# Output of compilers, linters and test runners: a place, then the problem.
 _PLACED = re.compile(r"(?:\[[\w:-]{1,30}\] )?[^\s:]{1,150}\.\w{1,10}:\d+(?::\d+)?: \S")
 _TELLING = re.compile(
     r"\b(?:error|exception|fatal|panic|failed|failure|cannot|can't|could not|couldn't|not found"
@@ -48,29 +48,29 @@ _NOTHING_FAILED = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?)\b", re.IG
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended. `lines` tell what went wrong, even where the status cannot know it."""
+    """How a call ended. `lines` say what went wrong, also where the status does not show it."""
 
     status: Status
     exit: int | None = None
     lines: tuple[str, ...] = ()
 
 
-def outcome_of(result: ToolResult, deed: Action) -> Outcome:
-    """How a call ended; an exit status in the text counts only for commands."""
+def outcome_of(result: ToolResult, action: Action) -> Outcome:
+    """Determine how a call ended; an exit status in the text counts only for commands."""
     text = _ends(result.text)
     if result.is_error and _TAGS.sub("", text[:LONGEST_LINE]).lstrip().startswith(_NOT_RUN):
         return Outcome("not run")
-    if deed.kind != "run":
+    if action.kind != "run":
         return Outcome("failed", None, _lines(text)[:1]) if result.is_error else Outcome("ok")
     status = _exit_status(text)
     if result.is_error or status:
         lines = _lines(text)
         return Outcome("failed", status, _telling(lines) or lines[-1:])
-    return Outcome("ok", status, _telling(_lines(text)) if deed.piped else ())
+    return Outcome("ok", status, _telling(_lines(text)) if action.piped else ())
 
 
 def _lines(text: str) -> tuple[str, ...]:
-    """Each line that says something, once, in short."""
+    """Each non-empty line once, shortened."""
     clean = _COLOURS.sub("", _TAGS.sub("", text))
     short = (shortened(line, LONGEST_LINE) for line in clean.splitlines())
     return tuple(
@@ -79,7 +79,7 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 def _telling(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """The few lines that say most: exceptions, else places in files, else what speaks of errors."""
+    """The most informative lines: exceptions, else places in files, else lines about errors."""
     found = [line for line in lines if _EXCEPTION.match(line)][-MOST_LINES:]
     found = found or [line for line in lines if _PLACED.match(line)]
     found = found or [line for line in lines if _speaks_of_errors(line)]
@@ -105,7 +105,7 @@ def _ends(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FileTouch:
-    """A file that was read or changed, and how often."""
+    """How often a file was read and changed."""
 
     path: str
     reads: int = 0
@@ -119,7 +119,7 @@ class FileTouch:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that was run; `exit` is its status where the result told it."""
+    """A command that was run; `exit` is its status, if the result shows it."""
 
     line: str
     status: Status
@@ -128,7 +128,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A call that failed, what it said, and what made it work: changed files, then the success."""
+    """A failed call, its error lines, and what fixed it: changed files and the call that succeeded."""
 
     call: str
     lines: tuple[str, ...]
@@ -149,7 +149,7 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything in the order it happened; files in the order of their last touch."""
+    """All facts in the order of events; files in the order of their last use."""
 
     user_messages: tuple[str, ...] = ()
     last_request: str = ""
@@ -170,7 +170,7 @@ Item = TypeVar("Item")
 
 
 class HeadAndTail(Generic[Item]):
-    """The first `head` and the last `tail` of all items ever added."""
+    """Keeps the first `head` and the last `tail` of all added items."""
 
     def __init__(self, head: int, tail: int) -> None:
         self._head: list[Item] = []

@@ -1,4 +1,4 @@
-"""What an assistant's words commit to: decisions it states, and a question it leaves open."""
+"""Decisions and open questions in an assistant's text, and trackers of todos and failures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reverie.core.messages import ToolResult, ToolUse
 
 LONGEST_SENTENCE = 300
 
-# Longer texts are reports and quotations; what was decided stands near their beginning.
+# Longer texts are reports and quotations; decisions are near their beginning.
 _READ_UP_TO = 20_000
 
 _FENCES = ("```", "~~~")
@@ -30,7 +30,7 @@ _DECISION = re.compile(
     r"|\bthe plan is to\b",
     re.IGNORECASE,
 )
-# To look at something first is no decision yet.
+# Looking at something first is not a decision.
 _LOOKING = re.compile(
     rf"{_SHALL} (?:\w+ )?(?:check|see|verify|look|read|find|try|confirm|search|explore)\b|\bto:$",
     re.IGNORECASE,
@@ -38,7 +38,7 @@ _LOOKING = re.compile(
 
 
 def decisions(text: str) -> tuple[str, ...]:
-    """Sentences that state a decision, in order. Rather none than a wrong one."""
+    """Sentences that state a decision, in order. A missed one is better than a wrong one."""
     prose = _without_code(text[:_READ_UP_TO])
     found = (sentence.strip() for sentence in _SENTENCE_END.split(prose))
     return tuple(
@@ -76,7 +76,7 @@ _LONGEST = 300
 _NUMBER = re.compile(r"#(\w{1,20})\b")
 
 
-class TodoBook:
+class TodoTracker:
     def __init__(self) -> None:
         self._todos: dict[str, Todo] = {}
 
@@ -84,8 +84,8 @@ class TodoBook:
     def items(self) -> tuple[Todo, ...]:
         return tuple(self._todos.values())
 
-    def did(self, use: ToolUse, result: ToolResult) -> None:
-        """A list replaces the one before; a single task is added, or changed by its number."""
+    def record(self, use: ToolUse, result: ToolResult) -> None:
+        """Apply a call: a list replaces the previous one; a single task is added or updated by number."""
         arguments = use.input
         whole = arguments.get("todos", arguments.get("items"))
         if isinstance(whole, list):
@@ -134,9 +134,9 @@ _MOST_CHANGED = 5
 
 @dataclass(slots=True)
 class _Open:
-    """A failure that nothing has made up for yet."""
+    """A failure that is not resolved yet."""
 
-    deed: Action
+    action: Action
     parts: frozenset[str]
     lines: tuple[str, ...]
     times: int = 1
@@ -145,20 +145,20 @@ class _Open:
 
     def as_fact(self) -> Trouble:
         changed = tuple(self.changed)[-_MOST_CHANGED:] if self.fixed_by else ()
-        return Trouble(self.deed.headline, self.lines, self.times, changed, self.fixed_by)
+        return Trouble(self.action.headline, self.lines, self.times, changed, self.fixed_by)
 
 
-class Troubles:
+class TroubleTracker:
     def __init__(self) -> None:
         self._all: HeadAndTail[_Open] = HeadAndTail(_FIRST, _LAST)
         self._open: list[_Open] = []
 
-    def did(self, deed: Action, outcome: Outcome) -> None:
+    def record(self, action: Action, outcome: Outcome) -> None:
         match outcome.status:
             case "failed":
-                self._failed(deed, outcome.lines)
+                self._failed(action, outcome.lines)
             case "ok" if not outcome.lines:
-                self._worked(deed)
+                self._worked(action)
             case _:
                 pass
 
@@ -166,25 +166,25 @@ class Troubles:
     def facts(self) -> tuple[Trouble, ...]:
         return tuple(trouble.as_fact() for trouble in self._all.items)
 
-    def _failed(self, deed: Action, lines: tuple[str, ...]) -> None:
+    def _failed(self, action: Action, lines: tuple[str, ...]) -> None:
         for known in self._open:
-            if known.deed == deed and known.lines == lines:
+            if known.action == action and known.lines == lines:
                 known.times += 1
                 return
-        trouble = _Open(deed, deed.parts, lines)
+        trouble = _Open(action, action.parts, lines)
         self._all.add(trouble)
         self._open = [*self._open, trouble][-_MOST_OPEN:]
 
-    def _worked(self, deed: Action) -> None:
-        """The same again, or something like it, went well; a changed file may yet be the reason."""
-        parts = deed.parts
+    def _worked(self, action: Action) -> None:
+        """Mark failures as resolved by this success, and note changed files as a possible reason."""
+        parts = action.parts
         still: list[_Open] = []
         for trouble in self._open:
             if trouble.parts and trouble.parts <= parts:
-                trouble.fixed_by = deed.headline
+                trouble.fixed_by = action.headline
                 continue
-            if deed.kind in ("edit", "write"):
-                trouble.changed.pop(deed.target, None)
-                trouble.changed[deed.target] = None
+            if action.kind in ("edit", "write"):
+                trouble.changed.pop(action.target, None)
+                trouble.changed[action.target] = None
             still.append(trouble)
         self._open = still

@@ -1,13 +1,13 @@
-"""Layer 2: old tool results are cleared, and nothing is summarised.
+"""Layer 2: clears old tool results without summarising anything.
 
-Four ways, by what the provider offers and what the moment asks for:
+There are four ways, depending on the provider and the state of the cache:
 
-    time     after an hour's pause the cache has lapsed: what is old goes, for nothing
-    cached   the provider drops results from its cached prefix; the messages here stay as they are
-    server   the provider clears by itself, as agreed when the session opened (`context_edits`)
-    batch    none of these: many results at once, rarely, when it saves more than it costs
+    time     after an hour's pause the cache has expired: clearing old results costs nothing
+    cached   the provider drops results from its cached prefix; the messages here stay unchanged
+    server   the provider clears by itself, as set when the session opened (`context_edits`)
+    batch    otherwise: many results at once, rarely, when it saves more than it costs
 
-Only results of tools whose work can be looked up again, and never one the model has not seen yet.
+Only results of tools that can be run again are cleared, and never one the model has not seen yet.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Way: TypeAlias = Literal["time", "cached", "batch"]
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """These results should go, this way."""
+    """These results should be cleared in this way."""
 
     way: Way
     results: tuple[Held, ...]
@@ -74,7 +74,7 @@ class Clear:
 
 @dataclass(frozen=True, slots=True)
 class EditCache:
-    """The provider drops these results from its cache; every later request repeats it in place."""
+    """The provider drops these results from its cache; every later request repeats the edit."""
 
     tool_use_ids: tuple[str, ...]
     after_message: str
@@ -84,28 +84,28 @@ class EditCache:
 
 def due(
     ledger: ToolResultLedger,
-    moment: RequestConditions,
+    conditions: RequestConditions,
     policy: Policy,
     edited: Container[str] = frozenset(),
 ) -> Due | NotDue:
-    """The first way that applies; `edited` are results the provider was asked to drop already."""
+    """Return the first way that applies; `edited` are results the provider was already asked to drop."""
     if not ledger.held:
         return NotDue("there are no tool results that may be cleared")
-    idle = moment.idle(ledger.replied_at)
+    idle = conditions.idle(ledger.replied_at)
     if policy.time and idle > policy.idle_seconds:
         return _after_pause(ledger, idle, policy)
-    if policy.cached and moment.capabilities.cache_edits and moment.main:
-        return _dropped(ledger, moment, policy, edited)
+    if policy.cached and conditions.capabilities.cache_edits and conditions.main:
+        return _dropped(ledger, conditions, policy, edited)
     if not policy.batch:
         return NotDue("clearing in batches is off")
-    found = batch(ledger, moment, policy)
+    found = batch(ledger, conditions, policy)
     if isinstance(found, NotDue):
         return found
     return Due("batch", found.results, found.why, ledger.last, found.rewritten)
 
 
 def plan(due: Due) -> Clear | EditCache | NotDue:
-    """The texts that stand for the results from now on, or the edit to ask for."""
+    """Return the marker texts that replace the results, or the cache edit to ask for."""
     match due.way:
         case "cached":
             ids = tuple(held.id for held in due.results)
@@ -120,14 +120,14 @@ def plan(due: Due) -> Clear | EditCache | NotDue:
 
 def run(
     change: Clear | EditCache,
-    moment: RequestConditions,
+    conditions: RequestConditions,
     expect_break: Callable[[str], None],
     announce: Announce = unheard,
 ) -> None:
-    """Register the break in the cache, if it is one, and tell; the session records the change."""
+    """Register the cache break, if there is one, and announce; the session records the change."""
     if isinstance(change, Clear):
         expect_break(f"{NAME}: {change.why}")
-    announce(LayerFired(NAME, moment.context, moment.context - change.freed, change.why))
+    announce(LayerFired(NAME, conditions.context, conditions.context - change.freed, change.why))
 
 
 def _after_pause(ledger: ToolResultLedger, idle: float, policy: Policy) -> Due | NotDue:
@@ -138,20 +138,20 @@ def _after_pause(ledger: ToolResultLedger, idle: float, policy: Policy) -> Due |
 
 
 def _dropped(
-    ledger: ToolResultLedger, moment: RequestConditions, policy: Policy, edited: Container[str]
+    ledger: ToolResultLedger, conditions: RequestConditions, policy: Policy, edited: Container[str]
 ) -> Due | NotDue:
-    if moment.context < policy.least_context:
-        return NotDue(f"a context of {moment.context:,} tokens is left alone")
+    if conditions.context < policy.least_context:
+        return NotDue(f"a context of {conditions.context:,} tokens is left alone")
     old = ledger.held[: clearable(ledger, policy.keep)]
     fresh = tuple(held for held in old if held.id not in edited)
     live = len(ledger.held) - len(old) + len(fresh)
-    if not fresh or not (live > policy.live_above or moment.pressed):
+    if not fresh or not (live > policy.live_above or conditions.pressed):
         return NotDue(f"{live} live tool results; more than {policy.live_above} are too many")
     return Due("cached", fresh, f"{live} live tool results", ledger.last)
 
 
 def _cleared(due: Due, marker: Callable[[Held], str], *, at_most: float) -> Clear | NotDue:
-    """Markers for the results; those that would not be clearly shorter stay as they are."""
+    """Markers for the results; a result stays where the marker would not be clearly shorter."""
     texts: dict[str, str] = {}
     freed = 0
     for held in due.results:
@@ -170,6 +170,6 @@ def _plain_marker(held: Held) -> str:
 
 
 def _telling_marker(held: Held) -> str:
-    """What the model may still need of it: how long it was, what it said, where it is."""
+    """A marker with what the model may still need: length, key line and path of the result."""
     where = f"; saved in {held.path}" if held.path else ""
     return f"[Old tool result cleared: {outline_line(held.result.text)}{where}]"

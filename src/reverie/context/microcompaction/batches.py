@@ -1,4 +1,4 @@
-"""What a decision on old tool results is made from: the moment, and how eager to be. Values only."""
+"""When clearing a batch of old tool results pays, and the conditions and policy behind it. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from reverie.core.window import TTL_SECONDS, Capabilities, Ttl, Window
 
 @dataclass(frozen=True, slots=True)
 class RequestConditions:
-    """What is true right before a request.
+    """What is known right before a request.
 
-    `context` is the size of the whole prompt as best known. Forks are not the main thread: they share a prefix they must not touch.
+    `context` is the best known size of the whole prompt. `main` is false for forks, which must not
+    change the prefix they share.
     """
 
     now: float
@@ -32,12 +33,12 @@ class RequestConditions:
 
     @property
     def life(self) -> float:
-        """How long the provider keeps a prefix nobody asks for, in seconds."""
+        """How long the provider keeps an unused prefix, in seconds."""
         cache = self.capabilities.cache
         return TTL_SECONDS[self.ttl] if cache.kind == "explicit" else cache.ttl_seconds
 
     def idle(self, since: float | None) -> float:
-        """Seconds since then; none when nothing happened yet."""
+        """Seconds since then; 0 when there was no reply yet."""
         return 0.0 if since is None else self.now - since
 
     @property
@@ -45,7 +46,7 @@ class RequestConditions:
         return self.prices.tier(self.context) if self.prices is not None else None
 
 
-# The sizes below suit windows from here on.
+# The sizes below are meant for windows of at least this size.
 FULL_WINDOW = 200_000
 
 
@@ -76,7 +77,7 @@ class Policy:
     calls: int = 10
 
     def fitting(self, window: Window) -> Policy:
-        """The same policy for a smaller window: sizes shrink with it."""
+        """The same policy with its sizes scaled down to a smaller window."""
         share = min(1.0, window.tokens / FULL_WINDOW)
         return replace(
             self,
@@ -86,13 +87,13 @@ class Policy:
         )
 
 
-# Providers that cache charge in about these proportions.
+# Providers with a cache charge in about these proportions.
 USUAL_RATES = Prices.of(1.0, 5.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Results to clear, oldest first; `rewritten` tokens have to be cached anew."""
+    """Results to clear, oldest first; `rewritten` tokens must be written to the cache again."""
 
     results: tuple[Held, ...]
     rewritten: int
@@ -101,16 +102,18 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class TokenValue:
-    """Dollars per million tokens: what a freed one saves, and what a rewritten one costs."""
+    """Dollars per million tokens: saved by freed tokens, and paid for rewritten ones."""
 
     freed: float
     rewritten: float
 
 
-def batch(ledger: ToolResultLedger, moment: RequestConditions, policy: Policy) -> Batch | NotDue:
-    """The batch that saves most. Where nobody knows the prices, pressure lets the usual ones count."""
-    if moment.context < policy.least_context:
-        return NotDue(f"a context of {moment.context:,} tokens is left alone")
+def batch(
+    ledger: ToolResultLedger, conditions: RequestConditions, policy: Policy
+) -> Batch | NotDue:
+    """Return the batch that saves most. Unknown prices are assumed only when the window fills up."""
+    if conditions.context < policy.least_context:
+        return NotDue(f"a context of {conditions.context:,} tokens is left alone")
     least = policy.least_freed
     too_little = NotDue(f"old tool results hold less than {least:,} tokens")
     if ledger.gain < least:
@@ -119,14 +122,14 @@ def batch(ledger: ToolResultLedger, moment: RequestConditions, policy: Policy) -
     freed = sum(held.gain for held in candidates)
     if freed < least:
         return too_little
-    worth = worth_of(ledger, moment, policy)
-    if worth is None:
+    value = token_value(ledger, conditions, policy)
+    if value is None:
         return NotDue("the window has room, and prices are not known")
-    return _paying(ledger, candidates, least, worth, moment, policy)
+    return _paying(ledger, candidates, least, value, conditions, policy)
 
 
 def clearable(ledger: ToolResultLedger, keep: int, keep_tokens: int = 0) -> int:
-    """How many results, from the oldest, may go: not the newest, and none the model never saw."""
+    """How many of the oldest results may be cleared: not the newest, and none the model never saw."""
     end = len(ledger.held)
     kept = tokens = 0
     while end:
@@ -139,20 +142,20 @@ def clearable(ledger: ToolResultLedger, keep: int, keep_tokens: int = 0) -> int:
     return end
 
 
-def worth_of(
-    ledger: ToolResultLedger, moment: RequestConditions, policy: Policy
+def token_value(
+    ledger: ToolResultLedger, conditions: RequestConditions, policy: Policy
 ) -> TokenValue | None:
-    """What tokens are worth now; None when the window has room and they cost nothing we know of."""
-    rates = moment.rates
+    """Return what tokens are worth now; None when prices are unknown and the window has room."""
+    rates = conditions.rates
     if rates is None or not rates.input:
-        if not moment.pressed:
+        if not conditions.pressed:
             return None
         rates = USUAL_RATES
     calls = policy.calls
-    if moment.capabilities.cache.kind == "none":
+    if conditions.capabilities.cache.kind == "none":
         return TokenValue((calls + 1) * rates.input, 0.0)
     write = rates.cache_write_5m
-    if moment.idle(ledger.replied_at) > moment.life:
+    if conditions.idle(ledger.replied_at) > conditions.life:
         return TokenValue(write + calls * rates.cache_read, 0.0)
     return TokenValue((calls + 1) * rates.cache_read, max(0.0, write - rates.cache_read))
 
@@ -161,15 +164,15 @@ def _paying(
     ledger: ToolResultLedger,
     candidates: Sequence[Held],
     least: int,
-    worth: TokenValue,
-    moment: RequestConditions,
+    value: TokenValue,
+    conditions: RequestConditions,
     policy: Policy,
 ) -> Batch | NotDue:
-    """The start from which clearing saves most above what it costs, margin included."""
-    saves, costs = worth.freed, policy.margin * worth.rewritten
+    """Find the first result from which clearing saves most, net of its cost and the margin."""
+    saves, costs = value.freed, policy.margin * value.rewritten
     best, most, rewritten, cleared = -1, 0.0, 0, 0
     freed = 0
-    places = _found_places(ledger, candidates, moment)
+    places = _found_places(ledger, candidates, conditions)
     for i in range(len(candidates) - 1, -1, -1):
         freed += candidates[i].gain
         behind = max(0, ledger.seen - places[i] - freed)
@@ -181,16 +184,16 @@ def _paying(
     why = (
         f"keeping {cleared:,} tokens of old tool results would cost "
         f"${cleared * saves / PER_MILLION:.3f}, clearing them "
-        f"${rewritten * worth.rewritten / PER_MILLION:.3f}"
+        f"${rewritten * value.rewritten / PER_MILLION:.3f}"
     )
     return Batch(tuple(candidates[best:]), rewritten, why)
 
 
 def _found_places(
-    ledger: ToolResultLedger, results: Sequence[Held], moment: RequestConditions
+    ledger: ToolResultLedger, results: Sequence[Held], conditions: RequestConditions
 ) -> Sequence[int]:
-    """For each result, how much of the prefix before it the cache would still find."""
-    if moment.capabilities.cache.kind == "automatic":
+    """For each result, how much of the prefix before it is still in the cache."""
+    if conditions.capabilities.cache.kind == "automatic":
         return [held.place for held in results]
-    lives_since = moment.now - moment.life
+    lives_since = conditions.now - conditions.life
     return [held.mark if held.at >= lives_since else ledger.start for held in results]

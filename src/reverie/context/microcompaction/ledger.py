@@ -1,4 +1,4 @@
-"""Whose results may be cleared: what can be looked up again, by the names agents give such tools."""
+"""Tracks which tool results may be cleared: those of tools that can be run again."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ _FOREIGN = "mcp__"
 
 
 def compactable(tool: str, declared: frozenset[str] = frozenset()) -> bool:
-    """Known tools and those that say so of themselves; never those of MCP servers."""
+    """Whether results of a tool may be cleared: known and declared tools, never those of MCP servers."""
     return not tool.startswith(_FOREIGN) and (tool in COMPACTABLE or tool in declared)
 
 
-# About what the marker takes that is left behind.
+# About the size of the marker that replaces a result.
 MARKER_TOKENS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A result that stands with its text and may be cleared.
+    """A result that is sent with its text and may be cleared.
 
-    `tokens` is its text as it is sent, `gain` what clearing it frees, `place` how many tokens stand
-    before it, `mark` where the last request before it ended: what a provider that caches at marks
-    can still find of the prefix.
+    `tokens` is the size of its text, `gain` what clearing frees, `place` the number of tokens before
+    it, and `mark` where the last request before it ended: a provider that caches at marks finds the
+    prefix up to there.
     """
 
     result: ToolResult
@@ -67,7 +67,7 @@ class ToolResultLedger:
     """The tool results of one conversation."""
 
     def __init__(self, declared: frozenset[str] = frozenset()) -> None:
-        """`declared` are tools that say of themselves that their results may be cleared."""
+        """`declared` names tools that declare their results as clearable."""
         self._declared = declared
         self._forget()
 
@@ -80,7 +80,7 @@ class ToolResultLedger:
         self.gain = 0
         self.tokens = 0
         self.start = 0
-        # Up to here the model has seen it: where the last answered request ended.
+        # The end of the last answered request: the model has seen everything before it.
         self.seen = 0
         self.replied_at: float | None = None
 
@@ -95,9 +95,9 @@ class ToolResultLedger:
         replaced: Mapping[str, str],
         cleared: Mapping[str, str],
     ) -> None:
-        """Bring the ledger up to the conversation as it stands now.
+        """Update the ledger to the current conversation.
 
-        `messages` hold results as they came; `replaced` and `cleared` the texts sent for them.
+        `messages` hold the original results; `replaced` and `cleared` hold the texts sent instead.
         """
         kept = shared_length(self._messages, messages)
         if kept < len(self._messages) or len(cleared) != self._cleared:
@@ -121,7 +121,7 @@ class ToolResultLedger:
         self.start = self.start or self.tokens
 
     def _replied(self, message: Message) -> None:
-        """A new response answered everything so far; one recorded in pieces is still the same."""
+        """Note a reply; several messages of one response count once."""
         piece = self._response is not None and message.response == self._response
         if not piece:
             self.seen = self.tokens
@@ -156,15 +156,15 @@ def context_edits(
     tools: Sequence[str] = (),
     declared: frozenset[str] = frozenset(),
 ) -> tuple[ContextEdit, ...]:
-    """For `Options.edits`, fixed when a session opens: they are part of what is sent.
+    """Return `Options.edits`, which are part of every request and fixed when a session opens.
 
-    In a window where compaction would come first, the trigger is where it warns. All thinking is
-    kept: dropping a turn's worth of it with every turn would break the cache each time.
+    Where compaction would come first, the warning threshold is the trigger. All thinking is kept:
+    dropping some with every turn would break the cache each time.
     """
     if not capabilities.context_management:
         return ()
     trigger = min(TRIGGER, window.warning)
     protected = tuple(tool for tool in tools if not compactable(tool, declared))
     results = ClearToolUses(trigger, trigger * AT_LEAST // TRIGGER, exclude=protected)
-    # Providers want the edit of thinking first, and only where there is thinking.
+    # Providers require the thinking edit first, and only if thinking is on.
     return (ClearThinking(), results) if thinking not in (None, "off") else (results,)

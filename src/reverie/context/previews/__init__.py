@@ -1,8 +1,7 @@
-"""What to show of a text that is too long to show: its head, or what is useful of it. Pure.
+"""Previews of long texts: the head, or a selection of useful lines. Pure.
 
 A useful preview has the first lines, what stands out in between (failures with their line numbers,
-keys of a JSON document, definitions of a source file), and the end. The same text gives the same
-preview, always.
+keys of a JSON document, definitions of a source file), and the end. It is deterministic.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ LINE_BYTES = 300
 
 _LONGEST_LINE = 400
 _FEW_LINES = 3
-# Kept free for the sentences between the parts.
+# Reserved for the sentences between the parts.
 _GLUE = 240
 
 
 def preview(text: str, kind: Kind = "useful") -> str:
-    """At most 2,500 bytes that tell what the text holds."""
+    """Return a preview of at most 2,500 bytes."""
     return _head(text) if kind == "head" else _useful(text)
 
 
 def outline_line(text: str) -> str:
-    """One line of at most 300 bytes: how long the text was, and the most telling thing in it."""
+    """One line of at most 300 bytes: the length of the text and its most informative line."""
     lines = split(text)
     about = " ".join(readable(shape_of(text, lines).about).split())
     return clipped(f"{counted(len(lines))}; {about}", LINE_BYTES)
@@ -71,7 +70,7 @@ def _useful(text: str) -> str:
 
 
 def _front(shape: Shape) -> float:
-    """Without anything to say of the middle, the beginning has its room."""
+    """The share of the first lines, which also get the room of an empty middle."""
     return shape.head if shape.notes else 1 - shape.tail
 
 
@@ -87,7 +86,7 @@ def _taken(
 
 
 def _middle(notes: Sequence[Note], omitted: range, room: int) -> list[str]:
-    """As many notes as fit, the most important first, shown in the order of the text."""
+    """As many notes as fit, chosen by importance and shown in the order of the text."""
     chosen: list[tuple[int, str]] = []
     for note in notes:
         if note.numbered and note.place not in omitted:
@@ -101,7 +100,7 @@ def _middle(notes: Sequence[Note], omitted: range, room: int) -> list[str]:
 
 
 def _gap(omitted: int, shape: Shape, middle: Sequence[str]) -> list[str]:
-    """What is said between the first lines and the last ones."""
+    """The text between the first and the last lines."""
     note = f"… {counted(omitted)} omitted" if omitted else "…"
     if middle:
         return [f"{note}; {shape.lead}:", *middle, "…"]

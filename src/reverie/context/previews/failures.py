@@ -1,7 +1,7 @@
-"""Lines as a reader should see them, and as many of them as fit. Pure.
+"""Readable lines of tool output, cut to a size, and the lines that report failures. Pure.
 
-Output of tools holds colour codes, progress bars and bytes that are no text. A line is made
-readable only when it is shown, so that long texts cost little.
+Tool output contains colour codes, progress bars and binary bytes. A line is cleaned only when it is
+shown, so that long texts cost little.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]"
 )
-# Control characters but the tab, and the halves of characters that torn input leaves behind.
+# Control characters except the tab, and lone surrogates from cut input.
 _UNREADABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _TORN = re.compile("[\ud800-\udfff]")
 _LOST = "\ufffd"
 
 
 def split(text: str) -> list[str]:
-    """The lines of a text, numbered as editors do: only a newline ends a line."""
+    """The lines of a text as editors number them: only a newline ends a line."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -28,7 +28,7 @@ def split(text: str) -> list[str]:
 
 
 def readable(line: str) -> str:
-    """One line without colours; of a line that was printed over itself, what was left at last."""
+    """One line without colours; of a line overwritten by carriage returns, the final text."""
     if line.isprintable():
         return line
     line = _ESCAPE.sub("", line).rstrip("\r")
@@ -38,12 +38,12 @@ def readable(line: str) -> str:
 
 
 def whole(text: str) -> str:
-    """A text any provider can decode."""
+    """The text without lone surrogates, so that any provider can decode it."""
     return _TORN.sub(_LOST, text)
 
 
 def size(text: str) -> int:
-    """Bytes on the wire."""
+    """The size in bytes when sent."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -64,13 +64,13 @@ def last_bytes(text: str, most: int) -> str:
 
 
 def at_line_end(start: str) -> str:
-    """A beginning that was cut anywhere, cut at its last line instead, unless that loses much."""
+    """Cut a beginning back to the end of its last whole line, unless that loses much."""
     end = start.rfind("\n")
     return start[:end] if end > len(start) // 2 else start
 
 
 def clipped(text: str, most: int) -> str:
-    """One long line, cut inside: its beginning says what it is, its end how it went."""
+    """Cut one long line in the middle; beginning and end stay."""
     if size(text) <= most:
         return text
     note = f" … [{len(text):,} characters] … "
@@ -102,7 +102,7 @@ def _fitting(lines: Iterable[str], room: int, longest: int) -> list[str]:
     return taken
 
 
-# Judged at most: as many from the front as from the end.
+# At most this many candidates are graded, half from the front and half from the end.
 _MOST_JUDGED = 4_000
 _LONGEST_JUDGED = 600
 
@@ -115,7 +115,7 @@ _WORDS = (
     *("expected", "received", "✕", "✗", "✘", "❌", "***"),
 )
 
-# What is said of things that went well.
+# Phrases about things that went well.
 _GOOD = re.compile(
     r"\b(?:0|no|zero|without(?: any)?)\s+(?:\w+\s+)?"
     r"(?:errors?|failures?|failed|failing|warnings?|exceptions?|problems?|issues?|conflicts?)\b"
@@ -125,7 +125,7 @@ _GOOD = re.compile(
 )
 _PASSED = re.compile(r"^\s*(?:ok\b|PASS\b|--- PASS|✓|✔|√|✅)|\bPASSED\b|\.\.\. ok\s*$")
 
-# From the most telling to the least.
+# From the clearest to the vaguest.
 _GRADES: tuple[tuple[int, re.Pattern[str]], ...] = (
     (
         5,
@@ -167,9 +167,9 @@ CAUSE = 5
 CERTAIN = 4
 LIKELY = 3
 
-# A message in quotes is code that would say so, not a tool that says so.
+# A quoted message is source code, not output of a tool.
 _QUOTED = re.compile(r"\w\([frbu]?[\"'`]")
-# A bare "FAIL" tells less than the name of what failed.
+# A bare "FAIL" is less informative than the name of what failed.
 _SAYS_SOMETHING = 8
 
 _VARYING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{7,40}\b|\d+")
@@ -177,7 +177,7 @@ _VARYING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{7,40}\b|\d+")
 
 @dataclass(frozen=True, slots=True)
 class FailureLine:
-    """A line that says what went wrong; `grade` is how clearly, `count` how often it was said."""
+    """A line that reports a failure; `grade` is its clarity, `count` how often it occurs."""
 
     number: int
     text: str
@@ -186,7 +186,7 @@ class FailureLine:
 
 
 def telling_lines(text: str) -> list[FailureLine]:
-    """What went wrong, each thing once, in the order in which it was said first."""
+    """The lines that report failures, each once, in the order of their first occurrence."""
     found: dict[str, FailureLine] = {}
     for number, line in _suspects(text):
         shown = readable(line).strip()
@@ -202,9 +202,9 @@ def telling_lines(text: str) -> list[FailureLine]:
 
 
 def most_telling(lines: list[FailureLine]) -> list[FailureLine]:
-    """The clearest first; among equals the first, then the last, then the others in order.
+    """Sort the clearest first; among equals the first, then the last, then the others in order.
 
-    The first error of a build explains the others; the last of a traceback is the one that got out.
+    The first error of a build causes the others; the last line of a traceback is the final error.
     """
     best: list[FailureLine] = []
     for grade in range(CAUSE, 0, -1):
@@ -228,12 +228,12 @@ def _grade(line: str) -> int:
 
 
 def _suspects(text: str) -> Iterator[tuple[int, str]]:
-    """Numbers and lines that hold one of the words, in order."""
+    """The lines that contain one of the words, with their numbers."""
     lowered = text.lower()
     places = sorted(_line_starts(lowered))
     if len(places) > _MOST_JUDGED:
         places = places[: _MOST_JUDGED // 2] + places[-_MOST_JUDGED // 2 :]
-    # Lower case may be longer than the text it was made of, but it has the same lines.
+    # Lower-casing can change the length of a text, but not its number of lines.
     lines = split(text) if len(lowered) != len(text) else None
     number, counted = 1, 0
     for start in places:

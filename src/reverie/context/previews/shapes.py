@@ -1,4 +1,4 @@
-"""What kind of text an output is, and what can be said of it in a few lines. Pure."""
+"""Recognises the kind of an output (JSON, source, listing, log) and describes it briefly. Pure."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from reverie.context.previews.failures import (
     telling_lines,
 )
 
-# How much of a text is looked at to know its kind.
+# How much of a text is examined to recognise its kind.
 _SAMPLE = 200
 _LINE = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line about the text: the line it stands for, or (`numbered` off) its place among others."""
+    """A line about the text; `place` is its line number or, if not `numbered`, its rank."""
 
     text: str
     place: int
@@ -37,11 +37,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a text is.
+    """The kind of a text and how to preview it.
 
-    `about` says it in one line. `notes` are what should be seen of its middle, the most important
-    first, and `lead` introduces them. `head` and `tail` are the shares of a preview that its first
-    and last lines deserve.
+    `about` describes it in one line. `notes` show its middle, most important first, and `lead`
+    introduces them. `head` and `tail` are the shares of a preview for the first and last lines.
     """
 
     about: str
@@ -52,7 +51,7 @@ class Shape:
 
 
 def shape_of(text: str, lines: Sequence[str]) -> Shape:
-    """The first that fits; an output that ends in failure is a log, whatever else it looks like."""
+    """Return the first kind that fits; source or listings that end in failure count as a log."""
     binary = _binary(text)
     if binary is not None:
         return binary
@@ -89,7 +88,7 @@ _TOLD_KEYS = ("error", "errors", "message", "detail", "reason", "status")
 
 
 def json_document(text: str) -> tuple[Any] | None:
-    """The value of a text that is one JSON object or array, in a tuple; None for anything else."""
+    """The parsed value in a tuple, if the text is one JSON object or array; otherwise None."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -100,7 +99,7 @@ def json_document(text: str) -> tuple[Any] | None:
 
 def _json(value: Any) -> Shape:
     outline = list(enumerate(_outline(value)))
-    # When not everything fits, the outer keys go first.
+    # When not everything fits, outer keys come first.
     ranked = sorted(outline, key=lambda item: item[1][0])
     notes = tuple(Note("  " * depth + text, i, numbered=False) for i, (depth, text) in ranked)
     return Shape(_json_about(value), notes, _json_about(value), head=0.2, tail=0)
@@ -110,12 +109,12 @@ def _json_about(value: Any) -> str:
     if isinstance(value, list):
         return f"JSON array of {len(value):,}"
     keys = listed([readable(str(key)) for key in value], 120)
-    told = [f"{key}: {_brief(value[key], 100)}" for key in _TOLD_KEYS if value.get(key)]
-    return "; ".join([f"JSON object with {keys or 'no keys'}", *told[:1]])
+    parts = [f"{key}: {_brief(value[key], 100)}" for key in _TOLD_KEYS if value.get(key)]
+    return "; ".join([f"JSON object with {keys or 'no keys'}", *parts[:1]])
 
 
 def _outline(value: Any, depth: int = 0) -> Iterator[tuple[int, str]]:
-    """Keys with what is behind them, and how deep they lie; of an array its first item."""
+    """Keys with their values in brief and their depth; of an array only the first item."""
     if depth == _DEEPEST:
         return
     if isinstance(value, list) and value:
@@ -170,7 +169,7 @@ def _source(sample: Sequence[str], lines: Sequence[str]) -> Shape | None:
 def _definitions(
     lines: Sequence[str], pattern: re.Pattern[str], *, numbered: bool = False
 ) -> list[tuple[int, str, Note]]:
-    """Depth, name and line of what is defined, the outermost first."""
+    """Depth, name and line of each definition, the outermost first."""
     found = []
     for i, line in enumerate(lines, 1):
         bare = _NUMBERED.sub("", line, count=1) if numbered else line
@@ -190,7 +189,7 @@ def _defining(what: str, defined: Sequence[tuple[int, str, Note]]) -> Shape:
 
 
 def _reports(sample: Sequence[str], lines: Sequence[str]) -> bool:
-    """Does it look like code because a compiler quotes it?"""
+    """Whether the text only looks like code because a compiler quotes it."""
     return _share(sample, _DIAGNOSTIC.match) > 0.05 or _ends_badly(lines)
 
 
@@ -228,7 +227,7 @@ def _counted(what: str, by: str, found: Counter[str]) -> Shape:
 
 
 def _rising(sample: Sequence[str], pattern: re.Pattern[str]) -> bool:
-    """Are these line numbers? They rise within a file; times, ports and processes do not."""
+    """Whether the numbers are line numbers, which rise within a file, unlike times and ports."""
     found = [(m["file"], int(m["line"])) for line in sample if (m := pattern.match(line))]
     steps = [b[1] > a[1] for a, b in pairwise(found) if a[0] == b[0]]
     return sum(steps) >= 0.9 * len(steps)
@@ -241,27 +240,27 @@ def _log(text: str, sample: Sequence[str], lines: Sequence[str]) -> Shape:
     found = most_telling(telling_lines(text))
     notes = tuple(Note(_counted_line(line), line.number) for line in found)
     if found and found[0].grade >= LIKELY:
-        return Shape(_told(found), notes)
+        return Shape(_clearest(found), notes)
     about = _diagnostic(sample) or _table(sample)
     return Shape(about or _ending(lines), notes, head=0.4 if about else 0.22)
 
 
 def _diagnostic(sample: Sequence[str]) -> str | None:
-    """The first thing a compiler or a linter complains about."""
+    """The first complaint of a compiler or linter."""
     return next((clipped(line, _LINE) for line in sample if _DIAGNOSTIC.match(line)), None)
 
 
-def _told(found: Sequence[FailureLine]) -> str:
-    """The clearest line, and a second one when it is as clear."""
-    told = [clipped(found[0].text, _LINE)]
+def _clearest(found: Sequence[FailureLine]) -> str:
+    """The clearest line, and a second one if it is as clear."""
+    parts = [clipped(found[0].text, _LINE)]
     for line in found[1:]:
         if line.grade < min(found[0].grade, CERTAIN):
             break
-        if size(told[0]) + size(line.text) > _LINE + 90:
+        if size(parts[0]) + size(line.text) > _LINE + 90:
             continue
-        told.append(line.text)
+        parts.append(line.text)
         break
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def _counted_line(line: FailureLine) -> str:
@@ -275,7 +274,7 @@ def _ending(lines: Sequence[str]) -> str:
 
 
 def _table(sample: Sequence[str]) -> str | None:
-    """The columns of a table, when its lines are cut in as many pieces as the first."""
+    """The columns of a table, if its lines have as many fields as the first one."""
     filled = [line for line in sample[:20] if line.strip()]
     if len(filled) < 5:
         return None
@@ -292,7 +291,7 @@ def _share(lines: Sequence[str], holds: Callable[[str], object]) -> float:
 
 
 def listed(names: Sequence[str], room: int = 180) -> str:
-    """As many names as fit, whole, and how many more there are."""
+    """As many whole names as fit, and the number of the others."""
     shown: list[str] = []
     for name in names:
         room -= size(name) + 2

@@ -1,7 +1,7 @@
-"""Notes without a model: what the facts tell, section by section, and how they stay up to date.
+"""Drafts the notes from facts, without a model, and keeps the drafted parts up to date.
 
-Drafted text stands under a mark. What stands above the mark, or in a section without one, is the
-model's (or a person's) and is never changed here.
+Drafted text is below a mark. Text above the mark, or in a section without one, was written by the
+model or a person and is never changed here.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LONGEST_PATH = 300
 
 
 def from_facts(facts: Facts, template: Template = TEMPLATE) -> Notes:
-    """What the transcript itself tells; sections that need understanding stay empty."""
+    """Draft notes from facts; sections that need a model stay empty."""
     known = {
         TITLE: _title(facts),
         STATE: _fitting(_state(facts)),
@@ -58,10 +58,10 @@ def from_facts(facts: Facts, template: Template = TEMPLATE) -> Notes:
 
 
 def refreshed(notes: Notes, facts: Facts, *, everywhere: bool) -> Notes:
-    """The notes with their drafted parts as of now.
+    """The notes with their drafted parts renewed.
 
-    Sections written by the model stay as they are; `everywhere` (no model could bring them up to
-    date) puts the draft under them, as far as there is room.
+    Sections written by the model stay unchanged; `everywhere` (no model could update them) adds the
+    draft below them, as far as there is room.
     """
     draft = from_facts(facts, notes.template)
     return notes.with_texts(
@@ -125,7 +125,7 @@ def _task(facts: Facts) -> Iterable[str]:
 
 
 def _files(files: Sequence[FileTouch]) -> Iterable[str]:
-    """Changed files first, each group with the last touched on top: what falls off matters least."""
+    """Changed files first, each group newest first, so that the least important ones are cut."""
     recent = files[::-1]
     for touch in (*(f for f in recent if f.changed), *(f for f in recent if not f.changed)):
         counts = (("written", touch.writes), ("edited", touch.edits), ("read", touch.reads))
@@ -134,7 +134,7 @@ def _files(files: Sequence[FileTouch]) -> Iterable[str]:
 
 
 def _workflow(commands: Sequence[Command]) -> Iterable[str]:
-    """Each command once, in the order of its last run; looking around is no workflow."""
+    """Each command once, in the order of its last run, without commands that only inspect things."""
     runs: dict[str, list[Command]] = {}
     for command in commands:
         if command.status != "not run" and not only_looks(command.line):
@@ -162,10 +162,10 @@ def _trouble(trouble: Trouble) -> str:
 
 
 def as_summary(notes: Notes, path: str) -> str | None:
-    """What the notes say, within their limits; None when they say nothing.
+    """The notes as a summary, within their limits; None when they are empty.
 
-    Whoever compacts puts `user_messages.render(carried(…))` beside it: the notes are no place for
-    every word, and a model that edits them is not trusted with it.
+    Compaction adds the user's messages from the transcript, because a model that edits the notes is
+    not trusted to keep them verbatim.
     """
     bare = notes.with_texts([without_marks(text) for text in notes.texts])
     if bare.is_blank:

@@ -1,4 +1,4 @@
-"""Layer 3 at work in a session: notes in the background, ready when compaction asks for them."""
+"""Layer 3 in a session: writes the notes in the background, ready for compaction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from reverie.events import Announce, NotesUpdated
 NAME = "notes"
 EDIT = "Edit"
 
-# Enough for an edit of every section, and one to mend a mistake.
+# Enough for an edit of every section, and one to correct a mistake.
 _MOST_TURNS = 6
 
 
@@ -32,10 +32,10 @@ def always(tokens: int) -> bool:
 
 @dataclass(slots=True)
 class NoteTaker:
-    """Follows a conversation and keeps its notes.
+    """Keeps the notes of one conversation.
 
-    They are made by rules whenever they are due. `refine` says at which size a model goes over them:
-    a fork reads the whole conversation, so it pays when compaction will soon ask for the notes.
+    Rules write them whenever they are due. `refine` says from which size on a model edits them: its
+    fork reads the whole conversation, so that pays only shortly before a compaction.
     """
 
     conversation: Conversation
@@ -49,7 +49,7 @@ class NoteTaker:
     _seen: str | None = None
 
     def start_when_due(self) -> None:
-        """Bring the notes up to date beside the conversation, if it has grown enough."""
+        """Update the notes in the background if the conversation has grown enough."""
         if not self.on("session_notes"):
             return
         verdict = due(
@@ -62,7 +62,7 @@ class NoteTaker:
             self.background.start(NAME, self._update())
 
     def for_compaction(self) -> compaction.Notes | None:
-        """The notes as a summary of what they cover; None when they are off or say nothing."""
+        """The notes as a summary of what they cover; None when they are off or empty."""
         taken = self.conversation.state.notes
         if taken is None or not (self.on("session_notes") and self.on("notes_compaction")):
             return None
@@ -70,14 +70,14 @@ class NoteTaker:
         return compaction.Notes(text, taken.up_to, self.notebook.file.path) if text else None
 
     def remember(self, messages: Iterable[Message]) -> None:
-        """Learn what was said before this process, or since the last look."""
+        """Add messages from before this process, or since the last call."""
         for message in messages:
             if not is_summary(message):
                 self._facts.add(message)
             self._seen = message.id
 
     def start_over(self) -> None:
-        """The conversation was changed behind us: it is read again from its beginning."""
+        """Read the conversation again from its beginning, after it was rewritten."""
         self._facts, self._seen = FactCollector(), None
 
     async def _update(self) -> None:
@@ -87,13 +87,13 @@ class NoteTaker:
         edit = self._edit if self.forks and self.refine(tokens) else None
         updated = await run(self.notebook, self._facts.facts(), edit)
         if len(state.compactions) != compactions:
-            # The conversation was rewritten meanwhile: growth counts from what it is now.
+            # The conversation was rewritten meanwhile: growth counts from its new size.
             tokens = state.tokens
         self.conversation.record(NotesTaken(up_to, tokens))
         self.announce(NotesUpdated(up_to, "model" if updated.refined else "rules"))
 
     async def _edit(self, directive: str) -> None:
-        """Let a fork edit the notes, and nothing else."""
+        """Let a fork edit the notes file and nothing else."""
         if self.forks is not None:
             notes = Path(self.notebook.file.path)
             may = only((EDIT,), [notes])
@@ -113,7 +113,7 @@ class NoteTaker:
 
 
 def _after(messages: list[Message], id_: str | None) -> list[Message]:
-    """What follows a message; everything, when it is not there (any more)."""
+    """The messages after the one with this id; all of them when it is not there."""
     found: list[Message] = []
     for message in reversed(messages):
         if message.id == id_:

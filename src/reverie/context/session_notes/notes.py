@@ -1,4 +1,4 @@
-"""The frame of the notes: headings and the italic line under each, which nobody changes."""
+"""The notes file: a fixed frame of headings, each with an italic hint, and a text per section."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ITALIC = re.compile(r"_[^_\n].*_|\*[^*\n].*\*")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Two lines, exactly as they stand in the file."""
+    """The heading and the hint, exactly as in the file."""
 
     heading: str
     hint: str
@@ -44,18 +44,18 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A template that cannot serve as a frame, and why."""
+    """A template that cannot be used, and why."""
 
     reason: str
 
 
 def substituted(text: str, variables: Mapping[str, str]) -> str:
-    """Every known `{{variable}}` replaced, in one pass: what was put in is not looked at again."""
+    """Replace every known `{{variable}}` in one pass; inserted text is not expanded again."""
     return _VARIABLE.sub(lambda found: variables.get(found[1], found[0]), text)
 
 
 def parse_template(text: str) -> Template | Unusable:
-    """The sections of a template the user wrote: each a `# Heading` with an italic line under it."""
+    """Parse a template by the user: each section is a `# Heading` with an italic line under it."""
     lines = [line.rstrip() for line in text.splitlines()]
     sections = tuple(
         Section(heading, hint)
@@ -93,13 +93,13 @@ TEMPLATE = Template(
 SECTION_TOKENS = 2_000
 TOTAL_TOKENS = 12_000
 
-# Several carriage returns as well: taking one away must not make another line end.
+# Also several carriage returns: removing one must not leave another line end.
 _LINE_END = re.compile(r"\r+\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """One text a section of the template; empty where nothing is known yet."""
+    """One text per section of the template; empty where nothing is known yet."""
 
     template: Template
     texts: tuple[str, ...]
@@ -117,7 +117,7 @@ class Notes:
         return tuple(zip(self.template.sections, self.texts, strict=True))
 
     def text(self, title: str) -> str:
-        """What a section says; nothing when the template has no such section."""
+        """The text of a section; empty when the template has no such section."""
         return next((text for section, text in self.sections if section.title == title), "")
 
     def with_texts(self, texts: Sequence[str]) -> Notes:
@@ -134,7 +134,7 @@ def render(notes: Notes) -> str:
 
 
 def parse(text: str, template: Template = TEMPLATE) -> Notes | None:
-    """The notes in a file; None when its frame is not the template's, line for line."""
+    """Parse the notes in a file; None when its frame differs from the template."""
     lines = _LINE_END.sub("\n", text).split("\n")
     pairs = {(section.heading, section.hint): section for section in template.sections}
     found = [(at, pairs[pair]) for at, pair in enumerate(pairwise(lines)) if pair in pairs]
@@ -149,7 +149,7 @@ def parse(text: str, template: Template = TEMPLATE) -> Notes | None:
 
 
 def salvage(text: str, template: Template = TEMPLATE) -> Notes:
-    """What can be saved from a file whose frame was broken: text under headings that still stand."""
+    """Recover notes from a file with a broken frame: the text under intact headings."""
     headings = {section.heading: at for at, section in enumerate(template.sections)}
     texts: list[list[str]] = [[] for _ in template.sections]
     current: int | None = None
@@ -162,7 +162,7 @@ def salvage(text: str, template: Template = TEMPLATE) -> Notes:
 
 
 def warnings(notes: Notes) -> tuple[str, ...]:
-    """What is too long, a sentence each."""
+    """One sentence for each section that is too long, and for the whole."""
     found = [
         f"“{section.title}” has about {size:,} tokens, and {SECTION_TOKENS:,} is the most: shorten it."
         for section, text in notes.sections
@@ -178,7 +178,7 @@ def warnings(notes: Notes) -> tuple[str, ...]:
 
 
 def cut_sections(notes: Notes, path: str) -> Notes:
-    """The notes within their limits: what is too long is cut, and says where the rest is."""
+    """Cut the notes to their limits; a cut section says where the rest is."""
     most = _section_limit([text_tokens(text) for text in notes.texts])
     return notes.with_texts(
         [
@@ -189,7 +189,7 @@ def cut_sections(notes: Notes, path: str) -> Notes:
 
 
 def _section_limit(sizes: Sequence[int]) -> int:
-    """The most a section may have so that all together stay within the total."""
+    """The largest size per section at which all sections stay within the total."""
     left, count = TOTAL_TOKENS, len(sizes)
     for size in sorted(sizes):
         if size * count > left:
@@ -200,7 +200,7 @@ def _section_limit(sizes: Sequence[int]) -> int:
 
 
 def _cut(text: str, most: int, path: str, *, from_start: bool) -> str:
-    """Whole lines up to a size. A log loses its beginning, anything else its end."""
+    """Whole lines up to a size. A log is cut at its beginning, any other section at its end."""
     if text_tokens(text) <= most:
         return text
     mark = f"[cut here; the whole section is in {path}]"
@@ -212,7 +212,7 @@ def _cut(text: str, most: int, path: str, *, from_start: bool) -> str:
 
 
 def first_lines(lines: Sequence[str], most: int) -> list[str]:
-    """As many whole lines from the start as fit into this many tokens."""
+    """As many whole lines from the start as fit into `most` tokens."""
     kept: list[str] = []
     for line in lines:
         most -= text_tokens(line + "\n")
@@ -227,5 +227,5 @@ def last_lines(lines: Sequence[str], most: int) -> list[str]:
 
 
 def _guarded(text: str, headings: set[str]) -> str:
-    """A text that quotes a heading of the frame must not pass for the frame."""
+    """Escape lines that would be taken for a heading of the frame."""
     return "\n".join(f"\\{line}" if line in headings else line for line in text.split("\n"))

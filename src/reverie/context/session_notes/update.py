@@ -1,4 +1,4 @@
-"""What the fork that keeps the notes is told."""
+"""When and how the notes are updated: the prompt for the fork, and the notes file."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _WHERE = "session notes"
 
 @dataclass(frozen=True, slots=True)
 class NotesState:
-    """How far the notes reach: the last message, and the size and calls of the conversation then."""
+    """The last message that the notes cover, and the conversation's size and calls at that point."""
 
     covered: str | None = None
     tokens: int = 0
@@ -78,7 +78,7 @@ class Due:
 
 
 def due(state: NotesState, *, tokens: int, tool_calls: int, paused: bool) -> Due | NotDue:
-    """Whether to write now; `paused` says that the last assistant turn made no tool call."""
+    """Whether to update now; `paused`: the last assistant turn made no tool call."""
     if state.covered is None:
         if tokens < FIRST_TOKENS:
             return NotDue(f"{tokens:,} of {FIRST_TOKENS:,} tokens before the first notes")
@@ -95,7 +95,7 @@ def due(state: NotesState, *, tokens: int, tool_calls: int, paused: bool) -> Due
 
 
 def plan(notes: Notes, path: str, prompt: str = UPDATE) -> str:
-    """The directive for the fork; `prompt` may be the user's own."""
+    """The prompt for the fork; `prompt` is a template, possibly the user's own."""
     return substituted(
         prompt,
         {
@@ -109,7 +109,7 @@ def plan(notes: Notes, path: str, prompt: str = UPDATE) -> str:
 
 
 class NotesFile(Protocol):
-    """The file the notes are kept in. Failures are `ReverieError`s."""
+    """The file that holds the notes. Failures are `ReverieError`s."""
 
     @property
     def path(self) -> str: ...
@@ -125,7 +125,7 @@ EditNotes: TypeAlias = Callable[[str], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """The notes now, the last message they cover, and whether a model had its say."""
+    """The new notes, the last message they cover, and whether a model edited them."""
 
     notes: Notes
     covered: str | None
@@ -135,7 +135,7 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class Notebook:
-    """The file, its frame and the prompt: what stays the same over a session."""
+    """The notes file, its template and the prompt, all fixed for a session."""
 
     file: NotesFile
     template: Template = TEMPLATE
@@ -143,14 +143,14 @@ class Notebook:
     announce: Announce = unheard
 
     def read(self) -> Notes:
-        """The notes in the file; a file whose frame was broken gives what can be saved of it."""
+        """Read the notes; from a file with a broken frame, what can be recovered."""
         text = self._text()
         if text is None:
             return Notes.blank(self.template)
         return parse(text, self.template) or salvage(text, self.template)
 
     def edited(self, drafted: Notes) -> Notes | None:
-        """The notes after an edit, less what it lost; None when it broke their frame."""
+        """The notes after a model's edit, with lost text restored; None when it broke the frame."""
         text = self._text()
         if text is None:
             return None
@@ -179,10 +179,10 @@ class Notebook:
 
 
 async def run(notebook: Notebook, facts: Facts, edit: EditNotes | None) -> Updated:
-    """Draft what is known without a model, let the model refine it, and keep what is sound.
+    """Draft the notes from facts, let the model refine them, and keep the valid result.
 
-    Without a model, or when it fails or breaks the frame, the notes are what the facts tell beside
-    what was refined earlier.
+    Without a model, or when it fails or breaks the frame, the notes are the draft and the earlier
+    refined text.
     """
     notes = refreshed(notebook.read(), facts, everywhere=False)
     notebook.write(notes)

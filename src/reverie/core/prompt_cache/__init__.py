@@ -1,1 +1,1 @@
-"""The prompt cache: the prefix as a chain of digests, where to mark it, what broke it, what it costs."""
+"""The prompt cache: digests of the prefix, where to set marks, what broke it, and its cost."""

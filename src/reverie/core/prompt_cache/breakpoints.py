@@ -1,7 +1,7 @@
-"""Where to mark a request so that the provider keeps, and finds again, the longest prefix.
+"""Where to set cache marks so that the provider stores and finds the longest prefix.
 
 An entry is written only at a mark, and a mark finds an entry only among the last `look_back`
-blocks before it. Four marks are allowed. Ours, in order of what they protect:
+blocks before it. Four marks are allowed. Ours, in order of importance:
 
 1. the tail, moving with every request;
 2. the *anchor*, when more blocks were added than the look-back reaches: the newest earlier mark
@@ -9,10 +9,10 @@ blocks before it. Four marks are allowed. Ours, in order of what they protect:
 3. the end of tools and system: shared by every conversation with the same head, and by forks;
 4. the stable start of the conversation (its first message): survives a later compaction.
 
-How long entries live is a choice too: five minutes, an hour at a higher price, or `auto`, which
-pays for the hour only where it is cheap: when little is new compared with what a lapse would cost to
-write again beyond what an older hour still covers. After a tool result as well: four pauses in five
-follow one, since the model then answers and the person thinks.
+Entries live for five minutes, or for an hour at a higher price. `auto` pays for the hour only where
+it is cheap: when little is new compared with what would have to be written again after a lapse and
+is not covered by an older hour. It also does so after a tool result, because four pauses in five
+follow one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PAUSE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A link to mark, and for how long its entry shall live."""
+    """A link to mark, and the TTL of its entry."""
 
     index: int
     ttl: Ttl = "5m"
@@ -58,17 +58,17 @@ def no_marks(chain: Chain, standing: StandingMarks, rules: CacheRules) -> tuple[
 
 
 def tail_only(chain: Chain, standing: StandingMarks, rules: CacheRules) -> tuple[Mark, ...]:
-    """What most clients do: one moving mark on the newest block."""
+    """One moving mark on the newest block, as most clients do."""
     return _usable(chain, [Mark(len(chain.links) - 1)], rules)
 
 
 def head_only(chain: Chain, standing: StandingMarks, rules: CacheRules) -> tuple[Mark, ...]:
-    """For one-shot requests: share the head, pay nothing to keep what will not be read again."""
+    """Mark only the shared head, for one-shot requests whose messages will not be read again."""
     return _usable(chain, [Mark(_head_end(chain.links))], rules)
 
 
 def placed(ttl: TtlChoice = "5m") -> Policy:
-    """Ours: the four marks above, as far as they apply."""
+    """The four marks above, as far as they apply."""
 
     def policy(chain: Chain, standing: StandingMarks, rules: CacheRules) -> tuple[Mark, ...]:
         tail = len(chain.links) - 1
@@ -85,7 +85,7 @@ def placed(ttl: TtlChoice = "5m") -> Policy:
 
 
 def _tail_ttl(chain: Chain, standing: StandingMarks) -> Ttl:
-    """The hour costs more for what is new, and saves what no older hour covers, should it lapse."""
+    """Use a 1 h TTL when a lapse would cost more than the surcharge on new tokens."""
     before = chain.links[standing.newest].tokens if standing.newest >= 0 else 0
     covered = chain.links[standing.newest_hour].tokens if standing.newest_hour >= 0 else 0
     new, uncovered = chain.tokens - before, chain.tokens - covered
@@ -93,9 +93,9 @@ def _tail_ttl(chain: Chain, standing: StandingMarks) -> Ttl:
 
 
 def _usable(chain: Chain, wanted: Sequence[Mark], rules: CacheRules) -> tuple[Mark, ...]:
-    """The wanted marks that count, most important first, as many as the provider takes.
+    """The usable marks, most important first, as many as the provider allows.
 
-    The first wish for a place wins, and entries that live longer must come first in a request.
+    The first mark at a place wins, and entries with a longer TTL must come first in a request.
     """
     if rules.kind != "explicit":
         return ()

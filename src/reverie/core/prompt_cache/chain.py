@@ -36,7 +36,7 @@ class Chain:
 
 
 def root_digest(head: Head) -> str:
-    """Where a chain starts: the model and the options that are part of every cache key."""
+    """The digest at the start of a chain: the model and the options of every cache key."""
     return _digest("", key_bytes(head))
 
 
@@ -56,7 +56,7 @@ def head_chain(head: Head) -> list[Link]:
 
 
 def common_length(old: Chain, new: Chain) -> int:
-    """How many leading links two chains share. Digests chain, so a binary search finds it."""
+    """How many leading links two chains share, by binary search over the chained digests."""
     low, high = 0, min(len(old.links), len(new.links))
     while low < high:
         middle = (low + high + 1) // 2
@@ -84,9 +84,9 @@ What: TypeAlias = Literal[
     "provider",
 ]
 
-# Bytes of a difference that are shown.
+# How many bytes of a difference are shown.
 _SHOWN = 24
-# Options that are part of the cache key; the others may differ freely.
+# Options that are part of the cache key.
 _KEY_OPTIONS = ("thinking", "effort", "tool_choice", "output_schema")
 
 
@@ -99,7 +99,7 @@ class Change:
 
 
 def changes(old: Chain, new: Chain) -> tuple[Change, ...]:
-    """Everything before the end of `old` that is not the same in `new`; empty when it extends."""
+    """What differs in `new` before the end of `old`; empty when `new` extends `old`."""
     found = [*_key_changes(old.head, new.head), *_tool_changes(old.head.tools, new.head.tools)]
     shared = common_length(old, new)
     if not found and shared < len(old.links):
@@ -154,7 +154,7 @@ def _place(before: Segment, after: Segment) -> str:
 
 
 def difference(old: bytes, new: bytes) -> str:
-    """The first byte that differs, with a little of both sides around it."""
+    """The first differing byte, with some bytes of both sides around it."""
     shared = next(
         (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b),
         min(len(old), len(new)),

@@ -1,4 +1,4 @@
-"""A model of the documented cache rules: replays any conversation under any policy and prices it.
+"""Simulates the documented cache rules: replays a conversation under a policy and prices it.
 
 Explicit caches: entries exist only at marks; a mark finds the newest entry within `look_back`
 blocks (itself included); prefixes under `minimum` tokens are not kept; an entry lives for its TTL
@@ -18,7 +18,7 @@ from reverie.core.window import TTL_SECONDS, CacheRules, Ttl
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request of a conversation: what was sent, when, and how much came back."""
+    """One request of a conversation: what was sent, when, and the size of the reply."""
 
     chain: Chain
     at: float
@@ -27,7 +27,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A named way to use the cache."""
+    """A named cache policy."""
 
     name: str
     policy: Policy
@@ -52,7 +52,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class Simulator:
-    """The provider's side of one cache, fed call by call."""
+    """The provider's side of one cache."""
 
     rules: CacheRules
     entries: dict[str, _Entry] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Simulator:
         )
 
     def standing(self, chain: Chain) -> StandingMarks:
-        """Where earlier marks still hold in this chain, whether or not their entries live."""
+        """Where earlier marks still match this chain, whether or not their entries are alive."""
         newest = newest_hour = -1
         for i in range(len(chain.links) - 1, -1, -1):
             entry = self.entries.get(chain.links[i].digest)
@@ -96,7 +96,7 @@ class Simulator:
         return -1
 
     def _keep(self, call: Call, marks: list[Mark], read: int) -> None:
-        """Write at each mark; what is read or marked again lives anew, never shorter than before."""
+        """Write an entry at each mark; reading or marking renews an entry, and never shortens its life."""
         renewed = {mark.index: mark.ttl for mark in marks}
         if read >= 0:
             renewed.setdefault(read, self.entries[call.chain.links[read].digest].ttl)

@@ -1,4 +1,4 @@
-"""Watches the cache: what the prefix promised, what the provider read, and why they differ.
+"""Tracks the cache: what the prefix promised, what the provider read, and why they differ.
 
 Before a request the tracker compares its chain with the last one; after the response it compares
 the cache-read tokens with what the common prefix promised. A layer that is about to edit history
@@ -15,14 +15,14 @@ from reverie.core.prompt_cache.chain import Chain, Change, changes, common_lengt
 from reverie.core.usage import Usage
 from reverie.core.window import TTL_SECONDS, CacheRules, Ttl
 
-# Providers round and re-tokenise at block edges: less than this is noise, not a break.
+# Providers round and re-tokenise at block edges; a smaller difference is noise.
 TOLERATED_SHARE = 0.05
 TOLERATED_TOKENS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a request may hope to read, and what was changed since the last one."""
+    """What a request should read from the cache, and what changed since the last one."""
 
     tokens: int
     lost: int
@@ -32,14 +32,14 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The cache gave at least what the prefix promised (nothing was promised at first)."""
+    """The provider read at least what the prefix promised; the first request promises nothing."""
 
     read: int
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedBreak:
-    """The prefix changed, and a layer had said it would."""
+    """The prefix changed, and a layer had registered that."""
 
     reason: str
     lost: int
@@ -47,7 +47,7 @@ class ExpectedBreak:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Tokens that should have been read were not; `causes` say what to look at."""
+    """Tokens that should have been read were not; `causes` names possible reasons."""
 
     lost: int
     causes: tuple[Change, ...]
@@ -58,7 +58,7 @@ Verdict: TypeAlias = Kept | ExpectedBreak | Broken
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request as it left: its chain, the links that were marked, when, and for how long."""
+    """A sent request: its chain, its marks with their TTL, and the time."""
 
     chain: Chain
     marks: tuple[Mark, ...]
@@ -72,7 +72,7 @@ class _Cached:
 
 
 class Tracker:
-    """One conversation's cache, as far as it can be known from this side."""
+    """The cache of one conversation, as far as it is known on the client's side."""
 
     def __init__(self, rules: CacheRules) -> None:
         self._rules = rules
@@ -80,14 +80,14 @@ class Tracker:
         self._expected: str | None = None
 
     def clone(self) -> Tracker:
-        """The same expectations, for a side conversation on the same prefix."""
+        """A copy for a side conversation on the same prefix."""
         other = Tracker(self._rules)
         other._last = self._last
         return other
 
     @property
     def ttl(self) -> Ttl:
-        """How long the newest entry lives, as far as we asked for it."""
+        """The TTL that we requested for the newest entry."""
         marks = self._last.sent.marks if self._last is not None else ()
         return "1h" if any(mark.ttl == "1h" for mark in marks) else "5m"
 
@@ -96,7 +96,7 @@ class Tracker:
         self._expected = reason
 
     def before(self, chain: Chain) -> Expectation:
-        """What the coming request can expect; a registered break holds until it was answered."""
+        """What the next request can expect; a registered break applies until a reply arrives."""
         last, expected = self._last, self._expected
         if last is None or not last.tokens:
             return Expectation(0, 0, expected=expected)
@@ -105,13 +105,13 @@ class Tracker:
         return Expectation(standing, last.tokens - standing, changed, expected)
 
     def after(self, promise: Expectation, sent: Sent, usage: Usage, diagnosis: str = "") -> Verdict:
-        """Judge the response, and remember this request as the one to extend."""
+        """Judge the response, and store this request as the one to extend."""
         last = self._last
         self._last = _Cached(sent, usage.cache_read + usage.cache_write)
         if self._expected == promise.expected:
             self._expected = None
         hoped = promise.tokens + promise.lost
-        # An older entry may have been found beyond the last marks: what was read is not lost.
+        # The provider may have found an older entry beyond the last marks.
         lost = max(0, hoped - usage.cache_read)
         if last is None or lost <= max(TOLERATED_TOKENS, hoped * TOLERATED_SHARE):
             return Kept(usage.cache_read)
@@ -120,7 +120,7 @@ class Tracker:
         return Broken(lost, self._causes(promise, last.sent, sent.at, diagnosis))
 
     def _standing(self, last: _Cached, chain: Chain) -> int:
-        """The share of the cached prefix that lies before the first change, at a mark."""
+        """The part of the cached prefix before the first change, up to a mark."""
         old, marks = last.sent.chain, last.sent.marks
         shared = common_length(old, chain)
         standing = [mark.index for mark in marks if mark.index < shared]

@@ -1,6 +1,6 @@
-"""Layer 6: memory is consolidated across sessions, on a branch, and nothing is lost by it.
+"""Layer 6: dreams consolidate memory across sessions, on a branch, without losing facts.
 
-Read `dream.py` first. `gates` (whether) · `changes` (what was done, typed) · `facts` and `checks`
-(what must not vanish) · `probes` (is it still found?) · `reindex` · `merge` (three-way, the live
-file wins) · `tidy` (the dream without a model) · `review` (what a person reads) · `prompts`.
+Read `dream.py` first. `gates`: when to dream. `changes`: what a dream did, typed. `facts` and
+`checks`: what must not be lost. `probes`: is every memory still found? `merge`: three-way, the live
+file wins. `tidy`: the dream without a model. `review`: reports for people. `prompts`: for models.
 """

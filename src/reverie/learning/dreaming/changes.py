@@ -1,7 +1,7 @@
-"""What a dream did, as typed changes: made from the memory before it and after it. Pure.
+"""Typed changes of a dream, computed from the memory before and after it. Pure.
 
-Files that depend on each other (a memory and the one it went into) are one change, taken or left
-as a whole, so that leaving one out can never lose half of it.
+Files that depend on each other (a memory and the one it was merged into) form one change, which is
+accepted or left out as a whole, so that no half of it can be lost.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Files: TypeAlias = Mapping[str, bytes]
 
-# A memory that says so much of another may be where it went.
+# A memory with at least this share of another's words may be the one it was merged into.
 _HEIR_SHARE = 0.6
 _NO_REASON = "no reason was given"
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a dream did something to a file, and what it rests on (messages, logs, other memories)."""
+    """Why a dream changed a file, and its sources (messages, logs, other memories)."""
 
     why: str = ""
     sources: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ Reasons: TypeAlias = Mapping[str, Reason]
 
 @dataclass(frozen=True, slots=True)
 class FileStep:
-    """One file of a change; None: it is not there."""
+    """One file of a change; None means that the file does not exist."""
 
     file: str
     before: bytes | None
@@ -54,7 +54,7 @@ class FileStep:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing a dream did. `relies_on` are untouched files it would lose something without."""
+    """One change by a dream. `relies_on` names untouched files that must stay for it to lose nothing."""
 
     id: str
     kind: Kind
@@ -74,7 +74,7 @@ class Change:
 
 @dataclass(slots=True)
 class _Family:
-    """Files that must go together, and why they do."""
+    """Files that must change together, and why."""
 
     files: set[str] = field(default_factory=set)
     heirs: set[str] = field(default_factory=set)
@@ -83,7 +83,7 @@ class _Family:
 
 
 def typed(before: Files, after: Files, reasons: Reasons | None = None) -> tuple[Change, ...]:
-    """Every difference between two states of a memory, as changes; the same input, the same ids."""
+    """Return every difference between two states of a memory as changes with deterministic ids."""
     given = reasons or {}
     touched = sorted(
         name for name in {*before, *after} if before.get(name) != after.get(name) and _memory(name)
@@ -133,7 +133,7 @@ def _join(families: dict[str, _Family], one: _Family, other: _Family) -> None:
 
 
 def _inheritance(after: Files) -> dict[str, str]:
-    """Which memory says of itself that it takes the place of another."""
+    """Maps each superseded memory to the one that names it in `supersedes`."""
     return {
         old: name
         for name, data in after.items()
@@ -145,7 +145,7 @@ def _inheritance(after: Files) -> dict[str, str]:
 def _heir(
     name: str, before: Files, after: Files, inherits: Mapping[str, str]
 ) -> tuple[str | None, bool]:
-    """Where a memory's fact went, and whether the file itself went with it."""
+    """The memory that took over a fact, and whether the old file was merged into it."""
     if name not in before:
         return None, False
     if name not in after:
@@ -157,16 +157,16 @@ def _heir(
 
 
 def _covering(name: str, data: bytes, after: Files) -> str | None:
-    """A memory that holds and has every value and most words of one that is gone."""
-    said = claim(data, name)
+    """A valid memory that has every value and most words of a deleted one."""
+    old_text = claim(data, name)
     until = parsed(data, name).valid_until
     best: tuple[tuple[bool, bool, float], str] | None = None
     for topic in topics_of(after):
         if topic.superseded_by is not None or archived(topic) is not None:
             continue
         text = claim(after[topic.file], topic.file)
-        share = share_kept(said, text)
-        if share < _HEIR_SHARE or missing(said, text):
+        share = share_kept(old_text, text)
+        if share < _HEIR_SHARE or missing(old_text, text):
             continue
         rank = (unkept(body(data, name), text) is None, topic.valid_until == until, share)
         if best is None or rank > best[0]:
@@ -200,7 +200,7 @@ def _kind(family: _Family, steps: tuple[FileStep, ...]) -> Kind:
 
 
 def applied(before: Files, changes: Iterable[Change]) -> dict[str, bytes]:
-    """A memory with some changes made."""
+    """The files of a memory with these changes applied."""
     files = dict(before)
     for change in changes:
         for step in change.steps:

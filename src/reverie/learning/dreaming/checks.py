@@ -1,7 +1,8 @@
-"""What a dream's change must fulfil before it may reach the live memory. Pure, but for the scrubber.
+"""Checks that a dream's change must pass before it may reach the live memory.
 
-A change that would lose something is refused. One that loses nothing provable, but says something
-differently, anew or no longer, is left to a person. Both are named, with the reason.
+A change that would lose something is refused. A change that rewords, adds or drops a statement
+without a provable loss is left to a person. Both are reported with the reason. Pure, except for
+the scrubber.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Objection:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much of a memory may be deleted or archived without a person."""
+    """How much of a memory a dream may delete or archive without a person."""
 
     share: float = 0.10
 
@@ -66,7 +67,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The changes that may be made, and those that may not."""
+    """The accepted changes, and the objections to the others."""
 
     accepted: tuple[Change, ...]
     objections: tuple[Objection, ...] = ()
@@ -76,59 +77,59 @@ Said: TypeAlias = Callable[[str], Sequence[Utterance]]
 
 
 def nothing_keeps_out(text: str) -> str | None:
-    """For people who wrote nothing down about what never to keep."""
+    """The default for people without a learning.md: no text is kept out."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    """What all checks look at."""
+    """The input of all checks."""
 
     before: Files
     after: Files
     today: date
     scrubber: Scrubber
-    # What the person said at a source, nothing when it cannot be looked up; None: sources are believed.
+    # Looks up what the person said at a source, () when that is impossible; None trusts all sources.
     said: Said | None = None
-    # The phrase of the person's own that keeps a text out of memory.
+    # Returns the phrase in the person's learning.md that keeps a text out of memory.
     kept_out: Callable[[str], str | None] = nothing_keeps_out
 
     def lives(self, data: bytes, file: str) -> bool:
         return is_live(parsed(data, file), self.today)
 
 
-# A reason against a change, or None; the second kind can be overruled by a person.
+# Returns a reason against a change, or None; a person can overrule the second kind.
 Check: TypeAlias = Callable[[Change, CheckContext], str | None]
 
 
-def judge(changes: Iterable[Change], bench: CheckContext, budget: Budget) -> Judged:
-    """Each change on its own, then all of them together."""
+def judge(changes: Iterable[Change], context: CheckContext, budget: Budget) -> Judged:
+    """Check each change on its own, then all of them together."""
     accepted: list[Change] = []
     objections: list[Objection] = []
     for change in changes:
-        objection = _objection(change, bench)
+        objection = _objection(change, context)
         if objection is None:
             accepted.append(change)
         else:
             objections.append(objection)
-    within, over = _within(accepted, bench.before, budget)
-    return consistent(Judged(tuple(within), (*objections, *over)), bench)
+    within, over = _within(accepted, context.before, budget)
+    return consistent(Judged(tuple(within), (*objections, *over)), context)
 
 
-def consistent(judged: Judged, bench: CheckContext) -> Judged:
-    """Without the changes that make no sense without others that are left out."""
-    kept, dangling = _linked(judged.accepted, bench)
+def consistent(judged: Judged, context: CheckContext) -> Judged:
+    """Leave out changes that depend on others that were left out."""
+    kept, dangling = _linked(judged.accepted, context)
     return Judged(tuple(kept), (*judged.objections, *dangling))
 
 
-def _objection(change: Change, bench: CheckContext) -> Objection | None:
+def _objection(change: Change, context: CheckContext) -> Objection | None:
     if change.kind == "re-index":
         return None
     for check in _REFUSALS:
-        if (reason := check(change, bench)) is not None:
+        if (reason := check(change, context)) is not None:
             return Objection(change, reason)
     for check in _QUESTIONS:
-        if (reason := check(change, bench)) is not None:
+        if (reason := check(change, context)) is not None:
             return Objection(change, reason, "for a person")
     return None
 
@@ -136,14 +137,14 @@ def _objection(change: Change, bench: CheckContext) -> Objection | None:
 # --- each change on its own ---
 
 
-def _pinned(change: Change, bench: CheckContext) -> str | None:
+def _pinned(change: Change, context: CheckContext) -> str | None:
     for step in change.steps:
         if step.before is not None and parsed(step.before, step.file).pinned:
             return f"{step.file} is pinned"
     return None
 
 
-def _malformed(change: Change, bench: CheckContext) -> str | None:
+def _malformed(change: Change, context: CheckContext) -> str | None:
     for step in change.steps:
         if step.before is not None and (was := parsed(step.before, step.file).problem):
             return f"{step.file} has frontmatter that only a person may mend: {was}"
@@ -167,18 +168,18 @@ def _warning(topic: Topic, step: FileStep) -> str:
     return next((warning for warning in topic.warnings if warning not in was), "")
 
 
-def _secret(change: Change, bench: CheckContext) -> str | None:
+def _secret(change: Change, context: CheckContext) -> str | None:
     for step in change.steps:
         if step.after is None:
             continue
-        found = bench.scrubber.scrub(step.after.decode("utf-8", "surrogateescape")).kinds
+        found = context.scrubber.scrub(step.after.decode("utf-8", "surrogateescape")).kinds
         if found:
             return f"{step.file} would hold a secret ({', '.join(found)})"
     return None
 
 
-def _foreign_keys(change: Change, bench: CheckContext) -> str | None:
-    """Keys that are not a dream's to change: when it was said, by whom, how surely."""
+def _foreign_keys(change: Change, context: CheckContext) -> str | None:
+    """Object to changes of keys that a dream may not touch, such as date, author and confidence."""
     for step in change.steps:
         if step.before is None or step.after is None:
             continue
@@ -189,8 +190,8 @@ def _foreign_keys(change: Change, bench: CheckContext) -> str | None:
     return None
 
 
-def _shrunk(change: Change, bench: CheckContext) -> str | None:
-    """What a memory rests on and leads to may grow; when it ends is decided by its successor."""
+def _shrunk(change: Change, context: CheckContext) -> str | None:
+    """Object to lost sources and links, and to an end date without a successor."""
     for step in change.steps:
         if step.before is None or step.after is None:
             continue
@@ -209,22 +210,22 @@ def _lines(topic: Topic) -> list[tuple[str, str]]:
     return [(entry.key or entry.text, entry.text) for entry in topic.document.entries]
 
 
-def _lost(change: Change, bench: CheckContext) -> str | None:
-    """Numbers, names, dates and addresses; and memories that would be gone or hidden."""
+def _lost(change: Change, context: CheckContext) -> str | None:
+    """Object to lost numbers, names, dates and addresses, and to deleted or hidden memories."""
     for step in change.steps:
-        reason = _hidden(step, change, bench)
+        reason = _hidden(step, change, context)
         if reason is None:
-            kept = _kept(step, change, bench)
-            gone = [one for said, heirs in kept for one in missing(said, heirs)]
+            kept = _kept(step, change, context)
+            gone = [one for old_text, new_text in kept for one in missing(old_text, new_text)]
             reason = f"{step.file} would lose {', '.join(map(_shown, gone))}" if gone else None
         if reason is not None:
             return reason
     return None
 
 
-def _kept(step: FileStep, change: Change, bench: CheckContext) -> list[tuple[str, str]]:
-    """What a file said, beside what must still say it: a body in a body, the rest anywhere."""
-    heirs = _heirs(step, change, bench)
+def _kept(step: FileStep, change: Change, context: CheckContext) -> list[tuple[str, str]]:
+    """Pairs of what a file said and the text that must still say it."""
+    heirs = _heirs(step, change, context)
     if step.before is None or not heirs:
         return []
     bodies = "\n".join(body(data, file) for file, data in heirs)
@@ -240,34 +241,36 @@ def _shown(value: str) -> str:
     return repr(value.partition(":")[2] if value.startswith(("url:", "code:")) else value)
 
 
-def _heirs(step: FileStep, change: Change, bench: CheckContext) -> list[tuple[str, bytes]]:
-    """Who must still say what a file said: itself, or those that took it in."""
+def _heirs(step: FileStep, change: Change, context: CheckContext) -> list[tuple[str, bytes]]:
+    """The files that must still say what a file said: itself, or those it was merged into."""
     if step.after is not None:
         return [(step.file, step.after)]
     own = ((other.file, other.after) for other in change.steps)
     kept = ((file, data) for file, data in (*own, *change.relies_on) if data is not None)
-    return [(file, data) for file, data in kept if bench.lives(data, file)]
+    return [(file, data) for file, data in kept if context.lives(data, file)]
 
 
-def _hidden(step: FileStep, change: Change, bench: CheckContext) -> str | None:
-    """A memory that holds may not be deleted, archived or declared over."""
-    if step.before is None or not bench.lives(step.before, step.file):
+def _hidden(step: FileStep, change: Change, context: CheckContext) -> str | None:
+    """Object when a valid memory would be deleted, archived or ended."""
+    if step.before is None or not context.lives(step.before, step.file):
         return None
     if step.after is None:
-        return None if _heirs(step, change, bench) else f"{step.file} still holds: nothing says it"
-    if bench.lives(step.after, step.file):
+        return (
+            None if _heirs(step, change, context) else f"{step.file} still holds: nothing says it"
+        )
+    if context.lives(step.after, step.file):
         return None
     now = parsed(step.after, step.file)
     if now.superseded_by is not None:
-        return _unfounded(step, now.superseded_by, change, bench)
+        return _unfounded(step, now.superseded_by, change, context)
     verb = "hide" if archived(now) else "end"
     return f"{step.file} still holds: to {verb} it is not for a dream"
 
 
-def _unfounded(step: FileStep, successor: str, change: Change, bench: CheckContext) -> str | None:
-    """A supersession needs a successor that is there, holds, and names what it replaces."""
-    data = bench.after.get(successor)
-    if successor == step.file or data is None or not bench.lives(data, successor):
+def _unfounded(step: FileStep, successor: str, change: Change, context: CheckContext) -> str | None:
+    """Object to a successor that is missing, not valid, or does not name what it replaces."""
+    data = context.after.get(successor)
+    if successor == step.file or data is None or not context.lives(data, successor):
         return f"{step.file} would be superseded by {successor}, which is not there"
     if step.file not in parsed(data, successor).supersedes:
         return f"{successor} does not say that it supersedes {step.file}"
@@ -280,36 +283,36 @@ _REFUSALS: tuple[Check, ...] = (_pinned, _malformed, _secret, _foreign_keys, _sh
 # --- what a person may allow ---
 
 
-def _reworded(change: Change, bench: CheckContext) -> str | None:
+def _reworded(change: Change, context: CheckContext) -> str | None:
     for step in change.steps:
-        for said, heirs in _kept(step, change, bench):
-            if (statement := unkept(said, heirs)) is not None:
+        for old_text, new_text in _kept(step, change, context):
+            if (statement := unkept(old_text, new_text)) is not None:
                 return f"{step.file} would no longer say “{statement[:120]}”"
     return None
 
 
-def _doubtful(change: Change, bench: CheckContext) -> str | None:
-    """A contradiction is resolved between two known memories of one shape, and with a source."""
+def _doubtful(change: Change, context: CheckContext) -> str | None:
+    """A contradiction may only be resolved between two known memories of one shape, with a source."""
     for step in change.steps:
         if step.before is None or step.after is None:
             continue
         successor = parsed(step.after, step.file).superseded_by
         if successor is None or successor == parsed(step.before, step.file).superseded_by:
             continue
-        newer = bench.before.get(successor)
+        newer = context.before.get(successor)
         if newer is None:
             return f"{successor}, which would supersede {step.file}, is the dream's own"
         if not _replaces(parsed(newer, successor), parsed(step.before, step.file)):
             return f"{successor} is not plainly a newer version of {step.file}"
-        if not _grounded(change, bench):
+        if not _grounded(change, context):
             return f"{step.file} and {successor} differ, and no source says which one holds"
     return None
 
 
-def _grounded(change: Change, bench: CheckContext) -> bool:
-    """Whether it rests on something outside the memories themselves, which can be looked up."""
-    outside = (source for source in change.sources if source not in bench.before)
-    return any(bench.said is None or bench.said(source) for source in outside)
+def _grounded(change: Change, context: CheckContext) -> bool:
+    """Whether the change has a source outside the memories that can be looked up."""
+    outside = (source for source in change.sources if source not in context.before)
+    return any(context.said is None or context.said(source) for source in outside)
 
 
 def _replaces(newer: Topic, older: Topic) -> bool:
@@ -320,7 +323,7 @@ def _replaces(newer: Topic, older: Topic) -> bool:
 
 
 def differs_in_value(one: str, other: str) -> bool:
-    """Two sentences of one shape that differ in a number, or in their last word: one subject."""
+    """Whether two sentences of one shape differ only in a number or in their last word."""
     first, second = content(one), content(other)
     if len(first) != len(second) or len(first) < 3 or len(statements(one)) != 1:
         return False
@@ -332,20 +335,20 @@ def differs_in_value(one: str, other: str) -> bool:
     return numeric or at == len(first) - 1
 
 
-def _invented(change: Change, bench: CheckContext) -> str | None:
-    """What these memories did not say before needs a source outside of them that says it."""
+def _invented(change: Change, context: CheckContext) -> str | None:
+    """Object to a new statement that no source outside these memories supports."""
     own = [(step.file, step.before) for step in change.steps if step.before is not None]
     known = "\n".join(claim(data, file) for file, data in (*own, *change.relies_on))
     for step in change.steps:
         fresh = () if step.after is None else unheard_of(claim(step.after, step.file), known)
         if not fresh:
             continue
-        if not _grounded(change, bench):
+        if not _grounded(change, context):
             return _sourceless(step, fresh[0])
-        if phrase := bench.kept_out(" ".join(fresh)):
+        if phrase := context.kept_out(" ".join(fresh)):
             return f"{step.file} would speak of “{phrase}”, and learning.md says never"
-        if (reason := _unsaid(fresh, known, change, bench)) is not None:
-            return f"{step.file} would say what nobody said at its sources: {reason}"
+        if (reason := _unsaid(fresh, known, change, context)) is not None:
+            return f"{step.file} would say what its sources do not say: {reason}"
     return None
 
 
@@ -355,11 +358,11 @@ def _sourceless(step: FileStep, statement: str) -> str:
     return f"{step.file} would say “{statement[:120]}”, and names no source for it"
 
 
-def _unsaid(fresh: Sequence[str], known: str, change: Change, bench: CheckContext) -> str | None:
-    """Why neither the sources nor these memories say a statement; None when they do, or are believed."""
-    if bench.said is None:
+def _unsaid(fresh: Sequence[str], known: str, change: Change, context: CheckContext) -> str | None:
+    """Why neither sources nor memories support a statement; None when they do or are trusted."""
+    if context.said is None:
         return None
-    words = [one for source in change.sources for one in bench.said(source)]
+    words = [one for source in change.sources for one in context.said(source)]
     words.append(Utterance("memory", "user", known))
     found = support("\n".join(fresh), words)
     return None if isinstance(found, Supported) else found.reason
@@ -374,7 +377,7 @@ _QUESTIONS: tuple[Check, ...] = (_reworded, _doubtful, _invented)
 def _within(
     changes: Sequence[Change], before: Files, budget: Budget
 ) -> tuple[list[Change], list[Objection]]:
-    """Deletions and archivings up to the budget, in order."""
+    """Accept deletions and archivings in order, up to the budget."""
     room = budget.room(sum(1 for _ in topics_of(before)))
     kept: list[Change] = []
     over: list[Objection] = []
@@ -389,19 +392,21 @@ def _within(
     return kept, over
 
 
-def _linked(changes: Sequence[Change], bench: CheckContext) -> tuple[list[Change], list[Objection]]:
-    """No memory may point to one that is gone; leaving a change out may need another left out."""
+def _linked(
+    changes: Sequence[Change], context: CheckContext
+) -> tuple[list[Change], list[Objection]]:
+    """Leave out changes that would break links; each one left out may require another."""
     kept = list(changes)
     objections: list[Objection] = []
-    while (found := _dangling(kept, bench)) is not None:
+    while (found := _dangling(kept, context)) is not None:
         kept.remove(found.change)
         objections.append(found)
     return kept, objections
 
 
-def _dangling(changes: Sequence[Change], bench: CheckContext) -> Objection | None:
+def _dangling(changes: Sequence[Change], context: CheckContext) -> Objection | None:
     gone = {step.file: change for change in changes for step in change.steps if step.after is None}
-    present = applied(bench.before, (c for c in changes if c.kind != "re-index"))
+    present = applied(context.before, (c for c in changes if c.kind != "re-index"))
     by_file = {step.file: change for change in changes for step in change.steps}
     if (broken := _broken_heir(changes, present)) is not None:
         return broken
@@ -410,7 +415,7 @@ def _dangling(changes: Sequence[Change], bench: CheckContext) -> Objection | Non
             file = f"{target.removesuffix('.md')}.md"
             if file in gone:
                 return Objection(gone[file], f"{topic.file} still points to {file}")
-            was = bench.before.get(topic.file)
+            was = context.before.get(topic.file)
             fresh = was is None or target not in parsed(was, topic.file).linked
             if fresh and topic.file in by_file and not _resolves(file, target, present):
                 return Objection(by_file[topic.file], f"{topic.file} would point to nothing")

@@ -1,4 +1,4 @@
-"""The daily log put together: a tool that appends to it, and what a dream has not read of it yet."""
+"""The daily log: a tool that appends to it, and the entries that no dream has read yet."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def open_log(app: Workspace, memory: OpenMemory) -> DailyLog:
 
 
 def log_tool(app: Workspace, memory: OpenMemory, session: str) -> Tool:
-    """Lets the agent write to the log of the day; it can neither change nor remove what is there."""
+    """Build the tool by which the agent appends to the log of the day; existing entries cannot change."""
     log = open_log(app, memory)
     author = Author("main", session)
 
@@ -70,14 +70,14 @@ def _edits(arguments: Arguments, workplace: Workplace) -> Access:
 
 @dataclass(frozen=True, slots=True)
 class Undistilled:
-    """The entries the next dream reads, and how many more wait for the one after it."""
+    """The entries for the next dream, and how many more wait for later ones."""
 
     entries: tuple[LogEntry, ...] = ()
     waiting: int = 0
 
 
 def undistilled(app: Workspace, memory: OpenMemory) -> Undistilled:
-    """What was logged and not distilled, oldest first; nothing while the daily log is off."""
+    """The entries not distilled yet, oldest first; none while the daily log is off."""
     if memory.team or not app.switches.on("daily_log"):
         return Undistilled()
     known = _marks(memory)
@@ -93,8 +93,10 @@ def undistilled(app: Workspace, memory: OpenMemory) -> Undistilled:
 def mark_distilled(
     memory: OpenMemory, report: Report, entries: Iterable[LogEntry], *, read_all: bool
 ) -> None:
-    """Entries are read once. Those of a change that waits stay open; so do, where a model failed,
-    those that the rules made nothing of.
+    """Mark entries as read by a dream.
+
+    Entries of a change that waits stay open, and so do, after a model failed, entries that the rules
+    could not use.
     """
     waiting = {source for change in report.with_standing("waiting") for source in change.sources}
     used = {source for entry in report.entries for source in entry.change.sources}
@@ -122,7 +124,7 @@ def _files(memory: OpenMemory) -> list[str]:
 
 
 def _text(memory: OpenMemory, file: str) -> str:
-    """A log's text; one that cannot be opened safely, or went away, has none."""
+    """A log's text; empty when the file is gone or cannot be opened safely."""
     try:
         return (memory.store.current(file) or b"").decode("utf-8", "replace")
     except InputError:

@@ -1,8 +1,8 @@
-"""A dream that cannot lose anything: due, plan, run.
+"""A dream that loses nothing: due, plan, run.
 
-The dreamer works in a copy of the memory and nothing it does is seen until the end. Then its
-changes are typed, checked one by one, probed by asking recall the same questions before and after,
-and what passed is brought to the live memory in one commit, under the memory's own lock.
+The dreamer works in a copy of the memory. When it is done, its changes are typed, checked one by one
+and probed by asking recall the same questions before and after. The changes that pass are merged
+into the live memory in one commit, under the memory's own lock.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from reverie.memory.format.revisions import Author, Revision
 from reverie.memory.format.topic import Topic
 from reverie.ports import Clock, Scrubber, TopicStore
 
-# --- the seams ---
+# --- interfaces ---
 
 
-class Left(Protocol):
-    """What a dreamer left in its folder, and what of it cannot be memory."""
+class ScratchContent(Protocol):
+    """The files in a dreamer's folder, and those that were refused, with the reasons."""
 
     @property
     def files(self) -> Files: ...
@@ -56,48 +56,48 @@ class ScratchMemory(Protocol):
     """A scratch folder with a copy of the memory."""
 
     def snapshot(self) -> Files:
-        """The live memory, as it is now."""
+        """Read the live memory."""
         ...
 
     def open(self, files: Files) -> Path: ...
 
     def write(self, name: str, data: bytes | None) -> None:
-        """Make a file of the copy hold this; None removes it."""
+        """Write a file of the copy; None removes it."""
         ...
 
-    def read(self) -> Left: ...
+    def read(self) -> ScratchContent: ...
 
     def clear(self) -> None: ...
 
 
 class HeldLock(Protocol):
-    """The lock, while it is ours."""
+    """The acquired consolidation lock."""
 
     @property
     def is_ours(self) -> bool: ...
 
     def release(self, end: End) -> object:
-        """Only a completed dream counts as one."""
+        """Release the lock; only a completed dream updates the time of the last dream."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What a dreamer gets: a folder to work in, what was there, and a way to say how far it is."""
+    """What a dreamer gets: a folder to work in, its initial files, and callbacks."""
 
     folder: Path
     files: Files
     today: date
     write: Callable[[str, bytes | None], None]
     progress: Callable[[Turn], None]
-    # The folder as it is now, and a way back to how it was.
+    # Reads the folder as it is now; resets it to its initial files.
     read: Callable[[], Files] = dict
     reset: Callable[[], object] = dict
 
 
 @dataclass(frozen=True, slots=True)
 class Dreamt:
-    """Why a dreamer did what it did, by file, what it only noticed, and what a person is told."""
+    """A dreamer's result: reasons by file, flags for a person or model, and notes for the report."""
 
     reasons: Reasons = field(default_factory=dict)
     flags: tuple[Flag, ...] = ()
@@ -118,7 +118,7 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DreamContext:
-    """All that a dream needs from outside."""
+    """The dependencies and settings of one dream."""
 
     id: str
     pid: int
@@ -137,11 +137,11 @@ class DreamContext:
     stop: Callable[[], bool] = _never
     pause: Callable[[], Awaitable[None]] = _half_a_second
     announce: Announce = unheard
-    # What the person said at a source; None: sources are believed.
+    # Looks up what the person said at a source; None trusts all sources.
     said: Said | None = None
-    # The phrase of the person's own that keeps a text out of memory.
+    # Returns the phrase in the person's learning.md that keeps a text out of memory.
     kept_out: Callable[[str], str | None] = nothing_keeps_out
-    # None: all memories are asked for, unless there are very many.
+    # None probes all memories, unless there are very many.
     probe_everything: bool | None = None
 
     @property
@@ -153,7 +153,7 @@ class DreamContext:
 
 
 def due(gates: Gates, *, enabled: bool = True) -> Due | NotDue:
-    """Time and sessions; the lock is tried by `run`."""
+    """Check the gates of time and sessions; `run` tries the lock."""
     return gates.due() if enabled else NotDue("dreams are off")
 
 
@@ -162,28 +162,32 @@ def due(gates: Gates, *, enabled: bool = True) -> Due | NotDue:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What would be made of a dream: its good changes, the index after them, and the rest."""
+    """The judged changes of a dream, and the index after the accepted ones."""
 
     judged: Judged
     reindexed: Reindexed
 
 
-def plan(before: Files, after: Files, reasons: Reasons, desk: DreamContext) -> Plan:
-    """Type, check, probe; nothing is written."""
+def plan(before: Files, after: Files, reasons: Reasons, context: DreamContext) -> Plan:
+    """Type, check and probe the changes; writes nothing."""
     changes = typed(before, after, reasons)
-    bench = CheckContext(before, after, desk.today, desk.scrubber, desk.said, desk.kept_out)
-    judged = judge(changes, bench, desk.budget)
-    judged = probed(judged, before, desk.today, desk.prober, everything=desk.probe_everything)
-    judged = consistent(judged, bench)
+    check_context = CheckContext(
+        before, after, context.today, context.scrubber, context.said, context.kept_out
+    )
+    judged = judge(changes, check_context, context.budget)
+    judged = probed(
+        judged, before, context.today, context.prober, everything=context.probe_everything
+    )
+    judged = consistent(judged, check_context)
     old = before.get(INDEX_FILE, b"")
     wanted = after.get(INDEX_FILE, b"")
     files = applied(before, (c for c in judged.accepted if c.kind != "re-index"))
-    index, problem = settled(indexes.parse(old), indexes.parse(wanted), files, desk.recalled)
+    index, problem = settled(indexes.parse(old), indexes.parse(wanted), files, context.recalled)
     return Plan(_with_index(judged, problem), Reindexed(old, index))
 
 
 def _with_index(judged: Judged, problem: str | None) -> Judged:
-    """A change to the index that leads astray is refused; the old one is mended instead."""
+    """Refuse a change to the index that has a problem; the old index is repaired instead."""
     if problem is None:
         return judged
     kept = tuple(change for change in judged.accepted if change.kind != "re-index")
@@ -194,143 +198,143 @@ def _with_index(judged: Judged, problem: str | None) -> Judged:
 # --- run ---
 
 
-async def run(dreamer: Dreamer, desk: DreamContext) -> Report | NotDue:
-    """One dream from lock to commit. Failure is a report with its reason, and leaves all as it was."""
+async def run(dreamer: Dreamer, context: DreamContext) -> Report | NotDue:
+    """Run one dream from lock to commit. A failure is a report with its reason and changes nothing."""
     try:
-        hold = desk.acquire()
+        lock = context.acquire()
     except ReverieError as error:
-        desk.announce(TroubleNoted("dream.lock", repr(error)))
+        context.announce(TroubleNoted("dream.lock", repr(error)))
         return NotDue(str(error))
-    if isinstance(hold, NotDue):
-        return hold
-    running = _Running(dreamer, desk, hold)
+    if isinstance(lock, NotDue):
+        return lock
+    running = _DreamRun(dreamer, context, lock)
     try:
         return await running.dream()
-    except Exception as error:  # noqa: BLE001 - a dreamer is someone else's code; the lock is ours
-        desk.announce(TroubleNoted("dream", repr(error)))
+    except Exception as error:  # noqa: BLE001 - a dreamer may raise anything; the lock must be released
+        context.announce(TroubleNoted("dream", repr(error)))
         return running.ended("failed", str(error) or repr(error))
     except asyncio.CancelledError:
         running.ended("killed", "it was stopped")
         raise
     finally:
-        # Once released, this does nothing.
-        hold.release("failed")
-        desk.workshop.clear()
+        # A second release does nothing.
+        lock.release("failed")
+        context.workshop.clear()
 
 
-class _Running:
-    """The stages of one dream, and what is told about them."""
+class _DreamRun:
+    """The stages of one dream, and its status file."""
 
-    def __init__(self, dreamer: Dreamer, desk: DreamContext, hold: HeldLock) -> None:
+    def __init__(self, dreamer: Dreamer, context: DreamContext, lock: HeldLock) -> None:
         self._dreamer = dreamer
-        self._desk = desk
-        self._hold = hold
-        self._status = Status(desk.id, desk.pid, desk.clock.now())
+        self._context = context
+        self._lock = lock
+        self._status = Status(context.id, context.pid, context.clock.now())
 
     async def dream(self) -> Report:
-        desk = self._desk
-        self._tell()
-        before = await asyncio.to_thread(desk.workshop.snapshot)
-        folder = await asyncio.to_thread(desk.workshop.open, before)
+        context = self._context
+        self._write_status()
+        before = await asyncio.to_thread(context.workshop.snapshot)
+        folder = await asyncio.to_thread(context.workshop.open, before)
         branch = Branch(
             folder,
             before,
-            desk.today,
-            desk.workshop.write,
+            context.today,
+            context.workshop.write,
             self._progress,
-            read=lambda: desk.workshop.read().files,
-            reset=lambda: desk.workshop.open(before),
+            read=lambda: context.workshop.read().files,
+            reset=lambda: context.workshop.open(before),
         )
-        dreamt = await self._unless_stopped(branch)
-        if dreamt is None:
+        result = await self._unless_stopped(branch)
+        if result is None:
             return self.ended("killed", "it was stopped by hand")
-        left = await asyncio.to_thread(desk.workshop.read)
-        made = await asyncio.to_thread(plan, before, left.files, dreamt.reasons, desk)
-        if desk.stop():
+        content = await asyncio.to_thread(context.workshop.read)
+        plan_ = await asyncio.to_thread(plan, before, content.files, result.reasons, context)
+        if context.stop():
             return self.ended("killed", "it was stopped by hand")
-        report = await asyncio.to_thread(self._brought_home, made)
-        report = replace(report, ignored=left.refused, flags=dreamt.flags)
-        return self._closed(replace(report, notes=dreamt.notes, model=dreamt.model))
+        report = await asyncio.to_thread(self._merge, plan_)
+        report = replace(report, ignored=content.refused, flags=result.flags)
+        return self._completed(replace(report, notes=result.notes, model=result.model))
 
     def _progress(self, turn: Turn) -> None:
         self._status = self._status.with_turn(turn)
-        self._tell()
+        self._write_status()
 
-    def _tell(self) -> None:
-        """Nobody dreams worse because nobody can be told."""
+    def _write_status(self) -> None:
+        """Write the status; a failure here must not fail the dream."""
         try:
-            self._desk.tell(self._status)
+            self._context.tell(self._status)
         except (ReverieError, OSError) as error:
-            self._desk.announce(TroubleNoted("dream.status", repr(error)))
+            self._context.announce(TroubleNoted("dream.status", repr(error)))
 
     async def _unless_stopped(self, branch: Branch) -> Dreamt | None:
-        """What the dreamer says, or None when somebody asked for an end meanwhile."""
+        """Run the dreamer; None when a stop was requested meanwhile."""
         work = asyncio.ensure_future(self._dreamer(branch))
         watch = asyncio.ensure_future(self._stopped())
         try:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
-            return work.result() if work.done() and not self._desk.stop() else None
+            return work.result() if work.done() and not self._context.stop() else None
         finally:
             for task in (work, watch):
                 task.cancel()
             await asyncio.gather(work, watch, return_exceptions=True)
 
     async def _stopped(self) -> None:
-        while not self._desk.stop():
-            await self._desk.pause()
+        while not self._context.stop():
+            await self._context.pause()
 
-    def _brought_home(self, made: Plan) -> Report:
-        """Merge what may be merged, or keep it as a proposal."""
-        desk = self._desk
+    def _merge(self, plan_: Plan) -> Report:
+        """Merge the accepted changes, or keep them as proposals."""
+        context = self._context
         report = self._report("completed")
-        no = made.judged.objections
-        if desk.dry or desk.review:
-            entries = entries_of(made.judged.accepted, "proposed", (), no)
-            return replace(report, entries=entries, dry=desk.dry)
-        merge, revision = bring_home(
-            made.judged.accepted, desk.store, desk.author, self._hold, made.reindexed
+        objections = plan_.judged.objections
+        if context.dry or context.review:
+            entries = entries_of(plan_.judged.accepted, "proposed", (), objections)
+            return replace(report, entries=entries, dry=context.dry)
+        merge, revision = merge_into_live(
+            plan_.judged.accepted, context.store, context.author, self._lock, plan_.reindexed
         )
-        reindexed = [change for change in made.judged.accepted if change.kind == "re-index"]
-        entries = entries_of((*merge.made, *reindexed), "made", merge.waiting, no)
+        reindexed = [change for change in plan_.judged.accepted if change.kind == "re-index"]
+        entries = entries_of((*merge.made, *reindexed), "made", merge.waiting, objections)
         return replace(report, entries=entries, revision=revision.id if revision else "")
 
-    def _closed(self, report: Report) -> Report:
-        # A trial is no dream: the time of the last one stays.
-        self._hold.release("failed" if self._desk.dry else "completed")
-        self._tell_end("completed", "")
+    def _completed(self, report: Report) -> Report:
+        # A dry run must not update the time of the last dream.
+        self._lock.release("failed" if self._context.dry else "completed")
+        self._write_end("completed", "")
         return report
 
     def ended(self, state: End, why: str) -> Report:
-        """An end that is not the good one; the lock's time stays what it was."""
-        self._hold.release(state)
-        self._tell_end(state, why)
+        """End without success; the time of the last dream stays."""
+        self._lock.release(state)
+        self._write_end(state, why)
         return replace(self._report(state), why=why)
 
-    def _tell_end(self, state: End, why: str) -> None:
+    def _write_end(self, state: End, why: str) -> None:
         self._status = replace(self._status, state=state, why=why)
-        self._tell()
+        self._write_status()
 
     def _report(self, state: End) -> Report:
-        return Report(self._desk.id, self._status.began, self._desk.clock.now(), state)
+        return Report(self._context.id, self._status.began, self._context.clock.now(), state)
 
 
 class LockLost(ReverieError):
-    """Somebody took the lock over, because this dream took more than an hour."""
+    """Another process took over the lock, because this dream took more than an hour."""
 
 
-def bring_home(
+def merge_into_live(
     changes: tuple[Change, ...],
     store: TopicStore,
     author: Author,
-    hold: HeldLock,
+    lock: HeldLock,
     reindexed: Reindexed | None = None,
 ) -> tuple[Merge, Revision | None]:
-    """One commit under the memory's lock; where the live file changed too, the change waits."""
+    """Commit the changes under the memory's lock; where a live file changed too, the change waits."""
     merge = Merge({})
 
     def planned() -> Mapping[str, bytes | None]:
         nonlocal merge
-        if not hold.is_ours:
+        if not lock.is_ours:
             raise LockLost("another process took over while this dream was running")
         merge = merged(changes, store.current, reindexed)
         return merge.files
@@ -352,15 +356,15 @@ def tidy_dreamer(
     anchors: Callable[[Topic], tuple[str, ...]] = no_anchors,
     recalled: Mapping[str, int] | None = None,
 ) -> Dreamer:
-    """A dreamer that does only what is certain."""
+    """A dreamer without a model, which makes only certain changes."""
 
     async def dream(branch: Branch) -> Dreamt:
-        made = await asyncio.to_thread(tidied, branch.files, branch.today, anchors, recalled)
-        touched = sorted(made.reasons)
+        result = await asyncio.to_thread(tidied, branch.files, branch.today, anchors, recalled)
+        touched = sorted(result.reasons)
         for name in touched:
-            branch.write(name, made.files.get(name))
+            branch.write(name, result.files.get(name))
         if touched:
             branch.progress(Turn("tidied by rules", len(touched), tuple(touched)))
-        return Dreamt(made.reasons, made.flags)
+        return Dreamt(result.reasons, result.flags)
 
     return dream

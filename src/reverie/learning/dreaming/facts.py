@@ -1,4 +1,4 @@
-"""What a memory states that must not vanish: its numbers, names, dates and addresses. Pure."""
+"""The facts of a memory that must not be lost: numbers, names, dates, addresses, statements. Pure."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
 _MARKUP = re.compile(
     r"^[ \t]*(?:[#>*+\-]+[ \t]+|\d+\.[ \t]+)|\*\*(?:Why|How to apply):\*\*|\*\*|__"
 )
-# Words that open a sentence or a list, not names; everything else with a capital inside one is.
+# Capitalised words that are not names.
 _NOT_NAMES = frozenset({"i", "we", "the", "a", "an", "it", "they", "this", "that", "why", "how"})
 
 
 def archived(topic: Topic) -> str | None:
-    """When a memory left index and default recall."""
+    """When a memory was archived, which removes it from index and default recall."""
     return topic.archived
 
 
 def is_live(topic: Topic, today: date) -> bool:
-    """Whether a memory holds now: not superseded, not archived, not expired."""
+    """Whether a memory is valid: not superseded, not archived, not expired."""
     return topic.superseded_by is None and archived(topic) is None and not expired(topic, today)
 
 
 def expired(topic: Topic, today: date) -> bool:
-    """Whether the last day a memory holds is over."""
+    """Whether the last valid day of a memory is over."""
     until = day_of(topic.valid_until)
     return until is not None and until < today
 
@@ -51,12 +51,12 @@ def day_of(moment: str | None) -> date | None:
 
 
 def written_on(topic: Topic) -> date | None:
-    """The day a memory's relative dates count from."""
+    """The day from which a memory's relative dates count."""
     return day_of(topic.updated) or day_of(topic.created)
 
 
 def dated(topic: Topic, text: str) -> str:
-    """A text of a memory with its relative dates made absolute, as far as its day is known."""
+    """A memory's text with its relative dates made absolute, if the memory's day is known."""
     day = written_on(topic)
     return _absolute(text, day) if day else text
 
@@ -68,42 +68,42 @@ def _absolute(text: str, day: date) -> str:
 
 @lru_cache(maxsize=16_384)
 def parsed(data: bytes, file: str) -> Topic:
-    """A topic, kept: a dream looks at each many times."""
+    """Parse a topic; cached, because a dream reads each one many times."""
     return topics.parse(data, file)
 
 
 @lru_cache(maxsize=16_384)
 def claim(data: bytes, file: str) -> str:
-    """All that a memory says, in one text, with absolute dates."""
+    """Everything that a memory says, in one text, with absolute dates."""
     topic = parsed(data, file)
-    said = "\n".join((topic.name, topic.description, topic.body))
-    return dated(topic, said)
+    text = "\n".join((topic.name, topic.description, topic.body))
+    return dated(topic, text)
 
 
 @lru_cache(maxsize=16_384)
 def body(data: bytes, file: str) -> str:
-    """What a memory says below its frontmatter."""
+    """The text below the frontmatter."""
     topic = parsed(data, file)
     return dated(topic, topic.body)
 
 
 @lru_cache(maxsize=16_384)
 def heading(data: bytes, file: str) -> str:
-    """What a memory says of itself: title and description."""
+    """Title and description."""
     topic = parsed(data, file)
     return dated(topic, f"{topic.name}\n{topic.description}")
 
 
 @lru_cache(maxsize=16_384)
 def summary(data: bytes, file: str) -> str:
-    """The description alone; without one, and without a body, the title is all there is."""
+    """The description, or the title of a memory that has neither description nor body."""
     topic = parsed(data, file)
     return dated(topic, topic.description or ("" if topic.body.strip() else topic.name))
 
 
 @lru_cache(maxsize=16_384)
 def values(text: str) -> frozenset[str]:
-    """Numbers, dates, addresses, code and names of a text, folded."""
+    """Numbers, dates, addresses, code and names of a text, case-folded."""
     found = {f"url:{one}" for one in _URL.findall(text)}
     found |= {f"code:{one.strip()}" for one in _CODE.findall(text)}
     plain = _URL.sub(" ", text)
@@ -114,7 +114,7 @@ def values(text: str) -> frozenset[str]:
 
 
 def _names(sentence: str) -> Iterable[str]:
-    """Words with a capital that do not open the sentence, and those with more than one anywhere."""
+    """Capitalised words inside the sentence, and words with several capitals anywhere."""
     for at, match in enumerate(_WORD.finditer(sentence)):
         word = match[0]
         inner = any(char.isupper() for char in word[1:])
@@ -124,12 +124,12 @@ def _names(sentence: str) -> Iterable[str]:
 
 @lru_cache(maxsize=16_384)
 def words(text: str) -> frozenset[str]:
-    """The plain words of a text, for comparing how much of it another text still says."""
+    """The plain words of a text, for comparison with another text."""
     return frozenset(match[0].casefold() for match in _WORD.finditer(text) if len(match[0]) > 3)
 
 
 def missing(before: str, after: str) -> tuple[str, ...]:
-    """Values of one text that another does not have; a name may be there as any word."""
+    """Values of one text that the other lacks; a name may occur there as any word."""
     present = values(after)
     lost = values(before) - present
     spoken = {match[0].casefold() for match in _WORD.finditer(after)}
@@ -137,9 +137,9 @@ def missing(before: str, after: str) -> tuple[str, ...]:
 
 
 def share_kept(before: str, after: str) -> float:
-    """How many of the words of a text another text still has."""
-    said = words(before)
-    return len(said & words(after)) / len(said) if said else 1.0
+    """The share of a text's words that another text has."""
+    old_words = words(before)
+    return len(old_words & words(after)) / len(old_words) if old_words else 1.0
 
 
 # --- sentences: a statement stays one only while its words stay together and in order ---
@@ -173,20 +173,20 @@ def content(sentence: str) -> tuple[str, ...]:
 
 
 def unkept(before: str, after: str) -> str | None:
-    """A statement of one text that no statement of another still makes; None: all are made."""
+    """A statement of one text that the other no longer makes; None when it makes all of them."""
     there = statements(after)
     exact = set(there)
-    said = [content(one) for one in there]
+    contents = [content(one) for one in there]
     for statement in statements(before):
         if statement in exact or not (wanted := content(statement)):
             continue
-        if not any(_says(one, wanted) for one in said):
+        if not any(_says(one, wanted) for one in contents):
             return statement
     return None
 
 
 def unheard_of(after: str, before: str) -> tuple[str, ...]:
-    """The statements that are not, word for word, in another text; case and stops do not count."""
+    """The statements that are not verbatim in another text; case and punctuation do not count."""
     known = {_spoken(one) for one in statements(before)}
     return tuple(one for one in statements(after) if _spoken(one) not in known)
 
@@ -196,7 +196,7 @@ def _spoken(statement: str) -> tuple[str, ...]:
 
 
 def _says(sentence: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    """Whether a sentence has all wanted words in their order, and denies what they deny."""
+    """Whether a sentence has all wanted words in their order, with the same negations."""
     rest = iter(sentence)
     if not all(word in rest for word in wanted):
         return False
@@ -208,7 +208,7 @@ def _denials(sentence: tuple[str, ...]) -> int:
 
 
 def forget() -> None:
-    """Let go of the texts that were kept for speed while a dream was judged."""
+    """Clear the caches that speed up judging a dream."""
     for kept in (parsed, claim, body, heading, summary, values, words, statements, content):
         kept.cache_clear()
     _absolute.cache_clear()

@@ -1,4 +1,4 @@
-"""Whether to dream, cheapest question first: one stat on an ordinary turn, rarely a scan, then the lock."""
+"""When to dream, cheapest check first: one stat per ordinary turn, rarely a scan, then the lock."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from reverie.ports import Clock
 
 HOUR = 3600.0
 SCAN_EVERY = 600.0
-# Clocks of machines that share a folder differ a little; a time further ahead is no time.
+# Clocks of machines that share a folder differ a little; a time further ahead is ignored.
 _AHEAD = 300.0
 
-# When a dream was last completed; one stat.
+# Returns when a dream was last completed; one stat.
 LastDream: TypeAlias = Callable[[], float | None]
-# How many other sessions are newer than a moment; a scan.
+# Counts the other sessions that are newer than a time; a scan.
 SessionsSince: TypeAlias = Callable[[float], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """It is time: when we last dreamt (None: never), and how many sessions came since."""
+    """A dream is due: the time of the last one (None: never) and the number of sessions since."""
 
     last: float | None
     sessions: int
@@ -46,7 +46,7 @@ class Thresholds:
 
 @dataclass(slots=True)
 class Gates:
-    """The first two gates of one session; the third is the lock itself."""
+    """The gates of time and sessions for one session; the third gate is the lock."""
 
     last_dream: LastDream
     sessions_since: SessionsSince
@@ -69,7 +69,7 @@ class Gates:
 
 
 def too_early(last: float | None, now: float, hours: float) -> NotDue | None:
-    """The time gate; a last dream in the future is a clock that was wrong, and closes nothing."""
+    """The time gate. A last dream in the future comes from a wrong clock and is ignored."""
     if last is None or last > now + _AHEAD or now - last >= hours * HOUR:
         return None
     return NotDue(f"the last dream was {max(0.0, now - last) / HOUR:.1f} h ago, under {hours:g} h")
@@ -80,13 +80,13 @@ FILE = ".consolidate-lock"
 End = Literal["completed", "failed", "killed"]
 
 _NEVER = 0
-# How often somebody else may replace the file between our opening and locking it.
+# How often other processes may replace the file between our open and our lock.
 _TRIES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """Somebody else dreams."""
+    """Another process is dreaming."""
 
     holder: Holder
 
@@ -97,7 +97,7 @@ class Busy:
 
 
 class Held:
-    """The lock, ours until it is released; released once, whatever is called how often."""
+    """The acquired lock; releasing it again does nothing."""
 
     def __init__(self, lock: ConsolidateLock, holder: Holder) -> None:
         self._lock = lock
@@ -105,23 +105,23 @@ class Held:
 
     @property
     def is_ours(self) -> bool:
-        """False once somebody took it over, because we took too long."""
+        """False once another process took the lock over because we took too long."""
         return self._lock.holder() == self.holder
 
     def release(self, end: End) -> bool:
-        """Completed: we last dreamt now. Otherwise the time stays what it was."""
+        """Release; only a completed dream updates the time of the last dream."""
         return self._lock.released(self.holder, end)
 
 
 class ConsolidateLock:
-    """The lock of one memory directory."""
+    """The lock for dreams on one memory directory; its mtime is the time of the last dream."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self.path = path
         self._clock = clock
 
     def last_dream(self) -> float | None:
-        """One stat: when a dream was last completed."""
+        """When a dream was last completed; one stat."""
         try:
             seen = self.path.stat().st_mtime
         except OSError:
@@ -135,7 +135,7 @@ class ConsolidateLock:
             return None
 
     def acquire(self) -> Held | Busy:
-        """Take it if nobody alive holds it."""
+        """Take the lock unless a live process holds it."""
         with self._alone() as (body, mtime):
             present = Holder.parse(body)
             now = self._clock.now()
@@ -147,7 +147,7 @@ class ConsolidateLock:
         return Held(self, mine)
 
     def released(self, holder: Holder, end: End) -> bool:
-        """Give it back; False when it was no longer this holder's."""
+        """Release the lock; False when this holder had lost it."""
         with self._alone() as (body, mtime):
             if Holder.parse(body) != holder:
                 return False
@@ -157,7 +157,7 @@ class ConsolidateLock:
 
     @contextmanager
     def _alone(self) -> Iterator[tuple[bytes, int]]:
-        """The file's body and time while nobody else can replace it."""
+        """Read the file's body and mtime while no other process can replace it."""
         try:
             file = self._open_alone()
         except OSError as error:
@@ -173,7 +173,7 @@ class ConsolidateLock:
         make_private(self.path.parent)
         for _ in range(_TRIES):
             try:
-                # Writable: over NFS only such a file can be locked between hosts.
+                # Open for writing: NFS requires that for a lock between hosts.
                 file = os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             except FileNotFoundError:
                 self._create()
@@ -187,12 +187,12 @@ class ConsolidateLock:
             except BaseException:
                 os.close(file)
                 raise
-            # Somebody replaced it while we waited: what we hold is the lock of the old file.
+            # Another process replaced the file while we waited; our lock is on the old one.
             os.close(file)
         raise OSError(errno.EBUSY, "it is replaced faster than it can be locked")
 
     def _create(self) -> None:
-        """A lock of nobody, who never dreamt; the first to link it wins, and all are content."""
+        """Create an unheld lock file; the first hard link wins."""
         with self._draft(b"", _NEVER) as draft, suppress(FileExistsError):
             self.path.hardlink_to(draft)
 
@@ -211,7 +211,7 @@ class ConsolidateLock:
             yield self.path.with_name(name)
 
     def _sweep(self) -> None:
-        """Drafts of processes that died here; another host sweeps its own."""
+        """Remove drafts of dead processes on this host."""
         for left in self.path.parent.glob(f"{FILE}.{this_host()}.*.*"):
             pid = left.name.split(".")[-2]
             if pid.isdecimal() and not is_alive(int(pid)):

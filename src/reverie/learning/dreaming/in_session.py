@@ -1,4 +1,4 @@
-"""Layer 6 at work in a session: after a turn, if a day and enough sessions have passed, a dream begins."""
+"""Layer 6 in a session: starts a dream after a turn if a day and enough sessions have passed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from reverie.learning.dreaming.review import Report, Turn
 
 NAME = DREAM
 
-# The lock may be taken over after an hour; a model that takes longer than this gives way to the rules.
+# The lock may be taken over after an hour; a model that takes longer than this is replaced by rules.
 MOST_SECONDS = 45 * 60.0
 _LONGEST_TURN = 300
 
 
 @dataclass(slots=True)
 class Dreaming:
-    """`gates` cost one look at a file on an ordinary turn; `dream` does the rest, elsewhere."""
+    """Starts dreams in the background. `gates` cost one stat on an ordinary turn."""
 
     gates: Callable[[], Due | NotDue]
     dream: Callable[[], Awaitable[Report | NotDue]]
@@ -40,12 +40,12 @@ class Dreaming:
     on: Callable[[str], bool]
 
     def after_turn(self) -> None:
-        """Dream if it is time; on an ordinary turn this is one look at a file."""
+        """Start a dream if it is due; on an ordinary turn this costs one stat."""
         if self.on("dream") and isinstance(self.gates(), Due):
             self.begin()
 
     def begin(self) -> bool:
-        """Dream now, beside the conversation; False when one is under way."""
+        """Start a dream in the background; False when one is running."""
         return self.background.start(NAME, self._dream())
 
     async def _dream(self) -> None:
@@ -75,25 +75,28 @@ class Dreaming:
 def dreamer_of(
     agents: SideAgents, around: Surroundings, model: str, *, after: Dreamer, instead: Dreamer
 ) -> Dreamer:
-    """A side agent that works on a copy of memory, behind the fence; rules before and after it."""
+    """A dreamer that lets a side agent edit the copy of memory and nothing else.
+
+    The rules run `after` it, or `instead` of it when it fails.
+    """
 
     async def ask(directive: str, branch: Branch) -> str:
         workshop = FolderCopy(around.named, branch.folder) if around.named else None
         may = fenced(branch.folder)
         task = Task(NAME, directive, may, MOST_TURNS, workshop=workshop)
 
-        def hear(event: Event) -> None:
+        def on_event(event: Event) -> None:
             if isinstance(event, Replied):
                 branch.progress(_turn(event.reply))
 
         async with asyncio.timeout(MOST_SECONDS):
-            return (await agents.run(task, hear)).reply.text
+            return (await agents.run(task, on_event)).reply.text
 
     return model_dreamer(ask, around, model, after=after, instead=instead)
 
 
 def _turn(reply: Reply) -> Turn:
-    """What a person who watches sees of one reply."""
-    deeds = [deed_of(use) for use in calls_of(reply)]
-    files = (Path(deed.target).name for deed in deeds if deed.kind in ("edit", "write"))
-    return Turn(shortened(reply.text, _LONGEST_TURN), len(deeds), tuple(dict.fromkeys(files)))
+    """One reply as a turn for the status that people watch."""
+    actions = [deed_of(use) for use in calls_of(reply)]
+    files = (Path(action.target).name for action in actions if action.kind in ("edit", "write"))
+    return Turn(shortened(reply.text, _LONGEST_TURN), len(actions), tuple(dict.fromkeys(files)))

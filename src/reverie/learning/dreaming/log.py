@@ -1,7 +1,7 @@
-"""The daily log in a dream: its entries with their places, and what the rules make memories of. Pure.
+"""The daily log in a dream: parses entries, and makes memories of them by rules. Pure.
 
-A log is the assistant's own note of the day. Nothing is ever removed from it; a dream reads what was
-added since the last one, and every memory it makes of that names the file and line it came from.
+The assistant appends to a log; nothing is ever removed from it. A dream reads what was added since
+the last one, and every memory that it makes names its source by file and line.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from reverie.memory.format.paths import file_name
 from reverie.memory.format.topic import Topic
 from reverie.text.dates import absolute_dates
 
-# So much of the log goes into one dream; the rest waits for the next one.
+# One dream reads at most this much of the log; the rest waits for the next one.
 MOST_CHARACTERS = 40_000
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:_\d+)?\.md$")
@@ -43,7 +43,7 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One note of a day, and the file and line it stands in."""
+    """One entry of a day, with its file and line."""
 
     file: str
     line: int
@@ -56,12 +56,12 @@ class LogEntry:
 
     @property
     def said(self) -> Utterance:
-        """The note as the person's own words."""
+        """The entry as an utterance of the person."""
         return Utterance(self.source, "user", self.text, self.day)
 
 
 def entries_of(file: str, text: str, after: int = 0) -> tuple[LogEntry, ...]:
-    """The notes of one log file that begin after a line; a file without a day in its name has none."""
+    """Parse the entries of one log file after a line; a file without a day in its name has none."""
     named = _DAY.search(file)
     if named is None:
         return ()
@@ -72,7 +72,7 @@ def entries_of(file: str, text: str, after: int = 0) -> tuple[LogEntry, ...]:
 
 
 def _notes(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Each bullet with the indented lines below it; a line of its own is a note, too."""
+    """Each bullet with the indented lines below it; a line without a bullet is an entry, too."""
     begun, parts = 0, list[str]()
     for number, line in enumerate(lines, 1):
         if parts and line.strip() and line[:1].isspace():
@@ -88,7 +88,7 @@ def _notes(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def portion(entries: Iterable[LogEntry]) -> tuple[tuple[LogEntry, ...], int]:
-    """As many entries, oldest first, as one dream takes, and how many wait for the next one."""
+    """The oldest entries that fit into one dream, and how many wait for the next one."""
     everything = sorted(entries, key=lambda entry: (entry.day, entry.file, entry.line))
     room = MOST_CHARACTERS
     for number, entry in enumerate(everything):
@@ -104,7 +104,7 @@ def portion(entries: Iterable[LogEntry]) -> tuple[tuple[LogEntry, ...], int]:
 def distilled(
     entries: Sequence[LogEntry], files: Files, kept_out: Callable[[str], bool]
 ) -> tuple[dict[str, bytes], dict[str, Reason]]:
-    """The files that change when the rules of extraction read the log, and why each does."""
+    """Apply the extraction rules to the log; returns the changed files and the reasons."""
     said = {message.id: (message, entry) for entry in entries for message in [_spoken(entry)]}
     messages = [message for message, _ in said.values()]
     known = [
@@ -123,7 +123,7 @@ def distilled(
 
 
 def _spoken(entry: LogEntry) -> Message:
-    """An entry as the words of the person it is about, said at noon of its day."""
+    """An entry as a message of the person, sent at noon of its day."""
     at = datetime.combine(entry.day, time(12), UTC).timestamp()
     return new_message("user", Text(entry.text), at=at + entry.line / 1_000)
 
@@ -143,7 +143,7 @@ def _changed(candidate: Candidate, entry: LogEntry, files: Files) -> list[Topic]
         case Add():
             return [_new(candidate, text, entry, files)]
         case Delete() | Noop():
-            # What is to be forgotten is for a person to say, not for their log.
+            # Only a person may ask to forget something; a log entry may not.
             return []
 
 
@@ -171,7 +171,7 @@ def _new(
 def log_dreamer(
     entries: Sequence[LogEntry], kept_out: Callable[[str], bool], rules: Dreamer
 ) -> Dreamer:
-    """Distils the log by rules, then lets the other rules put all in order."""
+    """A dreamer that distils the log by rules, then runs the other rules."""
 
     async def dream(branch: Branch) -> Dreamt:
         made, reasons = await asyncio.to_thread(distilled, entries, branch.files, kept_out)
@@ -184,7 +184,7 @@ def log_dreamer(
 
 
 def joined(first: Reasons, second: Reasons) -> Mapping[str, Reason]:
-    """Two accounts of one dream; a file that both changed has both reasons."""
+    """Merge two results of one dream; a file that both changed gets both reasons."""
     made = dict(first)
     for file, reason in second.items():
         known = made.get(file, Reason())

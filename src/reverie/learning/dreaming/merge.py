@@ -1,4 +1,4 @@
-"""The dream's changes brought to the live memory: three-way per file, where the live one wins. Pure."""
+"""Merges a dream's changes into the live memory, three-way per file; the live file wins. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Current: TypeAlias = Callable[[str], Content]
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """What the live files become, and the changes that wait because a person was there first."""
+    """The new live files, the changes made, and those that wait because the live file changed."""
 
     files: dict[str, Content]
     made: tuple[Change, ...] = ()
@@ -30,17 +30,17 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Reindexed:
-    """What a dream made of the index it saw."""
+    """The index that a dream saw, and what it made of it."""
 
     before: bytes
     after: Index
 
 
 def merged(changes: Sequence[Change], current: Current, reindexed: Reindexed | None) -> Merge:
-    """All that the live files allow. A live index that changed, too, only follows the changes."""
+    """Make all changes that the live files allow. A live index that changed is only updated by line."""
     moved = [change for change in changes if change.kind != "re-index"]
     waiting = [change for change in moved if not _untouched(change, current)]
-    # What relies on a change that waits, waits with it.
+    # A change waits if it relies on one that waits.
     while more := [c for c in moved if c not in waiting and _leans_on(c, waiting)]:
         waiting += more
     made = tuple(change for change in moved if change not in waiting)
@@ -56,7 +56,7 @@ def merged(changes: Sequence[Change], current: Current, reindexed: Reindexed | N
 
 
 def _untouched(change: Change, current: Current) -> bool:
-    """Whether the live files are still what the dream saw, or already what it wants."""
+    """Whether the live files are as the dream saw them, or already as it wants them."""
     steps = all(current(step.file) in (step.before, step.after) for step in change.steps)
     return steps and all(current(heir) == data for heir, data in change.relies_on)
 
@@ -78,7 +78,7 @@ def listed(topic: Topic) -> bool:
 def settled(
     before: Index, wanted: Index, files: Files, recalled: Mapping[str, int] | None = None
 ) -> tuple[Index, str | None]:
-    """The index for these files, and why the dream's own was not taken, if it was not."""
+    """The index for these files, and why the dream's own index was rejected, if it was."""
     if wanted == before:
         return mended(before, files, recalled), None
     problem = problem_of(wanted, before, files)
@@ -86,7 +86,7 @@ def settled(
 
 
 def problem_of(wanted: Index, before: Index, files: Files) -> str | None:
-    """What is wrong with an index that a dream wrote."""
+    """The problem of an index that a dream wrote, or None."""
     belonging = {topic.file for topic in topics_of(files) if listed(topic)}
     pointers = [pointer.file for pointer in wanted.pointers]
     if stray := next((file for file in pointers if file not in belonging), None):
@@ -99,7 +99,7 @@ def problem_of(wanted: Index, before: Index, files: Files) -> str | None:
     prose = [line.strip() for line in before.lines if _prose(line)]
     kept = {line.strip() for line in wanted.lines}
     if lost := next((line for line in prose if line not in kept), None):
-        return f"it drops a line somebody wrote: {lost[:80]!r}"
+        return f"it drops a line that a person wrote: {lost[:80]!r}"
     return None
 
 
@@ -108,7 +108,7 @@ def _prose(line: str) -> bool:
 
 
 def mended(index: Index, files: Files, recalled: Mapping[str, int] | None = None) -> Index:
-    """Dead pointers gone, missing ones added, long ones shortened; as few lines changed as can be."""
+    """Remove dead pointers, add missing ones, shorten long ones; change as few lines as possible."""
     belonging = {topic.file: topic for topic in topics_of(files) if listed(topic)}
     made = Index(tuple(line for line in index.lines if not Index((line,)).more))
     for pointer in index.pointers:
@@ -142,7 +142,7 @@ def _moment(topic: Topic) -> datetime:
 
 
 def followed(index: Index, changes: Iterable[Change]) -> Index:
-    """An index that somebody else changed meanwhile, with the lines of these changes followed."""
+    """Apply the changes to an index that was edited meanwhile, line by line."""
     for change in changes:
         for step in change.steps:
             now = None if step.after is None else parsed(step.after, step.file)

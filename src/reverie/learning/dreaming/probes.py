@@ -1,8 +1,8 @@
-"""Recall probes: is every memory still found by those who ask for it? The last check before a merge.
+"""Recall probes check that every memory is still found after a dream: the last check before a merge.
 
-For each memory there are probes: its description, its distinctive terms, a question made from it. A
-probe that finds its fact in the memory before the dream and not in the one after it is a loss, and
-the changes that caused it are left out.
+The probes of a memory are its description, its distinctive terms and a question made from it. A
+probe that finds its memory before the dream but not after it is a loss, and the changes that caused
+it are left out.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from reverie.learning.dreaming.changes import Change, Files, applied, topics_of
 from reverie.learning.dreaming.checks import Judged, Objection
 from reverie.learning.dreaming.facts import claim, content, is_live, parsed, values, words
 
-# A fact is found when its memory is among so many answers.
+# A memory counts as found when it is among this many answers.
 ANSWERS = 10
-# Up to so many memories all are asked for; beyond, those a change can reach.
+# Up to this many memories all are probed; beyond, only those that a change can affect.
 ALL_UP_TO = 2_000
 
 _TERMS = 8
-# A touched memory that has so many of a probe's words could take its place among the answers.
+# A changed memory with this many of a probe's words could displace the expected answer.
 _REACH = 0.75
 
 Search: TypeAlias = Callable[[str, int], Sequence[str]]
 
 
 class Prober(Protocol):
-    """Recall over the memory as it was, and as it would be."""
+    """Recall over the memory before and after a dream."""
 
     def before(self) -> Search:
-        """Asks the memory before the dream."""
+        """Search the memory as it was before the dream."""
         ...
 
     def after(self, files: Mapping[str, bytes | None]) -> Search:
-        """Asks it with these files changed; None: gone. Each call starts from the memory before."""
+        """Search it with these files changed (None: removed), starting from `before` each time."""
         ...
 
 
@@ -52,13 +52,13 @@ class Loss:
 
 @lru_cache(maxsize=16_384)
 def probes_of(data: bytes, file: str) -> tuple[str, ...]:
-    """What somebody may ask to get at a memory: each text once, blank ones left out."""
+    """Questions that should find a memory, without duplicates and blank ones."""
     topic = parsed(data, file)
-    said = claim(data, file)
-    marks = sorted(one.partition(":")[2] or one for one in values(said))
-    rare = sorted(words(said), key=lambda word: (-len(word), word))
+    text = claim(data, file)
+    marks = sorted(one.partition(":")[2] or one for one in values(text))
+    rare = sorted(words(text), key=lambda word: (-len(word), word))
     terms = " ".join([*marks[:_TERMS], *rare[: max(0, _TERMS - len(marks))]])
-    subject = [word for word in topic.description.split() if word.casefold() not in values(said)]
+    subject = [word for word in topic.description.split() if word.casefold() not in values(text)]
     question = f"what do we know about {' '.join(subject[:14])}?" if subject else ""
     return tuple(dict.fromkeys(one for one in (topic.description, terms, question) if one.strip()))
 
@@ -66,7 +66,7 @@ def probes_of(data: bytes, file: str) -> tuple[str, ...]:
 def probed(
     judged: Judged, before: Files, today: date, prober: Prober, *, everything: bool | None = None
 ) -> Judged:
-    """The changes that lose no probe; each round leaves out the causes of what was lost."""
+    """Leave out changes that lose a probe, in rounds, until no probe is lost."""
     accepted = list(judged.accepted)
     objections = list(judged.objections)
     while losses := _losses(accepted, before, today, prober, everything=everything):
@@ -126,7 +126,7 @@ class _Round:
     today: date
 
     def loss(self, file: str) -> Loss | None:
-        """The first probe of a memory that is lost; supersession and expiry are no loss."""
+        """The first lost probe of a memory; supersession and expiry are not losses."""
         if not is_live(parsed(self.before[file], file), self.today):
             return None
         expected = self._expected(file)
@@ -139,7 +139,7 @@ class _Round:
         return None
 
     def _expected(self, file: str) -> set[str]:
-        """Where the fact must be found: in its file, or in those that took it in."""
+        """Where the fact must be found: in its file, or in the files it was merged into."""
         change = self.by_file.get(file)
         held = self.after.get(file)
         if held is not None:
@@ -154,5 +154,5 @@ class _Round:
         if own is not None:
             return (own.id,)
         above = dict.fromkeys(self.by_file[a].id for a in answers if a in self.by_file)
-        # Nobody stands in its place, and yet it is gone: then nothing of this dream is trusted.
+        # The memory is lost without a visible cause, so no change of this dream is trusted.
         return tuple(above or dict.fromkeys(change.id for change in self.by_file.values()))

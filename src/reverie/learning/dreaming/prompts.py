@@ -1,4 +1,4 @@
-"""What a model is told when it dreams, and how its account of the dream is read."""
+"""The prompt for a model that dreams, and the parsing of its account of the dream."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ _MOST_FLAGS = 20
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a dream may look at beside its copy; `named` is the folder whose name the copy goes by.
+    """What a dream may read besides its copy; `named` is the folder that the copy stands for.
 
-    `log` are the entries to distil, `instructions` the person's own words on what to keep.
+    `log` holds the entries to distil, `instructions` the person's own rules on what to keep.
     """
 
     transcripts: Path
@@ -81,7 +81,7 @@ class Surroundings:
     instructions: str = ""
 
 
-# One agent: given the directive, it works in the branch and says how it ended.
+# Runs one agent on the branch with the directive; returns its final text.
 Ask: TypeAlias = Callable[[str, Branch], Awaitable[str]]
 
 
@@ -118,7 +118,7 @@ def _noticed(flags: Sequence[Flag]) -> str:
 
 
 def parse_account(reply: str) -> dict[str, Reason]:
-    """Why each file was changed, from the last lines of a dream; what does not read is left out."""
+    """Parse why each file was changed from the last lines of a dream; skips unreadable lines."""
     found: dict[str, Reason] = {}
     for line in reply.splitlines():
         match = _LINE.match(line.strip())
@@ -131,10 +131,9 @@ def parse_account(reply: str) -> dict[str, Reason]:
 def model_dreamer(
     ask: Ask, around: Surroundings, model: str, *, after: Dreamer, instead: Dreamer
 ) -> Dreamer:
-    """A dreamer that asks a model; `after` does by rules what it left undone.
+    """A dreamer that asks a model; `after` then applies the rules.
 
-    Where the model fails, the branch is put back and the rules dream `instead`: a night without a
-    model is still a night.
+    When the model fails, the branch is reset and the rules dream `instead`.
     """
 
     async def dream(branch: Branch) -> Dreamt:
@@ -146,8 +145,8 @@ def model_dreamer(
             branch.reset()
             done = await instead(branch)
             why = str(error) or "it took too long"
-            told = f"{model} could not dream, so the rules did alone: {why}"
-            return replace(done, notes=(told, *done.notes))
+            note = f"{model} could not dream, so the rules did alone: {why}"
+            return replace(done, notes=(note, *done.notes))
         account = _stamped(branch, parse_account(reply))
         done = await after(_as_it_is(branch))
         return replace(done, reasons=joined(account, done.reasons), model=model)
@@ -156,27 +155,27 @@ def model_dreamer(
 
 
 def _stamped(branch: Branch, account: dict[str, Reason]) -> dict[str, Reason]:
-    """New memories say where they come from and since when, whether the model wrote that down or not."""
-    told = dict(account)
+    """Add source and date to new memories, whether or not the model did."""
+    reasons = dict(account)
     for name, data in branch.read().items():
         topic = topics.parse(data, name)
         if name in branch.files or is_index(name) or topic.problem is not None:
             continue
-        said = account.get(name, Reason())
-        told[name] = Reason(said.why, said.sources or topic.source)
+        reason = account.get(name, Reason())
+        reasons[name] = Reason(reason.why, reason.sources or topic.source)
         stamped = topic.with_(
             created=topic.created or branch.today.isoformat(),
-            source=told[name].sources,
+            source=reasons[name].sources,
             origin="assistant",
-            # To pin is a person's to do.
+            # Only a person may pin a memory.
             pinned=None,
         )
         branch.write(name, topics.render(stamped))
-    return told
+    return reasons
 
 
 def _as_it_is(branch: Branch) -> Branch:
-    """The branch as the model left it. An index it did not touch is mended later, with all changes known."""
+    """The branch as the model left it. An index it did not touch is repaired later."""
     files = branch.read()
     if files.get(INDEX_FILE) != branch.files.get(INDEX_FILE):
         return replace(branch, files=files)
@@ -189,4 +188,4 @@ def _as_it_is(branch: Branch) -> Branch:
 
 
 def _nowhere(*ignored: object) -> None:
-    """For a look at what the rules would say."""
+    """Discard writes and progress, for a trial run of the rules."""

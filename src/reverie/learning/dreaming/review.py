@@ -1,4 +1,4 @@
-"""What became of a dream, to be read later: each change with its reason, its words and its fate."""
+"""The report of a dream: each change with its reason, its diff and its outcome."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ State = Literal["running", "completed", "failed", "killed"]
 End = Literal["completed", "failed", "killed"]
 Standing = Literal["made", "waiting", "proposed", "for a person", "refused", "approved", "rejected"]
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
-# A person may still say yes or no to these.
+# A person can still approve or reject these.
 OPEN: frozenset[Standing] = frozenset({"proposed", "for a person"})
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change and what became of it; `why` says why it was not made."""
+    """One change and its outcome; `why` says why it was not made."""
 
     change: Change
     standing: Standing
@@ -32,7 +32,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One dream."""
+    """The report of one dream."""
 
     id: str
     began: float
@@ -44,9 +44,9 @@ class Report:
     flags: tuple[Flag, ...] = ()
     revision: str = ""
     dry: bool = False
-    # What else a person should know: a model that failed, a text that was cut.
+    # Other notes for a person: a model that failed, a text that was cut.
     notes: tuple[str, ...] = ()
-    # Who dreamt (empty: the rules alone), and what it cost in dollars; None: the price is not known.
+    # The model (empty: rules alone) and its cost in dollars (None: price unknown).
     model: str = ""
     cost: float | None = 0.0
 
@@ -55,7 +55,7 @@ class Report:
 
     @property
     def open(self) -> tuple[Entry, ...]:
-        """What waits for a person."""
+        """The changes that wait for a person."""
         return tuple(entry for entry in self.entries if entry.standing in OPEN)
 
     def decided(self, ids: Iterable[str], standing: Standing) -> Report:
@@ -70,7 +70,7 @@ class Report:
 def entries_of(
     made: Iterable[Change], made_as: Standing, waiting: Iterable[Change], no: Iterable[Objection]
 ) -> tuple[Entry, ...]:
-    """Every change of a dream with its fate, in the order of their ids."""
+    """Every change of a dream with its outcome, ordered by id."""
     found = [Entry(change, made_as) for change in made]
     found += [Entry(c, "waiting", "it changed while the dream ran") for c in waiting]
     found += [Entry(one.change, one.fate, one.reason) for one in no]
@@ -78,7 +78,7 @@ def entries_of(
 
 
 def without_secrets(report: Report, scrubber: Scrubber) -> Report:
-    """What was refused because of a secret is kept, but not the secret."""
+    """The report with secrets removed, also from changes that were refused because of them."""
     entries = (replace(entry, change=_scrubbed(entry.change, scrubber)) for entry in report.entries)
     return replace(report, entries=tuple(entries))
 
@@ -92,13 +92,13 @@ def _scrubbed(change: Change, scrubber: Scrubber) -> Change:
 
 
 def _without(data: bytes | None, scrubber: Scrubber) -> bytes | None:
-    """A hand edit may have put a secret into the file as it was, too."""
+    """Scrub a version of a file; the old version may hold a secret from a manual edit."""
     found = scrubber.scrub(_text(data) or "")
     return _bytes(found.text) if found.kinds else data
 
 
 def chosen(report: Report, ids: Iterable[str]) -> tuple[Change, ...]:
-    """The open changes a person named; all of them when none is named."""
+    """The open changes that a person named, or all open ones when none is named."""
     waiting = {entry.change.id: entry.change for entry in report.open}
     wanted = tuple(ids) or tuple(waiting)
     if unknown := next((one for one in wanted if one not in waiting), None):
@@ -168,7 +168,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
 
 
 def parse_report(data: Mapping[str, Any]) -> Report:
-    """A report as it was kept; what is not one raises InputError."""
+    """Parse a stored report; raises InputError for anything else."""
     try:
         return Report(
             id=str(data["id"]),
@@ -215,7 +215,7 @@ TURNS_KEPT = 30
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One step of a running dream: what it said, how many tools it used, which files it touched."""
+    """One step of a running dream: its text, the number of tool calls and the changed files."""
 
     text: str
     tools: int = 0
@@ -224,7 +224,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How far a dream is: `starting` until its first write, then `updating`."""
+    """The progress of a dream: `starting` until its first write, then `updating`."""
 
     id: str
     pid: int
@@ -253,7 +253,7 @@ def status_json(status: Status) -> dict[str, Any]:
 
 
 def parse_status(data: Any) -> Status | None:
-    """A status as it was written; None for anything else."""
+    """Parse a stored status; None for anything else."""
     try:
         turns = tuple(Turn(t["text"], int(t["tools"]), tuple(t["files"])) for t in data["turns"])
         return Status(

@@ -1,4 +1,4 @@
-"""Dreams put together: the lock, the scratch folder, recall as the judge, and what is kept of each."""
+"""The dream service: gates, running a dream, recall probes, stored reports and their review."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from reverie.learning.dreaming.dream import (
     DreamContext,
     Dreamer,
     HeldLock,
-    bring_home,
+    merge_into_live,
     run,
     tidy_dreamer,
 )
@@ -83,13 +83,13 @@ REST_SECONDS = 3_600.0
 
 
 def lock_of(place: MemoryLocation, clock: Clock) -> ConsolidateLock:
-    """In our own directory; never inside another client's."""
+    """The lock file, always in our own directory, never inside another client's."""
     ours = place.directory.parent == place.state
     return ConsolidateLock((place.directory if ours else place.state) / FILE, clock)
 
 
 def gates_for(app: Workspace, memory: OpenMemory, session: str = "") -> Gates:
-    """To be kept for a session and asked at the end of every turn."""
+    """The gates of one session, checked at the end of every turn."""
     hours, sessions = app.settings["dream.hours"], app.settings["dream.sessions"]
     return Gates(
         lock_of(memory.place, app.clock).last_dream,
@@ -100,9 +100,9 @@ def gates_for(app: Workspace, memory: OpenMemory, session: str = "") -> Gates:
 
 
 def gate_with_rest(app: Workspace, memory: OpenMemory, session: str) -> Callable[[], Due | NotDue]:
-    """The gates for the end of a turn: after a dream that did not end well, an hour of rest.
+    """The gates for the end of a turn, with an hour's rest after each try.
 
-    A dream that is stopped each time somebody leaves would otherwise be paid for again and again.
+    Otherwise a dream that is stopped whenever the person exits would be paid for again and again.
     """
     gates = gates_for(app, memory, session)
     tried = memory.place.state / DREAMS / TRIED
@@ -123,7 +123,7 @@ def gate_with_rest(app: Workspace, memory: OpenMemory, session: str) -> Callable
 
 
 def _sessions_since(project: Project, session: str, moment: float) -> int:
-    """Sessions newer than a moment, ours and other clients'; this session's own left out."""
+    """Count the sessions newer than a time, ours and other clients', without this one."""
     ours = _changed_since(project.sessions, moment)
     journals = sum(name.endswith(".jsonl") and name != f"{session}.jsonl" for name in ours)
     return journals + len(_changed_since(project.folder / "hooks", moment))
@@ -142,9 +142,9 @@ def _changed_since(folder: Path, moment: float) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class DreamOptions:
-    """How to dream: on whose conversation, if any, with a model or not, and what becomes of it.
+    """How to dream: as a fork of a conversation or not, and with a model or not.
 
-    `review` leaves the changes as a proposal; `dry` is a trial by rules that changes nothing.
+    `review` leaves the changes as proposals; `dry` runs the rules and changes nothing.
     """
 
     forks: Forks | None = None
@@ -164,30 +164,29 @@ async def dream(
     dreamer: Dreamer | None = None,
     announce: Announce = unheard,
 ) -> Report | NotDue:
-    """Dream now, whatever the gates say; only one at a time. What became of it is kept.
+    """Dream now, whatever the gates say, and store the report. Only one dream runs at a time.
 
-    The one way for chat, the command line, its timer and the daemon. The side model dreams, or the
-    main one (as a fork, where there is a conversation), or the rules alone. `dreamer` is for whoever
-    brings their own.
+    Chat, command line, timer and daemon all use this function. The side model dreams, or the main
+    one (as a fork, if there is a conversation), or the rules alone; `dreamer` replaces them all.
     """
     now = app.clock.now()
-    made = f"{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    id_ = f"{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     log = undistilled(app, memory)
     paid_before = len(_paid(app))
-    with _desk(app, memory, made, log, announce) as desk:
-        desk = replace(desk, review=options.review or desk.review, dry=options.dry)
-        mind = _Mind(app, memory, desk, log)
-        report = await run(dreamer or mind.dreamer(options), desk)
+    with _dream_context(app, memory, id_, log, announce) as context:
+        context = replace(context, review=options.review or context.review, dry=options.dry)
+        choice = _DreamerChoice(app, memory, context, log)
+        report = await run(dreamer or choice.dreamer(options), context)
     facts.forget()
     if isinstance(report, NotDue):
         return report
-    notes = (*report.notes, *mind.notes)
+    notes = (*report.notes, *choice.notes)
     report = replace(report, notes=notes, cost=_cost(_paid(app)[paid_before:]))
     report = without_secrets(report, memory.scrubber)
     if not options.dry:
         keep(memory, report)
         if report.state == "completed" and log.entries:
-            read_all = bool(report.model) or not mind.asked
+            read_all = bool(report.model) or not choice.asked
             mark_distilled(memory, report, log.entries, read_all=read_all)
     return report
 
@@ -197,20 +196,20 @@ def _paid(app: Workspace) -> list[Entry]:
 
 
 def _cost(entries: Sequence[Entry]) -> float | None:
-    """Dollars; None when the price of a call is not known."""
+    """The sum in dollars; None when the price of a call is not known."""
     costs = [entry.cost for entry in entries]
     return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 
 @dataclass(slots=True)
-class _Mind:
-    """Who dreams: a model with the rules around it, or the rules alone."""
+class _DreamerChoice:
+    """Chooses the dreamer: a model followed by the rules, or the rules alone."""
 
     app: Workspace
     memory: OpenMemory
-    desk: DreamContext
+    context: DreamContext
     log: Undistilled
-    # Was a model to be asked?
+    # Whether a model was to be asked.
     asked: bool = False
     notes: tuple[str, ...] = ()
 
@@ -218,15 +217,15 @@ class _Mind:
         instructions = instructions_for(self.app.settings, self.memory)
         self.notes = instructions.notes
         if self.log.waiting:
-            left = f"{self.log.waiting} entries of the daily log wait for the next dream"
-            self.notes = (*self.notes, left)
-        tidy = tidy_dreamer(self._anchors, self.desk.recalled)
-        alone = tidy
+            note = f"{self.log.waiting} entries of the daily log wait for the next dream"
+            self.notes = (*self.notes, note)
+        tidy = tidy_dreamer(self._anchors, self.context.recalled)
+        rules = tidy
         if self.log.entries:
-            alone = log_dreamer(self.log.entries, instructions.keeps_out, tidy)
+            rules = log_dreamer(self.log.entries, instructions.keeps_out, tidy)
         agents, model = self._agents(options)
         if agents is None:
-            return alone
+            return rules
         self.asked = True
         around = Surroundings(
             self.app.project.sessions,
@@ -234,10 +233,10 @@ class _Mind:
             self.log.entries,
             instructions.section,
         )
-        return dreamer_of(agents, around, model, after=tidy, instead=alone)
+        return dreamer_of(agents, around, model, after=tidy, instead=rules)
 
     def _agents(self, options: DreamOptions) -> tuple[SideAgents | None, str]:
-        """A fork shares the conversation's cache, so the main model dreams as one; the side model has none."""
+        """The agents and their model; the main model runs as a fork to share the conversation's cache."""
         means, forks = means_for(self.app, DREAM, use_model=options.use_model), options.forks
         if options.dry or not options.use_model:
             return None, ""
@@ -245,8 +244,8 @@ class _Mind:
             return forks, forks.conversation.model.name
         if not means.model:
             return None, ""
-        return _OnDemand(
-            self.app, means.model, f"dream-{self.desk.id}", self.desk.announce
+        return _LazyAgents(
+            self.app, means.model, f"dream-{self.context.id}", self.context.announce
         ), means.model
 
     def _anchors(self, topic: Topic) -> tuple[str, ...]:
@@ -254,8 +253,8 @@ class _Mind:
 
 
 @dataclass(frozen=True, slots=True)
-class _OnDemand:
-    """A model that is opened when the dream gets to it: one that cannot be opened has failed there."""
+class _LazyAgents:
+    """Opens the model only when the dream runs it, so that failing to open is a failure of the model."""
 
     app: Workspace
     model: str
@@ -271,7 +270,7 @@ class _OnDemand:
 
 
 @contextmanager
-def _desk(
+def _dream_context(
     app: Workspace, memory: OpenMemory, id_: str, log: Undistilled, announce: Announce
 ) -> Iterator[DreamContext]:
     folder = memory.place.state / DREAMS
@@ -291,7 +290,7 @@ def _desk(
             budget=Budget(cast("float", app.settings["dream.loss_share"])),
             review=app.settings.flag("dream.review"),
             recalled=UseCounts(memory.place.state, app.clock).counts("used"),
-            stop=lambda: _said(folder / STOP) == id_,
+            stop=lambda: _read_text(folder / STOP) == id_,
             announce=announce,
             said=SourceReader(app.project, (entry.said for entry in log.entries)),
             kept_out=instructions_for(app.settings, memory).excluded,
@@ -303,18 +302,18 @@ def acquired(lock: ConsolidateLock) -> HeldLock | NotDue:
     return NotDue(taken.reason) if isinstance(taken, Busy) else taken
 
 
-def _said(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text()
     except OSError:
         return ""
 
 
-# --- recall as the judge ---
+# --- recall probes ---
 
 
 class RecallProber:
-    """Two indexes of their own, made of snapshots: the live one goes on being used by others."""
+    """Searches temporary indexes of snapshots, independent of the live index."""
 
     def __init__(
         self, scratch: Scratch, clock: Clock, folder: Path, embedder: Embedder | None
@@ -375,18 +374,20 @@ def _signature(data: bytes) -> Signature:
 
 
 @contextmanager
-def open_prober(scratch: Scratch, clock: Clock, meaning: EmbedderChoice) -> Iterator[RecallProber]:
-    """The prober of one dream; its indexes are gone afterwards."""
+def open_prober(
+    scratch: Scratch, clock: Clock, embedder_choice: EmbedderChoice
+) -> Iterator[RecallProber]:
+    """Open the prober of one dream; its indexes are deleted afterwards."""
     with tempfile.TemporaryDirectory() as folder:
-        prober = RecallProber(scratch, clock, Path(folder), meaning.embedder)
+        prober = RecallProber(scratch, clock, Path(folder), embedder_choice.embedder)
         try:
             yield prober
         finally:
             prober.close()
-            meaning.close()
+            embedder_choice.close()
 
 
-# --- what is kept, and what a person says to it ---
+# --- stored reports and their review ---
 
 
 def keep(memory: OpenMemory, report: Report) -> None:
@@ -394,7 +395,7 @@ def keep(memory: OpenMemory, report: Report) -> None:
 
 
 def report_of(memory: OpenMemory, id_: str | None = None) -> Report:
-    """A dream by its id, or the last one."""
+    """The report of a dream by its id, or of the last one."""
     names = dreams(memory)
     if not names:
         raise InputError("there was no dream yet; `reverie dream` makes one")
@@ -406,7 +407,7 @@ def report_of(memory: OpenMemory, id_: str | None = None) -> Report:
 
 
 def dreams(memory: OpenMemory) -> list[str]:
-    """Ids of the dreams that are kept, oldest first."""
+    """Ids of the stored dreams, oldest first."""
     found = (path.stem for path in _folder(memory).glob("*.json") if path.name != STATUS)
     return sorted(name for name in found if not name.startswith("."))
 
@@ -414,18 +415,18 @@ def dreams(memory: OpenMemory) -> list[str]:
 def approve(
     app: Workspace, memory: OpenMemory, id_: str, ids: Sequence[str]
 ) -> tuple[Report, Revision | None]:
-    """Make the changes a person agreed to, where the live files allow it; the rest stays open."""
+    """Make the changes that a person approved, where the live files allow it; the rest stays open."""
     report = report_of(memory, id_)
     wanted = chosen(report, ids)
     lock = lock_of(memory.place, app.clock)
-    hold = acquired(lock)
-    if isinstance(hold, NotDue):
-        raise InputError(f"{hold.reason}; try again when it is over")
+    held = acquired(lock)
+    if isinstance(held, NotDue):
+        raise InputError(f"{held.reason}; try again when it is over")
     try:
         author = Author("dream", dream=report.id)
-        merge, revision = bring_home(wanted, memory.store, author, hold)
+        merge, revision = merge_into_live(wanted, memory.store, author, held)
     finally:
-        hold.release("failed")
+        held.release("failed")
     indexed = [change.id for change in wanted if change.kind == "re-index"]
     done = report.decided([*(change.id for change in merge.made), *indexed], "approved")
     done = done.decided((change.id for change in merge.waiting), "waiting")
@@ -441,7 +442,7 @@ def reject(memory: OpenMemory, id_: str, ids: Sequence[str]) -> Report:
 
 
 def status_of(memory: OpenMemory, clock: Clock) -> Status | None:
-    """How far the running dream is, or how the last one ended; one whose process died has failed."""
+    """The status of the running or the last dream; a dream whose process died has failed."""
     found = parse_status(read_json(_folder(memory) / STATUS))
     if found is None or found.state != "running":
         return found
@@ -452,7 +453,7 @@ def status_of(memory: OpenMemory, clock: Clock) -> Status | None:
 
 
 def stop(memory: OpenMemory, clock: Clock) -> str:
-    """Ask the running dream to end; it does so within a second."""
+    """Ask the running dream to stop, which it does within a second."""
     status = status_of(memory, clock)
     if status is None or status.state != "running":
         raise InputError("no dream is running here")

@@ -1,7 +1,7 @@
-"""The dream without a model: duplicates become one, dates absolute, expired memories archived. Pure.
+"""The dream without a model: merges duplicates, resolves dates, archives expired memories. Pure.
 
-Only what is certain is done. What differs in a value stays apart and is flagged; what is pinned,
-broken or superseded is left alone.
+Only certain changes are made. Memories that differ in a value stay apart and are flagged; pinned,
+malformed and superseded ones are left alone.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.topic import Topic
 
-# A pair is looked at when it shares one of so many rarest words of either.
+# A pair is compared when it shares one of this many rarest words of either memory.
 _RAREST = 5
-# A word of more memories than this says nothing about two of them.
+# A word in more memories than this is not used to find pairs.
 _COMMON = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Something a person, or a model, should look at."""
+    """Something that a person or a model should look at."""
 
     kind: Literal["contradiction", "dead anchor"]
     files: tuple[str, ...]
@@ -52,7 +52,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Tidied:
-    """The files as they shall be, why each changed, and what was only noticed."""
+    """The new files, the reason for each change, and flags for what was left alone."""
 
     files: Files
     reasons: Mapping[str, Reason] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Tidied:
 
 
 def no_anchors(topic: Topic) -> tuple[str, ...]:
-    """For memories that no work tree belongs to."""
+    """The default for memories without a work tree: no dead anchors."""
     return ()
 
 
@@ -70,7 +70,7 @@ def tidied(
     anchors: Callable[[Topic], tuple[str, ...]] = no_anchors,
     recalled: Mapping[str, int] | None = None,
 ) -> Tidied:
-    """One deterministic dream: the same memory on the same day gives the same one."""
+    """Tidy the files; deterministic for a memory and a day."""
     work = _Work(dict(files), today)
     work.make_dates_absolute()
     work.merge_duplicates()
@@ -87,7 +87,7 @@ class _Work:
     reasons: dict[str, Reason] = field(default_factory=dict)
 
     def _free(self) -> Iterator[Topic]:
-        """Memories that hold and may be touched."""
+        """Valid memories that may be changed."""
         for topic in topics_of(self.files):
             if topic.problem is None and not topic.pinned and is_live(topic, self.today):
                 yield topic
@@ -121,7 +121,7 @@ class _Work:
                 yield topic
 
     def _merge(self, one: str, other: str) -> None:
-        """The one that says all the other says stays; of equals the pinned one, then the older."""
+        """Keep the memory that covers the other; of equals the pinned one, then the older."""
         first, second = parsed(self.files[one], one), parsed(self.files[other], other)
         if first.type != second.type or first.type is None:
             return
@@ -131,7 +131,7 @@ class _Work:
                 return
 
     def _covers(self, kept: Topic, gone: Topic) -> bool:
-        """Whether one says all that the other says, value by value and word by word."""
+        """Whether one memory says everything that the other says, by values and words."""
         old, new = self.files[gone.file], self.files[kept.file]
         pairs = (
             (body(old, gone.file), body(new, kept.file)),
@@ -145,12 +145,12 @@ class _Work:
         return named and {*gone.anchors} <= {*kept.anchors}
 
     def _later(self, topic: Topic) -> str | None:
-        """From when a memory holds, while that is still to come; two that differ are two facts."""
+        """The start of a memory that is not valid yet; two different starts are two facts."""
         start = day_of(topic.valid_from)
         return topic.valid_from if start and start > self.today else None
 
     def _can_go(self, gone: Topic) -> bool:
-        """Not while a memory that may not be touched points to it."""
+        """False while a memory that may not be changed links to it."""
         names = {gone.file, gone.file.removesuffix(".md"), gone.name}
         return not gone.supersedes and not any(
             names & {*topic.linked, *topic.supersedes, topic.superseded_by}
@@ -198,21 +198,21 @@ def _preference(pair: tuple[Topic, Topic]) -> tuple[bool, str, str]:
 
 
 def _pairs(memories: list[Topic]) -> Iterator[tuple[str, str]]:
-    """Memories of one type that share a rare word: only such can say the same."""
+    """Pairs of memories of one type that share a rare word; only these can be duplicates."""
     words = {topic.file: frozenset(content(f"{topic.description}")) for topic in memories}
     number = Counter(word for found in words.values() for word in found)
-    shelves: dict[tuple[str | None, str], list[str]] = defaultdict(list)
+    groups: dict[tuple[str | None, str], list[str]] = defaultdict(list)
     for topic in memories:
         rare = sorted(words[topic.file], key=lambda word: (number[word], word))[:_RAREST]
         for word in rare:
-            shelves[topic.type, word].append(topic.file)
+            groups[topic.type, word].append(topic.file)
     seen: set[tuple[str, str]] = set()
-    for shelf in (found for found in shelves.values() if len(found) <= _COMMON):
-        for at, one in enumerate(shelf):
-            for other in shelf[at + 1 :]:
+    for group in (found for found in groups.values() if len(found) <= _COMMON):
+        for at, one in enumerate(group):
+            for other in group[at + 1 :]:
                 pair = (one, other) if one < other else (other, one)
                 shared = len(words[one] & words[other])
-                # Two that say the same, or differ in one value, share all other words.
+                # Duplicates, and memories that differ in one value, share all other words.
                 close = shared + 1 >= min(len(words[one]), len(words[other]))
                 if pair not in seen and close:
                     seen.add(pair)

@@ -1,4 +1,4 @@
-"""A dream every night: a systemd user timer, or a line for cron where there is no systemd."""
+"""A nightly dream by a systemd user timer, or by cron where there is no systemd."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT = "03:17"
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """What makes it happen: files by path, or the line that goes into the crontab."""
+    """The unit files by path, or the line for the crontab."""
 
     kind: Literal["systemd", "cron"]
     name: str
@@ -28,9 +28,9 @@ class Timer:
 def timer(
     root: Path, person: Path, home: Path | None = None, *, systemd: bool | None = None
 ) -> Timer:
-    """The timer for a project; the gates still decide whether it dreams.
+    """The timer for a project; the gates still decide whether a dream runs.
 
-    It runs without a person's shell, so that a `home` of their own has to be named.
+    It runs without the person's shell environment, so a custom `home` is passed explicitly.
     """
     name = f"reverie-dream-{hashlib.blake2b(str(root).encode(), digest_size=4).hexdigest()}"
     where = ["--project", str(root), *(["--home", str(home)] if home else [])]
@@ -56,7 +56,7 @@ def timer(
 
 
 def install(wanted: Timer) -> None:
-    """Put it in place; a second time changes nothing."""
+    """Install the timer; installing it again changes nothing."""
     try:
         if wanted.kind == "cron":
             _add_line(wanted.files[0][1])

@@ -1,8 +1,8 @@
-"""Learning after a turn: what was said that should last, who said it, and what it changes.
+"""Layer 5: extraction finds what should become a memory after a turn.
 
-`due` says whether to look, `rules.find` finds without a model, and `plan` judges candidates, from the
-rules or from a fork: whose words they are, and what they do to the memories there are. Nothing
-here writes; the keeper does, and it has the last word on secrets and on what is never saved.
+`due` decides whether to look, `rules.find` finds candidates without a model, and `plan` judges
+candidates from rules or forks: who said it, and how it relates to existing memories. Nothing here
+writes. The keeper does, and it has the final say on secrets and on what is never saved.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done: memories to save, proposals for a person, and what is left, with reasons."""
+    """Memories to save, proposals for a person, and refused candidates with reasons."""
 
     saves: tuple[Candidate, ...] = ()
     inbox: tuple[ToInbox, ...] = ()
@@ -55,9 +55,9 @@ def plan(
     known: Sequence[Known],
     similarity: Similarity | None = None,
 ) -> Plan:
-    """Every candidate judged and decided, in order; a later one replaces an earlier one by its words.
+    """Judge every candidate, in order; a later statement replaces an earlier one about the same thing.
 
-    What only looks like a newer value of a memory is saved beside it, and a person is asked.
+    What may be a newer value of a memory is saved beside it, and a person is asked.
     """
     saves: list[Candidate] = []
     inbox: list[ToInbox] = []
@@ -88,7 +88,7 @@ def _needless(decided: Candidate, saves: Sequence[Candidate]) -> str | None:
 
 
 def _questions(decided: Candidate, known: Sequence[Known]) -> list[ToInbox]:
-    """Does it replace a memory? Only where its own words do not answer that."""
+    """Ask whether it replaces a memory, where its own words do not say so."""
     if not isinstance(decided.operation, Add):
         return []
     return [

@@ -1,4 +1,4 @@
-"""When extraction runs and over which messages: the cursor, and who else wrote meanwhile."""
+"""When extraction runs and which messages it reads: the cursor, and writes by the agent itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COMMANDS = ("command", "cmd")
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What the session knows when a turn ends."""
+    """The state of the session when a turn ends."""
 
     memory_on: bool
     extract_on: bool
@@ -38,7 +38,7 @@ class Due:
 
 
 def due(conditions: Conditions) -> Due | NotDue:
-    """Whether to look for memories now; `turns` counts those since the last look."""
+    """Whether to extract now; `turns` counts the turns since the last run."""
     c = conditions
     gates = (
         (c.memory_on, "memory is off"),
@@ -54,7 +54,7 @@ def due(conditions: Conditions) -> Due | NotDue:
 
 
 def new_messages(messages: Sequence[Message], cursor_id: str | None) -> tuple[Message, ...]:
-    """What was said after the cursor; all that is visible when its message is gone."""
+    """The messages after the cursor; all visible ones when the cursor's message is gone."""
     for place in range(len(messages) - 1, -1, -1):
         if messages[place].id == cursor_id:
             return tuple(messages[place + 1 :])
@@ -62,7 +62,7 @@ def new_messages(messages: Sequence[Message], cursor_id: str | None) -> tuple[Me
 
 
 def agent_wrote(messages: Iterable[Message], *memory_dirs: str) -> bool:
-    """Did the agent itself write into a memory directory? A call that failed wrote nothing."""
+    """Whether the agent itself wrote into a memory directory; failed calls do not count."""
     roots = [posixpath.normpath(folder) for folder in memory_dirs]
     writes: set[str] = set()
     failed: set[str] = set()
@@ -105,13 +105,13 @@ def _below(path: str, root: str) -> bool:
 
 
 def _tails(root: str) -> list[str]:
-    """What may follow the home folder, which is not known here: at least two names."""
+    """Path suffixes that may follow the home folder, which is unknown here: at least two names."""
     parts = root.split("/")
     return ["/".join(parts[at:]) for at in range(1, len(parts) - 1)]
 
 
 def _names(line: str, root: str) -> bool:
-    """Does a command line speak of the directory, in full or from a home folder on?"""
+    """Whether a command line names the directory, in full or relative to a home folder."""
     if root in line:
         return True
     return any(
@@ -121,7 +121,7 @@ def _names(line: str, root: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """Words of one voice in one message. What a person pasted is a tool's voice, not theirs."""
+    """Text of one voice in one message. Text that a person pasted has the voice "tool"."""
 
     id: str
     voice: Voice
@@ -130,7 +130,7 @@ class Utterance:
 
 
 def utterances(messages: Iterable[Message]) -> tuple[Utterance, ...]:
-    """Everything that was said, in order."""
+    """All utterances of the messages, in order."""
     return tuple(one for message in messages for one in _parts(message) if one.text.strip())
 
 
@@ -148,7 +148,7 @@ def _parts(message: Message) -> Iterator[Utterance]:
 
 
 def _foreign(message: Message) -> str:
-    """What neither speaker wrote: results, attachments, documents, and the text of hooks."""
+    """Text by neither speaker: tool results, attachments, documents and output of hooks."""
     parts = [] if message.origin == "user" else [message.text]
     for block in message.blocks:
         match block:

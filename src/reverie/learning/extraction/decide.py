@@ -1,8 +1,8 @@
-"""What a new memory does to those there are: add, update, supersede, delete, or nothing. Pure.
+"""Decides what a candidate does to existing memories: add, update, supersede, delete or nothing. Pure.
 
-Two values of one thing are never merged, and none is retired by likeness alone: a supersession needs
-the person's own words for it ("from now on", "no longer", "instead of …"), or a claim that the judge
-of likeness confirms. In doubt both stand.
+Two values of one thing are never merged, and likeness alone never retires a memory: a supersession
+needs the person's own words for it ("from now on", "no longer", "instead of …"), or a claim that
+`text.likeness` confirms. In doubt both memories stay.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Text:
 
 
 def decide(candidate: Candidate, known: Sequence[Known]) -> Candidate:
-    """The candidate with the operation that fits the memories there are."""
+    """The candidate with the operation that fits the existing memories."""
     current = _current(known)
     files = {one.entry.file for one in current}
     match candidate.operation:
@@ -53,7 +53,7 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Candidate:
 
 
 def _operation(candidate: Candidate, current: Sequence[Known]) -> Operation:
-    """By the judge of likeness; a memory is retired only where the words themselves say so."""
+    """The operation by likeness; a memory is retired only where the words themselves say so."""
     found = related(candidate.text, _texts(current))
     best = found[0] if found else None
     if best is None:
@@ -68,13 +68,13 @@ def _operation(candidate: Candidate, current: Sequence[Known]) -> Operation:
 
 
 def rivals(candidate: Candidate, known: Sequence[Known]) -> tuple[str, ...]:
-    """Memories of which this may be a newer value, though its words do not say so."""
+    """Memories of which the candidate may be a newer value, though its words do not say so."""
     found = related(candidate.text, _texts(_current(known)))
     return tuple(dict.fromkeys(_file(match) for match in found if match.likeness == "update"))
 
 
 def _claimed(candidate: Candidate, file: str, current: Sequence[Known]) -> Operation:
-    """A replacement somebody else claims holds when the judge sees another value of one thing."""
+    """A replacement claimed by a model is accepted if likeness sees another value of one thing."""
     old = _texts(one for one in current if one.entry.file == file)
     if any(match.likeness == "update" for match in related(candidate.text, old)):
         return Supersede(file)
@@ -82,14 +82,14 @@ def _claimed(candidate: Candidate, file: str, current: Sequence[Known]) -> Opera
 
 
 def _change(candidate: Candidate, file: str, current: Sequence[Known]) -> Update | Supersede:
-    """A change that was asked for; one that swaps a value is a replacement, whatever it is called."""
+    """A requested update; one that swaps a value becomes a replacement."""
     old = _texts(one for one in current if one.entry.file == file)
     swaps = any(match.likeness == "update" for match in related(candidate.text, old))
     return Supersede(file) if swaps else Update(file)
 
 
 def _deletion(candidate: Candidate, current: Sequence[Known]) -> Operation:
-    """Only a memory that certainly speaks of it: all that was named is in it."""
+    """Delete only a memory that contains everything that was named."""
     wanted = set(_words(candidate.text))
     found = {one.file for one in _pieces(current) if wanted and wanted <= set(_words(one.words))}
     if len(found) == 1:
@@ -112,7 +112,7 @@ def _texts(current: Iterable[Known]) -> list[tuple[str, str]]:
 
 
 def _pieces(current: Iterable[Known]) -> list[_Text]:
-    """A memory may be met in its description or in the first paragraph of its body."""
+    """The texts of a memory to compare with: its description and its first paragraph."""
     found = []
     for one in current:
         first = one.body.strip().partition("\n\n")[0]

@@ -1,4 +1,4 @@
-"""Layer 5 at work in a session: after a turn, what should last goes into memory, or to the inbox."""
+"""Layer 5 in a session: after a turn, saves candidates to memory or proposes them in the inbox."""
 
 from __future__ import annotations
 
@@ -23,70 +23,73 @@ from reverie.errors import ReverieError
 from reverie.events import Announce, MemoriesSaved, TroubleNoted
 from reverie.learning import extraction
 from reverie.learning.extraction import Candidate, Conditions, Known, ToInbox
-from reverie.learning.extraction.prompts import directive, past_directive
-from reverie.learning.extraction.proposals import proposed
+from reverie.learning.extraction.prompts import cited, directive, past_directive
+from reverie.learning.extraction.rules.confirmations import kind, sentences
+from reverie.learning.extraction.values import Add, Operation, Supersede, Update
 from reverie.memory.format.instructions import LearningInstructions
 from reverie.memory.format.topic import Topic
 
 NAME = EXTRACT
 
-# All reads in one turn, all writes in the next, and room to mend mistakes.
+# All reads in one turn, all writes in the next, and room to correct mistakes.
 _MOST_TURNS = 5
 
 
 class MemoryCopy(Protocol):
-    """A copy of the memory in which a fork writes what it would save."""
+    """A copy of the memory, in which a fork writes what it would save."""
 
     @property
     def folder(self) -> Path: ...
 
     def written(self) -> Sequence[tuple[Topic, Topic | None]]:
-        """Each memory the fork wrote or changed, and what it was before."""
+        """Each memory that the fork wrote or changed, with its previous version."""
         ...
 
 
 class LearningStore(Protocol):
-    """The memory, as far as learning needs it."""
+    """The operations on memory that learning needs."""
 
     @property
     def directory(self) -> Path:
-        """Where the project's memories are, of which a fork gets a copy."""
+        """The directory of the project's memories, of which a fork gets a copy."""
         ...
 
     @property
     def directories(self) -> Sequence[Path]:
-        """Everywhere the agent itself may have saved."""
+        """All directories in which the agent itself may have saved memories."""
         ...
 
     def instructions(self) -> LearningInstructions:
-        """What the person wants kept, and what never."""
+        """The person's rules on what to keep and what never to keep."""
         ...
 
     def manifest(self) -> str:
-        """Every memory in a line, for the fork."""
+        """The existing memories, one line each, for the fork."""
         ...
 
     def near(self, candidates: Sequence[Candidate]) -> Sequence[Known]:
-        """The memories that these may repeat or contradict."""
+        """The memories that these candidates may repeat or contradict."""
         ...
 
-    def save(self, candidate: Candidate, said: date | None) -> str | None:
-        """Write what was said that day; gives its file, or None when it is not saved after all."""
+    def save(self, candidate: Candidate, said_on: date | None) -> str | None:
+        """Save a candidate; returns its file, or None when it was not saved."""
         ...
 
-    def propose(self, item: ToInbox, said: date | None) -> bool:
-        """Keep it for a person to decide; False when it does not wait after all."""
+    def propose(self, item: ToInbox, said_on: date | None) -> bool:
+        """Propose a candidate to a person; False when it does not have to wait."""
         ...
 
-    def bench(self) -> AbstractContextManager[MemoryCopy]: ...
+    def scratch_copy(self) -> AbstractContextManager[MemoryCopy]:
+        """Open a temporary copy of the memory."""
+        ...
 
 
 @dataclass(slots=True)
 class Learning:
-    """Reads what is new after a turn. One run at a time; turns that end meanwhile get one more."""
+    """Extracts memories after a turn. One run at a time; turns that end meanwhile get one more."""
 
     conversation: Conversation
-    shelf: LearningStore
+    store: LearningStore
     background: Background
     announce: Announce
     on: Callable[[str], bool]
@@ -96,7 +99,7 @@ class Learning:
     _again: bool = False
 
     def after_turn(self) -> None:
-        """A turn ended with a reply that calls no tool."""
+        """Start extraction if it is due, after a reply without tool calls."""
         self._turns += 1
         running = NAME in self.background.running
         verdict = extraction.due(
@@ -126,32 +129,32 @@ class Learning:
         new = self._new()
         if not new:
             return
-        if extraction.agent_wrote(new, *map(str, self.shelf.directories)):
-            # The agent saved by itself; the two never write about the same turn.
+        if extraction.agent_wrote(new, *map(str, self.store.directories)):
+            # The agent saved memories itself; extraction skips these turns.
             self.conversation.record(Extracted(new[-1].id))
             return
         visible = tuple(self.conversation.state.messages)
         earlier = visible[: len(visible) - len(new)]
-        # What the person plainly asked for is saved first: a fork may be cancelled.
+        # Explicit requests of the person are saved first, because a fork may be cancelled.
         await self._keep(extraction.find(new, earlier), visible)
         await self._keep(await self._proposals(new), visible)
         self.conversation.record(Extracted(new[-1].id))
 
     async def _keep(self, found: Sequence[Candidate], visible: Sequence[Message]) -> None:
-        """Save what may be saved, and put the rest before a person."""
+        """Save what may be saved, and propose the rest to the person."""
         if not found:
             return
-        known = await asyncio.to_thread(self.shelf.near, found)
-        done = settle(self.shelf, found, visible, known)
+        known = await asyncio.to_thread(self.store.near, found)
+        done = settle(self.store, found, visible, known)
         if done.saved or done.waiting:
             self.announce(MemoriesSaved(tuple(dict.fromkeys(done.saved)), len(done.waiting)))
 
     async def _proposals(self, new: Sequence[Message]) -> list[Candidate]:
-        """What a fork would save; when it fails, the rules have found what they could."""
+        """What a fork would save; nothing when it fails."""
         if self.forks is None:
             return []
         try:
-            return await proposals(self.forks, self.shelf, new)
+            return await proposals(self.forks, self.store, new)
         except ReverieError as error:
             self.announce(TroubleNoted("extraction", f"{error}; only what the rules found is kept"))
             return []
@@ -163,7 +166,7 @@ class Learning:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of candidates: files that were saved, texts that wait, and texts nobody wants kept."""
+    """The outcome: saved files, texts that wait, and texts that learning.md keeps out (`left`)."""
 
     saved: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
@@ -171,26 +174,26 @@ class Settled:
 
 
 def settle(
-    shelf: LearningStore,
+    store: LearningStore,
     found: Sequence[Candidate],
     messages: Sequence[Message],
     known: Sequence[Known],
     *,
     dry_run: bool = False,
 ) -> Settled:
-    """The one way from candidates to memory: the person's instructions, trust, support, then the keeper.
+    """Check candidates by the person's instructions, trust and support, then save or propose them.
 
-    A dry run gives the texts that would be saved, and saves nothing.
+    A dry run returns the texts that would be saved, and saves nothing.
     """
-    wanted = shelf.instructions()
+    wanted = store.instructions()
     left = tuple(one.text for one in found if wanted.keeps_out(one.text))
     planned = extraction.plan((one for one in found if one.text not in left), messages, known)
     waiting = [item for item in planned.inbox if item.candidate is not None]
     texts = [item.candidate.text for item in waiting if item.candidate is not None]
     if dry_run:
         return Settled(tuple(one.text for one in planned.saves), tuple(texts), left)
-    saved = [shelf.save(one, day_of(one, messages)) for one in planned.saves]
-    kept = [shelf.propose(item, day_of(item.candidate, messages)) for item in waiting]
+    saved = [store.save(one, day_of(one, messages)) for one in planned.saves]
+    kept = [store.propose(item, day_of(item.candidate, messages)) for item in waiting]
     return Settled(
         tuple(file for file in saved if file is not None),
         tuple(text for text, waits in zip(texts, kept, strict=True) if waits),
@@ -199,21 +202,51 @@ def settle(
 
 
 async def proposals(
-    agents: SideAgents, shelf: LearningStore, new: Sequence[Message], *, past: bool = False
+    agents: SideAgents, store: LearningStore, new: Sequence[Message], *, past: bool = False
 ) -> list[Candidate]:
-    """What a side agent would save of these messages; of a `past` conversation it is told all words."""
-    instructions = shelf.instructions().section
-    with shelf.bench() as bench:
+    """What a side agent would save of these messages; of a `past` conversation it gets the full text."""
+    instructions = store.instructions().section
+    with store.scratch_copy() as scratch_copy:
         make = past_directive if past else directive
-        told = make(new, str(shelf.directory), shelf.manifest(), instructions=instructions)
-        workshop = FolderCopy(shelf.directory, bench.folder)
-        may = fenced(bench.folder)
-        await agents.run(Task(NAME, told, may, _MOST_TURNS, workshop=workshop))
-        return [proposed(topic, new, before) for topic, before in bench.written()]
+        prompt = make(new, str(store.directory), store.manifest(), instructions=instructions)
+        workshop = FolderCopy(store.directory, scratch_copy.folder)
+        may = fenced(scratch_copy.folder)
+        await agents.run(Task(NAME, prompt, may, _MOST_TURNS, workshop=workshop))
+        return [proposed(topic, new, before) for topic, before in scratch_copy.written()]
+
+
+def proposed(topic: Topic, messages: Sequence[Message], before: Topic | None = None) -> Candidate:
+    """Read a file that the fork wrote, or changed from `before`, as a candidate with its new text."""
+    fresh = _added(topic.body, before.body if before else "")
+    text = " ".join(fresh) if before else topic.body.strip()
+    return Candidate(
+        text=text,
+        type=topic.type or kind(text),
+        sources=cited(topic.source, messages),
+        origin="assistant",
+        operation=_operation(topic, before),
+        name=_changed(topic.name, before.name if before else ""),
+        description=_changed(topic.description, before.description if before else ""),
+    )
+
+
+def _operation(topic: Topic, before: Topic | None) -> Operation:
+    if before is not None:
+        return Update(before.file)
+    return Supersede(topic.supersedes[0]) if topic.supersedes else Add()
+
+
+def _added(new: str, old: str) -> list[str]:
+    known = set(sentences(old))
+    return [sentence for sentence in sentences(new) if sentence not in known]
+
+
+def _changed(new: str, old: str) -> str:
+    return "" if new == old else new
 
 
 def day_of(candidate: Candidate | None, messages: Sequence[Message]) -> date | None:
-    """When it was said: "tomorrow" counts from there."""
+    """The day on which it was said, from which "tomorrow" counts."""
     sources = () if candidate is None else candidate.sources
-    said = [message.at for message in messages if message.id in sources]
-    return datetime.fromtimestamp(max(said), UTC).date() if said else None
+    said_on = [message.at for message in messages if message.id in sources]
+    return datetime.fromtimestamp(max(said_on), UTC).date() if said_on else None

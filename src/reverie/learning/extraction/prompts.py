@@ -1,4 +1,4 @@
-"""What the fork that looks for memories is told, and how its citations are read back."""
+"""The prompts for the fork that looks for memories, and the parsing of its citations."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from reverie.core.messages import Message
 from reverie.memory.format.taxonomy import KINDS, Kind
 
 _OPENING = 70
-# How much of a past conversation one directive holds, and of one message by who says it: memories are
-# made of the person's words, and what a tool said is read only to know what they speak of.
+# Limits in a directive for the past conversation, and for one message by author: memories are made
+# of the person's words; tool output only shows what they refer to.
 BATCH_CHARACTERS = 60_000
 _LONGEST = {"user": 6_000, "assistant": 2_000, "tool": 300, "note": 300}
 _NUMBER = re.compile(r"\d{1,5}")

@@ -1,4 +1,4 @@
-"""Sentences that state nothing: questions, also without their mark, conditions, requests, guesses. Pure."""
+"""Recognises sentences that state nothing: questions, conditions, requests and guesses. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _POLITE = re.compile(
     r"|stop \w+ing)",
     re.I,
 )
-# Begins a question that has lost its mark; "is", "was" and the like also begin other sentences.
+# Begins a question without a question mark; "is", "was" and the like also begin other sentences.
 _UNMARKED = re.compile(
     r"^(?:and |so |but |und |et |y )?(?:does|did|is|are|was|were|has|why|where|who(?:'s)?|whom|whose|which|how|what(?:'s)?|whether"
     r"|warum|wieso|weshalb|wie|wann|wo|wer|wem|wen|welche[rsnm]?|ob|darf|soll|pourquoi|comment|est-ce|qui|quel(?:le)?s?|où"
     r"|combien|¿|quién(?:es)?|cuál(?:es)?|cómo|cuándo|dónde|qué)(?!\w)(?!.*\bis how\b)",
     re.I,
 )
-# "Tell me who approves deploys": the question stands inside a request.
+# "Tell me who approves deploys": a question inside a request.
 _EMBEDDED = re.compile(
     r"\b(?:tell (?:me|us)|let (?:me|us) know|find out|figure out|check|verify|look up|see|ask(?: \w+)?|wonder(?:ing)?|know|sure|decide"
     r"|explain|remind (?:me|us)|show (?:me|us)|say|clear|question|idea|guess|remember|forgot|understand"
@@ -33,7 +33,7 @@ _EMBEDDED = re.compile(
     r"|qui|que|ce que|quel(?:le)?s?|quand|où|pourquoi|comment|si|quién(?:es)?|quien(?:es)?|qué|cuál(?:es)?|cuándo|dónde|cómo)\b",
     re.I,
 )
-# Parts of patterns that also tell doubts and whose words a text holds.
+# Parts of patterns that `rules.doubts` and `speech` use, too.
 HEDGES = r"maybe|perhaps|vielleicht|peut-être|quizás?|tal vez|a lo mejor"
 SUPPOSES = (
     r"pretend\w*|imagine|suppose|supposing|hypothetically|let's say|what if|in theory|as if|angenommen|stell dir vor"
@@ -48,7 +48,7 @@ _GUESS = re.compile(
     r"|ich bezweifle|ich hoffe|je doute|j'espère|dudo|espero que)\b",
     re.I,
 )
-# A condition about other people; "if you …" and "when you …" tell the assistant how to work.
+# Conditions about other people; "if you …" and "when you …" tell the assistant how to work.
 _CONDITION = re.compile(
     r"(?:^|(?<=[,;:–—] )|(?<=\bonly )|(?<= ))(?:if|unless|once|as soon as|until|provided(?: that)?|in case|assuming(?: that)?|falls|sofern|sobald"
     r"|solange|es sei denn|à condition que|dès que|pourvu que|en caso de que|siempre que|a menos que|en cuanto|à moins que"
@@ -56,7 +56,7 @@ _CONDITION = re.compile(
     r" (?!you\b|du\b|sie dir\b|tu\b|vous\b|usted\b|i ask\b|i say\b)[^,;:–—.!?\n]+",
     re.I,
 )
-# Somebody is to be asked or told to do something: that they do it is not said.
+# A person is to be asked or told to do something; the sentence does not say that they do it.
 _ERRAND = re.compile(
     r"\b(?:ask|asked|asking|tell|told|get|let|have|remind|convince|persuade|beg|wait for|waiting for|want|wants|need|expect"
     r"|frag(?:e|t)?|bitte(?!,)|sag(?:e|t)?|lass(?:e|t)?|erinnere?|überzeuge?|warte?(?:n)? auf|demandez?(?: à)?|dis à|dites à|laissez?"
@@ -67,7 +67,7 @@ _ERRAND = re.compile(
 _REASON = re.compile(
     r",? (?:because|since|weil|denn|parce que|puisque|porque|ya que)\b.*", re.I | re.S
 )
-# Whose words a sentence passes on: "Tom says …", "my boss: …".
+# Reported speech: "Tom says …", "my boss: …".
 _REPORTER = re.compile(
     r"^(?!(?:i|we|as i|like i|ich|wir|je|nous|on|yo|nosotros)\b)(?:(?P<who>[^,.;:!?]{2,40}?)(?<!\byou)(?<!\bi)(?<!\bwe) (?:"
     rf"{REPORTS}|insists?|tells? (?:me|us)|told (?:me|us)|meint|meinte|a dit|a écrit)\b"
@@ -77,7 +77,7 @@ _REPORTER = re.compile(
 
 
 def asks(sentence: str) -> bool:
-    """A question; "could you always …?" is a request, not a question."""
+    """Whether it is a question; "could you always …?" is a request."""
     return sentence.endswith(("?", "？")) and not _POLITE.match(sentence)
 
 
@@ -91,7 +91,7 @@ def without_politeness(sentence: str) -> str:
 
 
 def inquires(text: str) -> bool:
-    """Does it want to know something, with or without a question mark?"""
+    """Whether it asks for information, with or without a question mark."""
     plain = text.strip()
     if plain.endswith(("?", "？")) or "¿" in plain or begins_as_question(plain):
         return True
@@ -99,7 +99,7 @@ def inquires(text: str) -> bool:
 
 
 def states(sentence: str) -> bool:
-    """Does it say that something is so? Questions in any dress and guesses do not."""
+    """Whether it states something, unlike questions of any form and guesses."""
     plain = sentence.strip()
     if asks(plain) or plain.startswith("¿"):
         return False
@@ -107,7 +107,7 @@ def states(sentence: str) -> bool:
 
 
 def without_conditions(sentence: str) -> str:
-    """The sentence without the clauses that only say under which condition."""
+    """The sentence without its conditional clauses."""
     return _CONDITION.sub(" ", sentence)
 
 
@@ -116,17 +116,17 @@ def conditional(sentence: str) -> bool:
 
 
 def without_reasons(sentence: str) -> str:
-    """The sentence without its reason: "because the plan says so" makes no plan of the statement."""
+    """The sentence without its reason, such as "because the plan says so"."""
     return _REASON.sub("", sentence)
 
 
 def reporter(sentence: str) -> str:
-    """Whose words a sentence passes on; empty when it speaks for the person."""
+    """The person whose words a sentence reports; empty when it reports none."""
     found = _REPORTER.match(without_reasons(sentence))
     return (found["who"] or found["label"]) if found else ""
 
 
 def errand(sentence: str) -> str:
-    """Who is to be asked or told to do something in this sentence; empty when no one is."""
+    """The person who is to be asked or told to do something; empty when there is none."""
     found = _ERRAND.search(sentence)
     return found["who"] if found else ""

@@ -1,9 +1,9 @@
-"""Whose words: what a person plainly wrote themselves, apart from what they pasted into a message. Pure.
+"""Separates what a person wrote themselves from what they pasted into a message. Pure.
 
-Some text is certainly not theirs: code, logs, quotations, mails, markup. It is left out. Prose may be
-theirs or a page's, and only its place tells: the first paragraph is theirs, unless what follows may
-speak of it as a text. Later ones are doubtful, and a person decides about them: no list of the ways to
-introduce or to discuss a paste is ever complete, so that the list is of what is harmless.
+Code, logs, quotations, mails and markup are certainly pasted and left out. Prose may be the person's
+or pasted, and only its place tells: the first paragraph is theirs, unless later text may discuss it.
+Later paragraphs are doubtful, and a person decides about them. The ways to introduce or discuss
+pasted text cannot be listed completely, so the harmless ways are listed instead.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reverie.learning.extraction.questions import REPORTS, REWORDS, inquires
 from reverie.learning.extraction.word_lists import ACKNOWLEDGES, ALWAYS, OPENINGS, SMALL
 from reverie.text.words import STOP_WORDS
 
-# Beyond this a message is a document with a few words around it.
+# A longer message is a document with a few words around it.
 LONGEST_SPEECH = 3_000
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
@@ -31,7 +31,7 @@ _HTML = re.compile(
 )
 _OBJECT = re.compile(r"\{\s*\"[^{}\n]{0,2000}\}")
 
-# From such a line on, the rest is somebody else's text.
+# After such a line the rest of the message is pasted.
 _DOCUMENT = re.compile(
     r"\s*(?:#{1,6} \S|(?:from|to|cc|subject|date|von|an|betreff|de|à|objet|asunto|para) ?: \S"
     r"|-{2,} ?(?:original message|forwarded message|begin)|begin forwarded message"
@@ -50,13 +50,13 @@ _LETTER = re.compile(
     re.I | re.M,
 )
 _ASKS = r"remember|note|memory|memori[sz]e|from now on|merk|souviens|retiens|recuerda"
-# "Here is the guideline:" at the end of a line, unless the person asks to keep what follows.
+# "Here is the guideline:" at the end of a line, unless the person asks to remember what follows.
 _LEAD_IN = re.compile(rf"(?!.*\b(?:{_ASKS})).*[:：]\s*$", re.I)
 
 _FENCE = "```"
 BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 _BOUNDED = re.compile(r"\s*(?:>|```|\|)")
-# A short line without an end, as headings are; bullets are none.
+# A short line without final punctuation, like a heading, but no bullet.
 _TITLE = re.compile(r"(?!\s*(?:[-*+•]|\d{1,2}[.)])\s).{0,60}[^\s.!,;…]\s*$")
 _NOT_SPEECH = re.compile(
     r"\s*(?:>|```|\$ |❯|% |⏺|⎿|\+\+\+ |--- |@@ |[+-] {2,}\S|\||//|/\*|\*/|\{|\}|\[\{"
@@ -84,7 +84,7 @@ _REPORTS = re.compile(
     re.I,
 )
 
-# What brings in a text that somebody else wrote.
+# Phrases that introduce a text by another author.
 _INTRODUCES = re.compile(
     r"\b(?:look at|have a look|see below|below|here(?:'s| is| are| comes)|fyi|found (?:this|that|it|on|in)|(?:i |we |just )got (?:this|that|an?|the|it)"
     r"|received|came across|according to|pasted?|copied|the following|as follows|attached|forwarded|they sent|sent (?:me|us)"
@@ -100,7 +100,7 @@ _INTRODUCES = re.compile(
     r"|(?:he|hemos) (?:recibido|encontrado)|me (?:llegó|mandaron|enviaron))",
     re.I,
 )
-# Work on a text that stands elsewhere in the message.
+# Requests to work on a text elsewhere in the message.
 _TEXT_WORK = re.compile(
     rf"\b(?:{REWORDS}|explain|summari[sz]e|summary|translat\w+|reword|rewrite|shorten|review|spelling|spell[- ]?check|grammar"
     r"|tl;?dr|decode|parse|analy[sz]e|interpret|draft|write back|bullet points|polish|answer (?:this|that|it|them|him|her|politely)|reply|respond"
@@ -121,7 +121,7 @@ _POINTS = re.compile(
     r"|das|dies\w*|darauf|dazu|davon|es|ihn|oben|text|wörter|satz|ça|cela|ceci|ce|cette|texte|phrase|ci-dessus|eso|esto|este|esta|lo|texto|frase|arriba)\b",
     re.I,
 )
-# How a task of its own begins.
+# Beginnings of an independent task.
 _TASK = re.compile(
     r"\s*(?:(?:and|so|then|now|next|also|please|ok|okay|thanks|und|dann|jetzt|nun|bitte|danke|et|puis|maintenant|merci|y|luego|ahora|por favor|gracias)[,.!:]? +)*"
     r"(?:(?:can|could|would|will) you|let's|kannst du|könntest du|lass uns|peux-tu|pourrais-tu|tu peux|¿?puedes|¿?podrías"
@@ -133,8 +133,8 @@ _TASK = re.compile(
     r"|añade|arregla|borra|cambia|corrige|crea|ejecuta|elimina|escribe|haz|muestra|prueba|quita|renombra)\b",
     re.I,
 )
-# Sentences that only the person at the keyboard writes: about themselves, to the assistant about its
-# work, about what was just said.
+# Sentences that only the person at the keyboard writes: about themselves, about the assistant's
+# work, or about what was just said.
 _PERSONAL = re.compile(
     r"(?<![\w'’])(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|we['’](?:re|ve|d|ll)|us|our|ours|ich|mir|mich|mein\w*|wir|uns|unser\w*"
     r"|je|moi|mon|ma|mes|nous|notre|nos|yo|mi|mis|nosotros|nuestr\w+)(?!\w)|(?<!\w)j['’]\w"
@@ -145,7 +145,7 @@ _PERSONAL = re.compile(
     r"|^you(?:['’]ve)? (?:did|do|keep|kept|forgot|used|wrote|broke|added|made|removed|deleted|changed|always|never|just|already|still|should|may|don't|needn't)\b",
     re.I,
 )
-# Orders, tasks and decisions: a person's or a stranger's, their words do not tell.
+# Orders, tasks and decisions, whose wording does not tell whether the person or a stranger wrote them.
 _ANYBODYS = re.compile(
     r"(?:(?:also|and|so|but|und|et|y),? )*(?:always|never|don't|do not|stop|from now on|from here on|going forward|henceforth|in (?:the )?future|next time"
     r"|as of|whenever|every time|remember|use|keep|avoid|prefer|make sure|no |when you|if you|for future|(?:we|the \w+)(?:'ve| have| has)? (?:decided|agreed)"
@@ -153,13 +153,13 @@ _ANYBODYS = re.compile(
     r"|souviens|nous avons|on a|siempre|nunca|a partir|de ahora|recuerda|no olvides|hemos|acordamos|decidimos)(?!\w)",
     re.I,
 )
-# "Remember that." and "Don't save this.": said to the assistant about the sentence before.
+# "Remember that." and "Don't save this." refer to the sentence before.
 _ABOUT_MEMORY = re.compile(
     r"(?:remember|memori[sz]e|keep) (?:that|this|it)[.!]*$|(?:don't|do not) (?:save|store|remember|keep|note) (?:this|that|it)\b",
     re.I,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n")
-# Power given to others, or a check taken away: what a stranger's text is after.
+# Giving power to others or removing a check: typical aims of injected text.
 _EMPOWERS = re.compile(
     r"(?<!\bi )(?<!\bwe )(?<!\byou )\b(?:approves|signs|merges|owns|reviews|grants|decides|controls|manages|administers)\b"
     r"|\b(?:give|gives|gets?|grant|has|have|let|allow|trust|add)\b.{1,40}\b(?:access|rights|admin|permissions?|approve|merge|deploy|as (?:an? )?(?:reviewer|owner))\b"
@@ -182,7 +182,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A paragraph of prose. `doubt` says why it may not be the person's own; empty: it plainly is."""
+    """A paragraph of prose. `doubt` says why it may not be the person's own; empty if it plainly is."""
 
     text: str
     doubt: str = ""
@@ -191,17 +191,17 @@ class Passage:
 @dataclass(frozen=True, slots=True)
 class _Paragraph:
     text: str
-    # Touches or follows code, a log or a chat, where a paste may go on as prose.
+    # Adjacent to or after code, a log or a chat, where pasted text may continue as prose.
     pasted: bool = False
 
 
 def own_words(text: str) -> str:
-    """What the writer plainly said in this text; everything pasted, and everything doubtful, is left out."""
+    """What the writer plainly said in this text, without pasted and doubtful passages."""
     return _ends("\n\n".join(one.text for one in passages(text) if not one.doubt))
 
 
 def passages(text: str) -> tuple[Passage, ...]:
-    """The prose of a message, paragraph by paragraph, each with the doubt about whose it is."""
+    """The paragraphs of prose in a message, each with the doubt about its author."""
     found = [*_paragraphs(text)]
     whole = _about_message(found, text)
     before = ""
@@ -217,7 +217,7 @@ def passages(text: str) -> tuple[Passage, ...]:
             doubts[place] = "what follows may speak of it as a text"
         if not doubts[place] and len(found) > 1 and _EMPOWERS.search(found[place].text):
             doubts[place] = (
-                "it gives others power or lifts a check, and may be somebody else's text"
+                "it gives others power or lifts a check, and may be another author's text"
             )
         spoken_of = spoken_of or not _moves_on(found[place].text)
         later |= words
@@ -225,12 +225,12 @@ def passages(text: str) -> tuple[Passage, ...]:
 
 
 def prose(text: str) -> str:
-    """All prose, doubtful or not: nobody pastes into an assistant's message."""
+    """All prose, doubtful or not, for an assistant's message, which contains no pasted text."""
     return _ends("\n\n".join(one.text for one in _paragraphs(text)))
 
 
 def unquoted(sentence: str) -> str:
-    """The sentence with what it quotes blotted out: a cue inside quotation marks is not meant."""
+    """The sentence with its quotations masked, because a cue inside them does not count."""
     return _QUOTED.sub("“…”", sentence)
 
 
@@ -240,8 +240,8 @@ def unreported(sentence: str) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[_Paragraph]:
-    """Cut at blank lines, at what is not prose, and behind a line that asks or introduces."""
-    # A client puts tags of its own before the person's words; a page is somebody else's.
+    """Split at blank lines, at text that is not prose, and after a line that asks or introduces."""
+    # Clients put their own tags before the person's words; an HTML page is pasted.
     pasted = _HTML.search(text) is not None
     text = _FENCED.sub(f"\n{_FENCE}\n", text)
     for pattern in (_COMMENT, _TAGGED, _BARE_TAG):
@@ -253,7 +253,7 @@ def _paragraphs(text: str) -> Iterator[_Paragraph]:
         document = _DOCUMENT.match(line) is not None
         foreign = not document and _foreign(line, chat=chat)
         titled = bool(kept) and _TITLE.match(kept[-1]) is not None and not BULLET.match(line)
-        # Before a fence or a quotation people speak themselves; a log or a chat may begin as prose.
+        # Prose before a fence or a quotation is the person's; a log or a chat may begin as prose.
         touching = pasted or (foreign and not _BOUNDED.match(line))
         if kept and (document or foreign or titled or not line.strip()):
             yield _Paragraph("\n".join(kept).strip(), touching)
@@ -277,7 +277,7 @@ def _paragraphs(text: str) -> Iterator[_Paragraph]:
 
 
 def _unwrapped(lines: Sequence[str]) -> list[str]:
-    """Lines that an editor broke at a column are one line again: they are one sentence or more."""
+    """Join lines that an editor wrapped at a column."""
     made: list[str] = []
     block: list[str] = []
     for line in (*lines, ""):
@@ -298,7 +298,7 @@ def _unwrapped(lines: Sequence[str]) -> list[str]:
 
 
 def _broken(line: str, following: str, width: int) -> bool:
-    """Was a sentence broken here because its next word did not fit?"""
+    """Whether the line was wrapped here because the next word did not fit."""
     words = line.split()
     if not words or BULLET.match(following) or line.endswith((".", "!", "?", ":", "…", "？", "：")):
         return False
@@ -314,24 +314,24 @@ def _foreign(line: str, *, chat: bool) -> bool:
 
 
 def _about_message(found: Sequence[_Paragraph], text: str) -> str:
-    """A doubt about all that a message says."""
+    """A doubt about a whole message."""
     if _LETTER.search(text):
         return "it stands in a letter"
-    # The last words may stand behind a document that was cut off.
+    # The last words may follow a document that was cut off.
     tail = _FENCED.sub("", text).rstrip().rpartition("\n\n")[2].strip()
     cut_off = bool(found) and tail not in ("", found[-1].text) and "\n\n" in text
     return "what follows may speak of it as a text" if cut_off and not _moves_on(tail) else ""
 
 
 def _leads_on(paragraph: str) -> str:
-    """The doubt that a paragraph casts on all that follow it; a mere "thanks, that works" casts none."""
+    """The doubt that a paragraph casts on all later ones; a mere "thanks, that works" casts none."""
     if "?" in paragraph or inquires(paragraph):
         return "it follows a question, and may be what the question is about"
     if _INTRODUCES.search(paragraph) or _TEXT_WORK.search(paragraph):
-        return "it follows an introduction, and may be somebody else's text"
+        return "it follows an introduction, and may be another author's text"
     if {word.lower() for word in _WORD.findall(paragraph)} <= ACKNOWLEDGES:
         return ""
-    return "it does not stand in the first paragraph, and may be somebody else's text"
+    return "it is not in the first paragraph, and may be another author's text"
 
 
 def _about(one: _Paragraph) -> str:
@@ -340,14 +340,18 @@ def _about(one: _Paragraph) -> str:
         return "it stands beside code, a log or a chat"
     if _MEANING.search(one.text):
         return "it asks what a text means"
-    # "Can you rename it? From now on …" is one voice, "Tired of slow builds? …" may be another's.
+    # "Can you rename it? From now on …" is the person's; "Tired of slow builds? …" may be pasted.
     if _OPENING_QUESTION.match(one.text) and not _TASK.match(one.text):
         return "it follows a question, and may be what the question is about"
-    return "" if _plainly_spoken(one.text) else "it stands beside sentences that may be another's"
+    return (
+        ""
+        if _plainly_spoken(one.text)
+        else "it stands beside sentences that may be another author's"
+    )
 
 
 def _plainly_spoken(paragraph: str) -> bool:
-    """Does every sentence, or any one for all of them, sound like a person who speaks to an assistant?"""
+    """Whether the sentences read like a person who speaks to an assistant."""
     said = [part.strip() for part in _SENTENCE_END.split(paragraph) if part.strip()]
     if any(_is_personal(part) for part in said):
         return True
@@ -364,7 +368,7 @@ def _is_personal(sentence: str) -> bool:
 
 
 def _moves_on(paragraph: str) -> bool:
-    """Is it a task of its own, or mere thanks, so that it cannot be about the paragraph before it?"""
+    """Whether it is an independent task or mere thanks, and so not about the paragraph before it."""
     words = _WORD.findall(paragraph)
     if {word.lower() for word in words} <= ACKNOWLEDGES:
         return "?" not in paragraph
@@ -377,13 +381,13 @@ def _moves_on(paragraph: str) -> bool:
 
 
 def _rare_words(text: str) -> set[str]:
-    """Words that only come up again where the same thing is meant."""
+    """Rare words, which recur only where the same thing is meant."""
     return {word for word in map(str.lower, _WORD.findall(text)) if len(word) > 2} - _usual()
 
 
 @cache
 def _small() -> frozenset[str]:
-    """Words that hold a sentence together, and end none."""
+    """Function words, which do not end a sentence."""
     return frozenset((*SMALL, *(word for name in _SPOKEN for word in STOP_WORDS[name])))
 
 
@@ -393,7 +397,7 @@ def _usual() -> frozenset[str]:
 
 
 def _hidden(text: str) -> str:
-    """Characters nobody types: invisible ones, or letters of two scripts in one word."""
+    """A doubt about characters that people do not type: invisible ones, mixed scripts in a word."""
     if _ZERO_WIDTH.search(text):
         return "it holds invisible characters"
     if not text.isascii() and any(_mixed(word) for word in _WORD.findall(text)):
@@ -411,7 +415,7 @@ def _mixed(word: str) -> bool:
 
 
 def _ends(text: str) -> str:
-    """Of a very long text the first and the last paragraph: people speak around what they paste."""
+    """The first and last paragraph of a very long text, where people speak around pasted text."""
     if len(text) <= LONGEST_SPEECH:
         return text
     paragraphs = [part for part in re.split(r"\n\s*\n", text) if part.strip()]

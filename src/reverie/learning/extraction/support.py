@@ -1,8 +1,8 @@
-"""Whether messages say what a memory claims: words, numbers, names, addresses and negations.
+"""Checks that messages support a memory's claim: words, numbers, names, addresses and negations.
 
-Cheapest first: the words must mostly be there, and every number, date, name and address must be, also
-the name a sentence begins with; an embedding may speak for a claim in other words, but never for a
-missing number or a lost "not". Questions, conditions, errands and guesses support nothing.
+Most words of the claim must occur, and every number, date, name and address, also a name at the start
+of a sentence. An embedding can support a claim in other words, but never a missing number or a lost
+"not". Questions, conditions, errands and guesses support nothing.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from reverie.learning.extraction.word_lists import (
 from reverie.text.dates import absolute_dates
 from reverie.text.words import STOP_WORDS, fold, root
 
-# Takes two texts, gives how alike their meanings are, at most 1.
+# Returns the similarity of meaning of two texts, at most 1.
 Similarity: TypeAlias = Callable[[str, str], float]
 
 ENOUGH_WORDS = 0.6
-# With fewer words in common than this, likeness of meaning proves nothing.
+# With a smaller share of common words, similarity of meaning proves nothing.
 FEWEST_WORDS = 0.25
 ENOUGH_LIKENESS = 0.75
 _MOST_SOURCES = 3
 _SPOKEN = ("english", "german", "french", "spanish")
-# How far around a word a passage reaches, and how many passages of a long text are looked at.
+# The reach of a passage around a word, and the number of passages examined in a long text.
 _PASSAGE = 200
 _MOST_PASSAGES = 200
-# A clause with this share of another's words is the same clause, so that a "not" in one only turns it.
+# Clauses that share this many words are the same clause, so a "not" in only one of them inverts it.
 _SAME_CLAUSE = 0.8
 
 _TOKEN = re.compile(r"[^\W_]+(?:['.\-:][^\W_]+)*")
@@ -47,7 +47,7 @@ _URL = re.compile(r"https?://[^\s)>\]\"'“”]+[^\s)>\]\"'“”.,;:!?]")
 _ISO_DAY = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _NAME = re.compile(r"(?<=[\w,;:\"“(] )[A-Z][\w-]+|\b[A-Z][a-z]*[A-Z]\w*|\b[A-Z]{2,}\b")
 _FIRST = re.compile(r"\W*([^\W\d_][\w'’-]*)")
-# Who does it, or to whom: a name also where it is written small.
+# The word after these is a name even in lower case.
 _ROLE = re.compile(
     r"\b(?:by|ask|asks|tell|tells|trust|trusts|obey|von|durch|fragt?|par|demande à|por|pregunta a) ([^\W\d_][\w-]{2,})",
     re.I,
@@ -61,7 +61,7 @@ _STANDING = re.compile(
 _CLAUSE_END = re.compile(
     r"[,;:–—]\s+|[.!?]\s+|\n+|\b(?:because|but|since|so that|weil|parce que|porque)\b"
 )
-# A "not" that says yes.
+# Negations with a positive meaning.
 _NOT_FORGET = re.compile(
     r"\b(?:don['’]t|do not|never) forget\b|\bvergiss nicht\b|\bn['’]oubliez? pas\b|\bno (?:te )?olvides\b",
     re.I,
@@ -71,14 +71,14 @@ _LABEL = re.compile(r"\*\*(?:Why|How to apply):\*\*")
 
 @dataclass(frozen=True, slots=True)
 class Supported:
-    """The messages that say it."""
+    """The messages that support the claim."""
 
     sources: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """Why not, and which parts of the claim nobody said."""
+    """Why the claim is not supported, and which parts of it no message says."""
 
     reason: str
     missing: tuple[str, ...] = ()
@@ -92,9 +92,9 @@ def support(
     *,
     answered: bool = False,
 ) -> Supported | Unsupported:
-    """Do the cited utterances say all of the claim? Without any cited, those that fit best are found.
+    """Whether the cited utterances support the whole claim; without citations the best ones are used.
 
-    A question that was `answered` with yes is a statement.
+    A question that was `answered` with yes counts as a statement.
     """
     wanted = frozenset(cited)
     pool = [one for one in spoken if one.id in wanted] if wanted else _nearest(claim, spoken)
@@ -110,10 +110,10 @@ def support(
 
 
 def _stated(claim: str, text: str) -> str:
-    """The sentences of a text that can support a claim: those that say that something is so.
+    """The sentences of a text that can support a claim, because they state something.
 
-    A condition only supports a claim with a condition, an errand only one that tells of it, and what
-    others said is no rule of the person's.
+    A condition only supports a claim with a condition, an errand only a claim about it, and reported
+    speech no rule of the person.
     """
     kept = []
     for sentence in sentences(text):
@@ -135,13 +135,13 @@ def _rules(text: str) -> bool:
 
 
 def _hearsay(claim: str, sentence: str) -> bool:
-    """Does the claim make a rule of what somebody else said, without saying who?"""
+    """Whether the claim turns another person's words into a rule without naming that person."""
     who = questions.reporter(sentence)
     return bool(who) and not _tokens(who) & _tokens(claim)
 
 
 def _without_conditions(claim: str, sentence: str) -> str:
-    """The sentence without a condition whose subject the claim speaks of as a fact."""
+    """The sentence without a condition whose subject the claim presents as a fact."""
     subject = _FIRST.match(claim)
     names = {fold(name) for name in _CALLED.findall(claim)}
     names |= {fold(subject[1])} if subject else set()
@@ -156,7 +156,7 @@ def covered(claim: str, source: str) -> float:
 
 
 def echoes(claim: str, text: str) -> bool:
-    """Does some passage of a text, however long, hold half of the claim's words together?"""
+    """Whether some passage of a text contains half of the claim's words."""
     words = _words(claim)
     plain = text.lower() if text.isascii() else fold(text)
     for word in sorted(words, key=lambda one: (-len(one), one)):
@@ -182,7 +182,7 @@ def _nearest(claim: str, spoken: Sequence[Utterance]) -> list[Utterance]:
 def _lacking(claim: str, source: str, similarity: Similarity | None) -> Unsupported | None:
     missing = _missing_values(claim, source)
     if missing:
-        return Unsupported(f"nobody said {', '.join(missing)}", missing)
+        return Unsupported(f"no message says {', '.join(missing)}", missing)
     if not _words(claim):
         return None
     nearest = _closest(claim, sentences(source))
@@ -194,7 +194,7 @@ def _lacking(claim: str, source: str, similarity: Similarity | None) -> Unsuppor
 
 
 def _twisted(claim: str, nearest: str, source: str) -> Unsupported | None:
-    """The words are there, but not what they say: a lost "not", names exchanged, a rule made of one case."""
+    """Detect a changed meaning: a lost "not", exchanged names, a rule made of a single case."""
     if _negated(claim) not in (_negated(nearest), _negated(_closest(claim, _clauses(nearest)))):
         return Unsupported("one says no where the other says yes", (nearest,))
     for clause in _clauses(claim):
@@ -207,12 +207,12 @@ def _twisted(claim: str, nearest: str, source: str) -> Unsupported | None:
         return Unsupported("the names stand the other way round", (nearest,))
     strong = _tokens(claim) & ALWAYS
     if strong and not (_tokens(source) & ALWAYS or _STANDING.search(source)):
-        return Unsupported("nobody said that it always holds", tuple(sorted(strong)))
+        return Unsupported("no message says that it always holds", tuple(sorted(strong)))
     return None
 
 
 def _another(claim: str, nearest: str) -> str:
-    """The name in whose place the claim puts one from another sentence; empty when there is none."""
+    """The name that the claim replaces by one from another sentence; empty when there is none."""
     mine, theirs = _named(claim), _named(nearest)
     absent = {name for name in mine - theirs if name not in _tokens(nearest)}
     others = theirs - mine
@@ -220,7 +220,7 @@ def _another(claim: str, nearest: str) -> str:
 
 
 def _named(text: str) -> set[str]:
-    """The names in a sentence, folded: what is written large, and a first word that is no common one."""
+    """The names in a sentence, folded: capitalised words, and a first word that is not common."""
     first = _FIRST.match(text)
     names = {fold(name) for name in _CALLED.findall(text)}
     if first and first[1][0].isupper() and not _common(first[1]):
@@ -229,7 +229,7 @@ def _named(text: str) -> set[str]:
 
 
 def _exchanged(claim: str, nearest: str) -> bool:
-    """Do two names stand in the other order? Lena reports to Priya is not Priya reports to Lena."""
+    """Whether two names swapped places: "Lena reports to Priya", "Priya reports to Lena"."""
     names = re.findall(r"\b[A-Z]\w+", claim)
     both = [name for name in dict.fromkeys(names) if name in nearest]
     places = [nearest.index(name) for name in both]
@@ -268,7 +268,7 @@ def _known_name(name: str, tokens: frozenset[str] | set[str]) -> bool:
     plain = fold(name)
     if plain in tokens or root(plain) in tokens or _common(plain):
         return True
-    # A title may be written as a file is named: staging_port.
+    # A title may look like a file name: staging_port.
     parts = re.split(r"[_-]+", plain)
     return len(parts) > 1 and all(_known_name(part, tokens) for part in parts if part)
 
@@ -280,13 +280,13 @@ def _common_words() -> frozenset[str]:
 
 
 def _common(word: str) -> bool:
-    """A word that is no name, wherever it stands."""
+    """Whether a word is never a name."""
     plain = fold(word).replace("’", "'")
     return plain in _common_words() or root(plain) in _common_words()
 
 
 def _day_said(day: re.Match[str], source: str) -> bool:
-    """As it stands, or in words: "14 December" for 2026-12-14."""
+    """Whether the source has the day, as written or in words: "14 December" for 2026-12-14."""
     if day[0] in source:
         return True
     tokens = _tokens(source)
@@ -297,7 +297,7 @@ def _day_said(day: re.Match[str], source: str) -> bool:
 
 
 def _dated(one: Utterance) -> str:
-    """The words, and once more with "tomorrow" as the date it was that day."""
+    """The text, and again with its relative dates made absolute."""
     if one.day is None:
         return one.text
     resolved, changes = absolute_dates(one.text, one.day)

@@ -1,9 +1,9 @@
-"""Who said it decides what becomes of a possible memory: saved, put before a person, or refused.
+"""Decides by author what happens to a candidate: saved, proposed to a person, or refused.
 
-What the person plainly says may be saved, and what the assistant said and the person confirmed. What
-stands only in tool results, files or pages waits in the inbox, whoever asks for it to be kept: a
-model that believes a page is still only repeating the page. So does what a person may have pasted,
-and an order that reaches out: to install, fetch or run something, or to send something away.
+What the person plainly says may be saved, and so may what the assistant said and the person confirmed.
+What occurs only in tool results, files or pages waits in the inbox, even if a model wants to keep it:
+a model that believes a page only repeats the page. So does text that a person may have pasted, and
+an order with external effect: to install, fetch, run or send something.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FORGET = re.compile(
     re.I,
 )
 
-# Addresses, downloads, installations and deliveries: what an order must not bring in unasked.
+# Addresses, downloads, installations and recipients, which make an order suspicious.
 _REACHES_OUT = re.compile(
     r"\b(?:https?|ftp|ssh|git|file)://|\bwww\.|(?<![\w.+-])[\w.+-]+@[\w-]+\.\w|\b(?:\d{1,3}\.){3}\d{1,3}\b"
     r"|(?<![\w-])[\w-]+\.(?:com|net|org|io|dev|app|cloud|info|biz|xyz|example|bad|ru|cn|site|online|top|club|onion)\b"
@@ -58,19 +58,19 @@ _REACHES_OUT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """It may be saved; origin and sources are those that were found, whatever was claimed."""
+    """It may be saved, with the origin and sources that were found, not those that were claimed."""
 
     candidate: Candidate
 
 
 @dataclass(frozen=True, slots=True)
 class ToInbox:
-    """A person decides. `warning` says what is suspicious about it, and is empty when nothing is."""
+    """A person decides. `warning` says what is suspicious; empty when nothing is."""
 
     reason: str
     warning: str = ""
     candidate: Candidate | None = None
-    # Were its words found, if only in what a tool or the assistant said?
+    # Whether its words were found, if only in text of a tool or the assistant.
     supported: bool = False
 
 
@@ -85,7 +85,7 @@ Verdict: TypeAlias = Save | ToInbox | Refuse
 def judge(
     candidate: Candidate, messages: Sequence[Message], similarity: Similarity | None = None
 ) -> Verdict:
-    """What may become of a candidate, by whose words it stands in."""
+    """Decide about a candidate by the author of its words."""
     claim = _claim(candidate)
     if not candidate.text.strip():
         return Refuse("there is nothing to remember")
@@ -93,15 +93,15 @@ def judge(
         return Refuse(excluded.reason)
     if candidate.doubt:
         doubtful = replace(candidate, origin="tool")
-        # Never without a warning: what is suspicious is not approved by a setting.
+        # The warning keeps a setting from approving it automatically.
         warning = _warning(doubtful) or "it may have been pasted"
         return ToInbox(candidate.doubt, warning, doubtful, supported=True)
     spoken = utterances(messages)
     mine = [_stated(one) for one in spoken if one.voice == "user"]
-    said = _found(claim, mine, candidate.sources, similarity)
-    if isinstance(said, Supported):
-        return _the_persons(replace(candidate, origin="user", sources=said.sources), spoken)
-    return _not_the_persons(candidate, claim, messages, spoken, said)
+    verdict = _found(claim, mine, candidate.sources, similarity)
+    if isinstance(verdict, Supported):
+        return _the_persons(replace(candidate, origin="user", sources=verdict.sources), spoken)
+    return _not_the_persons(candidate, claim, messages, spoken, verdict)
 
 
 def _the_persons(candidate: Candidate, spoken: Sequence[Utterance]) -> Verdict:
@@ -109,12 +109,12 @@ def _the_persons(candidate: Candidate, spoken: Sequence[Utterance]) -> Verdict:
     if isinstance(candidate.operation, Delete):
         if any(map(_FORGET.search, words)):
             return Save(candidate)
-        return ToInbox("nobody asked to forget it", "a memory would be lost", candidate)
+        return ToInbox("the person did not ask to forget it", "a memory would be lost", candidate)
     if any(map(doubts.not_for_memory, words)):
         return Refuse("the person asked not to remember it")
     if (reach := reaches_out(candidate)) and not isinstance(candidate.operation, Delete):
-        told = f"it is an order that names an address, a command or a recipient (“{reach}”)"
-        return ToInbox(told, "make sure that it is your own", candidate, supported=True)
+        reason = f"it is an order that names an address, a command or a recipient (“{reach}”)"
+        return ToInbox(reason, "make sure that it is your own", candidate, supported=True)
     return Save(candidate)
 
 
@@ -123,7 +123,7 @@ def _not_the_persons(
     claim: str,
     messages: Sequence[Message],
     spoken: Sequence[Utterance],
-    said: Unsupported,
+    verdict: Unsupported,
 ) -> Verdict:
     foreign = [one for one in spoken if one.voice == "tool" and echoes(claim, one.text)]
     agreed = _agreed(claim, messages)
@@ -136,21 +136,21 @@ def _not_the_persons(
     own = [one for one in spoken if one.voice == "assistant"]
     if isinstance(support(claim, own), Supported):
         found = replace(candidate, origin="assistant")
-        told = "the assistant said it, and nobody confirmed it"
-        return ToInbox(told, _warning(found), found, supported=True)
+        reason = "the assistant said it, and the person did not confirm it"
+        return ToInbox(reason, _warning(found), found, supported=True)
     found = replace(candidate, origin="tool" if candidate.origin == "tool" else "assistant")
-    return ToInbox(f"it is not what was said: {said.reason}", _warning(found), found)
+    return ToInbox(f"it is not what was said: {verdict.reason}", _warning(found), found)
 
 
 def reaches_out(candidate: Candidate) -> str:
-    """Where an order would reach out to; empty for a plain fact, such as where the dashboard is."""
+    """The external target of an order; empty for a plain fact, such as the dashboard's address."""
     claim = _claim(candidate)
     found = _REACHES_OUT.search(claim)
     return found[0][:60] if found and (candidate.type == "feedback" or orders(claim)) else ""
 
 
 def orders(text: str) -> str:
-    """The words that tell somebody to do something; empty when there are none."""
+    """The words that give an order; empty when there are none."""
     found = _ORDERS.search(text)
     return found[0].strip() if found else ""
 
@@ -167,7 +167,7 @@ def _warning(candidate: Candidate) -> str:
 
 
 def _claim(candidate: Candidate) -> str:
-    """All that would reach a prompt: a title or description is a way in, too."""
+    """All text that would reach a prompt, including title and description."""
     parts = (candidate.name, candidate.description, candidate.text)
     return "\n".join(part for part in parts if part.strip())
 
@@ -178,31 +178,31 @@ def _found(
     cited: Sequence[str],
     similarity: Similarity | None,
 ) -> Supported | Unsupported:
-    """In the messages that were cited; failing that, in any."""
+    """Look for support in the cited messages, then in all of them."""
     here = {one.id for one in spoken}
     known = [id_ for id_ in cited if id_ in here]
-    said = support(claim, spoken, known, similarity)
-    if isinstance(said, Unsupported) and known:
+    verdict = support(claim, spoken, known, similarity)
+    if isinstance(verdict, Unsupported) and known:
         return support(claim, spoken, (), similarity)
-    return said
+    return verdict
 
 
 def _stated(one: Utterance) -> Utterance:
-    """What a person asked, guessed or quoted is not what they said."""
+    """The statements of a person, without questions, guesses and quotations."""
     kept = [unreported(part) for part in sentences(one.text) if states(part)]
     return replace(one, text="\n".join(kept))
 
 
 def _agreed(claim: str, messages: Sequence[Message]) -> tuple[str, ...]:
-    """The assistant's message and the person's reply that confirms this very statement."""
+    """The assistant's message and the person's reply that confirms the claim."""
     proposal: Message | None = None
     for message in messages:
         if message.origin == "assistant" and message.text.strip():
             proposal = message
         elif message.origin == "user" and proposal is not None:
             statement = confirmed(message.text, proposal.text)
-            said = (Utterance(proposal.id, "assistant", statement or ""),)
-            if statement and isinstance(support(claim, said, answered=True), Supported):
+            proposed = (Utterance(proposal.id, "assistant", statement or ""),)
+            if statement and isinstance(support(claim, proposed, answered=True), Supported):
                 return proposal.id, message.id
             proposal = None
     return ()

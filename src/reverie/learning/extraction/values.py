@@ -1,4 +1,4 @@
-"""What may become a memory, and what should be done with it, as values."""
+"""Value types of extraction: candidates, operations and known memories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from reverie.memory.format.manifest import ManifestEntry
 from reverie.memory.format.taxonomy import MemoryType
 
-# Who said it, as far as trust is concerned: whatever is neither of the two speakers is a tool.
+# The author, for trust: everything that is by neither of the two speakers counts as a tool's.
 Voice: TypeAlias = Literal["user", "assistant", "tool"]
 
 
@@ -19,21 +19,21 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """The same fact with more to it: the file is changed."""
+    """The same fact with more detail: change the file."""
 
     file: str
 
 
 @dataclass(frozen=True, slots=True)
 class Supersede:
-    """Another value of the same thing: both are kept, and the old one says what replaced it."""
+    """Another value of the same thing: keep both, and mark the old one as replaced."""
 
     file: str
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """To be forgotten. Without a file it is only a wish: `decide` finds what it is about."""
+    """Forget a memory. Without a file, `decide` finds the memory that is meant."""
 
     file: str = ""
 
@@ -51,7 +51,7 @@ Operation: TypeAlias = Add | Update | Supersede | Delete | Noop
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A possible memory: what it says, who said it, in which messages, in which words."""
+    """A possible memory: its text, author, source messages and the words that support it."""
 
     text: str
     type: MemoryType
@@ -61,13 +61,13 @@ class Candidate:
     name: str = ""
     description: str = ""
     evidence: str = ""
-    # Why the words, though they stand in the person's message, may be somebody else's.
+    # Why the words, though in the person's message, may be by another author.
     doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A memory there already is."""
+    """An existing memory."""
 
     entry: ManifestEntry
     body: str = ""

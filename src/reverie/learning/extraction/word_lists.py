@@ -1,4 +1,4 @@
-"""Words that turn, strengthen or merely hold together what a sentence says, without accents."""
+"""Word lists without accents: negations, generalisations, function words, openings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _bag(words: str) -> frozenset[str]:
 
 @cache
 def denying() -> frozenset[str]:
-    """Words that deny what they stand beside."""
+    """Words that negate a statement."""
     return negations() | {"against", "instead", "ne"}
 
 
@@ -32,12 +32,12 @@ SMALL = _bag(
     le la les un une des de et ou est sont que qu je tu nous vous il elle
     el los las una y o es son con para por lo se mi"""
 )
-# What two texts about one thing may differ in; whether one says "not" is compared apart.
+# Words in which two texts about one thing may differ; negation is compared separately.
 IDLE = _bag(
     """the a an is are was in on at to of for by and from now please we i it our my has have been be will
     that this instead always never not don't do"""
 )
-# What a message may begin with before it comes to the point.
+# Acknowledgements at the start of a message.
 ACKNOWLEDGES = _bag(
     """thanks thank you thx ok okay great perfect good nice cool merged done works work that this was is quick fine looks look very
     much so a lot hi hello hey yes no right got it i see lovely wonderful fast awesome agreed exactly well
@@ -45,7 +45,7 @@ ACKNOWLEDGES = _bag(
     gracias perfecto hola vale genial bien muy sí"""
 )
 FRAME_NAMES = _bag("i user the why how this when always never person")
-# Words that begin claims and are nobody's name: what people do, have and work with.
+# Common words that begin claims and are not names.
 OPENINGS = _bag(
     """add added adds adding agree agreed allow answer answers apply archive assume avoid avoids begin backup backups ban bring bug bugs build
     builds call cases change changes check checks choose clean close code comment comments commit commits company config configuration

@@ -1,8 +1,8 @@
-"""Memories found without a model: what a person plainly asked to last, in their own sentence.
+"""Finds memories without a model: sentences in which a person plainly asks to remember something.
 
-Precision comes before recall. Only the person's own words count, never what they pasted; and of
-those only sentences with a cue (`cues`) against which nothing speaks (`doubts`). Where it is not
-plain whose words a paragraph holds, what is found carries that doubt, and a person decides.
+Precision comes before recall. Only the person's own words count, never pasted text, and of those only
+sentences with a cue (`cues`) and without a doubt (`doubts`). Where the author of a paragraph is
+unclear, the candidate carries that doubt, and a person decides.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["find"]
 _FEWEST_WORDS = 2
 _MOST_IN_A_MESSAGE = 5
 
-# "Please remember that." and "Don't do that again." speak of the sentence before.
+# "Please remember that." and "Don't do that again." refer to the sentence before.
 _REMEMBER_THAT = re.compile(
     r"^(?:please |can you |could you )*(?:remember|memori[sz]e|keep) (?:that|this)(?: (?:please|in mind|for (?:later|the future|next time)))*[.!]*$"
     r"|^(?:bitte )?merk(?:e)? dir das(?: bitte)?[.!]*$|^souviens-t'en[.!]*$|^recuérdalo[.!]*$",
@@ -42,7 +42,7 @@ _NOT_THAT_AGAIN = re.compile(
     re.I,
 )
 _YOU_DID = re.compile(r"^(?:you|your)\b(?!.*\?$)", re.I)
-# "Please remember:" before a list: each of its lines is to be kept.
+# "Please remember:" before a list applies to each of its lines.
 _LIST = re.compile(
     r"^(?:please |bitte )?(?:remember|memori[sz]e|keep in mind|merke? dir|souviens-toi|retiens|recuerda)"
     r"(?: (?:that|this|these|the following|bitte|please))*\s*:$",
@@ -65,9 +65,9 @@ _WORD = re.compile(r"\w[\w'’-]*")
 
 
 def find(messages: Sequence[Message], earlier: Sequence[Message] = ()) -> tuple[Candidate, ...]:
-    """Every memory a person plainly asked for in these messages, in order, each once.
+    """Every memory that a person plainly asked for in these messages, in order, without duplicates.
 
-    `earlier` is what was looked at before: a yes may confirm what the assistant said there last.
+    `earlier` messages were read before; a yes may confirm what the assistant last said there.
     """
     found: dict[str, Candidate] = {}
     proposal = _last_proposal(earlier)
@@ -84,7 +84,7 @@ def find(messages: Sequence[Message], earlier: Sequence[Message] = ()) -> tuple[
 
 
 def _last_proposal(earlier: Sequence[Message]) -> Message | None:
-    """What the assistant said after the person's last words."""
+    """The assistant's message after the person's last one."""
     for message in reversed(earlier):
         if message.origin == "user":
             return None
@@ -108,7 +108,7 @@ def _confirmation(reply: Message, proposal: Message | None) -> Iterator[Candidat
 
 
 def _confirmed_type(statement: str) -> MemoryType:
-    """What the assistant proposed about itself is a way of working; "you are …" is about the person."""
+    """The type of a confirmed statement: "you are …" is about the person, the rest about the work."""
     if re.search(r"\b(?:you(?:'re| are) an?|your (?:role|job|name)|you work)\b", statement, re.I):
         return "user"
     if re.search(r"\bwe (?:have )?(?:decided|agreed)\b", statement, re.I):
@@ -118,7 +118,7 @@ def _confirmed_type(statement: str) -> MemoryType:
 
 def _stated(message: Message) -> Iterator[Candidate]:
     found = [one for one in passages(message.text) if len(one.text) <= LONGEST_SPEECH]
-    # What is not plainly theirs cannot take back what is: a joke in a paste is not theirs either.
+    # Text that is not plainly theirs casts no doubt: a joke in pasted text is not their joke.
     own = "\n\n".join(one.text for one in found if not one.doubt)
     everything = "\n\n".join(one.text for one in found)
     if doubts.about_message(unquoted(own)):
@@ -154,7 +154,7 @@ def _read(message: Message, said: Sequence[str], place: int) -> Candidate | None
 
 
 def _cued(message: Message, said: Sequence[str], place: int) -> Candidate | None:
-    """The first cue that speaks decides, also when a doubt takes it back."""
+    """The first matching cue decides, also when a doubt overrules it."""
     sentence = to_the_point(said[place])
     blotted = unquoted(sentence)
     matches = ((cue, cue.pattern.match(blotted)) for cue in CUES)
@@ -172,14 +172,18 @@ def _cued(message: Message, said: Sequence[str], place: int) -> Candidate | None
 
 
 def _states(sentence: str) -> bool:
-    return bool(sentence) and not sentence.endswith("?") and _meaning(sentence) >= _FEWEST_WORDS
+    return (
+        bool(sentence)
+        and not sentence.endswith("?")
+        and _meaningful_words(sentence) >= _FEWEST_WORDS
+    )
 
 
 def _body(sentence: str, found: re.Match[str], cue: Cue) -> str:
-    """What is to be remembered, without the request to remember it."""
+    """The text to remember, without the request to remember it."""
     if "said" not in cue.pattern.groupindex:
         return sentence
-    # Blotting changes lengths, but never before the cue's own end.
+    # Masking quotations changes lengths, but never before the end of the cue.
     said = sentence[found.start("said") :].strip()
     return said.removesuffix("?").strip() if cue.manner == "asked" else said
 
@@ -192,7 +196,7 @@ def _with_reason(body: str, said: Sequence[str], place: int) -> str:
 def _lasting(
     message: Message, body: str, type_: MemoryType, evidence: str = ""
 ) -> Candidate | None:
-    if _meaning(body) < _FEWEST_WORDS or body.endswith(":"):
+    if _meaningful_words(body) < _FEWEST_WORDS or body.endswith(":"):
         return None
     return _candidate(message, body, type_, evidence or body)
 
@@ -211,6 +215,6 @@ def _candidate(
     )
 
 
-def _meaning(text: str) -> int:
-    """How many words say something; "do that again" points, but says nothing."""
+def _meaningful_words(text: str) -> int:
+    """The number of meaningful words; "do that again" has none."""
     return sum(_EMPTY.fullmatch(word) is None for word in _WORD.findall(text))

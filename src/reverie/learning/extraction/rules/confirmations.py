@@ -1,4 +1,4 @@
-"""A person's words taken apart into sentences. Pure."""
+"""Splits text into sentences, finds what a reply confirms, and guesses the type of a memory. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reverie.memory.format.taxonomy import MemoryType
 LONGEST_SENTENCE = 400
 
 _END = re.compile(r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bz\.B\.)[ \t]+")
-# What people say before they come to the point.
+# Openings before the point of a sentence.
 _OPENING = re.compile(
     r"^(?:(?:(?:(?:as|like) i (?:already )?said(?: before| already)?|ok(?:ay)?|oh|ah|hey|hi|also|and|so|but|btw|by the way|fyi|heads[- ]up|one more thing|übrigens"
     r"|und|ach|au fait|et|por cierto|y)\b[,:;!–—-]*|(?:thanks|thank you|great|good|cool|well|right|sorry|no|yes"
@@ -20,7 +20,7 @@ _OPENING = re.compile(
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """Every sentence, in order, without bullets and surplus blanks."""
+    """Every sentence, in order, without bullets and extra spaces."""
     lines = (BULLET.sub("", line) for line in text.split("\n"))
     pieces = (" ".join(piece.split()) for line in lines for piece in _END.split(line))
     return tuple(piece for piece in pieces if piece)
@@ -54,7 +54,7 @@ _LASTING = re.compile(
     re.I,
 )
 _MAYBE = re.compile(r"\b(?:or|alternatively|oder|sinon|perhaps|maybe)\b.*\?$", re.I)
-# "Is that what you want?" and "All tests pass." are not what was confirmed.
+# "Is that what you want?" and "All tests pass." are not confirmed by a yes.
 _FRAME = re.compile(
     r"^(?:is (?:that|this)|does (?:that|this)|right|ok(?:ay)?|correct|all tests|done|shall i (?:go on|proceed|continue)|let me know)\b.*",
     re.I,
@@ -66,7 +66,7 @@ _LEAD = re.compile(
 
 
 def confirmed(reply: str, proposal: str) -> str | None:
-    """The sentence of the assistant's message that the person's reply confirms; None if none is."""
+    """The sentence of the assistant's message that the person's reply confirms, or None."""
     said = own_words(reply)
     if not said or len(said) > _LONGEST_YES:
         return None
@@ -79,7 +79,7 @@ def confirmed(reply: str, proposal: str) -> str | None:
 
 
 def _only(statements: list[str]) -> str | None:
-    """One statement can be confirmed; of several nobody knows which was meant."""
+    """The statement if there is exactly one; a reply to several is ambiguous."""
     if len(statements) != 1 or len(statements[0].split()) < 4 or _MAYBE.search(statements[0]):
         return None
     return to_the_point(_LEAD.sub("", statements[0]))
@@ -118,5 +118,5 @@ _SIGNS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
 
 
 def kind(sentence: str) -> MemoryType:
-    """`project` is what is left: facts about the work and the people in it."""
+    """Guess the type; the default is `project`: facts about the work and its people."""
     return next((type_ for type_, sign in _SIGNS if sign.search(sentence)), "project")

@@ -1,7 +1,7 @@
-"""The words by which people say that something should last, and the type each speaks of.
+"""Phrases by which people ask to remember something, each with the type of memory it indicates.
 
-English in some breadth; German, French and Spanish where the wording leaves no doubt. A cue is tried
-on one sentence, whose quotations are blotted out and whose opening ("oh, by the way") is gone.
+English broadly; German, French and Spanish only where the wording is unambiguous. A cue is matched
+against one sentence with its quotations masked and its opening ("oh, by the way") removed.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Literal, TypeAlias
 
 from reverie.memory.format.taxonomy import MemoryType
 
-# What a cue is, which decides what may cast doubt on it.
+# The manner of a cue decides which doubts apply to it.
 Manner: TypeAlias = Literal["asked", "standing", "rule", "decision", "told", "self", "fact"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """`type` None: the words that follow decide."""
+    """A pattern; with `type` None the words that follow decide the type."""
 
     manner: Manner
     pattern: re.Pattern[str]

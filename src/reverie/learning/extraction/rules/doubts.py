@@ -1,6 +1,6 @@
-"""What speaks against taking a sentence at its word: questions, hedges, hearsay, jokes, this one task.
+"""Reasons not to remember a sentence: questions, hedges, hearsay, jokes, single tasks.
 
-Precision before recall: one doubt is enough.
+Precision comes before recall: one doubt is enough.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WRITING = re.compile(
     r"|haiku|letter|essay|scene|joke)|summari[sz]e this)\b",
     re.I,
 )
-# A task to build something: what follows describes the thing, not the way of working.
+# A task to build something describes that thing, not the way of working.
 _TASK = re.compile(
     r"^(?:please |can you |could you |let's |now |then |also |ok |okay |next )*(?:write|implement|create|add|build"
     r"|refactor|generate|design|fix|port|convert|extend|rewrite|make)\b.{0,80}\b(?:function|class|method|script|endpoint"
@@ -97,7 +97,7 @@ _TAG = re.compile(
     r"(?:,| -) (?:right|don't we|isn't it|no|eh|hey|ok|correct|oder|nicht wahr|non|verdad)[.!?]*$",
     re.I,
 )
-# After "always" or "never": what describes, idles, or says how code behaves.
+# Words after "always" or "never" that describe something or say how code behaves.
 _NOT_A_RULE = re.compile(
     r"\b(?:always|never)(?: ever)? (?:with|the|an?|in|on|at|so|too|that|this|these|those|my|your|nice|good|great|fun|as|more|less"
     r"|later|one|there|here|such|just|like|something|someone|enough|mind|been|seen|had|has|have i|was|were|is|are|be|being|got|gets?|heard|thought|knew"
@@ -110,7 +110,7 @@ _MINE = re.compile(
     r"\b(?:i'm|i am|i'll|i will|i) (?:just )?(?:going|gonna|call\w*|will)\b|^(?:from now on|going forward),? (?:i|it|they|he|she)\b(?! want| would like| prefer)",
     re.I,
 )
-# "From now on the variable holds …" tells what code does.
+# "From now on the variable holds …" describes code.
 _NARRATES = re.compile(
     r"^(?:from now on|from here on(?: out)?|going forward|henceforth),? (?:(?:the|this|that|these|those|it|there|an?)\b"
     r"|(?:in|at|inside|on|within) .*\b(?:is|are|was|holds|has|returns|points|contains)\b)",
@@ -118,7 +118,7 @@ _NARRATES = re.compile(
 )
 
 
-# In a long text people speak at its ends; the middle is most often somebody else's.
+# In a long text people speak at its ends; the middle is usually pasted.
 _LONG_TEXT = 700
 _ENDS = 2
 _PLAINLY = re.compile(
@@ -131,14 +131,14 @@ _BRIEFING = re.compile(
     r"|your (?:goal|task|job|role|answer)|the (?:target|goal|key|user|reader|audience|character|most important))",
     re.I,
 )
-# "Remember, practice makes perfect": what is to be kept names something particular.
+# "Remember, practice makes perfect" names nothing particular.
 _PROVERB = re.compile(r"^remember,", re.I)
 _PARTICULAR = re.compile(r"\d|(?<=\w )[A-Z]|\b(?:I|I'm|my|we|our|the)\b")
 _OUTING = re.compile(
     r"\b(?:decided|agreed) (?:to|on) (?:meet|grab|go (?!live|with|public|ahead|for)|watch|order|eat|have|take an?|visit|book)",
     re.I,
 )
-# What is being written in this conversation; to remember something about it is part of writing it.
+# Things that are being written in this conversation; a request about them is part of that task.
 _WORKPIECE = re.compile(
     r"\bthe (?:article|story|essay|program|blog|post|poem|character|protagonist|scene|chapter|text|output|response"
     r"|table|email|letter|prompt|persona|reader|audience|summary|exercise|game|plot)s?\b",
@@ -156,12 +156,12 @@ _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|we|we're|we've|us|ou
 
 
 def not_for_memory(text: str) -> bool:
-    """Does somebody say that this is not to be kept?"""
+    """Whether the text asks not to remember something."""
     return _NOT_FOR_MEMORY.search(text) is not None
 
 
 def about_message(text: str) -> str | None:
-    """A doubt about everything a message says, or None."""
+    """A doubt about a whole message, or None."""
     for pattern, doubt in (
         (_JOKE, "a joke"),
         (_NOT_FOR_MEMORY, "not to be remembered"),
@@ -174,7 +174,7 @@ def about_message(text: str) -> str | None:
 
 
 def about_place(said: Sequence[str], place: int) -> str | None:
-    """A doubt about where a sentence stands: inside a long text it may be anybody's."""
+    """A doubt about the place of a sentence: inside a long text it may be pasted."""
     if sum(map(len, said)) <= _LONG_TEXT:
         return None
     at_an_end = place < _ENDS or place >= len(said) - _ENDS
@@ -197,7 +197,7 @@ def about_sentence(sentence: str, manner: Manner, earlier: tuple[str, ...]) -> s
     return _by_manner(sentence, manner, earlier)
 
 
-# "Remember them, also next month": what is meant stands elsewhere.
+# "Remember them, also next month" refers to something elsewhere.
 _POINTING = re.compile(
     r"(?:please\s+)?remember\s+(?:(?:it|them|these|those|this)(?:\s+(?:rules?|things?|points?|ones?|list))?"
     r"\s*(?:[.,;!]|$|\b(?:for|also|too|when|next|later|until|tomorrow)\b)|that\s*(?:[.,;!]|$))",
@@ -217,7 +217,7 @@ def _about_request(sentence: str) -> str | None:
     return None
 
 
-# "Always …, and please do it now": the rule lasts, only the request behind it does not.
+# "Always …, and please do it now": the rule lasts, the request after it does not.
 _AND_NOW = re.compile(
     r",? (?:and|und|et|y) (?:please |bitte )?(?:do|start|run|fix|apply) (?:it|that|this|so)\b.*",
     re.I,
