@@ -195,7 +195,7 @@ class ChatAccumulator:
         index = delta.get("index") or 0
         function = delta.get("function") or {}
         new = index not in self._calls
-        # A few servers send no id; the place in the reply is as good as one.
+        # A few servers send no id; use the position in the reply.
         fresh = {"id": delta.get("id") or f"{self._id}-{index}", "name": "", "arguments": ""}
         call = self._calls.setdefault(index, fresh)
         call["name"] += function.get("name") or ""
@@ -219,7 +219,7 @@ class ChatAccumulator:
 
 
 def whole_reply(completion: Wire) -> Reply:
-    """A completion that came in one piece: a stream of one chunk."""
+    """Convert a completion that was not streamed."""
     choice = completion["choices"][0]
     calls = choice["message"].get("tool_calls") or []
     delta = choice["message"] | {
@@ -231,7 +231,7 @@ def whole_reply(completion: Wire) -> Reply:
 
 
 def chat_usage(raw: Wire) -> Usage:
-    """These counts include cached tokens; ours keep them apart."""
+    """Convert usage: OpenAI's input count includes cached tokens, `Usage.input` does not."""
     details = raw.get("prompt_tokens_details") or {}
     read = details.get("cached_tokens") or 0
     written = details.get("cache_write_tokens") or 0
