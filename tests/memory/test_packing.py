@@ -130,7 +130,7 @@ def test_forgetting_waits_for_packing_and_leaves_nothing_of_it(
         one = GitHistory(history.git_dir, FixedClock())
         done.append(one.rewrite(lambda n, d: None if n == "d.md" else d, lambda said: said))
 
-    with packing.alone(history.git_dir) as ours:
+    with packing.locked(history.git_dir) as ours:
         assert ours
         thread = threading.Thread(target=forget)
         thread.start()
@@ -158,7 +158,7 @@ def test_a_history_that_was_replaced_while_we_waited_is_left_alone(
 
 
 def test_two_at_once_are_one(history: GitHistory, three: list[Revision]) -> None:
-    with packing.alone(history.git_dir):
+    with packing.locked(history.git_dir):
         assert packing.pack(history.git_dir, wait=False) == 0
     assert packing.pack(history.git_dir, wait=False) > 0
 

@@ -257,7 +257,7 @@ class TestACapThatIsNearlyReached:
 
     async def test_too_little_is_told_with_what_is_needed(self, desk: Desk) -> None:
         inner = Streaming(REPLY)
-        said = r"day cap of \$0\.03.*the least this call needs is \$0\.0\d+, and \$0\.0300 is left"
+        said = r"day cap of \$0\.03.*this call needs at least \$0\.0\d+, and \$0\.0300 is left"
         with pytest.raises(SpendCapReached, match=said):
             await complete(desk.meter(inner, Caps(day=0.03)), self.LONG)
         assert inner.calls == 0
