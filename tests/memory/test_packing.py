@@ -63,7 +63,7 @@ def test_a_write_begins_it_and_does_not_wait(
     store = FileStore(tmp_path / "memory", GitHistory(tmp_path / "history.git", clock))
     monkeypatch.setattr(packing, "MOST_LOOSE", -1)
     store.apply((Put("a.md", b"one\n"),), ME, "write")
-    (begun,) = packing._begun
+    (begun,) = packing._processes
     assert begun.wait() == 0
     assert store.history.read("a.md") == b"one\n"
 
