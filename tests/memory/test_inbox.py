@@ -240,7 +240,7 @@ def broken_by(change: dict[str, Any]) -> bytes:
         (b"", "it is not JSON"),
         (b"\xff\xfe\x00", "it is not JSON"),
         (b"[" * 100_000, "it is not JSON"),
-        (b"[]", "it holds no proposal"),
+        (b"[]", "it is not a proposal"),
         (broken_by({"type": "order"}), "'type' is not one of user, feedback, project, reference"),
         (broken_by({"origin": None}), "'origin' is not one of user, assistant, tool"),
         (broken_by({"operation": ["add"]}), "'operation' is not one of"),

@@ -291,7 +291,7 @@ def test_an_emptied_folder_does_not_empty_the_team(
     for path in bob.root.iterdir():
         path.unlink()
     before = head(remote).id
-    with pytest.raises(InputError, match="4 memories; they were not removed for everybody"):
+    with pytest.raises(InputError, match="4 memories; they were not removed for the team"):
         bob.sync()
     assert head(remote).id == before
 
