@@ -1,4 +1,4 @@
-"""The inbox: what nobody agreed to waits in files of its own, and reaches memory through the keeper alone."""
+"""The inbox: proposals wait in their own files and reach memory only through the keeper."""
 
 import json
 import os
@@ -167,7 +167,7 @@ def test_what_is_too_long_for_a_memory_does_not_wait(inbox: Inbox):
     assert inbox.put(replace(PORT, text="ä" * 32_769)) == NotKept(
         "it is too long; a memory holds at most 65,536 bytes"
     )
-    # The worst that may wait can be read again: every byte escaped, every list full.
+    # The largest possible proposal can be read back: every byte escaped, every list full.
     worst = replace(
         PORT,
         text="\x01" * 65_536,
@@ -206,7 +206,7 @@ def test_what_was_rejected_does_not_come_back(inbox: Inbox):
     assert inbox.put(replace(PORT, name="Another title")) == NotKept(
         "you rejected the same proposal before", rejected=True
     )
-    # Known by its hash alone.
+    # Only its hash is kept.
     assert "8443" not in (inbox.folder.parent / REJECTED).read_text()
     assert kept(inbox, ORDER).count == 1
 
@@ -330,7 +330,7 @@ def test_what_is_written_is_read(proposal: Proposal):
     assert item_from_json(item.id, json.loads(written)) == item
 
 
-# --- agreed to ---
+# --- approval ---
 
 
 @pytest.fixture
@@ -479,7 +479,7 @@ def test_delete_forgets_and_can_be_undone(memory: OpenMemory, agreed: Callable[.
     assert memory.history.read(file, memory.history.parent(made.revision)) is not None
 
 
-# --- settings that decide ---
+# --- automatic approval ---
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,7 @@ def test_ten_megabytes_are_cut(disk: Disk) -> None:
 
 
 def test_no_more_of_a_file_is_read_than_is_shown(disk: Disk) -> None:
-    """Far behind the end of what is shown stands a zero byte: nobody comes to see it."""
+    """A zero byte far after the part that is read is not noticed."""
     disk.write("CLAUDE.md", b"x\n" * 200_000 + b"\0")
     assert disk.texts()[0].startswith("x\nx\n")
 
