@@ -179,7 +179,7 @@ def test_a_file_that_is_not_utf8_says_which_line(world: World):
 
 def test_a_file_without_end(world: World):
     world.write("user", "#" * 300_000)
-    assert "at most 262,144 bytes" in complaint(world)
+    assert "larger than 262,144 bytes" in complaint(world)
 
 
 def test_a_link_to_a_device_is_not_read(world: World):
