@@ -98,14 +98,14 @@ class Git:
         except FileNotFoundError as error:
             raise NoGit from error
         try:
-            out, said = process.communicate(os.fsencode(given), timeout=self._seconds)
+            out, errors = process.communicate(os.fsencode(given), timeout=self._seconds)
         except subprocess.TimeoutExpired as error:
             _end(process)
             raise TooSlow from error
         except BaseException:
             _end(process)
             raise
-        return Answer(process.returncode, os.fsdecode(out), said.decode("utf-8", "replace"))
+        return Answer(process.returncode, os.fsdecode(out), errors.decode("utf-8", "replace"))
 
 
 def without_another(environment: Mapping[str, str]) -> dict[str, str]:

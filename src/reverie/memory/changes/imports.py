@@ -208,7 +208,7 @@ def _loose(name: str, data: bytes) -> Found:
         memory, dropped = _untrusted(memory)
         text = memory.body.strip() or memory.description
         named = memory.document.entry("name") is not None
-        wish = NewMemory(
+        new = NewMemory(
             text,
             type=memory.type,
             name=memory.name if named else None,
@@ -218,7 +218,7 @@ def _loose(name: str, data: bytes) -> Found:
             # Reverie's exports keep personal memories in the folder `person`.
             scope="person" if split(name)[0] == "person" else None,
         )
-        return Found(name, wish, dropped)
+        return Found(name, new, dropped)
     if memory.problem != frontmatter.ABSENT:
         return Found(name, Declined(memory.problem, "correct the file, then import it again"))
     title, text = _titled(memory.body)
