@@ -101,7 +101,9 @@ def test_an_ambiguous_start_is_said_so(history: GitHistory) -> None:
         twin = starts.setdefault(made[:4], made)
         if twin != made:
             break
-    with pytest.raises(InputError, match=f"matches 2 revisions: {made[:10]}, {twin[:10]}; give more"):
+    with pytest.raises(
+        InputError, match=f"matches 2 revisions: {made[:10]}, {twin[:10]}; give more"
+    ):
         history.revision(made[:4])
     assert history.revision(made[:12]).id == made
 
