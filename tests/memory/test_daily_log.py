@@ -94,7 +94,7 @@ def test_the_day_is_the_persons_own(tmp_path: Path, zone: timezone, file: str, t
 
 def test_midnight_starts_a_new_file_and_the_model_is_told_once(setup: Setup) -> None:
     setup.log.append("before", MAIN)
-    message = date_message(None, setup.log.today())
+    first = date_message(None, setup.log.today())
     known = setup.log.today().isoformat()
     assert date_message(known, setup.log.today()) is None
     setup.clock.advance(60)

@@ -248,8 +248,8 @@ def broken_by(change: dict[str, Any]) -> bytes:
         (broken_by({"text": " \n"}), "it has no text"),
         (broken_by({"text": 7}), "'text' is not text"),
         (broken_by({"sources": "s1"}), "'sources' is not a list of texts"),
-        (broken_by({"at": "soon"}), "'at' is not a time"),
-        (broken_by({"at": "0001-01-01T00:00:00Z"}), "'at' is not a time"),
+        (broken_by({"at": "soon"}), "'at' is not a valid time"),
+        (broken_by({"at": "0001-01-01T00:00:00Z"}), "'at' is not a valid time"),
         (b" " * (LARGEST_ITEM + 1), "bytes; a proposal has at most"),
     ],
 )
