@@ -101,7 +101,7 @@ def test_midnight_starts_a_new_file_and_the_model_is_told_once(setup: Setup) -> 
     message = date_message(known, setup.log.today())
     assert setup.log.append("after", MAIN).file == "logs/2026/11/2026-11-16.md"
     assert (
-        message
+        first
         == "Today is 2026-11-15, a Sunday. The log of the day is `logs/2026/11/2026-11-15.md`."
     )
     assert message == (
