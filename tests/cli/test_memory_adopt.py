@@ -147,7 +147,7 @@ def test_another_folder_of_that_client(place: Place, monkeypatch: pytest.MonkeyP
 
 
 REFUSED = {
-    "nope": "there is no folder",
+    "nope": "there is no such folder",
     "/etc/ssl": "belongs to the system",
     "/": "refused",
 }

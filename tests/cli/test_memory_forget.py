@@ -81,7 +81,7 @@ def test_everywhere_leaves_no_trace_and_prints_a_receipt(place: Place):
     }
     assert rows == {
         f"memory/{gone}": "removed, with its pointer in MEMORY.md",
-        "other memories": "0 led to it and lead there no more",
+        "other memories": "0 linked to it; the links were removed",
         "daily logs": "0 held it and were cleaned",
         "transcripts": "0 of 0 held it and were cleaned",
         "stored tool results": "0 of 0 held it and were cleaned",
@@ -141,7 +141,7 @@ def test_a_dream_under_way_is_told_to_stop(place: Place):
     running = {"id": "d1", "state": "running", "turns": [{"text": "", "files": [file]}]}
     (dreams / "status.json").write_text(json.dumps(running))
     rows = forgotten(file)
-    assert "was told to stop: do this again when it is over" in rows["reports of dreams"]
+    assert "was told to stop: run this again when it has ended" in rows["reports of dreams"]
     assert (dreams / "stop").read_text() == "d1"
     assert json.loads((dreams / "status.json").read_text()) == running | {"turns": []}
 
@@ -151,7 +151,7 @@ def test_one_that_was_forgotten_before_still_leaves_history(place: Place):
     remembered(PERSON)
     done("forget", file)
     text = done("forget", file, "--everywhere", "--yes")
-    assert "was not there any more" in text
+    assert "had been removed before" in text
     assert traces(place, AUDIT) == []
 
 

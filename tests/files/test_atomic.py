@@ -1,4 +1,4 @@
-"""A file is replaced whole: under rivals, after errors, in the place it names and nowhere else."""
+"""Atomic replacement: with concurrent writers, after errors, and never through a link."""
 
 from __future__ import annotations
 

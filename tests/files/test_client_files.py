@@ -1,4 +1,4 @@
-"""Other programs' files: whole or not at all, and never over somebody's edit."""
+"""Configuration files of other programs: replaced atomically, never over another edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who holds a lock can be asked without a trace."""
+"""Checking whether a lock is held leaves no trace."""
 
 from pathlib import Path
 

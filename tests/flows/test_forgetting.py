@@ -289,7 +289,7 @@ def test_another_memory_that_says_the_same_is_named(desk: Desk) -> None:
     twin = remembered(SECRET, "--even-if-known")["file"]
     [told] = data("forget", file, "--everywhere", "--yes")
     [row] = [row for row in told["receipt"] if row["place"] == "other memories"]
-    assert row["remains"] == f"the same words stand in {twin}: forget that too"
+    assert row["remains"] == f"the same words are in {twin}: forget that, too"
     assert data("show", twin)["name"]
     data("forget", twin, "--everywhere", "--yes")
     assert holding(desk.place.home) == []

@@ -1,4 +1,4 @@
-"""Property tests measure nothing: a slow machine is not a failure."""
+"""Property tests have no deadline: a slow machine is not a failure."""
 
 from hypothesis import settings
 

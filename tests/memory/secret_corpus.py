@@ -57,7 +57,7 @@ def _join(*parts: str) -> str:
 
 
 def _prefixed() -> list[Leak]:
-    """Tokens that say by themselves what they are, each in another kind of sentence."""
+    """Tokens with a known format, each in another kind of sentence."""
     rows: Sequence[tuple[str, str, str]] = [
         (
             "aws access key",
@@ -276,7 +276,7 @@ def _prefixed() -> list[Leak]:
 
 
 def _named() -> list[Leak]:
-    """Values that only their surroundings give away."""
+    """Values recognised only by their context."""
     word = _join("Tr0ub4dor", "&3x!9")
     plain = _join("hunter2", "Correct", "Horse9")
     rows: Sequence[tuple[str, str, str]] = [
@@ -499,7 +499,7 @@ def _rare() -> list[Leak]:
 
 RARE: Sequence[Leak] = tuple(_rare())
 
-# What our own tables do not know: what the library is there for.
+# Secrets that only the library finds.
 ONLY_THE_LIBRARY: Sequence[Leak] = tuple(
     Leak(kind, f"We use {value} for {kind}.", value)
     for kind, value in (

@@ -1,4 +1,4 @@
-"""A team for tests: members with a store each, one bare repository, and one who means harm."""
+"""A team for tests: members with a store each, a bare repository, and a hostile member."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Member:
         self.root = self.folder / "memory" / "team"
         self.clock = FixedClock()
         self.store = FileStore(self.root, GitHistory(self.folder / "team.git", self.clock))
-        # Nothing of the person who runs the tests, except where git is.
+        # Nothing from the environment of the test run, except where git is.
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder),

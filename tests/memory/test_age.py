@@ -11,7 +11,7 @@ NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("days", "said"),
+    ("days", "expected"),
     [
         (-3, "today"),
         (0, "today"),
@@ -28,8 +28,8 @@ NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
         (3700, "10 years ago"),
     ],
 )
-def test_words(days, said):
-    assert words(NOW - timedelta(days=days), NOW) == said
+def test_words(days, expected):
+    assert words(NOW - timedelta(days=days), NOW) == expected
 
 
 def test_a_late_evening_is_yesterday_an_hour_after_midnight():
@@ -44,11 +44,11 @@ def test_days_are_counted_where_the_reader_is():
 
 
 @pytest.mark.parametrize(
-    ("hours", "said"), [(-5, False), (0, False), (24, False), (25, True), (900, True)]
+    ("hours", "expected"), [(-5, False), (0, False), (24, False), (25, True), (900, True)]
 )
-def test_only_what_is_older_than_a_day_carries_a_caveat(hours, said):
+def test_only_what_is_older_than_a_day_carries_a_caveat(hours, expected):
     text = caveat(NOW - timedelta(hours=hours), NOW)
-    assert (text is not None) == said
+    assert (text is not None) == expected
 
 
 def test_the_caveat_says_when_and_what_to_do():
@@ -58,13 +58,13 @@ def test_the_caveat_says_when_and_what_to_do():
     assert "check before" in text
 
 
-# --- when it holds ---
+# --- period of validity ---
 
 NOON = datetime(2026, 11, 1, 12).astimezone()
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "said"),
+    ("first", "last", "expected"),
     [
         (None, None, ""),
         ("2026-11-01", "2026-11-01", ""),
@@ -76,14 +76,14 @@ NOON = datetime(2026, 11, 1, 12).astimezone()
         ("soon", "later", ""),
     ],
 )
-def test_a_day_counts_to_its_end(first, last, said):
-    assert age.term(first, last, NOON) == said
+def test_a_day_counts_to_its_end(first, last, expected):
+    assert age.term(first, last, NOON) == expected
 
 
 def test_limits_in_words():
     assert age.holds("2026-12-20", "2027-01-06") == "holds from 2026-12-20 until 2027-01-06"
     assert age.holds(None, "2026-11-01") == "holds until 2026-11-01"
-    # The moment of a replacement is no limit that was asked for.
+    # The time of a replacement is not a limit that the user gave.
     assert age.holds("2026-11-01T12:00:00+00:00", None) == ""
 
 

@@ -1,4 +1,4 @@
-"""Finding what may say the same: the few that share the rarest words, and nobody's like is missed."""
+"""Candidates for duplicates: the few texts that share the rarest words; no duplicate is missed."""
 
 import pytest
 from hypothesis import given

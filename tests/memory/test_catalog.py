@@ -1,4 +1,4 @@
-"""A large memory directory: the catalog follows our writes and other people's, and is never trusted."""
+"""A large memory directory: the catalog follows our writes and others', and is never trusted."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def found(store: FileStore, text: str) -> list[str]:
 
 
 def age(path: Path) -> None:
-    """A folder that was changed a while ago: times in the last second prove nothing."""
+    """A folder that was changed a while ago: times of the last second are not reliable."""
     os.utime(path, (1_000_000_000, 1_000_000_000))
 
 
@@ -161,7 +161,7 @@ def test_a_change_in_place_is_noticed_by_going_round(
         file.truncate()
         file.write(memory("papaya"))
     age(store.root)
-    # What is shown is the file itself, noticed or not.
+    # The file itself is shown, whether or not its change was noticed.
     stored = store.read("grape.md")
     assert stored is not None
     assert stored.topic.name == "papaya"
@@ -261,14 +261,14 @@ def test_so_many_at_once_are_read_little_by_little_and_found_by_name(
     monkeypatch.setattr(files, "CATCH_UP", 3)
     store = opened(folder)
     assert found(store, "what about the grape") == ["grape.md"]
-    told = store.changes("", 100)
-    assert told is not None
-    assert told.unread
+    changes = store.changes("", 100)
+    assert changes is not None
+    assert changes.unread
     while store.read_on():
         pass
-    told = store.changes("", 100)
-    assert told is not None
-    assert (len(told.changed), told.unread) == (len(WORDS), False)
+    changes = store.changes("", 100)
+    assert changes is not None
+    assert (len(changes.changed), changes.unread) == (len(WORDS), False)
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a database" * 100])

@@ -1,4 +1,4 @@
-"""The folder on disk: nothing is opened outside it, nothing in it is torn."""
+"""The memory directory: nothing is opened outside it, and no write is partial."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_case_is_the_disks_business(folder: Directory, root: Path) -> None:
 
 @pytest.fixture
 def folded(root: Path) -> Iterator[Directory]:
-    """A file system that does not tell case apart, where this machine lets us make one."""
+    """A case-insensitive file system, where this machine can create one."""
     command = ["mount", "-t", "tmpfs", "-o", "casefold", "none", str(root)]
     try:
         mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
@@ -129,7 +129,7 @@ def test_links_inside_are_followed(folder: Directory, root: Path) -> None:
     (root / "alias").symlink_to("folder")
     assert folder.read("link.md") == b"old"
     folder.replace("link.md", b"new")
-    # The link stays a link; what it leads to is replaced.
+    # The link stays a link; its target is replaced.
     assert (root / "link.md").is_symlink()
     assert (root / "real.md").read_bytes() == b"new"
     (root / "folder" / "a.md").write_bytes(b"a")
@@ -164,7 +164,7 @@ def test_links_that_lead_out_are_refused(
 
 
 def swapping(root: Path, swap: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the moment after the check, something becomes a link that leads out."""
+    """Right after the check, a component becomes a link that leads out."""
     really = module._has_link
 
     def and_swap(*arguments: object) -> bool:
@@ -196,7 +196,7 @@ def test_a_link_swapped_in_after_the_check_is_not_followed(
         got = getattr(folder, verb)(*arguments)
     except (InputError, StorageError):
         got = None
-    # Refused, or done to the link itself; never to what it leads to.
+    # Refused, or applied to the link itself, never to its target.
     assert got is None
     assert secret.read_bytes() == b"secret"
     assert (root.parent / "a.md").read_bytes() == b"secret too"
@@ -217,12 +217,12 @@ def test_a_folder_and_a_pipe_are_refused_and_leak_nothing(folder: Directory, roo
     assert after == before
 
 
-# --- a disk that says no ---
+# --- disk errors ---
 
 
 @pytest.fixture
 def sealed(folder: Directory, root: Path) -> Iterator[Directory]:
-    """A folder that cannot be written to, by root either (a read-only bind mount)."""
+    """A folder that not even root can write to (a read-only bind mount)."""
     (root / "old.md").write_bytes(b"old")
     if os.geteuid() != 0:
         root.chmod(0o500)

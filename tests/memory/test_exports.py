@@ -1,4 +1,4 @@
-"""All memories in one piece, and back again without a loss."""
+"""Exports can be imported without loss."""
 
 import io
 import json

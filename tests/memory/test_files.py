@@ -1,4 +1,4 @@
-"""The store: one transaction a change, nobody's words overwritten, everything in history."""
+"""The store: each change is a transaction, no edit is overwritten, and the history has everything."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_memory_and_its_pointer_are_one_change(store: FileStore) -> None:
 
 def test_what_changes_nothing_is_no_change(one: FileStore) -> None:
     assert save(one, "one.md", memory("one")) is None
-    # Not even when it is based on another version: it says what is there.
+    # Not even if it is based on another version: the content is the same.
     assert one.apply((Put("one.md", memory("one"), "0" * 40),), ME, "again") is None
     assert len(summaries(one)) == 1
 
@@ -98,10 +98,10 @@ def test_a_stale_write_that_merges_is_merged(one: FileStore) -> None:
 
 
 CONFLICTS = {
-    "new, but somebody was faster": (Put("one.md", b"mine"), True),
-    "a version nobody ever had": (Put("one.md", b"mine", "f" * 40), True),
+    "new, but another writer was faster": (Put("one.md", b"mine"), True),
+    "an unknown version": (Put("one.md", b"mine", "f" * 40), True),
     "removed meanwhile": (Put("gone.md", b"mine", "f" * 40), False),
-    "dropped a version nobody has": (Drop("one.md", "f" * 40), True),
+    "dropped an unknown version": (Drop("one.md", "f" * 40), True),
 }
 
 

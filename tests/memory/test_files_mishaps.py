@@ -1,4 +1,4 @@
-"""The store among people who edit, disks that fill up and writers that die."""
+"""The store with concurrent hand edits, full disks and writers that die."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def one(store: FileStore) -> FileStore:
     return store
 
 
-# --- people ---
+# --- hand edits ---
 
 
 def test_a_directory_that_was_there_is_recorded_as_found(store: FileStore) -> None:
@@ -88,7 +88,7 @@ def test_a_memory_that_became_a_link_out_is_gone(one: FileStore) -> None:
 
 
 class Interfering(Directory):
-    """The real directory; right before a file is replaced, a person saves it."""
+    """The real directory; right before a file is replaced, an editor saves it."""
 
     saves: dict[str, bytes]
 
@@ -130,7 +130,7 @@ def test_a_save_at_the_last_moment_that_does_not_merge_stays(one: FileStore) -> 
     assert one.notice_hand_edits() is None
 
 
-# --- disks and deaths ---
+# --- full disks and killed writers ---
 
 
 class Failing(Directory):
@@ -167,7 +167,7 @@ def dead_writer(store: FileStore, files: dict[str, bytes | None], placed: str = 
 
 
 RECOVERIES = {
-    "nobody edited": (None, "line 8", "ours"),
+    "no edit": (None, "line 8", "ours"),
     "merges": (("line 0", "by hand"), "line 8", "ours"),
     "conflicts": (("line 8", "by hand"), "line 8", "ours"),
 }
@@ -191,7 +191,7 @@ def test_the_next_command_completes_a_dead_writers_change(
     assert one.current("one.md") == expected
     assert one.current("new.md") == memory("new")
     known = {one.history.read("one.md", found.id) for found in one.history.log("one.md")}
-    # What was there, what we meant, and what stands now: all in history.
+    # The history has the old content, ours, and the result.
     assert known >= {memory("one"), ours, expected}
     assert not [path for path in one.root.iterdir() if TEMPORARY in path.name]
 
@@ -213,7 +213,7 @@ def test_recovery_keeps_what_a_person_wrote_where_we_deleted(one: FileStore) -> 
 
 
 def test_history_that_was_deleted_begins_again(one: FileStore) -> None:
-    """`history.git` can be thrown away: the files are the truth."""
+    """`history.git` can be deleted: the files are authoritative."""
     for path in sorted(one.history.git_dir.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     one.history.git_dir.rmdir()

@@ -1,4 +1,4 @@
-"""MEMORY-FORMAT.md is run, not believed."""
+"""The examples in MEMORY-FORMAT.md work."""
 
 import re
 from datetime import UTC, datetime

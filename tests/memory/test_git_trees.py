@@ -1,4 +1,4 @@
-"""Trees of our own making are git's, to the byte: the library builds the same from the same files."""
+"""Our trees are equal to those that the library builds from the same files."""
 
 from __future__ import annotations
 

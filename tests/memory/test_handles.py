@@ -1,4 +1,4 @@
-"""Which memory a name means: a table of names, and ids that are short, stable and unique."""
+"""Finding memories by name: a table of names, and ids that are short, stable and unique."""
 
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -56,7 +56,7 @@ def an_id(file: str, length: int = SHORTEST) -> str:
         ("second", "project_audit_two.md", "words"),
         ("auditors", "project_audit.md", "words"),
         ("cafe", "café.md", "words"),
-        # What holds now, not what it replaced.
+        # The current memory, not the superseded one.
         ("service listens", "team/port.md", "words"),
         ("8080", "old_port.md", "words"),
     ],

@@ -1,4 +1,4 @@
-"""History: every change as a commit, read back in every way a person asks for it."""
+"""The history: every change is a commit, and all ways to read it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_files_with_the_same_start_are_no_revisions(history: GitHistory) -> None
     record(history, "first", a="0")
     repo = pygit2.Repository(str(history.git_dir))
     head = str(repo.references["refs/heads/main"].target)
-    # Some small content whose id begins like the revision's: one in 65,536 does.
+    # Small content whose id starts like the revision's: one in 65,536 does.
     twin = next(text for n in count() if version(text := b"%d" % n).startswith(head[:4]))
     repo.create_blob(twin)
     assert history.revision(head[:4]).summary == "first"
@@ -101,7 +101,9 @@ def test_an_ambiguous_start_is_said_so(history: GitHistory) -> None:
         twin = starts.setdefault(made[:4], made)
         if twin != made:
             break
-    with pytest.raises(InputError, match=f"fits 2 revisions: {made[:10]}, {twin[:10]}; give more"):
+    with pytest.raises(
+        InputError, match=f"matches 2 revisions: {made[:10]}, {twin[:10]}; give more"
+    ):
         history.revision(made[:4])
     assert history.revision(made[:12]).id == made
 
@@ -123,7 +125,7 @@ def test_nothing_is_there_before_the_first_write(history: GitHistory) -> None:
     for ask in (history.revision, history.diff, history.blame):
         with pytest.raises(InputError):
             ask("HEAD")  # type: ignore[operator]
-    # Looking makes nothing.
+    # Reading creates nothing.
     assert not history.git_dir.exists()
 
 
@@ -147,7 +149,7 @@ def test_a_clock_that_goes_backwards(history: GitHistory, clock: FixedClock) -> 
     record(history, "second", a="2\n")
     clock.advance(7_200)
     record(history, "third", a="3\n")
-    # The order is that of the changes, whatever the clock said.
+    # The order is that of the changes, even if the clock goes back.
     assert [found.summary for found in history.log()] == ["third", "second", "first"]
     assert [line.revision.summary for line in history.blame("a.md")] == ["third"]
     found = history.as_of(datetime.fromtimestamp(NOON, UTC))

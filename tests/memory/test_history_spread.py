@@ -26,8 +26,8 @@ def texts(name: str) -> st.SearchStrategy[bytes | None]:
     one that went away for the same file.
     """
     lines = st.sets(st.sampled_from(["a one", "b two", "c three", "d four", "@@ -1 +1 @@"]))
-    said = lines.map(lambda some: "".join(f"{line} {name}\n" for line in sorted(some)).encode())
-    return st.one_of(st.none(), said)
+    contents = lines.map(lambda some: "".join(f"{line} {name}\n" for line in sorted(some)).encode())
+    return st.one_of(st.none(), contents)
 
 
 CHANGES = st.lists(
@@ -55,7 +55,7 @@ def spreading(tmp_path: Path, clock: FixedClock) -> GitHistory:
 
 
 def roots(history: GitHistory) -> list[list[str]]:
-    """What stands at the top of each revision's tree, oldest first."""
+    """The top-level entries of each revision's tree, oldest first."""
     repo = pygit2.Repository(str(history.git_dir))
     trees = [repo[found.id].peel(pygit2.Commit).tree for found in history.log()]
     return [[item.name or "" for item in tree] for tree in reversed(trees)]
@@ -72,8 +72,13 @@ def test_many_files_are_spread_from_the_commit_on_that_makes_them_many(
 
 
 def test_each_line_keeps_the_revision_that_wrote_it(spreading: GitHistory) -> None:
-    said = [(line.text, line.revision.summary) for line in spreading.blame("a.md")]
-    assert said == [("zero", "third"), ("one", "first"), ("three", "second"), ("four", "fourth")]
+    contents = [(line.text, line.revision.summary) for line in spreading.blame("a.md")]
+    assert contents == [
+        ("zero", "third"),
+        ("one", "first"),
+        ("three", "second"),
+        ("four", "fourth"),
+    ]
     assert [line.revision.summary for line in spreading.blame("b.md")] == ["second"]
 
 
@@ -114,8 +119,8 @@ def test_both_layouts_tell_the_same(changes: list[dict[str, bytes | None]]) -> N
         flat = GitHistory(Path(folder) / "flat.git", clock, flat=True)
         both = (spread, flat)
         made = [[h.record(change, ME, f"{n}") for h in both] for n, change in enumerate(changes)]
-        told = [[(found.summary, found.files) for found in h.log()] for h in both]
-        assert told[0] == told[1]
+        logs = [[(found.summary, found.files) for found in h.log()] for h in both]
+        assert logs[0] == logs[1]
         for one, other in made:
             assert spread.files(one.id) == flat.files(other.id)
             assert spread.diff(one.id) == flat.diff(other.id)

@@ -1,4 +1,4 @@
-"""History while it is written: ahead of the files, past dead writers, and anew to forget."""
+"""Writing the history: ahead of the files, after killed writers, and rewriting to forget."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_change_is_pending_until_it_is_finished(
 def test_a_pending_name_that_came_back_does_not_turn_history_back(
     history: GitHistory, three: list[Revision]
 ) -> None:
-    """A power cut may undo the removal of a name whose change was finished long ago."""
+    """A power cut may restore the reference of a change that was finished long ago."""
     begun = history.begin({"a.md": b"four\n"}, ME, "fourth")
     history.finish(begun)
     record(history, "by hand", a="five\n")
@@ -117,7 +117,7 @@ def test_rewriting_leaves_no_trace(history: GitHistory, three: list[Revision]) -
     assert history.content(version(b"swordfish\n")) is None
     repo = pygit2.Repository(str(history.git_dir))
     assert not any(b"swordfish" in repo.read(id_)[1] for id_ in repo)
-    # Who and when stay as they were, and untouched revisions keep even their names.
+    # Authors and times stay, and unchanged revisions keep their ids.
     assert list(history.log())[2:] == three[::-1]
     assert [path.name for path in history.git_dir.parent.iterdir()] == [history.git_dir.name]
     record(history, "and on", a="x")

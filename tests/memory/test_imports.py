@@ -1,4 +1,4 @@
-"""What other programs keep, as wishes: every shape read, nothing dropped without a word."""
+"""Imports from other programs: every format is read, and nothing is dropped silently."""
 
 import io
 import json
@@ -69,7 +69,7 @@ def test_odd_files_are_taken_apart_too(text):
     assert all(piece.text for piece in pieces(text))
 
 
-def wish(found: Found) -> NewMemory:
+def new_memory(found: Found) -> NewMemory:
     assert isinstance(found.wish, NewMemory), found
     return found.wish
 
@@ -77,8 +77,8 @@ def wish(found: Found) -> NewMemory:
 def test_a_single_file_without_frontmatter_is_split():
     found = read_file("AGENTS.md", AGENTS.encode())
     assert [one.source for one in found][:2] == ["AGENTS.md, piece 1", "AGENTS.md, Tests"]
-    assert wish(found[1]).description == "Tests: Always run the suite with a real database."
-    assert {wish(one).origin for one in found} == {"import"}
+    assert new_memory(found[1]).description == "Tests: Always run the suite with a real database."
+    assert {new_memory(one).origin for one in found} == {"import"}
 
 
 TOPIC = b"""---
@@ -102,13 +102,13 @@ def test_a_folder_is_one_memory_a_file():
     broken, note, who = sorted(found, key=lambda one: one.source)
     assert isinstance(broken.wish, Declined)
     assert "never closed" in broken.wish.reason
-    assert (wish(note).name, wish(note).text) == ("Deploy days", "Only on Mondays.")
-    assert (wish(who).name, wish(who).type, wish(who).text) == (
+    assert (new_memory(note).name, new_memory(note).text) == ("Deploy days", "Only on Mondays.")
+    assert (new_memory(who).name, new_memory(who).type, new_memory(who).text) == (
         "Who is who",
         "project",
         "Mira decides.",
     )
-    assert wish(who).original is not None
+    assert new_memory(who).original is not None
 
 
 def jsoned(name: str, data: object) -> list[Found]:
@@ -133,14 +133,14 @@ MEM0 = {
 @pytest.mark.parametrize("shape", MEM0)
 def test_mem0(shape):
     [found] = jsoned("mem0.json", MEM0[shape])
-    made = wish(found)
+    made = new_memory(found)
     assert (made.text, made.said, made.origin) == ("Likes tea", date(2025, 1, 31), "import")
     assert made.type == ("user" if shape in ("categories", "typed") else None)
 
 
 def test_lines_of_json():
     found = read_file("memories.jsonl", b'{"content": "one"}\n\n{"text": "two"}\n"three"\n')
-    assert [wish(one).text for one in found] == ["one", "two", "three"]
+    assert [new_memory(one).text for one in found] == ["one", "two", "three"]
 
 
 def test_what_is_no_memory_is_said():
@@ -166,7 +166,7 @@ LETTA = {
 def test_letta(shape):
     persona, *rest = jsoned("sam.af", LETTA[shape])
     assert isinstance(persona.wish, Declined)
-    assert [(wish(one).text, wish(one).type) for one in rest] == [
+    assert [(new_memory(one).text, new_memory(one).type) for one in rest] == [
         ("The human is called Ada.", "user"),
         ("Ada likes tea.", "user"),
         ("Releases are on Mondays.", None),
@@ -177,7 +177,7 @@ def test_letta_passages():
     [found] = jsoned(
         "p.json", {"passages": [{"text": "archived", "created_at": "2024-05-05T00:00:00Z"}]}
     )
-    assert (wish(found).text, wish(found).said) == ("archived", date(2024, 5, 5))
+    assert (new_memory(found).text, new_memory(found).said) == ("archived", date(2024, 5, 5))
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
@@ -192,7 +192,7 @@ def test_a_zip_is_a_folder():
     found = read_file(
         "x.zip", zipped({"who.md": TOPIC, "MEMORY.md": b"", "memories.json": b'["a"]'})
     )
-    assert sorted(wish(one).text for one in found) == ["Mira decides.", "a"]
+    assert sorted(new_memory(one).text for one in found) == ["Mira decides.", "a"]
 
 
 BAD = {

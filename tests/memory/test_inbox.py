@@ -1,4 +1,4 @@
-"""The inbox: what nobody agreed to waits in files of its own, and reaches memory through the keeper alone."""
+"""The inbox: proposals wait in their own files and reach memory only through the keeper."""
 
 import json
 import os
@@ -167,7 +167,7 @@ def test_what_is_too_long_for_a_memory_does_not_wait(inbox: Inbox):
     assert inbox.put(replace(PORT, text="ä" * 32_769)) == NotKept(
         "it is too long; a memory holds at most 65,536 bytes"
     )
-    # The worst that may wait can be read again: every byte escaped, every list full.
+    # The largest possible proposal can be read back: every byte escaped, every list full.
     worst = replace(
         PORT,
         text="\x01" * 65_536,
@@ -206,7 +206,7 @@ def test_what_was_rejected_does_not_come_back(inbox: Inbox):
     assert inbox.put(replace(PORT, name="Another title")) == NotKept(
         "you rejected the same proposal before", rejected=True
     )
-    # Known by its hash alone.
+    # Only its hash is kept.
     assert "8443" not in (inbox.folder.parent / REJECTED).read_text()
     assert kept(inbox, ORDER).count == 1
 
@@ -240,7 +240,7 @@ def broken_by(change: dict[str, Any]) -> bytes:
         (b"", "it is not JSON"),
         (b"\xff\xfe\x00", "it is not JSON"),
         (b"[" * 100_000, "it is not JSON"),
-        (b"[]", "it holds no proposal"),
+        (b"[]", "it is not a proposal"),
         (broken_by({"type": "order"}), "'type' is not one of user, feedback, project, reference"),
         (broken_by({"origin": None}), "'origin' is not one of user, assistant, tool"),
         (broken_by({"operation": ["add"]}), "'operation' is not one of"),
@@ -248,8 +248,8 @@ def broken_by(change: dict[str, Any]) -> bytes:
         (broken_by({"text": " \n"}), "it has no text"),
         (broken_by({"text": 7}), "'text' is not text"),
         (broken_by({"sources": "s1"}), "'sources' is not a list of texts"),
-        (broken_by({"at": "soon"}), "'at' is not a time"),
-        (broken_by({"at": "0001-01-01T00:00:00Z"}), "'at' is not a time"),
+        (broken_by({"at": "soon"}), "'at' is not a valid time"),
+        (broken_by({"at": "0001-01-01T00:00:00Z"}), "'at' is not a valid time"),
         (b" " * (LARGEST_ITEM + 1), "bytes; a proposal has at most"),
     ],
 )
@@ -330,7 +330,7 @@ def test_what_is_written_is_read(proposal: Proposal):
     assert item_from_json(item.id, json.loads(written)) == item
 
 
-# --- agreed to ---
+# --- approval ---
 
 
 @pytest.fixture
@@ -479,7 +479,7 @@ def test_delete_forgets_and_can_be_undone(memory: OpenMemory, agreed: Callable[.
     assert memory.history.read(file, memory.history.parent(made.revision)) is not None
 
 
-# --- settings that decide ---
+# --- automatic approval ---
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_a_rule_for_some_paths_is_left_out_with_a_note(disk: Disk) -> None:
     disk.write(".claude/rules/py.md", '---\npaths: ["*.py"]\n---\nType everything.')
     disk.write(".claude/rules/all.md", "---\ntitle: x\n---\nBe kind.")
     assert disk.texts() == ["Be kind."]
-    assert disk.notes() == ["it holds only for *.py"]
+    assert disk.notes() == ["it applies only to *.py"]
 
 
 # ── includes ─────────────────────────────────────────────────────────────────
@@ -141,7 +141,7 @@ def test_includes_go_only_so_deep(disk: Disk) -> None:
     for n in range(1, 8):
         disk.write(f"f{n}.md", f"file {n} @f{n + 1}.md")
     assert len(disk.texts()) == 6
-    assert disk.notes() == ["@f6.md is left out: files include each other more than 5 deep"]
+    assert disk.notes() == ["@f6.md is left out: includes are nested more than 5 deep"]
 
 
 def test_code_and_people_are_not_included(disk: Disk) -> None:
@@ -247,7 +247,7 @@ def test_ten_megabytes_are_cut(disk: Disk) -> None:
 
 
 def test_no_more_of_a_file_is_read_than_is_shown(disk: Disk) -> None:
-    """Far behind the end of what is shown stands a zero byte: nobody comes to see it."""
+    """A zero byte far after the part that is read is not noticed."""
     disk.write("CLAUDE.md", b"x\n" * 200_000 + b"\0")
     assert disk.texts()[0].startswith("x\nx\n")
 
@@ -269,7 +269,7 @@ def test_a_bomb_of_includes_does_not_go_off(disk: Disk) -> None:
     assert len(found) == MOST_INCLUDED + 2
     assert found[-1] == "still read"
     assert any(f"{MOST_INCLUDED} files are included already" in note for note in disk.notes())
-    assert "only the first 50 of its 200 includes are looked at" in disk.notes()
+    assert "only the first 50 of its 200 includes are read" in disk.notes()
 
 
 def test_thousands_of_rules_are_not_all_read(disk: Disk) -> None:

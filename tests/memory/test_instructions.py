@@ -1,4 +1,4 @@
-"""What instruction files include, how they are read, and how they stand in the prompt."""
+"""Instruction files: includes, reading, and the section of the prompt."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What memory holds near to a new text, and every reason not to save it."""
+"""Memories similar to a new text, and reasons not to save it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def entry(file: str, text: str, **more: bool) -> ManifestEntry:
     return ManifestEntry(file, "project", DAY, text, f"The title of {file}", **more)
 
 
-def near(made: Draft, *shelf: tuple[str, str], body: str = "") -> Neighbours:
-    return neighbours(made, [entry(file, text) for file, text in shelf], lambda file: body)
+def near(made: Draft, *existing: tuple[str, str], body: str = "") -> Neighbours:
+    return neighbours(made, [entry(file, text) for file, text in existing], lambda file: body)
 
 
 def memory(file: str, text: str, body: str = "", **more: str) -> Topic:
@@ -68,19 +68,19 @@ def test_words_that_say_something_is_over_replace_the_one_memory_they_speak_of()
 
 
 def test_three_neighbours_are_told() -> None:
-    shelf = [(f"{n}.md", f"The port is {n}") for n in range(8_000, 8_005)]
-    assert len(near(draft("The port is 8443"), *shelf).related) == 3
+    existing = [(f"{n}.md", f"The port is {n}") for n in range(8_000, 8_005)]
+    assert len(near(draft("The port is 8443"), *existing).related) == 3
 
 
 @pytest.mark.parametrize("away", ["superseded", "archived"])
 def test_what_was_put_away_is_no_neighbour(away: str) -> None:
-    shelf = [entry(*PORT, **{away: True})]
-    assert neighbours(draft("The port is 8080"), shelf, lambda file: "") == Neighbours()
+    existing = [entry(*PORT, **{away: True})]
+    assert neighbours(draft("The port is 8080"), existing, lambda file: "") == Neighbours()
 
 
 def test_a_memory_without_a_description_is_known_by_its_name() -> None:
-    shelf = [ManifestEntry("port.md", "project", DAY, "", "The port is 8080")]
-    same = neighbours(draft("The port is 8080"), shelf, lambda file: "").same
+    existing = [ManifestEntry("port.md", "project", DAY, "", "The port is 8080")]
+    same = neighbours(draft("The port is 8080"), existing, lambda file: "").same
     assert same is not None
     assert same.existing == "port.md"
 
@@ -88,7 +88,7 @@ def test_a_memory_without_a_description_is_known_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("description", "body", "known"),
     [
-        # The same line above the same text, above another one, and a line of the text itself.
+        # The same description with the same body, with another one, and taken from the body.
         ("Where the port is told", "Ask Mira; the list hangs in the hall.", True),
         ("Where the port is told", "It stands in the settings file.", False),
         ("Something else altogether", "Ask Mira; the list hangs in the hall.", False),
@@ -98,8 +98,8 @@ def test_a_line_of_its_own_is_the_same_when_the_text_below_it_is(
     description: str, body: str, known: bool
 ) -> None:
     made = draft("Ask Mira; the list hangs in the hall.", description="Where the port is told")
-    shelf = (("lunch.md", "Lunch is at noon"), ("told.md", description))
-    found = near(made, *shelf, body=body)
+    existing = (("lunch.md", "Lunch is at noon"), ("told.md", description))
+    found = near(made, *existing, body=body)
     assert (found.same.existing if found.same else None) == ("told.md" if known else None)
 
 

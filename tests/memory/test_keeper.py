@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.place import FixedClock
 
 ME = Author("user")
-# Made for this test, so that no scanner of this repository is alarmed by a whole one.
+# Assembled here, so that scanners of this repository do not report it.
 TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 
 
@@ -84,10 +84,10 @@ def test_the_type_is_inferred(keeper: Keeper, text: str, type_: str, file: str) 
 
 
 def test_what_is_said_wins_over_what_is_inferred(keeper: Keeper) -> None:
-    wish = NewMemory(
+    memory = NewMemory(
         "Never on Fridays.", type="project", name="Deploys", description="When we deploy"
     )
-    saved = remembered(keeper.remember(replace(wish, source=("s1#m4",)), ME)).topic
+    saved = remembered(keeper.remember(replace(memory, source=("s1#m4",)), ME)).topic
     assert (saved.name, saved.description, saved.type) == ("Deploys", "When we deploy", "project")
     assert saved.source == ("s1#m4",)
     assert saved.file == "project_deploys.md"
@@ -120,8 +120,8 @@ def test_what_is_never_saved(keeper: Keeper, text: str, reason: str) -> None:
 
 
 def test_even_that_when_a_person_insists(keeper: Keeper) -> None:
-    wish = NewMemory("Next steps: run the tests and fix what fails.", allow_excluded=True)
-    remembered(keeper.remember(wish, ME))
+    memory = NewMemory("Next steps: run the tests and fix what fails.", allow_excluded=True)
+    remembered(keeper.remember(memory, ME))
 
 
 def test_a_text_that_is_too_large_is_declined(keeper: Keeper) -> None:
@@ -168,9 +168,9 @@ def test_another_value_of_the_same_thing_is_saved_and_named(keeper: Keeper) -> N
     assert (near.file, near.likeness, near.certain) == (first.file, "update", True)
     assert second.superseded is None
     assert pointers(keeper) == [first.file, second.topic.file]
-    # Said once more, it replaces the old value without a second file.
-    wish = NewMemory("The API limit is 250 requests a minute", supersedes=first.file)
-    again = remembered(keeper.remember(wish, ME))
+    # Saved again, it replaces the old value without a second file.
+    memory = NewMemory("The API limit is 250 requests a minute", supersedes=first.file)
+    again = remembered(keeper.remember(memory, ME))
     assert again.topic.file == second.topic.file
     assert keeper.require(first.file).topic.superseded_by == second.topic.file
     assert pointers(keeper) == [second.topic.file]
@@ -224,8 +224,8 @@ def test_a_part_of_what_is_known_is_known(keeper: Keeper) -> None:
 
 def test_what_was_retired_can_be_brought_back(keeper: Keeper) -> None:
     old = remembered(keeper.remember(NewMemory("API v1 is sunset on 2026-12-31"), ME)).topic
-    wish = NewMemory("API v2 is sunset on 2027-06-30", supersedes=old.file)
-    new = remembered(keeper.remember(wish, ME)).topic
+    memory = NewMemory("API v2 is sunset on 2027-06-30", supersedes=old.file)
+    new = remembered(keeper.remember(memory, ME)).topic
     assert retired_by_siblings(keeper.store) == [(old.file, new.file)]
     keeper.restore(old.file, ME)
     assert keeper.require(old.file).topic.superseded_by is None
@@ -386,8 +386,8 @@ def test_a_secret_is_redacted_and_told(keeper: Keeper, store: FileStore) -> None
 def test_a_secret_in_the_name_or_in_a_change_is_redacted_too(
     keeper: Keeper, store: FileStore
 ) -> None:
-    wish = NewMemory("How to sign in", name=f"Token {TOKEN}", description=f"It is {TOKEN}")
-    file = remembered(keeper.remember(wish, ME)).topic.file
+    memory = NewMemory("How to sign in", name=f"Token {TOKEN}", description=f"It is {TOKEN}")
+    file = remembered(keeper.remember(memory, ME)).topic.file
     stored = keeper.require(file)
     keeper.change(stored, stored.topic.with_(body=f"now {TOKEN}\n"), ME, "more")
     assert TOKEN not in store.history.diff(None)
@@ -406,17 +406,17 @@ def test_team_memory_refuses_secrets_and_people(keeper: Keeper) -> None:
     assert shared.require(file).version == stored.version
 
 
-# --- when it holds ---
+# --- period of validity ---
 
 
 @pytest.mark.parametrize(
-    ("wish", "first", "last"),
+    ("memory", "first", "last"),
     [
         (NewMemory("No deploys until 1 July"), None, "2025-07-01"),
         (NewMemory("From Monday on we use pnpm"), "2025-06-16", None),
         (NewMemory("No releases from 20 December to 6 January"), "2025-12-20", "2026-01-06"),
         (NewMemory("We deploy every Friday"), None, None),
-        # What a caller knows wins over the words.
+        # The caller's values win over the words.
         (NewMemory("No deploys until 1 July", valid_until="2025-08-01"), None, "2025-08-01"),
         # The day it was said counts, not the day it is saved; without one nothing is guessed.
         (NewMemory("No deploys until Friday", said=date(2025, 1, 1)), None, "2025-01-03"),
@@ -429,9 +429,9 @@ def test_team_memory_refuses_secrets_and_people(keeper: Keeper) -> None:
     ],
 )
 def test_its_words_say_when_it_holds(
-    keeper: Keeper, wish: NewMemory, first: str | None, last: str | None
+    keeper: Keeper, memory: NewMemory, first: str | None, last: str | None
 ) -> None:
-    saved = remembered(keeper.remember(wish, ME)).topic
+    saved = remembered(keeper.remember(memory, ME)).topic
     assert (saved.valid_from, saved.valid_until) == (first, last)
 
 
@@ -448,6 +448,6 @@ def test_a_memory_from_elsewhere_keeps_its_own_limits(keeper: Keeper) -> None:
 
 def test_what_is_replaced_from_a_day_on_holds_until_the_day_before(keeper: Keeper) -> None:
     old = remembered(keeper.remember(NewMemory("Alice owns the release"), ME)).topic
-    wish = NewMemory("From 1 July on Bob owns the release", supersedes=old.file)
-    assert remembered(keeper.remember(wish, ME)).topic.valid_from == "2025-07-01"
+    memory = NewMemory("From 1 July on Bob owns the release", supersedes=old.file)
+    assert remembered(keeper.remember(memory, ME)).topic.valid_from == "2025-07-01"
     assert keeper.require(old.file).topic.valid_until == "2025-06-30"

@@ -1,4 +1,4 @@
-"""`learning.md`: what a model is told, and the phrases that hold without one."""
+"""`learning.md`: the section for the model, and the phrases that apply without one."""
 
 import pytest
 

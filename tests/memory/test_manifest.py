@@ -1,4 +1,4 @@
-"""The manifest: what is known of a memory from its first lines."""
+"""The manifest: a memory's data from the first lines of its file."""
 
 from datetime import UTC, datetime, timedelta
 

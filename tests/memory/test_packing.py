@@ -1,4 +1,4 @@
-"""Loose objects of a history become packs; nothing is lost, and nothing that was forgotten returns."""
+"""Packing loose objects loses nothing and does not bring back forgotten content."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_write_begins_it_and_does_not_wait(
     store = FileStore(tmp_path / "memory", GitHistory(tmp_path / "history.git", clock))
     monkeypatch.setattr(packing, "MOST_LOOSE", -1)
     store.apply((Put("a.md", b"one\n"),), ME, "write")
-    (begun,) = packing._begun
+    (begun,) = packing._processes
     assert begun.wait() == 0
     assert store.history.read("a.md") == b"one\n"
 
@@ -97,7 +97,7 @@ def test_many_packs_become_one(history: GitHistory, monkeypatch: pytest.MonkeyPa
     for number in range(4):
         record(history, f"{number}", a=f"{number}\n")
         packing.pack(history.git_dir)
-    # One that has looked at these packs, and has not been told that they go.
+    # It has opened these packs and does not know that they are removed.
     assert stale.read("a.md") == b"3\n"
     before = objects(history)
     assert len(packs(history)) == 4
@@ -130,11 +130,11 @@ def test_forgetting_waits_for_packing_and_leaves_nothing_of_it(
         one = GitHistory(history.git_dir, FixedClock())
         done.append(one.rewrite(lambda n, d: None if n == "d.md" else d, lambda said: said))
 
-    with packing.alone(history.git_dir) as ours:
+    with packing.locked(history.git_dir) as ours:
         assert ours
         thread = threading.Thread(target=forget)
         thread.start()
-        # All of the new history but its place is made by now, or will be; it cannot take it.
+        # The new history may be complete, but it cannot replace the old one yet.
         packing._pack(history.git_dir)
         assert not done
     thread.join()
@@ -146,7 +146,7 @@ def test_forgetting_waits_for_packing_and_leaves_nothing_of_it(
 def test_a_history_that_was_replaced_while_we_waited_is_left_alone(
     history: GitHistory, three: list[Revision], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lock is got on the folder that was opened, which has another name by now."""
+    """The lock is on the opened folder, which has been renamed meanwhile."""
 
     def replaced(opened: int, how: int) -> None:
         history.git_dir.rename(f"{history.git_dir}.old")
@@ -158,7 +158,7 @@ def test_a_history_that_was_replaced_while_we_waited_is_left_alone(
 
 
 def test_two_at_once_are_one(history: GitHistory, three: list[Revision]) -> None:
-    with packing.alone(history.git_dir):
+    with packing.locked(history.git_dir):
         assert packing.pack(history.git_dir, wait=False) == 0
     assert packing.pack(history.git_dir, wait=False) > 0
 

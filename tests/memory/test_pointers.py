@@ -1,4 +1,4 @@
-"""The index follows each change: one line a memory, and an honest count when it is full."""
+"""The index follows each change: one line per memory, and a correct count when it is full."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

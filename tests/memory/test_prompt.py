@@ -1,4 +1,4 @@
-"""The prompt section, whole: a changed word is a visible diff."""
+"""Snapshots of the prompt section: every changed word shows as a diff."""
 
 import re
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_the_prompt_is_the_one_on_record(name):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "expected",
     [
         "`/home/mira/.reverie/projects/x/memory`. The directory exists",
         "### user",
@@ -58,8 +58,8 @@ def test_the_prompt_is_the_one_on_record(name):
         "- [Role](user_role.md) — runs the pharmacy desk",
     ],
 )
-def test_everything_the_page_asks_for_is_there(said):
-    assert said in PROMPTS["private"]
+def test_everything_the_page_asks_for_is_there(expected):
+    assert expected in PROMPTS["private"]
 
 
 def test_scope_rules_only_with_team_memory():
@@ -96,7 +96,7 @@ def test_directories_with_braces_are_printed_as_they_are():
 
 
 def test_an_agent_sees_its_whole_index():
-    """It has no recall that could find what a cut would hide."""
+    """A subagent has no recall that could find what a cut hides."""
     long = index.parse("".join(f"- [T{i}](t{i}.md) — hook\n" for i in range(400)).encode())
     text = agent_memory_prompt(PromptMemory("/m", long), "user")
     assert "(t399.md)" in text

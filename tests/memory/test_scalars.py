@@ -1,4 +1,4 @@
-"""Values: the fast path agrees with YAML, and what we write every YAML reader takes for text."""
+"""Values: the fast path agrees with YAML, and every YAML reader parses what we write as text."""
 
 import pytest
 import yaml
@@ -32,7 +32,7 @@ from reverie.memory.format.frontmatter import (
         (" >\n  folded\n  text\n", "folded text"),
         (" |\n  literal\n  text\n", "literal text"),
         (" several\n  lines\n", "several lines"),
-        # Not YAML, but everybody can see what was meant.
+        # Invalid YAML, but the meaning is clear.
         (" Never mock: the database\n", "Never mock: the database"),
         (' "Foo" handling\n', '"Foo" handling'),
         (" [draft] importer\n", "[draft] importer"),

@@ -23,7 +23,7 @@ def memory(name: str) -> bytes:
 
 
 class Counting(Directory):
-    """The real directory, noting what was opened."""
+    """The real directory, which records what was opened."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
@@ -109,7 +109,7 @@ def test_a_look_by_a_writer_is_seen_by_the_next_listing(scanner: Scanner, root: 
 
 
 def test_an_edit_that_hides_is_found(scanner: Scanner, root: Path) -> None:
-    """Same size, and the old time put back: the inode's own time tells."""
+    """Same size and old modification time: only the inode's change time differs."""
     scanner.entries()
     before = (root / "one.md").stat()
     (root / "one.md").write_bytes(memory("eno"))
@@ -200,7 +200,7 @@ def test_a_file_deleted_while_it_is_looked_at(root: Path) -> None:
 
 
 def test_a_file_deleted_between_the_listing_and_the_look(scanner: Scanner, root: Path) -> None:
-    """The whole listing is taken at once by the kernel; each file is looked at after."""
+    """The kernel returns the whole listing at once; the files are read afterwards."""
     really = os.scandir
 
     class Listing:

@@ -1,4 +1,4 @@
-"""Does a sentence speak of the person, or of this project?"""
+"""Inferring whether a sentence is about the user or about the project."""
 
 import pytest
 

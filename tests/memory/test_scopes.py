@@ -1,4 +1,4 @@
-"""Several memories read as one, and the folders of the people a program serves."""
+"""Several memories read as one, and the folders of a program's users."""
 
 from pathlib import Path
 

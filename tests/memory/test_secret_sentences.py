@@ -1,4 +1,4 @@
-"""Secrets that only the words around them give away, and words that only look as if they did."""
+"""Secrets recognised by the words around them, and harmless values in similar sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets leave a text and nothing else does.
+"""Redaction removes secrets and nothing else.
 
 How the scanners compared on `secret_corpus` (99 leaks of 85 kinds, 86 harmless sentences) and on 30
 rare kinds, of which `RARE` keeps 15 that the library knows; two busy cores, Python 3.11, 2026-11.
@@ -281,7 +281,7 @@ class TestSpeed:
         short = unit * (50_000 // len(unit))
         long = unit * (400_000 // len(unit))
         find_secrets(short)
-        # The best of several: a busy machine only ever adds.
+        # The best of several: a busy machine only makes it slower.
         ratio = min(_seconds(long) for _ in range(3)) / min(_seconds(short) for _ in range(5))
         assert ratio < 24
 

@@ -1,4 +1,4 @@
-"""Two people remember under one title at the same moment: both memories are kept."""
+"""Two writers save memories with the same title at the same time: both are kept."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def test_the_second_gets_another_name(tmp_path: Path, clock: FixedClock):
     stale = second.store.entries()
     made = first.remember(NewMemory("The cat is black", name="Cat"), Author())
     assert isinstance(made, Remembered)
-    # The second looked just before the first saved, and sees the truth when it tries again.
+    # The second checked just before the first saved, and sees it at the next attempt.
     looked = [stale]
     entries = second.store.entries
     second.store.entries = lambda: looked.pop() if looked else entries()

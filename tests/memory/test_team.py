@@ -44,7 +44,7 @@ def met(ada: Member, bob: Member) -> tuple[Member, Member]:
     return ada, bob
 
 
-# --- stories without trouble ---
+# --- syncs without problems ---
 
 
 def test_a_memory_travels_with_its_pointer_and_says_where_it_came_from(
@@ -222,7 +222,7 @@ def test_headings_of_an_index_stay_where_they_were_written(met: tuple[Member, Me
     assert (ada.sync().pushed, bob.sync().pushed) == ((), ())
 
 
-# --- what must not leave ---
+# --- what must not be shared ---
 
 
 def test_a_secret_is_not_shared_and_neither_is_its_past(
@@ -291,7 +291,7 @@ def test_an_emptied_folder_does_not_empty_the_team(
     for path in bob.root.iterdir():
         path.unlink()
     before = head(remote).id
-    with pytest.raises(InputError, match="4 memories; they were not removed for everybody"):
+    with pytest.raises(InputError, match="4 memories; they were not removed for the team"):
         bob.sync()
     assert head(remote).id == before
 
@@ -316,7 +316,7 @@ def test_what_else_is_on_the_branch_is_carried_along(
     assert not (bob.root / "LICENSE").exists()
 
 
-# --- remotes that are not what they should be ---
+# --- unsuitable remotes ---
 
 
 def test_a_branch_of_code_is_not_taken_for_a_memory(
@@ -424,7 +424,7 @@ def test_a_remote_that_takes_nothing_still_gives(met: tuple[Member, Member], rem
         bob.sync()
     assert bob.body("new.md") == "x\n"
     (remote / "hooks" / "pre-receive").unlink()
-    # What could not be pushed is no less ours: somebody else's change does not run over it.
+    # A change that could not be pushed is not overwritten by another member's change.
     ada.remember("deploy.md", "changed there\n")
     ada.sync()
     [conflict] = bob.sync().conflicts
@@ -444,7 +444,7 @@ def test_a_remote_that_hangs_is_given_up(ada: Member, tmp_path: Path, remote: Pa
     assert ada.sync().pushed == ("note.md",)
 
 
-# --- races and deaths ---
+# --- races and killed processes ---
 
 
 def test_who_loses_the_race_to_push_merges_again(
@@ -461,7 +461,7 @@ def test_who_loses_the_race_to_push_merges_again(
 
 
 def _before_push(member: Member, act: Callable[[], object]) -> None:
-    """Let somebody act once, between the member's merge and its push."""
+    """Call a function once, between the member's merge and its push."""
     real = member.remote
 
     class Slow(Remote):
@@ -497,7 +497,7 @@ def test_a_writer_who_comes_in_between_is_not_lost(met: tuple[Member, Member]) -
 
 
 class _Interrupted(TokenScrubber):
-    """Lets somebody write to our side while a merge is being planned, so many times."""
+    """Writes to our side while a merge is planned, a given number of times."""
 
     def __init__(self, act: Callable[[int], object], times: int) -> None:
         self.act = act
@@ -580,7 +580,7 @@ class _Death:
 
 
 def _sync_and_die(member: Member, at: int) -> bool:
-    """Sync in a child that dies at a given call; False when it lived to the end."""
+    """Sync in a child that is killed at a given call; False if it ended normally."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -598,7 +598,7 @@ def _sync_and_die(member: Member, at: int) -> bool:
 
 @pytest.mark.parametrize("step", [311, pytest.param(11, marks=pytest.mark.slow)])
 def test_killed_anywhere_the_next_sync_finishes(tmp_path: Path, step: int) -> None:
-    """Ever later deaths, one after the other, in a team where everybody keeps writing."""
+    """Processes are killed at ever later points while all members keep writing."""
     remote = bare(tmp_path / "remote.git")
     ada, bob = Member(tmp_path, "ada", remote), Member(tmp_path, "bob", remote)
     ada.remember("shared.md", "top\n1\n2\n3\n4\nbottom -1\n")

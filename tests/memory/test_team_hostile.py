@@ -1,4 +1,4 @@
-"""A member who means harm: whatever they push, nothing of it leaves the team folder or stops the team."""
+"""A hostile member: nothing they push gets out of the team folder or stops the team."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_entries_that_are_not_taken(bob: Member, mallory: Attacker, remote: Path
     assert reasons.keys() == wanted.keys()
     assert [name for name in wanted if wanted[name] not in reasons[name]] == []
     assert bob.files == before
-    # The team goes on, and what was refused is neither spread nor destroyed.
+    # The team continues, and refused files are neither copied nor deleted.
     bob.remember("next.md", "y\n")
     assert bob.sync().pushed == ("next.md",)
     assert {name for _, name, _ in ENTRIES} <= set(names(remote))

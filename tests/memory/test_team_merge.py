@@ -143,7 +143,7 @@ def test_pointers_merge_to_one_line_a_file_and_other_lines_stay(
     assert {f for f in pointers(there) if f in FILES} == wanted.keys()
     assert _foreign(here) == _foreign(ours)
     assert with_pointers(here, wanted, FILES) == here
-    # Met once, there is nothing left to say: the next merge changes neither side.
+    # After one sync, the next merge changes neither side.
     again = merge_pointers(here, there, there, FILES)
     assert with_pointers(here, again, FILES) == here
     assert with_pointers(there, again, FILES) == there

@@ -1,4 +1,4 @@
-"""Topic files: read whatever they are, change only what was asked."""
+"""Topic files: any file can be read, and an edit changes only what it should."""
 
 import subprocess
 import sys
@@ -55,7 +55,7 @@ def test_a_plain_file():
 
 
 @pytest.mark.parametrize(
-    ("said", "listed"),
+    ("text", "listed"),
     [
         (b"archived: 2027-01-09", False),
         (b"archived: '2027-01-09T08:00:00Z'  # by a dream", False),
@@ -65,8 +65,8 @@ def test_a_plain_file():
         (b"archive: 2027-01-09", True),
     ],
 )
-def test_what_is_put_away_is_not_listed(said, listed):
-    data = PLAIN.replace(b"type:", said + b"\ntype:", 1)
+def test_what_is_put_away_is_not_listed(text, listed):
+    data = PLAIN.replace(b"type:", text + b"\ntype:", 1)
     topic = parse(data, "a.md")
     assert topic.listed is listed
     assert manifest.entry("a.md", data, datetime.now(UTC)).listed is listed
@@ -93,8 +93,8 @@ def test_an_edit_is_read_back_before_any_comment(mark):
 
 
 def test_quotes_beside_bytes_that_are_no_text_are_read_back():
-    said = 'say "hi" \\ \udcff'
-    assert parse(render(new(said, said, "user", "b"))).name == 'say "hi" \\ \ufffd'
+    text = 'say "hi" \\ \udcff'
+    assert parse(render(new(text, text, "user", "b"))).name == 'say "hi" \\ \ufffd'
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A memory's words in other texts: found however they are wrapped, escaped or cut, and nothing else."""
+"""A memory's words are found in other texts, also wrapped, escaped or cut, and nothing else is."""
 
 import json
 

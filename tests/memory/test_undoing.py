@@ -1,4 +1,4 @@
-"""Taking changes back against the present: what came later stays, or is named."""
+"""Undo plans: later changes stay, or are reported as conflicts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Use counts live beside the memory, and survive anything in their file."""
+"""Use counts are kept beside the memory; any content of their file can be read."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Small requests for adapter tests, and one way to collect what a stream gives."""
+"""Small requests for adapter tests, and a function that collects a stream."""
 
 from reverie.core.messages import Message, Text, ToolResult, new_message
 from reverie.core.request import Breakpoint, Head, Options, Reply, Request, StreamItem, ToolSpec
@@ -33,7 +33,7 @@ def results(reply: Reply, after: Message, text: str = "the result") -> Message:
 
 
 async def collect(model: Model, request: Request) -> tuple[Reply, list[StreamItem]]:
-    """The reply and the deltas before it; the connection is given back."""
+    """The reply and the deltas before it; the connection is closed."""
     items = [item async for item in model.stream(request)]
     reply = items.pop()
     assert isinstance(reply, Reply)

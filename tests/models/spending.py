@@ -1,4 +1,4 @@
-"""A call on the ledger."""
+"""A ledger entry for tests."""
 
 from __future__ import annotations
 

@@ -226,8 +226,8 @@ async def test_clearing_that_keeps_all_thinking(provider: Provider):
 
 async def test_on_demand_compaction_round_trips(provider: Provider):
     asked = user("A long story " * 200)
-    told = new_message("assistant", Text("And then " * 200), after=asked)
-    history = (asked, told, user("Go on", told))
+    answer = new_message("assistant", Text("And then " * 200), after=asked)
+    history = (asked, answer, user("Go on", answer))
     async with model(provider, BOUND) as opus:
         options = Options(max_tokens=2048, summarize=Summarize("keep names"))
         reply, _ = await collect(opus, ask(BOUND, *history, options=options))

@@ -1,4 +1,4 @@
-"""The shipped model table: what it says hangs together."""
+"""The built-in model table is consistent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Embedding models: at an address with the official SDK, and from packages on this machine."""
+"""Embedding models: from a server with the official SDK, and from installed packages."""
 
 import json
 import subprocess
@@ -34,58 +34,58 @@ from reverie.models.ledger import Ledger
 SMALL = "text-embedding-3-small"
 
 
-class Desk:
+class Setup:
     """An embedder at the provider, and what it spends."""
 
     def __init__(self, provider: Provider, folder: Path, clock: FixedClock) -> None:
         self.provider = provider
         self.ledger = Ledger(folder, home=folder, clock=clock)
         self.clock = clock
-        self.heard: list[object] = []
+        self.events: list[object] = []
         self.made: list[EndpointEmbedder] = []
 
     def embedder(
         self, model: str = SMALL, key: str | None = "test-key", price=None, caps: Caps | None = None
     ) -> EndpointEmbedder:
-        meter = Meter(self.ledger, caps or Caps(), self.clock, "s1", price, self.heard.append)
+        meter = Meter(self.ledger, caps or Caps(), self.clock, "s1", price, self.events.append)
         url = self.provider.openai_url
         self.made.append(EndpointEmbedder(model, base_url=url, api_key=key, meter=meter))
         return self.made[-1]
 
 
 @pytest.fixture
-def desk(provider: Provider, tmp_path: Path, clock: FixedClock) -> Iterator[Desk]:
-    found = Desk(provider, tmp_path, clock)
+def setup(provider: Provider, tmp_path: Path, clock: FixedClock) -> Iterator[Setup]:
+    found = Setup(provider, tmp_path, clock)
     yield found
     for embedder in found.made:
         embedder.close()
 
 
-def test_one_row_a_text_in_their_order(desk: Desk):
-    rows = desk.embedder().encode(["the red boat", "  ", "a red boat", "quarterly"], "passage")
+def test_one_row_a_text_in_their_order(setup: Setup):
+    rows = setup.embedder().encode(["the red boat", "  ", "a red boat", "quarterly"], "passage")
     assert rows.shape == (4, 16)
     assert not rows[1].any()
     assert rows[0] @ rows[2] > rows[0] @ rows[3]
-    sent = desk.provider.requests[0].json
+    sent = setup.provider.requests[0].json
     assert sent["input"] == ["the red boat", "a red boat", "quarterly"]
     assert sent["model"] == SMALL
 
 
-def test_many_texts_go_in_several_requests(desk: Desk):
+def test_many_texts_go_in_several_requests(setup: Setup):
     texts = [f"text number {i}" for i in range(300)]
-    rows = desk.embedder().encode(texts, "passage")
-    assert [len(request.json["input"]) for request in desk.provider.requests] == [128, 128, 44]
-    assert np.allclose(rows[299], desk.embedder().encode([texts[299]], "passage")[0])
+    rows = setup.embedder().encode(texts, "passage")
+    assert [len(request.json["input"]) for request in setup.provider.requests] == [128, 128, 44]
+    assert np.allclose(rows[299], setup.embedder().encode([texts[299]], "passage")[0])
 
 
-def test_blank_texts_ask_nobody(desk: Desk):
-    assert desk.embedder().encode(["", " \n"], "question").shape == (2, 0)
-    assert desk.provider.requests == []
+def test_blank_texts_ask_nobody(setup: Setup):
+    assert setup.embedder().encode(["", " \n"], "question").shape == (2, 0)
+    assert setup.provider.requests == []
 
 
-def test_very_long_texts_are_cut(desk: Desk):
-    desk.embedder().encode(["word " * 10_000], "question")
-    assert len(desk.provider.requests[0].json["input"][0]) == 8_000
+def test_very_long_texts_are_cut(setup: Setup):
+    setup.embedder().encode(["word " * 10_000], "question")
+    assert len(setup.provider.requests[0].json["input"][0]) == 8_000
 
 
 @pytest.mark.parametrize(
@@ -103,58 +103,58 @@ def test_very_long_texts_are_cut(desk: Desk):
         (say.Garbage(b'{"data": [{"index": 0, "embedding": [NaN]}]}'), ReplyBroken),
     ],
 )
-def test_failures_are_ours(desk: Desk, answer: object, error: type[ModelError]):
-    desk.provider.script(answer)
+def test_failures_are_ours(setup: Setup, answer: object, error: type[ModelError]):
+    setup.provider.script(answer)
     with pytest.raises(error):
-        desk.embedder().encode(["x"], "question")
+        setup.embedder().encode(["x"], "question")
 
 
-def test_a_wrong_key_and_an_unknown_model(desk: Desk):
-    desk.provider.expect_violation("auth")
+def test_a_wrong_key_and_an_unknown_model(setup: Setup):
+    setup.provider.expect_violation("auth")
     with pytest.raises(AccessDenied):
-        desk.embedder(key="bad").encode(["x"], "question")
-    desk.provider.expect_violation("model")
+        setup.embedder(key="bad").encode(["x"], "question")
+    setup.provider.expect_violation("model")
     with pytest.raises(UnknownModelError):
-        desk.embedder("nobody").encode(["x"], "question")
+        setup.embedder("nobody").encode(["x"], "question")
 
 
 def test_a_server_that_does_not_answer_is_left_alone_for_a_while(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(endpoint, "_QUESTION_TIMEOUT", 0.05)
-    desk.provider.script(say.Held(say.Reply(), Gate()))
-    embedder = desk.embedder()
+    setup.provider.script(say.Held(say.Reply(), Gate()))
+    embedder = setup.embedder()
     with pytest.raises(Unreachable):
         embedder.encode(["x"], "question")
     with pytest.raises(Unreachable):
         embedder.encode(["x"], "question")
-    assert len(desk.provider.requests) == 1
-    desk.clock.advance(61)
+    assert len(setup.provider.requests) == 1
+    setup.clock.advance(61)
     assert embedder.encode(["x"], "question").shape == (1, 16)
 
 
-def test_what_it_costs_is_written_down(desk: Desk):
-    desk.embedder(price=2.0).encode(["a few words to embed"], "passage")
-    (spent,) = (event.entry for event in desk.heard if isinstance(event, MoneySpent))
+def test_what_it_costs_is_written_down(setup: Setup):
+    setup.embedder(price=2.0).encode(["a few words to embed"], "passage")
+    (spent,) = (event.entry for event in setup.events if isinstance(event, MoneySpent))
     assert (spent.purpose, spent.session, spent.model) == ("recall", "s1", SMALL)
-    assert spent.usage.input == desk.provider.requests[0].usage["prompt_tokens"]
+    assert spent.usage.input == setup.provider.requests[0].usage["prompt_tokens"]
     assert spent.cost == pytest.approx(spent.usage.input * 2e-6)
 
 
-def test_a_cap_is_kept_before_the_call(desk: Desk):
+def test_a_cap_is_kept_before_the_call(setup: Setup):
     with pytest.raises(SpendCapReached, match="cap"):
-        desk.embedder(price=1e9, caps=Caps(day=0.01)).encode(["x"], "question")
+        setup.embedder(price=1e9, caps=Caps(day=0.01)).encode(["x"], "question")
     with pytest.raises(SpendCapReached, match="price of"):
-        desk.embedder(caps=Caps(day=1.0)).encode(["x"], "question")
-    assert desk.provider.requests == []
+        setup.embedder(caps=Caps(day=1.0)).encode(["x"], "question")
+    assert setup.provider.requests == []
 
 
-def test_a_failed_call_gives_its_reservation_back(desk: Desk):
-    desk.provider.script(say.server_error())
-    dear = desk.embedder(price=100_000.0, caps=Caps(day=1.0))
+def test_a_failed_call_gives_its_reservation_back(setup: Setup):
+    setup.provider.script(say.server_error())
+    dear = setup.embedder(price=100_000.0, caps=Caps(day=1.0))
     with pytest.raises(Overloaded):
         dear.encode(["one two three"], "question")
-    desk.clock.advance(61)
+    setup.clock.advance(61)
     assert dear.encode(["one two three"], "question").any()
 
 

@@ -1,4 +1,4 @@
-"""Money: asked for before it is spent, written down after, and never more than the caps allow."""
+"""The ledger: money is reserved before it is spent, recorded after, and never exceeds a cap."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class TestReservations:
         assert isinstance(ledger.reserve("recall", "s1", 1, Caps(day=1)), Refused)
         home.clock.advance(1)
         assert ledger.spent("recall", "s1") == Spent()
-        # And if it was only slow, what it cost counts all the same.
+        # If the process was only slow, its cost still counts.
         ledger.settle(late, entry(0.4, purpose="recall", at=home.clock.now()))
         assert ledger.spent("recall", "s1").day == 0.4
 

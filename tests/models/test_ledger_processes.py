@@ -1,4 +1,4 @@
-"""Any number of processes together cannot pass a cap."""
+"""Several processes together cannot exceed a cap."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_eight_processes_under_one_cap(tmp_path: Path) -> None:
     over = {line["ticket"] for line in found if line["type"] != "reserved"}
     assert len(reserved) == sum(allowed)
     promised = CALL * (len(spent) + len(reserved - over))
-    # To the last call: everybody wanted more than there was.
+    # The cap is used up: every process wanted to spend more.
     assert promised + CALL / 2 > CAP - CALL
     assert promised <= CAP + 1e-9
 

@@ -1,4 +1,4 @@
-"""No model at all, over the same port: it says plainly what it is."""
+"""The offline model answers with memories, or says what it is."""
 
 from __future__ import annotations
 
@@ -31,22 +31,25 @@ def memories(text: str) -> Attachment:
     return Attachment("recall", f"{INTRO}\n\n{text}")
 
 
-def told(*blocks: Block, origin: Origin = "reverie") -> Message:
+def message(*blocks: Block, origin: Origin = "reverie") -> Message:
     return new_message("user", *blocks, origin=origin)
 
 
-ASKED = told(Text("when do deploys freeze?"), origin="user")
-DATE = told(Attachment("date", "Today is Sunday."))
+ASKED = message(Text("when do deploys freeze?"), origin="user")
+DATE = message(Attachment("date", "Today is Sunday."))
 AUDIT = "## audit.md (saved today)\nDeploys freeze on 2026-12-20."
 PORT = "## port.md (saved today)\nIt listens on 8443."
 CONVERSATIONS = [
-    ((ASKED, told(memories(AUDIT))), f"{FOUND}\n\n{AUDIT}"),
-    ((told(Text("when?"), memories(AUDIT), origin="user"),), f"{FOUND}\n\n{AUDIT}"),
-    ((ASKED, DATE, told(memories(AUDIT)), told(memories(PORT))), f"{FOUND}\n\n{AUDIT}\n\n{PORT}"),
-    ((ASKED, told(Attachment("recall", "bare"))), f"{FOUND}\n\nbare"),
+    ((ASKED, message(memories(AUDIT))), f"{FOUND}\n\n{AUDIT}"),
+    ((message(Text("when?"), memories(AUDIT), origin="user"),), f"{FOUND}\n\n{AUDIT}"),
+    (
+        (ASKED, DATE, message(memories(AUDIT)), message(memories(PORT))),
+        f"{FOUND}\n\n{AUDIT}\n\n{PORT}",
+    ),
+    ((ASKED, message(Attachment("recall", "bare"))), f"{FOUND}\n\nbare"),
     ((ASKED, DATE), ANSWER),
-    # Memories of an earlier question were told then.
-    ((ASKED, told(memories(AUDIT)), new_message("assistant", Text("…")), ASKED, DATE), ANSWER),
+    # Memories of an earlier question were shown then.
+    ((ASKED, message(memories(AUDIT)), new_message("assistant", Text("…")), ASKED, DATE), ANSWER),
 ]
 
 

@@ -195,10 +195,12 @@ def test_every_block_kind_as_responses():
 
 async def test_compaction_gives_items_to_send_back(provider: Provider):
     asked = user("A long story " * 200)
-    told = new_message("assistant", Text("And then " * 200), after=asked)
+    answer = new_message("assistant", Text("And then " * 200), after=asked)
     async with model(provider, "responses") as gpt:
         options = Options(max_tokens=2048, summarize=Summarize("keep names"))
-        reply, _ = await collect(gpt, ask(GPT, asked, told, user("Go on", told), options=options))
+        reply, _ = await collect(
+            gpt, ask(GPT, asked, answer, user("Go on", answer), options=options)
+        )
         assert reply.stop == "compaction"
         summary = new_message("user", *reply.blocks)
         after, _ = await collect(gpt, ask(GPT, summary, user("And now?", summary)))

@@ -1,4 +1,4 @@
-"""A provider's bad minutes: waited for as long as it asks, for a bounded time, and never twice heard."""
+"""Retries: as long as the provider asks, for a bounded time, and never after a reply began."""
 
 import pytest
 from tests.models.asking import ask, user
@@ -29,7 +29,7 @@ QUESTION = ask("claude-sonnet-5-5", user("Are you well?"))
 
 
 class Waits:
-    """Takes down how long it was asked to wait, and waits no time at all."""
+    """Records the requested waits and does not wait."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -69,11 +69,11 @@ async def tried(
     waits = Waits()
     model = PatientModel(bare(provider), retries, waits)
     try:
-        said: str | ModelError = (await complete(model, QUESTION)).text
+        outcome: str | ModelError = (await complete(model, QUESTION)).text
     except ModelError as error:
-        said = error
+        outcome = error
     await model.aclose()
-    return said, waits.seconds
+    return outcome, waits.seconds
 
 
 FAULTS = [rate_limited(), overloaded(), server_error(), StreamError(after=1)]
@@ -90,41 +90,41 @@ async def test_the_provider_says_when(provider: Provider) -> None:
 
 
 async def test_it_ends(provider: Provider) -> None:
-    said, waits = await tried(provider, *[overloaded()] * 9)
-    assert isinstance(said, Overloaded)
+    outcome, waits = await tried(provider, *[overloaded()] * 9)
+    assert isinstance(outcome, Overloaded)
     assert waits == [0.5, 1, 2, 4, 8, 16]
     provider.script()
 
 
 async def test_a_wait_of_an_hour_is_told_at_once(provider: Provider) -> None:
-    said, waits = await tried(provider, rate_limited(3_600))
-    assert isinstance(said, Overloaded)
-    assert (said.retry_after, waits) == (3_600, [])
+    outcome, waits = await tried(provider, rate_limited(3_600))
+    assert isinstance(outcome, Overloaded)
+    assert (outcome.retry_after, waits) == (3_600, [])
 
 
 @pytest.mark.parametrize("status", [400, 401, 403])
 async def test_what_is_wrong_is_not_repeated(provider: Provider, status: int) -> None:
-    said, waits = await tried(provider, HttpError(status, "no"))
-    assert isinstance(said, Exception)
-    assert not isinstance(said, Overloaded)
+    outcome, waits = await tried(provider, HttpError(status, "no"))
+    assert isinstance(outcome, Exception)
+    assert not isinstance(outcome, Overloaded)
     assert waits == []
-    assert status != 401 or isinstance(said, AccessDenied)
+    assert status != 401 or isinstance(outcome, AccessDenied)
 
 
-async def taken(model: Model, heard: list[StreamItem]) -> None:
+async def taken(model: Model, items: list[StreamItem]) -> None:
     async for item in model.stream(QUESTION):
-        heard.append(item)  # noqa: PERF401 - what came before an error counts
+        items.append(item)  # noqa: PERF401 - what came before an error counts
 
 
 async def test_nothing_is_heard_twice(provider: Provider) -> None:
     provider.script(StreamError(after=4))
     waits = Waits()
     model = PatientModel(bare(provider), 6, waits)
-    heard: list[StreamItem] = []
+    items: list[StreamItem] = []
     with pytest.raises(Overloaded):
-        await taken(model, heard)
+        await taken(model, items)
     await model.aclose()
-    assert heard
+    assert items
     assert waits.seconds == []
 
 

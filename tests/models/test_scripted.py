@@ -1,4 +1,4 @@
-"""A model that plays a script, over the same port as any other."""
+"""The scripted model."""
 
 from itertools import count
 
@@ -85,7 +85,7 @@ def prompt(length: int, ttl: Ttl = "5m", *, marked: bool = True) -> Request:
 
 
 class TestPromptCache:
-    """What a provider that caches prompts would bill."""
+    """The usage that a provider with a prompt cache would report."""
 
     async def billed(self, cache: PromptCache | None, *requests: Request) -> list[Usage]:
         model = ScriptedModel(otherwise="ok", cache=cache)

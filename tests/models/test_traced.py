@@ -1,4 +1,4 @@
-"""A model under OpenTelemetry, with the real SDK: names, sizes and outcomes, never contents."""
+"""A model with OpenTelemetry and the real SDK: exports names, sizes and outcomes, no contents."""
 
 import logging
 import sys
@@ -24,7 +24,7 @@ SECRET = "a secret the person typed"
 
 
 class Collected:
-    """What an exporter would have sent."""
+    """The spans and metrics that an exporter would have sent."""
 
     def __init__(self) -> None:
         self.spans = InMemorySpanExporter()
@@ -121,7 +121,7 @@ async def test_a_stream_nobody_reads_to_its_end_still_ends_its_span(
 ) -> None:
     stream = traced(Streaming(TextDelta("hi"), REPLY), clock).stream(REQUEST)
     await anext(stream)
-    # Between two items the caller's own work is not a part of the call.
+    # The caller's work between two items is not part of the call.
     assert not trace.get_current_span().get_span_context().is_valid
     with caplog.at_level(logging.DEBUG):
         await stream.aclose()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""A model that is sent no thinking."""
+"""A model whose requests contain no thinking."""
 
 from reverie.core.messages import Text, Thinking, new_message
 from reverie.core.request import Head, Request

@@ -220,7 +220,7 @@ def test_a_worktree_for_an_agent_starts_nothing(
     mark.unlink(missing_ok=True)
     made = Worktrees(ENVIRONMENT).add(repo, "worker", tmp_path / "work")
     assert isinstance(made, NoWorktree)
-    assert "may start programs" in made.reason or "cannot be looked at" in made.reason
+    assert "may start programs" in made.reason or "cannot be checked" in made.reason
     assert not mark.exists()
 
 

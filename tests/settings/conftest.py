@@ -1,4 +1,4 @@
-"""What the tests of settings share."""
+"""Fixtures of the settings tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The home is for its owner alone, whoever makes it first."""
+"""The home is private to its owner, whichever command creates it."""
 
 import os
 import stat

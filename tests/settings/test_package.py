@@ -1,4 +1,4 @@
-"""The package as a whole: what it exports, what it imports, what its page says."""
+"""The package: its exports, its imports and the generated page."""
 
 from __future__ import annotations
 

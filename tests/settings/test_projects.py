@@ -1,4 +1,4 @@
-"""Which project a folder belongs to: real repositories, and what hostile ones may put in the way."""
+"""Which project a folder belongs to, with real and hostile repositories."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_hostile_pointer_to_the_shared_part(tmp_path: Path, common: bytes) -> 
 
 @pytest.mark.parametrize("kind", ["device", "pipe", "folder", "dangling", "loop"])
 def test_pointers_that_are_no_files_are_not_read(tmp_path: Path, kind: str) -> None:
-    """A device or a pipe would never end."""
+    """Reading a device or a pipe would never end."""
     folder = tmp_path / "hostile"
     (folder / "evil").mkdir(parents=True)
     (folder / ".git").write_text("gitdir: evil\n")

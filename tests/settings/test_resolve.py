@@ -18,36 +18,36 @@ SOURCES = ("managed", "user", "project", "local", "environment", "command line")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
-@given(said=st.dictionaries(st.sampled_from(SOURCES), st.integers(4_000, 10_000_000)))
+@given(values=st.dictionaries(st.sampled_from(SOURCES), st.integers(4_000, 10_000_000)))
 def test_the_highest_source_wins_and_the_others_are_kept(
-    tmp_path_factory: pytest.TempPathFactory, said: dict[str, int]
+    tmp_path_factory: pytest.TempPathFactory, values: dict[str, int]
 ):
     world = World(tmp_path_factory.mktemp("world"))
     options, environ = [], {}
-    for source, value in said.items():
+    for source, value in values.items():
         if source == "environment":
             environ = {"REVERIE_CONTEXT_WINDOW": str(value)}
         elif source == "command line":
             options = [f"window.tokens={value}"]
         else:
             world.write(source, f"[window]\ntokens = {value}\n")
-    if "project" in said:
+    if "project" in values:
         world.agree()
     item = world.load(*options, **environ).item("window.tokens")
-    ranked = [(source, said[source]) for source in reversed(SOURCES) if source in said]
+    ranked = [(source, values[source]) for source in reversed(SOURCES) if source in values]
     seen = [(item.origin.source, item.value)]
     seen += [(found.origin.source, found.value) for found in item.overridden]
     assert seen == [*ranked, ("default", None)]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
-@given(said=st.dictionaries(st.sampled_from(SOURCES), st.booleans()))
+@given(values=st.dictionaries(st.sampled_from(SOURCES), st.booleans()))
 def test_memory_that_is_off_anywhere_is_off(
-    tmp_path_factory: pytest.TempPathFactory, said: dict[str, bool]
+    tmp_path_factory: pytest.TempPathFactory, values: dict[str, bool]
 ):
     world = World(tmp_path_factory.mktemp("world"))
     options, environ = [], {}
-    for source, value in said.items():
+    for source, value in values.items():
         word = str(value).lower()
         if source == "environment":
             environ = {"REVERIE_MEMORY_ENABLED": word}
@@ -56,13 +56,15 @@ def test_memory_that_is_off_anywhere_is_off(
         else:
             world.write(source, f"memory.enabled = {word}\n")
     loaded = world.load(*options, **environ)
-    off = [source for source in SOURCES if said.get(source) is False]
+    off = [source for source in SOURCES if values.get(source) is False]
     assert loaded.memory_enabled is not bool(off)
-    assert loaded.origin("memory.enabled").source == ([*said_on(said), *off] or ["default"])[-1]
+    assert (
+        loaded.origin("memory.enabled").source == ([*sources_on(values), *off] or ["default"])[-1]
+    )
 
 
-def said_on(said: dict[str, bool]) -> list[str]:
-    return [source for source in SOURCES if said.get(source)]
+def sources_on(values: dict[str, bool]) -> list[str]:
+    return [source for source in SOURCES if values.get(source)]
 
 
 @pytest.mark.parametrize(
@@ -112,9 +114,11 @@ def test_home_in_order_of_strength(world: World):
     assert world.load(REVERIE_HOME="~/r").home == person / "r"
     assert world.load("home=/srv/r", REVERIE_HOME="~/r").home == Path("/srv/r")
     environ = {"HOME": str(person), "REVERIE_HOME": "/srv/r"}
-    told = load_settings(None, home=world.root / "told", environ=environ, overrides=["home=/x"])
-    assert told.home == world.root / "told"
-    assert told.origin("home") == Origin("command line", "--home")
+    settings = load_settings(
+        None, home=world.root / "settings", environ=environ, overrides=["home=/x"]
+    )
+    assert settings.home == world.root / "settings"
+    assert settings.origin("home") == Origin("command line", "--home")
 
 
 def test_the_user_file_is_found_through_home(world: World):

@@ -1,4 +1,4 @@
-"""The table itself: rows are consistent, and every one can be reached."""
+"""The table of settings: rows are consistent, and each can be found."""
 
 from __future__ import annotations
 

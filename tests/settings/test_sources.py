@@ -1,4 +1,4 @@
-"""Every source: what it gives, where that came from, and what is said about mistakes in it."""
+"""Every source: its values, their origin, and its error messages."""
 
 from __future__ import annotations
 
@@ -133,12 +133,12 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), MISTAKES, ids=[text[:30] for text, _ in MISTAKES])
-def test_mistakes_in_a_file(world: World, text: str, said: str):
+@pytest.mark.parametrize(("text", "expected"), MISTAKES, ids=[text[:30] for text, _ in MISTAKES])
+def test_mistakes_in_a_file(world: World, text: str, expected: str):
     path = world.write("user", text)
     message = complaint(world)
     assert message.startswith(str(path))
-    assert said in message
+    assert expected in message
     assert "hunter2" not in message
     assert "abcdefgh" not in message
 
@@ -179,7 +179,7 @@ def test_a_file_that_is_not_utf8_says_which_line(world: World):
 
 def test_a_file_without_end(world: World):
     world.write("user", "#" * 300_000)
-    assert "at most 262,144 bytes" in complaint(world)
+    assert "larger than 262,144 bytes" in complaint(world)
 
 
 def test_a_link_to_a_device_is_not_read(world: World):
@@ -202,7 +202,7 @@ def test_a_file_that_may_not_be_read(world: World, monkeypatch: pytest.MonkeyPat
     def refuse(*args: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    # Tests may run as root, whom no file mode keeps out.
+    # Tests may run as root, which ignores file modes.
     monkeypatch.setattr(Path, "open", refuse)
     assert complaint(world) == f"{path}: Permission denied"
 
@@ -230,7 +230,7 @@ def test_hostile_bytes_give_problems_and_nothing_worse(tmp_path: Path, content: 
 
 
 @pytest.mark.parametrize(
-    ("variable", "said"),
+    ("variable", "expected"),
     [
         ("REVERIE_FEATURES_RECAL", "did you mean REVERIE_FEATURES_RECALL?"),
         ("REVERIE_MEMORY_DIRECTORY", "did you mean REVERIE_MEMORY_DIR?"),
@@ -238,10 +238,10 @@ def test_hostile_bytes_give_problems_and_nothing_worse(tmp_path: Path, content: 
         ("REVERIE_", "unset it"),
     ],
 )
-def test_a_variable_that_does_not_exist(world: World, variable: str, said: str):
+def test_a_variable_that_does_not_exist(world: World, variable: str, expected: str):
     message = complaint(world, **{variable: "hunter2"})
     assert message.startswith(f"{variable}: no such variable; ")
-    assert said in message
+    assert expected in message
     assert "hunter2" not in message
 
 

@@ -1,4 +1,4 @@
-"""Live switches: files that change, break and come back while a session runs; remote flags."""
+"""Live switches: files that change, break and recover during a session; remote flags."""
 
 from __future__ import annotations
 

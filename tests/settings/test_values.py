@@ -1,4 +1,4 @@
-"""Which values fit which kind, and what is said when one does not."""
+"""Which values are valid for which kind, and the error messages."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_values_that_fit(kind: str, raw: object, value: Value):
 
 
 @pytest.mark.parametrize(
-    ("kind", "raw", "said"),
+    ("kind", "raw", "expected"),
     [
         ("bool", "yes", 'true or false, not "yes"'),
         ("bool", 1, "true or false, not 1"),
@@ -95,10 +95,10 @@ def test_values_that_fit(kind: str, raw: object, value: Value):
         ("threshold", -1, "not -1"),
     ],
 )
-def test_values_that_do_not(kind: str, raw: object, said: str):
+def test_values_that_do_not(kind: str, raw: object, expected: str):
     with pytest.raises(ValueError, match=r"^k must be") as caught:
         check(ROWS[kind], "k", raw, HOME)
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
 
 
 @pytest.mark.parametrize(

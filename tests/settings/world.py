@@ -1,4 +1,4 @@
-"""A small world to load settings in: a home, a project, a machine's managed file."""
+"""A home, a project and a managed file to load settings from."""
 
 from __future__ import annotations
 

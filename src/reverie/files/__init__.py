@@ -1,1 +1,1 @@
-"""The disk: files that are replaced whole."""
+"""Files: atomic replacement, locks between processes, and running git."""

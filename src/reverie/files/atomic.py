@@ -1,4 +1,4 @@
-"""The one way a file is replaced: whole, durably, without following a link.
+"""Replace files atomically and durably, without following symbolic links.
 
 New content is written beside the file under a name no other writer has, flushed, and renamed over
 it; then the folder is flushed. A crash leaves the old file or the new one. A link at the file's
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# Files of this name are drafts; without a living writer they are rubbish.
+# Prefix of temporary files; one whose writer has died can be deleted.
 TEMPORARY = ".reverie-tmp-"
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -21,13 +21,13 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def replace(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Give a file new content. It keeps its mode and owner; a new one is the owner's alone."""
+    """Replace a file's content. It keeps its mode and owner; a new file gets mode 0600."""
     with opened(path.parent) as folder:
         replace_in(folder, path.name, data, mode=mode)
 
 
 def replace_in(folder: int, name: str, data: bytes, *, mode: int | None = None) -> None:
-    """The same in an open folder: nothing that happens to its path can lead elsewhere."""
+    """Replace a file in an open folder, so that a change of the folder's path has no effect."""
     like = _status(name, folder) if mode is None else None
     with draft(folder, data, mode=mode or 0o600, like=like) as temporary:
         os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -35,7 +35,7 @@ def replace_in(folder: int, name: str, data: bytes, *, mode: int | None = None) 
 
 
 def create(folder: int, name: str, data: bytes) -> None:
-    """Write a file that must not be there yet (FileExistsError), whole and flushed."""
+    """Create a file and flush it; FileExistsError if it already exists."""
     file = os.open(name, _NEW, 0o600, dir_fd=folder)
     try:
         _write(file, data)
@@ -56,9 +56,9 @@ def draft(
     like: os.stat_result | None = None,
     mtime: int | None = None,
 ) -> Iterator[str]:
-    """The name of a flushed file to link or rename into place; removed if it is still there after.
+    """Yield the name of a flushed temporary file to link or rename; delete it if it is left over.
 
-    `mode` is subject to the umask; `like` is a file whose owner and mode it gets instead.
+    `mode` is subject to the umask; `like` gives the owner and mode of an existing file instead.
     """
     temporary = name or TEMPORARY + os.urandom(6).hex()
     file = os.open(temporary, _NEW, mode, dir_fd=folder)
@@ -79,7 +79,7 @@ def draft(
 
 @contextmanager
 def opened(folder: Path) -> Iterator[int]:
-    """An open folder, for calls that take `dir_fd`."""
+    """Open a folder for calls that take `dir_fd`."""
     file = os.open(folder, _FOLDER)
     try:
         yield file
@@ -88,7 +88,7 @@ def opened(folder: Path) -> Iterator[int]:
 
 
 def flush(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on disk."""
+    """Flush a file, or the entries of a folder, to disk."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(file)
@@ -106,7 +106,7 @@ def _write(file: int, data: bytes, mtime: int | None = None) -> None:
 
 
 def _status(name: str, folder: int) -> os.stat_result | None:
-    """The plain file of this name, if there is one."""
+    """Status of the regular file of this name, or None."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Other programs' configuration files: read as text, replaced whole, links and permissions kept."""
+"""Read and replace configuration files of other programs, keeping links and permissions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LARGEST = 64 * 1024 * 1024
 
 
 class ClientFiles:
-    """The disk as installing sees it."""
+    """File access for installing and uninstalling."""
 
     def read(self, path: Path) -> str | None:
-        """A file's text, line ends and all; None when it is not there."""
+        """The file's text with its line endings; None if the file does not exist."""
         try:
             if not stat.S_ISREG(path.stat().st_mode):
                 raise InputError(f"{path} is not a plain file; nothing was written")
@@ -39,24 +39,24 @@ class ClientFiles:
             raise StorageError(f"cannot read {path}: {error.strerror}") from error
 
     def missing(self, path: Path) -> tuple[Path, ...]:
-        """The folders on the way to a file that are not there, outermost first."""
+        """The parent folders that do not exist yet, outermost first."""
         return tuple(reversed([folder for folder in path.parents if not folder.exists()]))
 
     def check_writable(self, path: Path) -> None:
-        """May this file be changed by us? A read-only one, or a link into such a place, belongs to someone."""
+        """Raise InputError if the file is read-only or its folder cannot be written to."""
         real = _real(path)
         leads = f" (a link to {real})" if real != path.absolute() and path.is_symlink() else ""
         if real.exists() and not (os.access(real, os.W_OK) and real.stat().st_mode & stat.S_IWUSR):
             raise InputError(
-                f"{path}{leads} is read-only: it is managed by somebody else, or "
-                f"`chmod u+w` makes it yours; nothing was written"
+                f"{path}{leads} is read-only, so another program may manage it; nothing was "
+                f"written. If the file is yours, run `chmod u+w` on it"
             )
         folder = next(parent for parent in real.parents if parent.exists())
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise InputError(f"{path}{leads}: nothing may be written into {folder}")
+            raise InputError(f"{path}{leads}: no permission to write to {folder}")
 
     def write(self, path: Path, text: str, *, expected: str | None) -> None:
-        """The old file or the new one, whole; refused if it changed since it was read."""
+        """Replace the file atomically; InputError if it changed since it was read."""
         if self.read(path) != expected:
             raise InputError(f"{path} changed meanwhile; nothing was written to it, try again")
         real = _real(path)
@@ -73,7 +73,7 @@ class ClientFiles:
             raise StorageError(f"cannot remove {path}: {error.strerror}") from error
 
     def tidy(self, folders: tuple[Path, ...]) -> None:
-        """Remove these folders if they are empty; the innermost go first."""
+        """Remove those of these folders that are empty, innermost first."""
         for folder in sorted(folders, key=lambda one: len(one.parts), reverse=True):
             with suppress(OSError):
                 folder.rmdir()

@@ -1,9 +1,9 @@
-"""The system's git: the one way we start it, and what a repository could make it start.
+"""Run the system's git, and find configuration that could make it start other programs.
 
 A repository's own configuration can name programs for almost everything git does: filters, external
-diffs, text conversion, file watchers, hooks, pagers, signatures, transports. It comes along with an
-archive. So nothing of git's runs unasked, by us or by an agent, where that configuration holds a key that
-is not known to be harmless.
+diffs, text conversion, file watchers, hooks, pagers, signatures, transports. An archive can contain
+such a configuration. So neither Reverie nor an agent runs git without asking where the configuration
+has a key that is not known to be harmless.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from typing import Final
 
 from reverie.errors import StorageError
 
-# What a git that started us (a hook, an alias) left behind would send ours to its repository.
+# A git that started this process (a hook, an alias) sets these; they would select its repository.
 _OF_ANOTHER_GIT: Final = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"}
     | {"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_NAMESPACE", "GIT_PREFIX"}
 )
-# Our messages are found by their English words; a question nobody can answer must fail.
+# Git's messages are matched in English; a prompt must fail, since there is no terminal.
 _OURS: Final = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "LANGUAGE": "C"}
 
 # For a git that only reads: no index is refreshed, no hook, watcher, pager or signature program is
-# started, nothing is fetched, no submodule is asked for a summary, and a bare repository that lies in a
-# folder (as anybody's files can) is not taken for the one to work in.
+# started, nothing is fetched, no submodule is asked for a summary, and a bare repository embedded in
+# a folder (which may be part of any clone) is not used as the current repository.
 READING: Final[dict[str, str]] = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
@@ -48,7 +48,7 @@ _READING_VARIABLES: Final = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_PAGER": "cat",
 }
-# Patches are made by git itself.
+# Git makes the patches itself, without external programs.
 PLAIN_DIFF: Final = ("--no-ext-diff", "--no-textconv")
 
 _GRACE: Final = 5.0
@@ -60,12 +60,12 @@ class NoGit(Exception):
 
 
 class TooSlow(Exception):
-    """Git did not finish in time, and was ended."""
+    """Git did not finish in time and was killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What git said."""
+    """Exit code, output and error output of a git command."""
 
     code: int
     out: str
@@ -73,7 +73,7 @@ class Answer:
 
 
 class Git:
-    """Starts git with an environment, which is the process's own, read by settings."""
+    """Runs git with a given environment and a time limit."""
 
     def __init__(self, environment: Mapping[str, str], seconds: float, **variables: str) -> None:
         self._environment = {**without_another(environment), **_OURS, **variables}
@@ -82,11 +82,11 @@ class Git:
     def run(
         self, *arguments: str, settings: Mapping[str, str] | None = None, given: str = ""
     ) -> Answer:
-        """Run a command to its end; `settings` hold for it alone."""
+        """Run a command to its end; `settings` apply to this command only, `given` is its input."""
         options = [f"-c{key}={value}" for key, value in (settings or {}).items()]
         spread = [part for option in options for part in (option[:2], option[2:])]
         try:
-            # A session of its own: no terminal to ask on, and one signal ends its helpers too.
+            # Its own session has no terminal for prompts, and one signal ends its children, too.
             process = subprocess.Popen(
                 ["git", *spread, *arguments],
                 env=self._environment,
@@ -98,33 +98,33 @@ class Git:
         except FileNotFoundError as error:
             raise NoGit from error
         try:
-            out, said = process.communicate(os.fsencode(given), timeout=self._seconds)
+            out, errors = process.communicate(os.fsencode(given), timeout=self._seconds)
         except subprocess.TimeoutExpired as error:
             _end(process)
             raise TooSlow from error
         except BaseException:
             _end(process)
             raise
-        return Answer(process.returncode, os.fsdecode(out), said.decode("utf-8", "replace"))
+        return Answer(process.returncode, os.fsdecode(out), errors.decode("utf-8", "replace"))
 
 
 def without_another(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which git finds the repository it is told to work in."""
+    """The environment without variables that would make git use another repository."""
     return {key: value for key, value in environment.items() if key not in _OF_ANOTHER_GIT}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Asked first, so that git can tidy up what it had begun."""
-    for sign in (signal.SIGTERM, signal.SIGKILL):
+    """Terminate git, then kill it; SIGTERM lets it remove its lock files."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, sign)
+            os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=_GRACE)
             return
 
 
 def reading_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a command line whose gits must not change or start anything."""
+    """The environment for a command in which git must not change or start anything."""
     count = environment.get("GIT_CONFIG_COUNT", "")
     first = int(count) if count.isdecimal() else 0
     settings = {
@@ -136,33 +136,33 @@ def reading_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return {**environment, **settings, **total, **_READING_VARIABLES}
 
 
-# ── what a repository could start ────────────────────────────────────────────
+# ── configuration that could start a program ─────────────────────────────────
 
 
 def unknown_settings(folder: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """What the repository around a folder, and its submodules, configure that may start a program.
+    """Configuration keys of a folder's repository and its submodules that may start a program.
 
-    Empty when all is known to be harmless, or when there is no repository. Git itself is asked, so that
-    included files and those of a worktree count; listing the configuration starts nothing.
+    Empty when all keys are known to be harmless, or when there is no repository. Git lists the
+    configuration, so included files and those of a worktree count; listing starts no program.
     """
-    # Not without GIT_DIR and its like: what is looked at must be what the command will use.
-    look = _Look(reading_environment(environment))
+    # GIT_DIR and similar variables stay: the check must see the repository the command will use.
+    check = _ConfigCheck(reading_environment(environment))
     try:
-        return tuple(dict.fromkeys(look.around(folder)))
+        return tuple(dict.fromkeys(check.unknown_keys(folder)))
     except NoGit:
         return ()
     except (TooSlow, StorageError) as error:
-        return (f"the repository cannot be looked at: {error or 'git is too slow'}",)
+        return (f"the repository cannot be checked: {error or 'git is too slow'}",)
 
 
-class _Look:
-    """One look at a repository and the submodules below it, each once."""
+class _ConfigCheck:
+    """Checks the configuration of a repository and of its submodules, each once."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._git = Git({}, 20.0, **environment)
         self._seen: set[Path] = set()
 
-    def around(self, folder: Path) -> Iterator[str]:
+    def unknown_keys(self, folder: Path) -> Iterator[str]:
         if not folder.is_dir():
             return
         listed = self._run(folder, "config", "--list", "-z", "--show-scope", "--includes")
@@ -170,21 +170,21 @@ class _Look:
             raise StorageError(" ".join(listed.said.split())[-200:])
         found = tuple(_unknown(listed.out))
         if found:
-            # Enough is known: what lies below need not be looked at.
+            # One unknown key is enough; the submodules need no check.
             yield from found
             return
-        asked = self._run(folder, "rev-parse", "--show-toplevel")
-        if asked.code:
+        answer = self._run(folder, "rev-parse", "--show-toplevel")
+        if answer.code:
             return
-        top = Path(asked.out.removesuffix("\n"))
+        top = Path(answer.out.removesuffix("\n"))
         if "\0core.worktree\n" in listed.out and self._git_dir(folder) != self._git_dir(top):
-            # Its files would be those of a folder that knows nothing of it, such as the home folder.
+            # The work tree would be an unrelated folder, such as the home folder.
             yield "core.worktree"
             return
-        yield from self._below(top)
+        yield from self._submodules(top)
 
-    def _below(self, top: Path) -> Iterator[str]:
-        """Git looks into every folder its index calls a submodule, with that one's configuration."""
+    def _submodules(self, top: Path) -> Iterator[str]:
+        """Git enters every submodule of its index, with the submodule's configuration."""
         self._seen.add(top)
         if len(self._seen) > _MOST_REPOSITORIES:
             raise StorageError(f"it has more than {_MOST_REPOSITORIES} submodules")
@@ -196,18 +196,20 @@ class _Look:
             inner = top / name
             submodule = mode.startswith("160000 ") and os.path.lexists(inner / ".git")
             if submodule and inner not in self._seen:
-                yield from self.around(inner)
+                yield from self.unknown_keys(inner)
 
     def _git_dir(self, folder: Path) -> str:
-        asked = self._run(folder, "rev-parse", "--absolute-git-dir") if folder.is_dir() else None
-        return os.path.realpath(asked.out.removesuffix("\n")) if asked and not asked.code else ""
+        if not folder.is_dir():
+            return ""
+        answer = self._run(folder, "rev-parse", "--absolute-git-dir")
+        return "" if answer.code else os.path.realpath(answer.out.removesuffix("\n"))
 
     def _run(self, folder: Path, *arguments: str) -> Answer:
         return self._git.run("-C", str(folder), *arguments)
 
 
 def _unknown(listed: str) -> Iterator[str]:
-    """The keys of a listing that came with the repository and are not known to be harmless."""
+    """The keys that the repository itself sets and that are not known to be harmless."""
     parts = listed.split("\0")
     for scope, entry in zip(parts[::2], parts[1::2], strict=False):
         key, _, value = entry.partition("\n")
@@ -224,7 +226,7 @@ def _harmless(key: str, value: str) -> bool:
     return wanted is None or re.fullmatch(wanted, value, re.IGNORECASE) is not None
 
 
-# By section, what may follow it. A name in the middle (of a branch, a remote, a driver) is `.+`.
+# Harmless keys by section. A name in the middle (of a branch, a remote, a driver) is `.+`.
 _HARMLESS: Final[dict[str, str]] = {
     "advice": r"\w+",
     "author": r"name|email",
@@ -281,7 +283,7 @@ _HARMLESS: Final[dict[str, str]] = {
     "worktree": r"\w+",
 }
 _SWITCH: Final = r"true|false|yes|no|on|off|0|1|"
-# By section and last part, the only values that are harmless.
+# Harmless values, by section and last part of the key.
 _VALUES: Final[dict[str, str]] = {
     "core.fsmonitor": _SWITCH,
     "diff.submodule": r"short|log",

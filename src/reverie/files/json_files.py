@@ -1,4 +1,4 @@
-"""Small files of JSON beside a memory: replaced whole, read without ever failing."""
+"""Small JSON files: written atomically, and read as None when they are damaged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reverie.files.folders import make_private
 
 
 def read_json(path: Path) -> Any:
-    """What the file says; None when it is not there or says nothing."""
+    """The parsed content; None if the file is missing or not valid JSON."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -21,7 +21,7 @@ def read_json(path: Path) -> Any:
 
 
 def write_json(path: Path, value: object) -> None:
-    """The old content or the new one, for the owner's eyes only."""
+    """Replace the file atomically, with mode 0600."""
     try:
         make_private(path.parent)
         atomic.replace(path, dump(value) + b"\n", mode=0o600)

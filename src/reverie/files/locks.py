@@ -1,4 +1,4 @@
-"""Advisory locks between processes; the kernel releases them if the process dies."""
+"""Advisory locks between processes, and the identity of the process that holds one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reverie.files.folders import make_private
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Wait for, hold and release the lock on `path`: for milliseconds. Readers never take it."""
+    """Wait for the lock and hold it, for milliseconds only. Readers never take it."""
     file = _opened(path)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -28,7 +28,7 @@ def exclusive(path: Path) -> Iterator[None]:
 
 @contextmanager
 def sole(path: Path, otherwise: str) -> Iterator[None]:
-    """Hold the lock for as long as one likes; when somebody has it, InputError says `otherwise`."""
+    """Hold the lock for any time; InputError(`otherwise`) if another process holds it."""
     file = _opened(path)
     try:
         try:
@@ -41,7 +41,7 @@ def sole(path: Path, otherwise: str) -> Iterator[None]:
 
 
 def is_held(path: Path) -> bool:
-    """Does a living process hold the lock? Nothing is made, and it is taken for an instant only."""
+    """Whether a process holds the lock. Creates no file; takes the lock only for an instant."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -70,7 +70,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process that holds something, told apart from another of the same number, since when."""
+    """The process that holds a lock; its start time tells it from a later one with the same PID."""
 
     pid: int
     host: str
@@ -84,23 +84,23 @@ class Holder:
 
     @classmethod
     def parse(cls, body: bytes) -> Holder | None:
-        """Nobody, when the file is empty; a bare PID is read too."""
+        """Read a lock file; None if it is empty. A file with only a PID is valid."""
         lines = body.decode("utf-8", "replace").splitlines()
         if not lines or not lines[0].strip().isdecimal():
             return None
         host, started, since, token = [*lines[1:5], *[""] * 4][:4]
         try:
-            moment = float(since)
+            seconds = float(since)
         except ValueError:
-            moment = 0.0
-        return cls(int(lines[0]), host, started, moment, token)
+            seconds = 0.0
+        return cls(int(lines[0]), host, started, seconds, token)
 
 
 def gone(holder: Holder, now: float) -> bool:
-    """Whether a holder can be passed over: dead, another process under its number, or too slow."""
+    """Whether the lock can be taken over: its holder died, its PID was reused, or it is too old."""
     age = now - holder.since
     if holder.host not in ("", this_host()):
-        # Nobody can look into another machine; a clock that far off says nothing either.
+        # Processes of another machine cannot be checked, only the age; its clock may be off either way.
         return abs(age) > STALE_AFTER
     if not is_alive(holder.pid):
         return True
@@ -110,18 +110,18 @@ def gone(holder: Holder, now: float) -> bool:
 
 
 def started(pid: int) -> str | None:
-    """When a process began, in words no other process of this number has; None if nobody knows."""
+    """Start time of a process, as text unique for its PID; None if unknown."""
     if (fields := _stat(pid)) is not None:
         return f"{_boot()}:{fields[19]}"
     with suppress(OSError, subprocess.SubprocessError):
         command = ["ps", "-o", "lstart=", "-p", str(pid)]
-        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=5)
-        return " ".join(said.stdout.split()) or None
+        ps = subprocess.run(command, capture_output=True, text=True, check=True, timeout=5)
+        return " ".join(ps.stdout.split()) or None
     return None
 
 
 def _stat(pid: int) -> list[str] | None:
-    """What Linux tells of a process, from its state on; None elsewhere."""
+    """Fields of /proc/PID/stat from the state on; None where there is no /proc."""
     with suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return fields if len(fields) > 19 else None
@@ -140,13 +140,13 @@ def this_host() -> str:
 
 
 def is_alive(pid: int) -> bool:
-    """Is there a process of this number that still runs?"""
+    """Whether a process with this PID is running."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except (PermissionError, OverflowError):
         return True
-    # A zombie is dead, only nobody has asked how it ended.
+    # A zombie has ended; its parent has not collected its exit status yet.
     fields = _stat(pid)
     return fields is None or fields[0] not in {"Z", "X"}

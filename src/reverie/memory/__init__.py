@@ -1,1 +1,1 @@
-"""The memory format: text into topics, indexes and prompts, and back; no input or output."""
+"""Memory: its file format, store, history, changes, inbox, secrets and team sharing."""

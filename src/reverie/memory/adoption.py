@@ -1,4 +1,4 @@
-"""Projects that are the same repository at another place: how a moved project finds its memory."""
+"""Link a project to existing memory: that of its former path, or an adopted directory."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from reverie.memory.format.paths import Refused, check_directory
 from reverie.memory.locations import Identity, continued, read_identity, write_identity
 from reverie.settings.projects import Project
 
-# A repository's first commit is looked for only so far back: a hint is not worth a long wait.
+# How far back to look for a repository's first commit; it is only a hint.
 _COMMITS_WALKED = 20_000
 
 
 def identify(root: Path) -> Identity:
-    """What a project is known by, read from its repository; outside git only its path."""
+    """A project's identity, read from its repository; outside git only its path."""
     if not (root / ".git").exists() and not (root / "HEAD").exists():
         return Identity(str(root))
     try:
@@ -32,7 +32,7 @@ def identify(root: Path) -> Identity:
 
 
 def relatives(project: Project, home: Path) -> list[tuple[Path, Identity]]:
-    """Other projects under this home that are the same repository, at a place that is gone."""
+    """Other projects under this home with the same repository, whose root no longer exists."""
     mine = identify(project.root)
     found = []
     for folder in sorted((home / "projects").glob("*")):
@@ -57,15 +57,15 @@ def _first_commit(repo: pygit2.Repository) -> str:
 _KEY = re.compile(r"[^A-Za-z0-9]")
 
 
-def claude_memory(config: Path, places: Iterable[Path]) -> Path | None:
-    """Claude Code's memory for one of these folders: it names a project after its path."""
-    found = (config / "projects" / _KEY.sub("-", str(place)) / "memory" for place in places)
+def claude_memory(config: Path, folders: Iterable[Path]) -> Path | None:
+    """Claude Code's memory for one of these folders; it names a project after its path."""
+    found = (config / "projects" / _KEY.sub("-", str(folder)) / "memory" for folder in folders)
     return next((directory for directory in found if directory.is_dir()), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """What one project's memory is linked to, and what it could be; `person` is what `~` stands for."""
+    """Links a project's memory to another folder; `person` is the user's home folder."""
 
     project: Project
     home: Path
@@ -73,12 +73,12 @@ class Adoption:
 
     @property
     def current(self) -> str:
-        """The directory that is adopted, or the folder that is continued; empty: its own."""
+        """The adopted directory, or the folder of the continued project; empty if there is none."""
         known = read_identity(self.project.folder)
         return (known.adopted or known.continues) if known else ""
 
     def recognise(self) -> None:
-        """Write down what the project is known by, so that it is found again after a move."""
+        """Save the project's identity, so that it is found again after a move."""
         known = read_identity(self.project.folder)
         if known is not None and (known.remote or known.first_commit):
             return
@@ -89,23 +89,23 @@ class Adoption:
             write_identity(self.project.folder, fresh)
 
     def adopt(self, directory: Path) -> Path:
-        """Use a directory that exists, in place; nothing is put into it now."""
+        """Use an existing directory in place; this writes nothing into it."""
         verdict = check_directory(str(directory.absolute()), str(self.person))
         if isinstance(verdict, Refused):
             raise InputError(verdict.reason)
         if not directory.is_dir():
-            raise InputError(f"there is no folder {str(directory)!r} to adopt")
+            raise InputError(f"cannot adopt {str(directory)!r}: there is no such folder")
         real = directory.resolve()
         self._link(adopted=str(real))
         return real
 
     def former(self) -> list[tuple[Path, Identity]]:
-        """Where this repository was before; a folder that only led to another one is left out."""
+        """Former projects of this repository, without those that continued another one."""
         found = relatives(self.project, self.home)
         return [(folder, identity) for folder, identity in found if not identity.continues]
 
     def continue_from(self, wanted: str) -> Path:
-        """Link the project to the one it was before: by its old path, or its folder's name."""
+        """Continue a former project, given by its old path or the name of its folder."""
         folder = self._folder_of(wanted)
         if folder is None:
             raise InputError(
@@ -119,7 +119,7 @@ class Adoption:
         return older
 
     def give_back(self) -> str:
-        """Use the project's own directory again; returns what was adopted or continued."""
+        """Use the project's own directory again; return what was adopted or continued."""
         known = read_identity(self.project.folder)
         if known is None or not (known.adopted or known.continues):
             raise InputError("nothing was adopted; this project uses its own memory directory")
@@ -127,7 +127,7 @@ class Adoption:
         return known.adopted or known.continues
 
     def orphans(self) -> list[tuple[Path, Identity]]:
-        """Projects of this home whose root is gone and that nobody continues."""
+        """Projects of this home whose root is gone and that no project continues."""
         known = [(folder, read_identity(folder)) for folder in self._folders()]
         linked = {identity.continues for _, identity in known if identity is not None}
         return [

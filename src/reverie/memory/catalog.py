@@ -1,17 +1,17 @@
-"""What is in a large memory directory, kept in a file: no call has to look at every memory.
+"""A SQLite catalog of a large memory directory, so that a call need not look at every memory.
 
-It is a shadow of the files and may be deleted at any time. It learns of changes in four ways:
+It is derived from the files and may be deleted at any time. It learns of changes in four ways:
 
-- our own writer notes what it wrote, under the folder's lock;
-- a folder whose times are not those we noted was changed by somebody else: its names and inodes are
-  compared. That finds files that were made, removed, renamed, or saved by renaming over them;
-- each look also compares the times of some files, round and round. That finds files that were
-  changed in place, after at most (number of files ÷ SWEEP) looks;
+- Reverie's own writer records what it wrote, under the folder's lock;
+- if a folder's times differ from the recorded ones, another program changed it: its names and inodes
+  are compared. That finds files that were made, removed, renamed, or saved by renaming over them;
+- each check also compares the times of some files, in turn. That finds files that were changed in
+  place, after at most (number of files ÷ SWEEP) checks;
 - a full scan compares every file at once: `list`, `doctor`, `index`, dreams, and the daemon when it
   has nothing else to do.
 
-Nothing relies on it for what a file holds: what is shown, compared or replaced is read from the
-file itself at that moment. A change that was not noticed yet can only fail to be found by its new words.
+Nothing relies on it for the content of a file: what is shown, compared or replaced is read from the
+file itself. If a change is not noticed yet, the memory is only not found by its new words.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from reverie.text.words import VERSION
 
 log = logger(__name__)
 
-# Up to so many memories all of them are looked at each time, and there is no catalog.
+# Up to this many memories, each call scans all of them, and there is no catalog.
 LARGE = 2_000
-# Files whose times one look compares, and files that it reads at most.
+# How many files' times one check compares, and how many files it reads at most.
 SWEEP = 256
 READ_AT_ONCE = 256
 BUSY_SECONDS = 2.0
@@ -71,7 +71,7 @@ Signature = tuple[int, int, int, int]
 
 
 class Catalog:
-    """The manifest of one memory directory in a SQLite file."""
+    """The catalog of one memory directory, in a SQLite file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -83,10 +83,10 @@ class Catalog:
     def exists(self) -> bool:
         return self.path.is_file()
 
-    # --- asking ---
+    # --- queries ---
 
     def entries(self, files: Sequence[str]) -> list[ManifestEntry]:
-        """The entries of these files, as far as they are known and read."""
+        """The entries of those of these files that were read."""
         with self._reading() as db:
             found = (
                 db.execute(f"{_SELECT} WHERE name = ? AND state = 'read'", (file,)).fetchone()
@@ -102,13 +102,13 @@ class Catalog:
         return [_entry(row) for row in rows]
 
     def seen(self) -> dict[str, tuple[Signature, ManifestEntry]]:
-        """All that is known, as a scanner remembers it."""
+        """All entries with their signatures, for a scanner."""
         with self._reading() as db:
             rows = db.execute(f"{_SELECT} WHERE state = 'read'").fetchall()
         return {row[0]: ((row[1], row[2], row[3], row[4]), _entry(row)) for row in rows}
 
     def has(self, file: str) -> bool:
-        """Whether there is a file of this name, in whatever case."""
+        """Whether there is a file of this name, ignoring case."""
         with self._reading() as db:
             sql = "SELECT 1 FROM files WHERE folded = ? AND state != 'gone'"
             return db.execute(sql, (file.casefold(),)).fetchone() is not None
@@ -121,8 +121,8 @@ class Catalog:
             rows = {word: (db.execute(count, (word,)).fetchone() or (0,))[0] for word in wanted}
             words = sorted((word for word in wanted if rows[word]), key=lambda word: rows[word])
             ids = _matching(db, words, rows)
-            places = ", ".join(map(str, ids))
-            found = db.execute(f"{_SELECT} WHERE id IN ({places}) AND state != 'gone'").fetchall()
+            listed = ", ".join(map(str, ids))
+            found = db.execute(f"{_SELECT} WHERE id IN ({listed}) AND state != 'gone'").fetchall()
         total = max(rows.values(), default=1)
         shared = {
             row[0]: sum(rarity(rows[word], total) for word in set(words) & _words_of(row))
@@ -132,7 +132,7 @@ class Catalog:
         return [_entry(row) for row in best]
 
     def changes(self, since: str, most: int) -> Changes:
-        """What changed after a moment that an earlier answer named; anything else: from the start."""
+        """Changes after the position of an earlier answer; all files if `since` is not one."""
         with self._reading() as db:
             generation = _meta(db, "generation")
             known, _, number = since.partition("/")
@@ -152,7 +152,7 @@ class Catalog:
             afresh,
         )
 
-    # --- what a look needs to know, and what it found ---
+    # --- reading and updating the records ---
 
     def folders(self) -> dict[str, tuple[int, int]]:
         with self._reading() as db:
@@ -160,13 +160,13 @@ class Catalog:
         return {path: (mtime, ctime) for path, mtime, ctime in rows}
 
     def names_in(self, folder: str) -> dict[str, int]:
-        """The files of one folder that are known, with their inodes."""
+        """The known files of one folder, with their inodes."""
         with self._reading() as db:
             sql = "SELECT name, inode FROM files WHERE folder = ? AND state != 'gone'"
             return dict(db.execute(sql, (folder,)).fetchall())
 
     def next_to_sweep(self, most: int = SWEEP) -> dict[str, Signature]:
-        """Files whose times are compared next; each call goes on where the last one ended."""
+        """The next files whose times to compare; each call continues where the last one ended."""
         with self._writing() as db:
             at = int(_meta(db, "swept") or 0)
             sql = (
@@ -185,7 +185,7 @@ class Catalog:
         gone: Iterable[str] = (),
         folders: Mapping[str, tuple[int, int] | None] = {},
     ) -> None:
-        """Files that were read or went away, and the times of folders."""
+        """Record files that were read or removed, and the times of folders."""
         with self._writing() as db:
             change = int(_meta(db, "change") or 0)
             for name, (signature, entry) in read.items():
@@ -202,7 +202,7 @@ class Catalog:
                     db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (path, *times))
 
     def delete(self) -> None:
-        """Remove the file; everything in it is made again from the memories."""
+        """Delete the catalog; it is rebuilt from the memories."""
         with self._lock:
             self.close()
             for ending in ("", "-wal", "-shm"):
@@ -266,7 +266,7 @@ class Catalog:
                 busy = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
                 if busy or not again:
                     raise
-                log.warning("making the catalog %s again: %s", self.path, error)
+                log.warning("rebuilding the catalog %s: %s", self.path, error)
                 self.delete()
         raise AssertionError("not reached")
 
@@ -302,13 +302,13 @@ def _words_of(row: tuple[object, ...]) -> set[str]:
 
 
 def _content(name: str, title: str, description: str) -> tuple[str, ...]:
-    """What a memory is found by: its title and description, or its file name."""
-    spoken = f"{title} {description}".strip()
-    return content_words(spoken or name.removesuffix(".md").replace("_", " ").replace("/", " "))
+    """The words a memory is found by: title and description, or else the file name."""
+    text = f"{title} {description}".strip()
+    return content_words(text or name.removesuffix(".md").replace("_", " ").replace("/", " "))
 
 
 def _matching(db: sqlite3.Connection, words: Sequence[str], rows: Mapping[str, int]) -> list[int]:
-    """Files that have a rare word; where all are common, those that have several of them."""
+    """Files with a rare word; if all words are common, files with several of them."""
     rare: list[str] = []
     room = _BUDGET
     for word in words:
@@ -336,7 +336,7 @@ def _put(
     entry: ManifestEntry,
     change: int,
 ) -> None:
-    """A file that was read."""
+    """Record a file that was read."""
     _forget_words(db, name)
     mtime, ctime, size, inode = signature
     plain = _plain(name)
@@ -362,7 +362,7 @@ def _put(
 
 
 def _drop(db: sqlite3.Connection, name: str, change: int) -> None:
-    """A file that went away; its name stays, so that followers are told."""
+    """Record a file that was removed; its name stays, so that `changes` reports it."""
     _forget_words(db, name)
     db.execute(
         "UPDATE files SET state = 'gone', change = ?, title = '', description = '' WHERE name = ?",
@@ -381,7 +381,7 @@ def _forget_words(db: sqlite3.Connection, name: str) -> None:
 
 
 def _plain(text: str) -> str:
-    """Text SQLite can hold: lone surrogates and NUL have no place in it."""
+    """Text that SQLite can store, without lone surrogates and NUL."""
     return text.encode("utf-8", "replace").decode().replace("\x00", " ")
 
 
@@ -403,12 +403,12 @@ def _ensure_schema(db: sqlite3.Connection) -> None:
         if _meta(db, "format") == _FORMAT:
             return
     db.execute("BEGIN IMMEDIATE")
-    there = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
-    if there is None:
+    exists = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
+    if exists is None:
         for statement in _SCHEMA.split(";\n"):
             db.execute(statement)
         _set_meta(db, "format", _FORMAT)
-        # A catalog made anew must not be taken for the one before it.
+        # Tells a rebuilt catalog from its predecessor.
         _set_meta(db, "generation", os.urandom(8).hex())
     found = _meta(db, "format")
     db.execute("COMMIT")

@@ -1,8 +1,8 @@
-"""A folder whose files are opened without ever leaving it, and replaced without ever tearing.
+"""Open and replace files of a memory directory safely: never outside it, never partially.
 
-Names were judged as text by `memory.paths`; this is the disk's part. A path is resolved, must lie
-inside the real folder, and is then walked component by component without following links, so that
-a link swapped in between check and use makes the open fail.
+`format.paths` checks names as text; this module checks them on disk. A path is resolved, must lie
+inside the real folder, and is then opened component by component without following links, so that
+a link that appears between check and use makes the open fail.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from reverie.memory.format.paths import Refused, check_name
 
 _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
-# A pipe in the folder must not make us wait for somebody to write into it.
+# Without O_NONBLOCK, opening a pipe would wait for a writer.
 _READ = os.O_RDONLY | os.O_NONBLOCK | _NO_LINK
 
-# The same names come again with every scan, and what is refused depends on their text alone.
+# Every scan checks the same names, and the result depends only on the text.
 checked_name = lru_cache(maxsize=16_384)(check_name)
 
 
@@ -38,7 +38,7 @@ class Directory:
         self.root = root
 
     def read(self, name: str, most: int | None = None) -> bytes | None:
-        """A file's bytes (the first `most` of them), or None when it is not there."""
+        """A file's bytes (the first `most` of them), or None if it does not exist."""
         with _explained("read", self.root / name):
             opened = self.open(name)
             if opened is None:
@@ -47,7 +47,7 @@ class Directory:
                 return opened.read() if most is None else opened.read(most)
 
     def open(self, name: str) -> BinaryIO | None:
-        """A file to read from; it stays readable when another takes its name meanwhile."""
+        """Open a file for reading; it stays readable if it is replaced meanwhile."""
         parts = self._inside(name)
         with _explained("read", self.root / name):
             try:
@@ -61,13 +61,13 @@ class Directory:
             return os.fdopen(file, "rb")
 
     def replace(self, name: str, data: bytes) -> None:
-        """Atomic and durable: a crash leaves the old file or the new one, whole."""
+        """Replace a file atomically and durably: a crash leaves the old file or the new one."""
         parts = self._inside(name)
         with _explained("write", self.root / name), self._folder(parts[:-1], make=True) as folder:
             replace_in(folder, parts[-1], data)
 
     def remove(self, name: str) -> None:
-        """Gone, durably; a file that is not there is fine."""
+        """Remove a file durably; do nothing if it does not exist."""
         parts = self._inside(name)
         with (
             _explained("remove", self.root / name),
@@ -79,7 +79,7 @@ class Directory:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One writer at a time. The lock is on the folder itself: no file is put into it."""
+        """Hold the writers' lock, which is on the folder itself: it needs no file."""
         with _explained("lock", self.root):
             make_private(self.root)
             folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -94,13 +94,13 @@ class Directory:
             os.close(folder)
 
     def sweep(self, names: Iterable[str]) -> None:
-        """Under the lock: temporary files beside these files belong to writers that died."""
+        """Remove temporary files of dead writers beside these files; only under the lock."""
         for parts in {self._inside(name)[:-1] for name in names}:
             with suppress(FileNotFoundError), self._folder(parts) as folder:
                 _remove_temporary(folder)
 
     def _inside(self, name: str) -> tuple[str, ...]:
-        """The components of the real file a name leads to; refused when it is outside."""
+        """The path components of the real file; InputError if it is outside."""
         verdict = checked_name(name)
         if isinstance(verdict, Refused):
             raise InputError(verdict.reason)
@@ -119,7 +119,7 @@ class Directory:
 
     @contextmanager
     def _folder(self, parts: tuple[str, ...], *, make: bool = False) -> Iterator[int]:
-        """The open folder at the end of `parts`, reached without following a link."""
+        """Open the folder at `parts` without following a link."""
         if make:
             make_private(self.root)
         folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -144,7 +144,7 @@ def _remove_temporary(folder: int) -> None:
 def _make_folder(name: str, folder: int) -> None:
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=folder)
-        # A file is not safe before the folder that leads to it is.
+        # Flush the parent, too, or a crash could lose the new folder with its files.
         os.fsync(folder)
 
 
@@ -162,7 +162,7 @@ def _has_link(root: Path, parts: tuple[str, ...]) -> bool:
 
 @contextmanager
 def _explained(verb: str, path: Path) -> Iterator[None]:
-    """Errors of the disk, in words that say what to do."""
+    """Turn disk errors into errors that say what to do."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Forgetting everywhere: a memory leaves the files, the history, every shadow and every copy of its words.
+"""Forget a memory everywhere: in the files, the history, the indexes and every copy of its words.
 
-Each place is cleaned by itself and says what it did, so that a person can check. Cleaning is repeatable:
-the memory and its history go last, so that after a crash the same command finds what is still to do.
+Each place is cleaned separately and reports what was done. Cleaning can be repeated: the memory and
+its history are removed last, so that after a crash the same command finds what remains to do.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from reverie.memory.store import FileStore
 LOGS = LOG_PATTERN.partition("/")[0]
 SHADOWS = ("index.sqlite", "search.sqlite")
 
-# Nothing of ours is larger; reading more would only cost time.
+# Reverie writes no larger files.
 LARGEST = 512 * 1024 * 1024
 
-# A file's bytes without a memory's words, and how often they were in it.
+# Returns a file's bytes without a memory's words, and how often they occurred.
 Cleaner = Callable[[Path, bytes], tuple[bytes, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """One place that was looked at: what was done there, how much, and what is left and why."""
+    """The report on one place: what was done, how much was removed, what remains and why."""
 
     place: str
     done: str
@@ -53,7 +53,7 @@ class Cleaned:
 
 
 def versions_of(file: str, store: FileStore) -> list[Topic]:
-    """A memory as it is and as it ever was."""
+    """The current and all former versions of a memory."""
     contents = {store.current(file)} | {
         store.history.read(file, revision.id) for revision in store.history.log(file)
     }
@@ -65,7 +65,7 @@ def versions_of(file: str, store: FileStore) -> list[Topic]:
 
 @dataclass(frozen=True, slots=True)
 class MemoryForgetter:
-    """Takes one memory out of its directory and history; `titles` are the names it ever had."""
+    """Removes a memory from its directory and history; `titles` are all titles it ever had."""
 
     store: FileStore
     traces: Traces
@@ -78,36 +78,36 @@ class MemoryForgetter:
         return self.traces.file
 
     def from_directory(self) -> list[Cleaned]:
-        """The file, its pointer, the links of others to it and the daily logs: one transaction."""
+        """Remove the file, its pointer, links to it and log entries, in one transaction."""
         stored = self.store.read(self.file)
         drops = [] if stored is None else [Drop(self.file, stored.version)]
         others, problems = self._unlinked_others()
         logs = [change for name in self._logs() if (change := self._clean_log(name)) is not None]
         changes: list[Change] = [*drops, *others, *logs]
         self.store.apply(changes, self.author, "forget", lambda index: index.without(self.file))
-        done = "removed, with its pointer in MEMORY.md" if drops else "was not there any more"
+        done = "removed, with its pointer in MEMORY.md" if drops else "had been removed before"
         return [
             Cleaned(f"memory/{self.file}", done, len(drops)),
             Cleaned(
                 "other memories",
-                f"{len(others)} led to it and lead there no more",
+                f"{len(others)} linked to it; the links were removed",
                 len(others),
-                self._still_said(problems),
+                self._remaining(problems),
             ),
             Cleaned("daily logs", f"{len(logs)} held it and were cleaned", len(logs)),
         ]
 
     def from_history(self) -> Cleaned:
-        """Every revision is made anew; the old objects are gone with their repository."""
-        spared = {entry.file for entry in self.store.entries() if self._says_it(entry.file)}
-        # A short title counts too: our summaries name the memory by it.
+        """Rewrite every revision; the old objects are deleted with their repository."""
+        spared = {entry.file for entry in self.store.entries() if self._quotes_it(entry.file)}
+        # Short titles count, too: summaries of revisions name the memory by its title.
         titles = sorted(self.titles | {self.file})
         named = re.compile("|".join(rf"(?<!\w){re.escape(t)}(?!\w)" for t in titles))
 
         def message(text: str) -> str:
             summary, _, rest = text.partition("\n")
-            told = named.search(summary) or self.traces.holds(summary)
-            return f"(forgotten)\n{rest}" if told else text
+            mentioned = named.search(summary) or self.traces.holds(summary)
+            return f"(forgotten)\n{rest}" if mentioned else text
 
         def change(name: str, data: bytes) -> bytes | None:
             return None if name == self.file else self._former(name, data, spared)
@@ -119,7 +119,7 @@ class MemoryForgetter:
         return Cleaned("history.git", f"rewritten: {count} revisions no longer hold it", count)
 
     def _former(self, name: str, data: bytes, spared: set[str]) -> bytes:
-        """Another file as it was in some revision, without what led to the memory or quoted it."""
+        """A former version of another file, without links to the memory and quotes of it."""
         if name == INDEX_FILE:
             return indexes.render(indexes.parse(data).without(self.file))
         if name.startswith(f"{LOGS}/"):
@@ -148,10 +148,10 @@ class MemoryForgetter:
         return changes, problems
 
     def _unlinked(self, memory: Topic) -> Topic | None:
-        """A memory that leads to this one no more; None when it did not.
+        """Another memory without its links to this one; None if it had none.
 
-        What this one had replaced stays put away: the person forgot the newer fact, and did not
-        say that the older one holds again.
+        Memories that this one superseded stay archived: the user forgot the newer fact and did not
+        say that the older one is valid again.
         """
         names = self.titles | {self.file, self.file.removesuffix(".md")}
         links = tuple(link for link in memory.links if link not in names)
@@ -165,14 +165,14 @@ class MemoryForgetter:
         changes |= {"body": body} if body != memory.body else {}
         return memory.with_(**changes) if changes else None
 
-    def _says_it(self, file: str) -> bool:
+    def _quotes_it(self, file: str) -> bool:
         data = self.store.current(file)
         return file != self.file and data is not None and self.traces.holds(_text(data))
 
-    def _still_said(self, problems: list[str]) -> str:
-        said = [entry.file for entry in self.store.entries() if self._says_it(entry.file)]
-        told = [f"the same words stand in {', '.join(said)}: forget that too"] if said else []
-        return "; ".join([*told, *problems])
+    def _remaining(self, problems: list[str]) -> str:
+        quoting = [entry.file for entry in self.store.entries() if self._quotes_it(entry.file)]
+        advice = f"the same words are in {', '.join(quoting)}: forget that, too"
+        return "; ".join([*([advice] if quoting else []), *problems])
 
     def _logs(self) -> list[str]:
         found = (self.store.root / LOGS).rglob("*.md")
@@ -194,11 +194,11 @@ def _linked(names: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"{wiki}|\[[^\[\]\n]*\]\((?:\./)?(?:{known})\)")
 
 
-# --- what lies beside it ---
+# --- files beside the memory ---
 
 
 def drop_shadows(folders: Iterable[Path]) -> Cleaned:
-    """Shadows are rebuilt from the files; deleting one is always safe."""
+    """Delete the search indexes, which are rebuilt from the files."""
     for folder, name in product(folders, SHADOWS):
         for ending in ("", "-wal", "-shm"):
             (folder / f"{name}{ending}").unlink(missing_ok=True)
@@ -206,7 +206,7 @@ def drop_shadows(folders: Iterable[Path]) -> Cleaned:
 
 
 def from_inbox(folders: Iterable[Path], traces: Traces) -> Cleaned:
-    """Proposals that hold it go, also those that were agreed to before."""
+    """Remove proposals that contain it, including approved ones."""
     paths = [path for each in ("inbox/*", f"inbox/{SETTLED}/*") for path in _files(folders, each)]
     dropped = [path for path in paths if _held(path, traces)]
     for path in dropped:
@@ -216,9 +216,9 @@ def from_inbox(folders: Iterable[Path], traces: Traces) -> Cleaned:
 
 
 def from_drafts(state: Path, folders: Iterable[Path], traces: Traces) -> Cleaned:
-    """Texts that `edit` kept because they could not be saved.
+    """Remove texts that `edit` kept because they could not be saved.
 
-    The one of this file, beside the memory's state, goes anyway.
+    The draft of this file, in `state`, is removed in any case.
     """
     name = traces.file.replace("/", "__")
     own = state / "drafts" / name
@@ -231,16 +231,16 @@ def from_drafts(state: Path, folders: Iterable[Path], traces: Traces) -> Cleaned
 
 
 def from_dreams(folders: Iterable[Path], traces: Traces) -> list[Cleaned]:
-    """A dream under way holds a copy: it is told to stop first, then the copy can go."""
+    """Clean reports and branches of dreams; stop a running dream first, as it has a copy."""
     dreams = [folder / "dreams" for folder in folders]
-    stopped = [folder for folder in dreams if _told_to_stop(folder)]
+    stopped = [folder for folder in dreams if _request_stop(folder)]
     branches = [branch for folder in dreams for branch in sorted(folder.glob("branches/*"))]
     held = [branch for branch in branches if _branch_holds(branch, traces)]
     for branch in held:
         shutil.rmtree(branch, ignore_errors=True)
     reports = _files(dreams, "*.json")
     changed = [path for path in reports if _clean_report(path, traces)]
-    again = "one is under way and was told to stop: do this again when it is over"
+    again = "one is running and was told to stop: run this again when it has ended"
     return [
         Cleaned(
             "reports of dreams",
@@ -257,7 +257,7 @@ def from_dreams(folders: Iterable[Path], traces: Traces) -> list[Cleaned]:
 
 
 def from_notes(paths: Iterable[Path], traces: Traces) -> Cleaned:
-    """Lines of session notes that hold it go as a whole."""
+    """Remove whole lines of session notes that contain it."""
     found = list(paths)
     changed = sum(_clean_notes(path, traces) for path in found)
     done = f"{changed} of {len(found)} held it and were cleaned"
@@ -265,14 +265,14 @@ def from_notes(paths: Iterable[Path], traces: Traces) -> Cleaned:
 
 
 def clean_files(place: str, paths: Iterable[Path], clean: Cleaner) -> Cleaned:
-    """Files that keep their shape: only the words are replaced by a mark."""
+    """Replace its words in these files by a mark and keep everything else."""
     found = list(paths)
     changed = sum(clean_file(path, clean) > 0 for path in found)
     return Cleaned(place, f"{changed} of {len(found)} held it and were cleaned", changed)
 
 
 def clean_file(path: Path, clean: Cleaner) -> int:
-    """Replace one file, whole or not at all; what is appended meanwhile is kept and cleaned too."""
+    """Clean one file atomically; text that is appended meanwhile is kept and cleaned, too."""
     with path.open("rb") as old:
         data = old.read(LARGEST)
         made, count = clean(path, data)
@@ -288,7 +288,7 @@ def clean_file(path: Path, clean: Cleaner) -> int:
 
 
 def any_file(traces: Traces) -> Cleaner:
-    """Words out of any file by its kind: JSON, lines of JSON, an archive, or text."""
+    """A cleaner for any kind of file: JSON, JSON lines, a zip archive, or text."""
 
     def clean(path: Path, data: bytes) -> tuple[bytes, int]:
         if path.suffix == ".zip":
@@ -307,7 +307,7 @@ def any_file(traces: Traces) -> Cleaner:
 
 
 def _clean_zip(data: bytes, traces: Traces) -> tuple[bytes, int]:
-    """An archive without the memory's own file, and without its words in the others."""
+    """An archive without the memory's file, and without its words in the other files."""
     made = BytesIO()
     count = 0
     clean = any_file(traces)
@@ -326,7 +326,7 @@ def _clean_zip(data: bytes, traces: Traces) -> tuple[bytes, int]:
 
 
 def holds(path: Path, traces: Traces) -> bool:
-    """Whether a file holds any of it, without changing it."""
+    """Whether a file contains any of it; the file is not changed."""
     with suppress(OSError):
         if path.stat().st_size <= LARGEST:
             return any_file(traces)(path, path.read_bytes())[1] > 0
@@ -334,17 +334,17 @@ def holds(path: Path, traces: Traces) -> bool:
 
 
 def plain_files(folder: Path, apart: Iterable[Path] = ()) -> Iterator[Path]:
-    """Every plain file below a folder but for some places in it; links are not followed."""
-    away = set(apart)
+    """Every regular file below a folder, except below the paths in `apart`; no links are followed."""
+    skipped = set(apart)
     try:
         found = sorted(folder.iterdir())
     except OSError:
         return
     for path in found:
-        if path in away or path.is_symlink():
+        if path in skipped or path.is_symlink():
             continue
         if path.is_dir():
-            yield from plain_files(path, away)
+            yield from plain_files(path, skipped)
         elif path.is_file():
             yield path
 
@@ -359,7 +359,8 @@ def _clean_notes(path: Path, traces: Traces) -> bool:
     return clean_file(path, clean) > 0
 
 
-def _told_to_stop(dreams: Path) -> bool:
+def _request_stop(dreams: Path) -> bool:
+    """Ask a running dream to stop; False if none is running."""
     status = read_json(dreams / "status.json")
     if not isinstance(status, dict) or status.get("state") != "running":
         return False
@@ -368,12 +369,12 @@ def _told_to_stop(dreams: Path) -> bool:
 
 
 def _branch_holds(branch: Path, traces: Traces) -> bool:
-    """Whether a copy of the memory holds it; links in it are not followed."""
+    """Whether a dream's copy of the memory contains it; links are not followed."""
     return any(path.name == traces.file or holds(path, traces) for path in plain_files(branch))
 
 
 def _clean_report(path: Path, traces: Traces) -> bool:
-    """Take what quotes it out of a report, entry by entry; what is no report goes as a whole."""
+    """Remove the entries of a report that quote it; delete a file that is not a valid report."""
     report = read_json(path)
     if report is None:
         if traces.holds(_text(path.read_bytes())):
@@ -391,7 +392,7 @@ def _clean_report(path: Path, traces: Traces) -> bool:
 
 
 def _unquoted(report: Any, traces: Traces) -> Mapping[str, Any] | None:
-    """The lists of a report without the entries that quote it."""
+    """A report without the list entries that quote it."""
     if not isinstance(report, dict):
         return None
     return {

@@ -1,4 +1,4 @@
-"""Trees and repositories of libgit2: the few operations history needs, typed."""
+"""Typed operations on libgit2 trees and repositories, as the history needs them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from reverie.files.folders import make_private
 
 _MANY = 32
 
-# From so many entries on, the files of a tree are spread over subfolders.
+# From this many entries on, the files of a tree are spread over subfolders.
 SPREAD_FROM = 1_024
 
 _ENTRY = re.compile(rb"[0-7]+ [^\0]+\0.{20}", re.DOTALL)
-# The subfolders of a spread tree. No memory has such a name: hidden ones are refused.
+# The subfolders of a spread tree. No memory has such a name: hidden names are refused.
 _PART = re.compile(r"\.[0-9a-f]{2}")
 _PART_IN_PATCH = re.compile(r"(?<=[ab]/)\.[0-9a-f]{2}/")
 
-# References that writers lock; a lock of git's outlives a process that was killed.
+# Lock files of the references that writers change; they survive a killed process.
 _LOCKS = ("HEAD.lock", "refs/heads/main.lock", "refs/reverie/pending.lock")
 
 
 def open_repository(git_dir: Path) -> pygit2.Repository:
-    """Open the repository, or make it: beside its place, so that it is never there by halves."""
+    """Open the repository, or create it elsewhere and rename it, so that it is never incomplete."""
     # Objects and references must be on disk before the files that rely on them.
     pygit2.option(Option.ENABLE_FSYNC_GITDIR, 1)
-    # Every object carries a checksum of zlib's too; hashing a large tree at each reading is slow.
+    # zlib checks every object, too; hashing a large tree at each read is slow.
     pygit2.option(Option.ENABLE_STRICT_HASH_VERIFICATION, 0)
     with explained(git_dir):
         if not (git_dir / "HEAD").is_file():
@@ -49,7 +49,7 @@ def open_repository(git_dir: Path) -> pygit2.Repository:
 
 @contextmanager
 def explained(git_dir: Path) -> Iterator[None]:
-    """Errors of the library and the disk below it, as ours."""
+    """Turn errors of the library and the disk into StorageError."""
     try:
         yield
     except (pygit2.GitError, OSError) as error:
@@ -57,22 +57,22 @@ def explained(git_dir: Path) -> Iterator[None]:
 
 
 def beside(git_dir: Path, state: str) -> Path:
-    """Where a repository is while another takes its place."""
+    """The path of a repository while it is created or replaced."""
     return git_dir.with_name(f"{git_dir.name}.{state}")
 
 
 def move(source: Path, target: Path) -> None:
-    """A rename that outlives a power cut."""
+    """Rename durably."""
     source.rename(target)
     flush(target.parent)
 
 
 def mend(git_dir: Path) -> None:
-    """Put right what a dead writer left; only where no other can be at work."""
+    """Repair what a dead writer left behind; only while no other writer can run."""
     old = beside(git_dir, "old")
     if old.exists() and not git_dir.exists():
         move(old, git_dir)
-    # What was to be forgotten must not stay in a history that was replaced.
+    # A replaced history may contain a memory that was to be forgotten.
     for left in (old, beside(git_dir, "new")):
         if left.exists():
             shutil.rmtree(left, ignore_errors=True)
@@ -82,7 +82,7 @@ def mend(git_dir: Path) -> None:
 
 @contextmanager
 def in_bulk(count: int) -> Iterator[None]:
-    """Many objects at once: one flush of the disk at the end instead of one for each."""
+    """Flush the disk once at the end instead of once per object, if there are many."""
     if count < _MANY:
         yield
         return
@@ -97,7 +97,7 @@ def in_bulk(count: int) -> Iterator[None]:
 def new_repository(git_dir: Path) -> pygit2.Repository:
     make_private(git_dir.parent)
     made = pygit2.init_repository(str(git_dir), bare=True, initial_head="main")
-    # The library flushes what it writes into a repository, but not the repository it makes.
+    # The library flushes objects, but not the files of a new repository.
     for path in (*git_dir.rglob("*"), git_dir):
         flush(path)
     return made
@@ -111,10 +111,10 @@ def commit_of(repo: pygit2.Repository, id_: pygit2.Oid | str) -> pygit2.Commit:
 def write_commit(
     repo: pygit2.Repository, tree: pygit2.Oid, parents: list[pygit2.Oid], who: str, message: str
 ) -> pygit2.Oid:
-    """A commit as git writes it. The library's own way reads the whole tree again first."""
+    """Write a commit object; the library's own function would read the whole tree again."""
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
     text = "\n".join([*lines, f"author {who}", f"committer {who}", "", message])
-    # A file's name may hold bytes that are no text; no message may hold a NUL.
+    # A file name may contain bytes that are not text; a message must not contain NUL.
     return repo.write(ObjectType.COMMIT, text.replace("\0", "�").encode("utf-8", "replace"))
 
 
@@ -144,12 +144,12 @@ def changed_files(repo: pygit2.Repository, commit: pygit2.Commit) -> tuple[str, 
 def tree_diff(
     repo: pygit2.Repository, older: pygit2.Tree | None, newer: pygit2.Tree
 ) -> pygit2.Diff:
-    """What changed between two trees, whether their files are spread over subfolders or not."""
+    """The diff of two trees, whether their files are spread over subfolders or not."""
     if older is None:
         return newer.diff_to_tree(swap=True)
     if is_spread(older) == is_spread(newer):
         return older.diff_to_tree(newer)
-    # The same file stands in other places: compare the files, then trees of those that differ.
+    # The same file has different paths: compare files, then diff trees of those that differ.
     before, after = dict(files_of(repo, older)), dict(files_of(repo, newer))
     changed = [n for n in before.keys() | after.keys() if before.get(n) != after.get(n)]
     sides = []
@@ -172,12 +172,12 @@ def part_of(path: str) -> str:
 
 
 def plain_path(path: str) -> str:
-    """A file's own path, without the subfolder of a spread tree."""
+    """A file's path without the subfolder of a spread tree."""
     return path[4:] if path[3:4] == "/" and _PART.fullmatch(path[:3]) else path
 
 
 def plain_patch(patch: str) -> str:
-    """A patch that names files by their own paths."""
+    """A patch whose file names are without the subfolders of a spread tree."""
     head, at, rest = patch.partition("\n@@ ")
     return _PART_IN_PATCH.sub("", head) + at + rest
 
@@ -186,14 +186,14 @@ _PART_ENTRY = re.compile(rb"40000 \.[0-9a-f]{2}\0")
 
 
 class Folder:
-    """One level of a tree, as git writes it: `mode name NUL id`, in git's order.
+    """One level of a tree in git's encoding: `mode name NUL id`, in git's order.
 
-    The library's own builder sorts and checks every entry anew; at thousands of memories that
-    took twice as long as storing the result.
+    The library's builder sorts and checks every entry again; with thousands of memories that took
+    twice as long as storing the result.
 
-    A commit writes the whole folder again in which a file changed. Where there are many files, they
-    are spread over 256 subfolders by the hash of their path: a commit then writes one of them, and
-    the list of all. Trees written before that stay as they are; files are found in both.
+    A commit rewrites the whole folder in which a file changed. Many files are therefore spread over
+    256 subfolders by the hash of their path: a commit then writes one subfolder and the list of all.
+    Older trees are not changed; files are found in both kinds.
     """
 
     def __init__(self, entries: list[bytes]) -> None:
@@ -208,14 +208,14 @@ class Folder:
         if self.spread:
             path = f"{part_of(path)}/{path}"
         name, slash, rest = path.partition("/")
-        at, there = self._place(f"{name}{slash}")
-        if not there:
+        at, exists = self._position(f"{name}{slash}")
+        if not exists:
             return None
         id_ = pygit2.Oid(raw=self._entries[at][-20:])
         return Folder.read(repo, id_).find(repo, rest) if slash else id_
 
     def with_files(self, repo: pygit2.Repository, files: Mapping[str, pygit2.Oid | None]) -> Folder:
-        """The same with files set or removed (None); each folder on their way is written once."""
+        """A copy with files set or removed (None); each affected subfolder is written once."""
         if self.spread:
             files = {f"{part_of(path)}/{path}": blob for path, blob in files.items()}
         made = Folder(self._entries.copy())
@@ -227,9 +227,9 @@ class Folder:
             else:
                 made._set(name, "100644", blob)
         for name, changes in below.items():
-            at, there = made._place(f"{name}/")
+            at, exists = made._position(f"{name}/")
             old = (
-                Folder.read(repo, pygit2.Oid(raw=made._entries[at][-20:])) if there else Folder([])
+                Folder.read(repo, pygit2.Oid(raw=made._entries[at][-20:])) if exists else Folder([])
             )
             inner = old.with_files(repo, changes)
             made._set(f"{name}/", "40000", inner.write(repo) if inner._entries else None)
@@ -244,11 +244,11 @@ class Folder:
 
     @property
     def crowded(self) -> bool:
-        """Whether so many entries are in this one folder that its files should be spread."""
+        """Whether this folder has so many entries that its files should be spread."""
         return len(self._entries) >= SPREAD_FROM and not self.spread
 
     def spread_out(self, repo: pygit2.Repository) -> Folder:
-        """The same files, spread over subfolders."""
+        """A copy with the files spread over subfolders."""
         parts: dict[str, dict[str, pygit2.Oid | None]] = {}
         for path, blob in self._files(repo):
             parts.setdefault(part_of(path), {})[path] = blob
@@ -270,15 +270,15 @@ class Folder:
     def _set(self, name: str, mode: str, id_: pygit2.Oid | None) -> None:
         """`name` ends with a slash for a folder; a file and a folder cannot share a name."""
         for kind in (name.rstrip("/"), f"{name.rstrip('/')}/"):
-            at, there = self._place(kind)
-            if there and (id_ is not None or kind == name):
+            at, exists = self._position(kind)
+            if exists and (id_ is not None or kind == name):
                 del self._entries[at]
         if id_ is not None:
-            at, _ = self._place(name)
+            at, _ = self._position(name)
             self._entries.insert(at, f"{mode} {name.rstrip('/')}\0".encode() + id_.raw)
 
-    def _place(self, name: str) -> tuple[int, bool]:
-        """Where an entry is, or would be, and whether it is there."""
+    def _position(self, name: str) -> tuple[int, bool]:
+        """The index where an entry is or belongs, and whether it exists."""
         wanted = name.encode("utf-8", "surrogateescape")
         at = bisect_left(self._entries, wanted, key=_sort_key)
         return at, at < len(self._entries) and _sort_key(self._entries[at]) == wanted
@@ -293,7 +293,7 @@ def _sort_key(entry: bytes) -> bytes:
 def stored(
     repo: pygit2.Repository, files: Mapping[str, bytes | None]
 ) -> dict[str, pygit2.Oid | None]:
-    """Contents, put into the repository."""
+    """Store contents in the repository and return their ids."""
     return {n: None if data is None else repo.create_blob(data) for n, data in files.items()}
 
 

@@ -1,8 +1,8 @@
-"""Every change to a memory directory, as git commits in a git directory of its own.
+"""The history of a memory directory: every change is a commit in a separate git directory.
 
 Commits are made with libgit2, in process, with fsync on. A change is written ahead: its commit is
-stored and named `refs/reverie/pending` before any file is touched, and becomes `main` when all
-files are in place. Whoever finds a pending commit finishes what it describes.
+stored as `refs/reverie/pending` before any file is touched, and becomes `main` when all files are
+in place. A writer that finds a pending commit completes it.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ PENDING = "refs/reverie/pending"
 SHORTEST_ID = 4
 
 _PART_OF_ID = re.compile(r"[0-9a-fA-F]{1,39}")
-# Ids of revisions in a commit message: whole ones, and the ten characters a person sees.
+# Ids of revisions in a commit message: complete, or the ten characters that users see.
 _MENTIONED = re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{10})\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A change that was written ahead: what each file shall be, and what it was."""
+    """A change that was written ahead: the new and the old content of each file."""
 
     id: str
     files: Mapping[str, bytes | None]
@@ -85,41 +85,41 @@ class GitHistory:
     """The history of one memory directory."""
 
     def __init__(self, git_dir: Path, clock: Clock, *, flat: bool = False) -> None:
-        """`flat`: however many files there are, each stands in a commit's tree as in the directory."""
+        """`flat`: never spread the files of a commit's tree over subfolders."""
         self.git_dir = git_dir
         self._clock = clock
         self._flat = flat
         self._opened: pygit2.Repository | None = None
-        # A large tree takes longer to read than all else in a write.
+        # Cached: reading a large tree takes longer than the rest of a write.
         self._newest: tuple[str, Folder] | None = None
 
     # --- writing ---
 
     def begin(self, files: Mapping[str, bytes | None], author: Author, summary: str) -> Pending:
-        """Write a change ahead: from here on it will happen, whatever dies."""
+        """Write a change ahead: after this it is completed even if the process dies."""
         before = {name: self.read(name) for name in files}
         commit = self._commit(files, author, summary)
         self._repo.references.create(PENDING, commit, force=True)
         return Pending(str(commit), files, before)
 
     def finish(self, pending: Pending) -> Revision:
-        """All files are in place: the change is history."""
+        """Make the pending change the newest revision; all files are in place."""
         repo = self._repo
         repo.references.create(MAIN, pending.id, force=True)
         repo.references.delete(PENDING)
         return self._revision(commit_of(repo, pending.id), tuple(pending.files))
 
     def abandon(self) -> None:
-        """Nothing was done to the files yet, and nothing will be."""
+        """Drop the pending change; no file was touched."""
         if self._repo.references.get(PENDING) is not None:
             self._repo.references.delete(PENDING)
 
     def mend(self) -> None:
-        """Put right what a dead writer left half-done in the repository. Only under the lock."""
+        """Repair what a dead writer left in the repository. Only under the lock."""
         mend(self.git_dir)
 
     def pending(self) -> Pending | None:
-        """A change whose writer died before it was finished. Only under the lock."""
+        """A change whose writer died before finishing it. Only under the lock."""
         if not self.exists:
             return None
         reference = self._repo.references.get(PENDING)
@@ -129,7 +129,7 @@ class GitHistory:
         parents = commit.parent_ids
         head = self._head()
         if parents != ([] if head is None else [head]):
-            # It does not follow `main`: it was finished, only its name stayed.
+            # It does not follow `main`: it was finished, but its reference was not deleted.
             reference.delete()
             return None
         names = changed_files(self._repo, commit)
@@ -139,7 +139,7 @@ class GitHistory:
         )
 
     def unfinished(self) -> tuple[str, ...]:
-        """Files of a change that is under way or whose writer died; for looking, without the lock."""
+        """Files of a change that is in progress or whose writer died; read without the lock."""
         if not self.exists:
             return ()
         head = self._head()
@@ -152,7 +152,7 @@ class GitHistory:
             return changed_files(self._repo, commit) if follows else ()
 
     def record(self, files: Mapping[str, bytes | None], author: Author, summary: str) -> Revision:
-        """Note a change that is already on disk (a hand edit, an import)."""
+        """Commit a change that is already on disk (a hand edit, an import)."""
         repo = self._repo
         with in_bulk(len(files)):
             commit = self._commit(files, author, summary)
@@ -160,7 +160,7 @@ class GitHistory:
         return self._revision(commit_of(repo, commit), tuple(files))
 
     def pack_if_due(self) -> bool:
-        """Begin to pack what has become many small files, in a process of its own."""
+        """Start packing loose objects in another process, if there are many."""
         return packing.begin(self.git_dir)
 
     # --- reading ---
@@ -174,7 +174,7 @@ class GitHistory:
         return self._head() is None
 
     def read(self, file: str, revision: str | None = None) -> bytes | None:
-        """A file as it was in a revision (default: the newest)."""
+        """A file's content in a revision (default: the newest)."""
         head = self._find(revision) if revision else self._head()
         return None if head is None else self._read_at(head, file)
 
@@ -184,7 +184,7 @@ class GitHistory:
         return None if data is None else version(data)
 
     def content(self, wanted: str) -> bytes | None:
-        """Some content by its version, wherever in history it was."""
+        """Content by its version, from anywhere in the history."""
         return blob_of(self._repo, wanted) if self.exists else None
 
     def files(self, revision: str | None = None) -> dict[str, str]:
@@ -193,25 +193,25 @@ class GitHistory:
         return {} if head is None else dict(files_of(self._repo, commit_of(self._repo, head).tree))
 
     def revision(self, wanted: str) -> Revision:
-        """A revision by its id, the start of it, or an expression such as `HEAD~2`."""
-        # Found first: opening a repository makes one where there is none.
+        """A revision by its id, a prefix of it, or an expression such as `HEAD~2`."""
+        # Find it first: opening a missing repository would create one.
         id_ = self._find(wanted)
         return self._revision(commit_of(self._repo, id_))
 
     def as_of(self, moment: datetime) -> Revision | None:
-        """The newest revision of this directory that is not younger than a moment."""
+        """The newest revision of this directory at a given time."""
         limit = moment.astimezone(UTC).timestamp()
         head = self._head()
         if head is None:
             return None
-        # First parents only: what a team member committed was not here before it was merged.
+        # First parents only: a team member's commit was not here before it was merged.
         walk = self._repo.walk(head)
         walk.simplify_first_parent()
         found = next((commit for commit in walk if commit.commit_time <= limit), None)
         return None if found is None else self._revision(found)
 
     def log(self, file: str | None = None) -> Iterator[Revision]:
-        """Revisions, newest first; with a file, those that touched it."""
+        """Revisions, newest first; with a file, only those that changed it."""
         head = self._head()
         if head is None:
             return
@@ -221,12 +221,12 @@ class GitHistory:
                 yield found
 
     def diff(self, old: str | None, new: str | None = None, file: str | None = None) -> str:
-        """What changed between two revisions, as a patch; `old` None is the beginning."""
+        """The patch between two revisions; `old` None: from the beginning."""
         newest = self._find(new) if new else self._require_head()
         newer = commit_of(self._repo, newest).tree
         older = commit_of(self._repo, self._find(old)).tree if old else None
         patches = [p for p in tree_diff(self._repo, older, newer) if p is not None]
-        # A spread tree lists files by their hash: a reader expects them by name.
+        # A spread tree lists files by their hash; sort them by name for the reader.
         patches.sort(key=lambda patch: plain_path(patch.delta.new_file.path))
         wanted = (p for p in patches if file in (None, plain_path(p.delta.new_file.path)))
         return "".join(plain_patch(patch.text or "") for patch in wanted)
@@ -236,11 +236,11 @@ class GitHistory:
         return str(parents[0]) if parents else None
 
     def blame(self, file: str) -> list[BlamedLine]:
-        """Which revision taught us each line."""
+        """The revision that last changed each line."""
         data = self.read(file)
         if data is None:
             raise InputError(f"{file} is not in the history of this memory")
-        # Lines as git counts them: `splitlines` would also cut at a form feed.
+        # Count lines as git does: `splitlines` would also split at a form feed.
         lines = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
         revisions = self._blamed(file, self._require_head())
         return [
@@ -256,7 +256,7 @@ class GitHistory:
         path = f"{part_of(file)}/{file}" if spread else file
         found: dict[int, Revision] = {}
         moved: dict[int, int] = {}
-        # Git would take a file that moved for a new one, or for another.
+        # Stop at the commit that spread the files: git would see moved files as new.
         for hunk in self._repo.blame(path, newest_commit=newest, oldest_commit=first):
             start = hunk.final_start_line_number
             numbers = range(start, start + hunk.lines_in_hunk)
@@ -269,9 +269,9 @@ class GitHistory:
     def _blamed_before(
         self, file: str, spreading: pygit2.Oid, moved: Mapping[int, int]
     ) -> dict[int, Revision]:
-        """Lines that only moved when files were spread over subfolders; each by its number now.
+        """Revisions of lines from before the files were spread, by current line number.
 
-        To git the file appears in that commit, so the commits before it are asked for themselves.
+        To git the file is new in that commit, so blame the commits before it separately.
         """
         parent = commit_of(self._repo, spreading).parent_ids[0]
         before, after = self._read_at(parent, file), self._read_at(spreading, file)
@@ -289,7 +289,7 @@ class GitHistory:
         }
 
     def _first_spread(self, newest: pygit2.Oid) -> pygit2.Oid | None:
-        """The commit before which files were not spread over subfolders, as in the newest they are."""
+        """The first commit with spread files, if the newest has them and an older one does not."""
         commit = commit_of(self._repo, newest)
         if not is_spread(commit.tree):
             return None
@@ -309,30 +309,30 @@ class GitHistory:
     def rewrite(
         self, change: Callable[[str, bytes], bytes | None], message: Callable[[str], str]
     ) -> int:
-        """Make every revision anew, as if it had always been so; the old objects are gone.
+        """Rewrite every revision and delete the old objects.
 
-        `change` gives a file's new bytes, or None to leave it out. Returns how many revisions
-        changed. The new history is built beside the old one and takes its place in one rename.
+        `change` returns a file's new bytes, or None to leave it out. Returns how many revisions
+        changed. The new history is built beside the old one, which it replaces by a rename.
         """
         made_at = beside(self.git_dir, "new")
         shutil.rmtree(made_at, ignore_errors=True)
         fresh = new_repository(made_at)
         oldest_first = SortMode.TOPOLOGICAL | SortMode.REVERSE
-        anew: dict[pygit2.Oid, pygit2.Oid] = {}
+        new_ids: dict[pygit2.Oid, pygit2.Oid] = {}
         changed = 0
         for commit in self._repo.walk(self._require_head(), oldest_first):
             found = files_of(self._repo, commit.tree)
             files = {name: blob_of(self._repo, id_) or b"" for name, id_ in found}
             made = {name: change(name, old) for name, old in files.items()}
             kept = {name: data for name, data in made.items() if data is not None}
-            said = _renamed(message(commit.message), anew)
-            changed += kept != files or said != commit.message
+            text = _with_new_ids(message(commit.message), new_ids)
+            changed += kept != files or text != commit.message
             tree = tree_of(fresh, None, kept, spread=is_spread(commit.tree))
-            parents = [anew[parent] for parent in commit.parent_ids]
-            anew[commit.id] = fresh.create_commit(
-                None, commit.author, commit.committer, said, tree, parents
+            parents = [new_ids[parent] for parent in commit.parent_ids]
+            new_ids[commit.id] = fresh.create_commit(
+                None, commit.author, commit.committer, text, tree, parents
             )
-        fresh.references.create(MAIN, anew[self._require_head()], force=True)
+        fresh.references.create(MAIN, new_ids[self._require_head()], force=True)
         fresh.free()
         self._swap(made_at)
         return changed
@@ -342,7 +342,7 @@ class GitHistory:
         if self._opened is not None:
             self._opened.free()
             self._opened = self._newest = None
-        with packing.alone(self.git_dir):
+        with packing.locked(self.git_dir):
             shutil.rmtree(old, ignore_errors=True)
             move(self.git_dir, old)
             move(made_at, self.git_dir)
@@ -381,7 +381,7 @@ class GitHistory:
         return found.id
 
     def _with_id(self, start: str, head: pygit2.Oid) -> pygit2.Oid:
-        """The one revision whose id starts like this. Git's own search counts files among them."""
+        """The only revision whose id starts so; git's own search would also match files."""
         if len(start) < SHORTEST_ID:
             raise InputError(
                 f"{start!r} is too short for a revision; give at least {SHORTEST_ID} characters of "
@@ -394,7 +394,7 @@ class GitHistory:
         if len(fitting) > 1:
             names = ", ".join(str(one)[:10] for one in fitting[:5])
             raise InputError(
-                f"{start!r} fits {len(fitting)} revisions: {names}; give more of the id"
+                f"{start!r} matches {len(fitting)} revisions: {names}; give more of the id"
             )
         return fitting[0]
 
@@ -433,10 +433,10 @@ class GitHistory:
         return Revision(str(commit.id), float(commit.commit_time), author, summary, touched)
 
 
-def _renamed(message: str, anew: Mapping[pygit2.Oid, pygit2.Oid]) -> str:
-    """A message with the new ids of the revisions it speaks of: an undo says what it took back."""
+def _with_new_ids(message: str, new_ids: Mapping[pygit2.Oid, pygit2.Oid]) -> str:
+    """A message with the new ids of the revisions it mentions, as the message of an undo does."""
     if not _MENTIONED.search(message):
         return message
-    fresh = {str(old): str(new) for old, new in anew.items()}
+    fresh = {str(old): str(new) for old, new in new_ids.items()}
     fresh |= {old[:10]: new[:10] for old, new in fresh.items()}
     return _MENTIONED.sub(lambda found: fresh.get(found[0], found[0]), message)

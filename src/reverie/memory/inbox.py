@@ -1,6 +1,6 @@
-"""Proposed memories on disk, one file each, beside the memory and never inside it.
+"""The inbox: proposed memories, one file each, beside the memory directory.
 
-What a person rejected is known by its hash alone, so that it does not come back.
+Of a rejected proposal only the hash is kept, so that it is not proposed again.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from reverie.ports import Clock, Scrubber
 
 FOLDER = "inbox"
 REJECTED = "inbox-rejected.json"
-# What was agreed to, so that it can wait again when that is undone.
+# Approved proposals, which return to the inbox if the approval is undone.
 SETTLED = "approved"
 
 MOST_ITEMS = 500
 MOST_REJECTED = 2_000
-# The largest memory with everything that is said about it, escaped.
+# The largest memory with all other fields, escaped as JSON.
 LARGEST_ITEM = 16 * LARGEST_FILE
 
 _LONGEST_REMARK = 500
@@ -51,7 +51,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A file in the inbox that holds no proposal, and why."""
+    """A file in the inbox that is not a valid proposal, and why."""
 
     file: str
     reason: str
@@ -59,7 +59,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """All that waits, the oldest first, and what could not be read."""
+    """All waiting proposals, oldest first, and files that could not be read."""
 
     items: tuple[Item, ...] = ()
     broken: tuple[Broken, ...] = ()
@@ -76,7 +76,7 @@ class Inbox:
         self._scrubber = scrubber
 
     def put(self, proposal: Proposal) -> Offered:
-        """Keep a proposal; the same one again is counted, one that was rejected stays away."""
+        """Add a proposal; a repeated one is counted, and one rejected before is refused."""
         clean = self._clean(proposal)
         if wrong := lacking(clean):
             return NotKept(wrong)
@@ -107,11 +107,11 @@ class Inbox:
         return Contents(tuple(sorted(items, key=lambda item: (item.at, item.id))), tuple(broken))
 
     def items(self) -> tuple[Item, ...]:
-        """All that waits, the oldest first."""
+        """All waiting proposals, oldest first."""
         return self.contents().items
 
     def get(self, id_: str) -> Item | None:
-        """A proposal by its whole id; one that cannot be read is not there."""
+        """A proposal by its full id; None if it does not exist or cannot be read."""
         if not _ID.fullmatch(id_):
             return None
         try:
@@ -120,18 +120,18 @@ class Inbox:
             return None
 
     def remove(self, id_: str) -> bool:
-        """Take a proposal out; False when it was not there."""
+        """Remove a proposal; False if it does not exist."""
         if not _ID.fullmatch(id_):
             return False
         with self._alone():
             return self._unlink(id_)
 
     def settle(self, id_: str) -> bool:
-        """Take out a proposal that was agreed to; it is kept aside, for whoever undoes that."""
+        """Move an approved proposal out of the inbox; it is kept in case that is undone."""
         return self._moved(id_, self.folder, self._settled)
 
     def bring_back(self, id_: str) -> bool:
-        """Let a proposal wait again whose approval was undone; False when it is not known any more."""
+        """Return a proposal to the inbox whose approval was undone; False if it is gone."""
         return self._moved(id_, self._settled, self.folder)
 
     def _moved(self, id_: str, source: Path, target: Path) -> bool:
@@ -146,7 +146,7 @@ class Inbox:
         return True
 
     def reject(self, id_: str) -> bool:
-        """Take a proposal out, and the same will not be kept again; False when it was not there."""
+        """Remove a proposal and refuse it from now on; False if it does not exist."""
         if not _ID.fullmatch(id_):
             return False
         with self._alone():
@@ -155,7 +155,7 @@ class Inbox:
             return self._unlink(id_)
 
     def _clean(self, proposal: Proposal) -> Proposal:
-        """Scrubbed before it is cut: half a secret is one that no scanner knows."""
+        """Scrub the texts before they are cut: scanners do not recognise half a secret."""
         return replace(
             proposal,
             text=self._scrubbed(proposal.text),
@@ -203,7 +203,7 @@ class Inbox:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """One writer at a time; what the disk refuses is said in our words."""
+        """Hold the lock, and turn disk errors into StorageError."""
         with Directory(self.folder).locked():
             try:
                 yield
@@ -216,7 +216,7 @@ def _is_item(name: str) -> bool:
 
 
 def _read_json(path: Path) -> Any:
-    """A plain file of a sane size, never through a link."""
+    """Read a regular file of limited size, never through a link."""
     with os.fdopen(os.open(path, _READ), "rb") as file:
         seen = os.fstat(file.fileno())
         if not stat.S_ISREG(seen.st_mode):

@@ -1,7 +1,7 @@
-"""Finding and reading instruction files, from the machine's down to the working directory's.
+"""Find and read instruction files, from the machine's down to the working directory's.
 
-Nothing a repository holds can pull in a file from outside of it, by `@path` or by link, unless the
-person approved it. What another user of the machine owns is left out, wherever it lies.
+A repository cannot include a file from outside it, by `@path` or by link, unless the user approves
+it. Files of other users of the machine are always left out.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from reverie.memory.format.instructions import (
 MOST_INCLUDED = 50
 MOST_RULES = 100
 
-# A character takes at most four bytes; one more tells that there is more.
+# A character takes at most four bytes; one more character shows that the file is longer.
 _MOST_BYTES = 4 * LONGEST + 4
 
-# A pipe must not make us wait for somebody to write into it.
+# Without O_NONBLOCK, opening a pipe would wait for a writer.
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
-# Asked with the real path of a file outside the project.
+# Called with the real path of a file outside the project.
 Approve: TypeAlias = Callable[[Path], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where to look: `managed`, `claude` (~/.claude) and `home` are folders, `person` is `~`."""
+    """Folders to search; `claude` is ~/.claude, `home` Reverie's home, `person` is `~`."""
 
     working: Path
     project: Path
@@ -78,9 +78,10 @@ def ignored(refusal: str) -> None:
 def read_instruction_files(
     places: Places, approve: Approve = nothing_approved, refused: Callable[[str], None] = ignored
 ) -> tuple[InstructionFile, ...]:
-    """Every instruction file, once, in the order in which they are to be read: later ones win.
+    """Every instruction file once, in reading order: later ones win.
 
-    What a file includes comes before it. `refused` hears of every file that tried to reach too far.
+    Included files come before the file that includes them. `refused` is called for every file that
+    may not be read.
     """
     reader = _Reader(places.person, project_bounds(places), approve, refused)
     for source in _sources(places):
@@ -89,9 +90,9 @@ def read_instruction_files(
 
 
 def project_bounds(places: Places) -> tuple[Path, ...]:
-    """The folders a project's files may include from: its root, and the worktree one is in.
+    """The folders a project's files may include from: its root and the current worktree.
 
-    A project around the person's whole home folder bounds nothing: it holds their keys as well.
+    A project that contains the user's home folder is left out: it contains their keys as well.
     """
     working = places.working.resolve()
     top = next((top for top in (working, *working.parents) if (top / ".git").exists()), None)
@@ -112,7 +113,7 @@ def _sources(places: Places) -> Iterator[_Source]:
     around = (*reversed(working.parents), working)
     bounds = project_bounds(places)
     for folder in around:
-        # Without a root, what lies beside a file is the most it may include.
+        # Without a root, a file may include only from its own folder.
         beside = () if bounds or _holds_home(folder, places) else (folder,)
         yield from _project_sources(folder, (folder, *bounds), (*bounds, *beside))
     for folder in around:
@@ -121,7 +122,7 @@ def _sources(places: Places) -> Iterator[_Source]:
 
 
 def _own_sources(places: Places, config: tuple[Path, ...]) -> Iterator[_Source]:
-    """The machine's and the person's own."""
+    """Files of the machine and of the user."""
     for name in (*PROJECT_FILES[:2], OWN_PROJECT_FILES[0]):
         yield _Source(places.managed / name, "managed", config, config)
     yield from _rules(places.managed / "rules", "managed", config, config)
@@ -156,7 +157,7 @@ def _rules(
 
 
 class _Refused(Exception):
-    """A file lies where it may not be read from, or another user owns it or its folder."""
+    """A file is outside the allowed folders, or another user owns it or its folder."""
 
 
 def _require_ours(path: Path, status: os.stat_result) -> None:
@@ -165,7 +166,7 @@ def _require_ours(path: Path, status: os.stat_result) -> None:
 
 
 class _Reader:
-    """One reading of all files: each once, however it is reached."""
+    """Reads all files, each once, even if several paths lead to it."""
 
     def __init__(
         self,
@@ -183,7 +184,7 @@ class _Reader:
         self._included = 0
 
     def read(self, source: _Source) -> str | None:
-        """Read a file and what it includes; a reason when it was left out."""
+        """Read a file and its includes; return the reason if it is left out."""
         real = Path(os.path.realpath(source.path))
         try:
             if not self._may_read(real, source.inside):
@@ -207,7 +208,7 @@ class _Reader:
         if source.is_rule:
             text, paths = rule(text)
             if paths:
-                self._left_out(source, f"it holds only for {', '.join(paths)}")
+                self._left_out(source, f"it applies only to {', '.join(paths)}")
                 return
         self._included += source.included_by is not None
         notes += tuple(self._include(text, source))
@@ -215,14 +216,14 @@ class _Reader:
         self.found.append(file)
 
     def _include(self, text: str, source: _Source) -> Iterator[str]:
-        """Read what a text includes, and say what was left out of it."""
+        """Read the files a text includes; yield a note for each one left out."""
         wanted = includes(text)
         for path in wanted[:MOST_INCLUDED]:
             reason = self._include_one(path, source)
             if reason is not None:
                 yield f"@{path} is left out: {reason}"
         if len(wanted) > MOST_INCLUDED:
-            yield f"only the first {MOST_INCLUDED} of its {len(wanted):,} includes are looked at"
+            yield f"only the first {MOST_INCLUDED} of its {len(wanted):,} includes are read"
 
     def _include_one(self, path: str, source: _Source) -> str | None:
         target = self._target(path, source.path.parent)
@@ -231,10 +232,10 @@ class _Reader:
         if not is_text_name(target.name):
             return "only text files can be included"
         if source.depth >= DEEPEST_INCLUDE:
-            return f"files include each other more than {DEEPEST_INCLUDE} deep"
+            return f"includes are nested more than {DEEPEST_INCLUDE} deep"
         if self._included >= MOST_INCLUDED:
             return f"{MOST_INCLUDED} files are included already"
-        # A file of the project that the person includes speaks for the project, not for them.
+        # A project's file that a user's file includes gets only the project's rights.
         real = Path(os.path.realpath(target))
         within = any(real.is_relative_to(root) for root in self._bounds)
         inner = replace(
@@ -258,14 +259,14 @@ class _Reader:
         return any(real.is_relative_to(root) for root in roots) or self._approve(real)
 
     def _bytes(self, real: Path) -> bytes | None:
-        """The beginning of a file; None when it was read before, under whatever name."""
+        """The beginning of a file; None if it was read before, under any name."""
         opened = os.open(real, _READ)
         try:
             status = os.fstat(opened)
             if not stat.S_ISREG(status.st_mode):
                 raise OSError(0, "it is not a plain file")
             _require_ours(real, status)
-            # The owner of a folder decides what a name in it stands for.
+            # The owner of a folder can replace the files in it.
             _require_ours(real.parent, real.parent.stat())
             if (status.st_dev, status.st_ino) in self._seen:
                 return None
@@ -282,7 +283,7 @@ class _Reader:
         return self._left_out(source, reason)
 
     def _left_out(self, source: _Source, reason: str) -> str:
-        """Included files are reported by who includes them; others by themselves."""
+        """Record the reason; for an included file, the including file reports it."""
         if source.included_by is None and os.path.lexists(source.path):
             self.found.append(InstructionFile(str(source.path), source.kind, "", (reason,)))
         return reason
@@ -294,7 +295,7 @@ _LARGEST = 200_000
 
 
 def read_instructions(root: Path) -> dict[str, str]:
-    """The instruction files at the root of a project, by name; not what a link or another user put there."""
+    """The instruction files at a project's root, by name, without links out of it and others' files."""
     found = {}
     top = root.resolve()
     for name in NAMES:
@@ -304,7 +305,7 @@ def read_instructions(root: Path) -> dict[str, str]:
             ours = real.is_relative_to(top) and owned_by_us(status)
             if ours and path.is_file() and status.st_size <= _LARGEST:
                 found[name] = path.read_text("utf-8", "replace")
-        # Links that go round are a RuntimeError before Python 3.13.
+        # A cycle of links is a RuntimeError before Python 3.13.
         except (OSError, RuntimeError):
             continue
     return found

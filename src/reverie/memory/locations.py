@@ -1,4 +1,4 @@
-"""Where a project's memory is, and how a project that moved finds it again."""
+"""Where a project's memory is, also after the project was moved."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _READABLE_USER = 40
 
 @dataclass(frozen=True, slots=True)
 class MemoryLocation:
-    """The directory itself, and the folder beside it for history, inbox and shadow index."""
+    """The memory directory, and the folder for its history, inbox and search index."""
 
     directory: Path
     state: Path
@@ -36,27 +36,27 @@ class MemoryLocation:
 
     @property
     def team(self) -> MemoryLocation:
-        """The shared part: inside our own directory, but never inside another client's."""
+        """The team's memory: inside Reverie's own directory, never inside another client's."""
         ours = self.directory.parent == self.state
         directory = self.directory / "team" if ours else self.state / "team" / "memory"
         return MemoryLocation(directory, self.state / "team")
 
 
 def person_location(home: Path) -> MemoryLocation:
-    """Where memory about the person is, whatever project they work on."""
+    """Where the user's personal memory is, which all projects share."""
     return MemoryLocation(home / PERSON / "memory", home / PERSON)
 
 
 def user_folder(state: Path, user: str) -> Path:
-    """The folder of somebody a program serves, beside the state of the project's own memory.
+    """The folder of one user of a multi-user program, in the project's state folder.
 
-    Names come from strangers. The digest keeps apart what a disk takes for the same (`Bob`, `bob`),
-    and what is readable of a name cannot lead anywhere.
+    Names are untrusted. The digest separates names that a file system may treat as equal (`Bob`,
+    `bob`), and the readable part contains no path separators.
     """
     if not isinstance(user, str) or not user.strip() or len(user) > _LONGEST_USER:
         raise InputError(f"user {_quoted(user)} is refused: give 1 to {_LONGEST_USER} characters")
     if any(unicodedata.category(char) in {"Cc", "Cs"} for char in user):
-        raise InputError(f"user {_quoted(user)} is refused: it holds a control character")
+        raise InputError(f"user {_quoted(user)} is refused: it contains a control character")
     readable = re.sub(r"[^a-z0-9]+", "-", user.casefold()).strip("-")[:_READABLE_USER]
     digest = hashlib.blake2b(user.encode(), digest_size=16).hexdigest()
     return state / USERS / (f"{readable}-{digest}" if readable else digest)
@@ -69,12 +69,12 @@ def _quoted(user: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a project is known by, wherever it lies: its remote and its first commit."""
+    """A project's identity, independent of its path: its remote and its first commit."""
 
     root: str
     remote: str = ""
     first_commit: str = ""
-    # The folder of the project it was before it moved, and the directory it adopted, if any.
+    # The folder of the project before it moved, and the adopted directory, if any.
     continues: str = ""
     adopted: str = ""
 
@@ -86,7 +86,7 @@ class Identity:
 def memory_location(
     project: Project, chosen: Path | None, *, home: Path, person: Path
 ) -> MemoryLocation:
-    """The chosen directory, or the adopted one, checked, or the default; its state is beside it."""
+    """The location of a project's memory: the chosen directory, the adopted one, or the default."""
     folder = continued(project.folder)
     known = read_identity(folder)
     if chosen is None and known is not None and known.adopted:
@@ -103,7 +103,7 @@ def memory_location(
 
 
 def continued(folder: Path) -> Path:
-    """The folder a project's memory lives in: its own, or the one it was linked to."""
+    """The folder with a project's memory: its own, or that of the project it continues."""
     link = read_identity(folder)
     if link is None or not link.continues or Path(link.continues).name != link.continues:
         return folder

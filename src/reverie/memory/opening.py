@@ -1,4 +1,4 @@
-"""Several memories read as one: the project's under their own names, the others under a prefix."""
+"""Open memories, and read several as one: those of other scopes have a prefix in their names."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ if TYPE_CHECKING:
 
 
 Signature = tuple[int, int, int]
-# Between what the project's own catalog said last and what the others looked like.
-_AND = "+"
+# Separates the position in the project's changes from the digest of the other memories.
+_SEPARATOR = "+"
 
 
 @dataclass(frozen=True, slots=True)
 class _Labelled:
-    """A stored memory under the name it has among the others."""
+    """A stored memory under its label."""
 
     topic: Topic
     version: str
 
 
 class ScopedTopics:
-    """The memories of a project, its person and its team, for whoever only reads.
+    """The memories of a project, the user and the team, read as one.
 
-    Nothing is written through it: a change goes to the one memory it belongs to.
+    It is read-only: a change goes to the memory that contains the file.
     """
 
     def __init__(self, own: TopicReader, others: Mapping[MemoryScope, TopicReader]) -> None:
         self._own = own
         self._others = others
-        # What was merged last, of which parts: who asks again gets the same objects.
+        # The last merge and its parts: if they did not change, callers get the same objects.
         self._parts: tuple[tuple[ManifestEntry, ...], ...] = ()
         self._merged: tuple[ManifestEntry, ...] = ()
         self._renamed: dict[str, tuple[ManifestEntry, ManifestEntry]] = {}
 
     def entries(self) -> tuple[ManifestEntry, ...]:
-        """Every memory, newest first, whoever it belongs to."""
+        """Every memory of all scopes, newest first."""
         own = self._own.entries()
         found = {scope: part.entries() for scope, part in self._others.items()}
         if not any(found.values()):
@@ -84,11 +84,11 @@ class ScopedTopics:
 
     @property
     def large(self) -> bool:
-        """Whether the project's own are so many that a call should ask for some of them."""
+        """Whether the project has so many memories that a call should read only some of them."""
         return self._own.large
 
     def alike(self, text: str) -> Sequence[ManifestEntry]:
-        """Memories that share the rarest words of a text, of each part."""
+        """Memories of all scopes that share the rarest words of a text."""
         others = [
             self._entry(scope, entry)
             for scope, part in self._others.items()
@@ -102,7 +102,7 @@ class ScopedTopics:
         return part is not None and part.has(name)
 
     def some(self, files: Sequence[str], newest: int = 0) -> Sequence[ManifestEntry]:
-        """The entries of these files, then those of the newest of the project."""
+        """The entries of these files, and those of the project's newest."""
         named = [(file, *split(file)) for file in files]
         own = [name for _, scope, name in named if scope == "project"]
         wanted = {file for file, scope, _ in named if scope != "project"}
@@ -115,8 +115,8 @@ class ScopedTopics:
         return [*self._own.some(own, newest), *others]
 
     def changes(self, since: str, most: int) -> Changes | None:
-        """What changed in the project's own, and all of the others when anything of them did."""
-        before, _, seen = since.partition(_AND)
+        """Changes in the project's memory; all memories of other scopes if any of them changed."""
+        before, _, seen = since.partition(_SEPARATOR)
         found = self._own.changes(before, most)
         if found is None:
             return None
@@ -127,7 +127,7 @@ class ScopedTopics:
         }
         now = hashlib.sha256(repr(sorted(others.items())).encode()).hexdigest()[:16]
         changed = found.changed if now == seen else {**found.changed, **others}
-        return replace(found, upto=f"{found.upto}{_AND}{now}", changed=changed)
+        return replace(found, upto=f"{found.upto}{_SEPARATOR}{now}", changed=changed)
 
     def read(self, file: str) -> Stored | None:
         scope, name = split(file)
@@ -140,7 +140,7 @@ class ScopedTopics:
         return _Labelled(replace(stored.topic, file=file), stored.version)
 
     def _entry(self, scope: MemoryScope, entry: ManifestEntry) -> ManifestEntry:
-        """An entry under its label; the same one for as long as the file does not change."""
+        """An entry under its label; the same object as long as the file does not change."""
         file = labelled(entry.file, scope)
         known = self._renamed.get(file)
         if known is None or known[0] is not entry:
@@ -153,7 +153,7 @@ CATALOG = "manifest.sqlite"
 
 @dataclass(frozen=True, slots=True)
 class OpenMemory:
-    """A memory directory, ready to be used."""
+    """A memory directory with its store, history and keeper."""
 
     place: MemoryLocation
     store: FileStore
@@ -161,12 +161,12 @@ class OpenMemory:
     history: GitHistory
     scrubber: SecretScrubber
     uses: UseCounts
-    # The project's own folder: sessions, their notes and the inbox stay there wherever memory is.
+    # The project's folder: sessions, notes and the inbox are there, wherever the memory is.
     beside: Path
     scope: MemoryScope = "project"
     # Memories that are recalled together with this one.
     others: tuple[OpenMemory, ...] = ()
-    # All of them, as recall reads them; those of the others are named after their scope.
+    # This memory and the others, as recall reads them, under their labels.
     topics: TopicReader = field(init=False)
 
     def __post_init__(self) -> None:
@@ -179,16 +179,16 @@ class OpenMemory:
 
     @property
     def parts(self) -> tuple[OpenMemory, ...]:
-        """This memory, then those that are recalled with it."""
+        """This memory, and those that are recalled with it."""
         return (self, *self.others)
 
     @property
     def private(self) -> tuple[OpenMemory, ...]:
-        """Those of them that are one person's alone."""
+        """Those of the parts that are not shared with a team."""
         return tuple(part for part in self.parts if not part.team)
 
     def part(self, label: str) -> tuple[OpenMemory, str] | None:
-        """The memory in which a file is found by its label, and the file's name there."""
+        """The memory that contains a labelled file, and the file's name there."""
         scope, file = split(label)
         found = next((one for one in self.others if one.scope == scope), None)
         if scope == "project":
@@ -196,17 +196,17 @@ class OpenMemory:
         return None if found is None else (found, file)
 
     def label(self, file: str) -> str:
-        """A file's name as every command and tool takes it."""
+        """A file's label: the name that commands and tools accept."""
         return labelled(file, self.scope)
 
     def path_of(self, label: str) -> Path:
-        """Where a memory that recall knows by a label lies."""
+        """The path of a memory, by its label."""
         found = self.part(label)
         memory, file = (self, label) if found is None else found
         return memory.place.directory / file
 
     def label_of(self, path: Path) -> str | None:
-        """The label of the memory that lies at a path; the team's directory may lie in ours."""
+        """The label of the memory at a path; the team's directory may be inside this one."""
         for memory in reversed(self.parts):
             folder = memory.place.directory.resolve()
             if path.is_relative_to(folder):
@@ -214,7 +214,7 @@ class OpenMemory:
         return None
 
     def record_uses(self, labels: Iterable[str], kind: Kind, session: str = "") -> None:
-        """Count uses where each memory is kept: what helps in one project counts in all."""
+        """Count uses in the memory that contains each file, so personal ones count in all projects."""
         by_scope: dict[MemoryScope, tuple[OpenMemory, list[str]]] = {}
         for memory, file in filter(None, map(self.part, labels)):
             by_scope.setdefault(memory.scope, (memory, []))[1].append(file)
@@ -222,7 +222,7 @@ class OpenMemory:
             memory.uses.record(files, kind, session)
 
     def use_counts(self, kind: Kind) -> Mapping[str, int]:
-        """Uses by label, of all that is recalled."""
+        """Uses by label, of all parts."""
         own = self.uses.counts(kind)
         others = {
             other.label(file): count
@@ -232,7 +232,7 @@ class OpenMemory:
         return {**own, **others} if others else own
 
     def told(self, outcome: Outcome) -> Outcome:
-        """An outcome of this memory's keeper, in names that every command and tool takes."""
+        """An outcome of this memory's keeper, with labels instead of file names."""
         if self.scope == "project":
             return outcome
         if isinstance(outcome, Remembered):
@@ -251,51 +251,51 @@ class OpenMemory:
         return outcome
 
     def changes(self, file: str | None = None) -> Iterator[Revision]:
-        """Every change, newest first, hand edits included; files are named by their labels."""
+        """Every revision, newest first, including hand edits; files are given by their labels."""
         if self.place.directory.is_dir():
             self.store.notice_hand_edits()
         for revision in self.history.log(file):
             yield self.named(revision)
 
     def named(self, revision: Revision) -> Revision:
-        """A revision whose files are named by their labels."""
+        """A revision with labels instead of file names."""
         return replace(revision, files=tuple(map(self.label, revision.files)))
 
 
-def remember(memory: OpenMemory, seen: OpenMemory, wish: NewMemory, author: Author) -> Outcome:
-    """Save a wish in one memory, unless it or another one that is seen with it says the same.
+def remember(memory: OpenMemory, seen: OpenMemory, new: NewMemory, author: Author) -> Outcome:
+    """Save a new memory, unless this memory or another one recalled with it says the same.
 
-    What the team should know may well be in a person's own memory already.
+    A team's memory may repeat what is in a user's own memory.
     """
-    near = Neighbours() if memory.team else _elsewhere(memory, seen, wish)
+    near = Neighbours() if memory.team else _elsewhere(memory, seen, new)
     if near.same is not None:
         return near.same
-    outcome = memory.told(memory.keeper.remember(wish, author))
+    outcome = memory.told(memory.keeper.remember(new, author))
     if isinstance(outcome, Declined) or not near.related:
         return outcome
     return replace(outcome, related=(*outcome.related, *near.related)[:MOST_TOLD])
 
 
-def _elsewhere(memory: OpenMemory, seen: OpenMemory, wish: NewMemory) -> Neighbours:
-    """What memories of other scopes hold near to a wish, in names that every command takes."""
-    if wish.supersedes is not None or wish.even_if_known or wish.replace:
+def _elsewhere(memory: OpenMemory, seen: OpenMemory, new: NewMemory) -> Neighbours:
+    """Memories of other scopes that are similar to a new one, by their labels."""
+    if new.supersedes is not None or new.even_if_known or new.replace:
         return Neighbours()
-    found = [one for one in seen.topics.alike(wish.text) if split(one.file)[0] != memory.scope]
+    found = [one for one in seen.topics.alike(new.text) if split(one.file)[0] != memory.scope]
 
     def body_of(label: str) -> str:
         stored = seen.topics.read(label)
         return "" if stored is None else stored.topic.body
 
-    return memory.keeper.near(wish, found, body_of) if found else Neighbours()
+    return memory.keeper.near(new, found, body_of) if found else Neighbours()
 
 
 def changes(memories: Iterable[OpenMemory]) -> Iterator[Revision]:
-    """Every change to several memories, newest first."""
+    """Every revision of several memories, newest first."""
     return merge(*(one.changes() for one in memories), key=lambda made: made.at, reverse=True)
 
 
 def with_revision(memories: Sequence[OpenMemory], revision: str) -> tuple[OpenMemory, Revision]:
-    """The memory in whose history a revision is."""
+    """The memory whose history contains a revision, and the revision."""
     problems = []
     for memory in memories:
         try:
@@ -315,11 +315,11 @@ def open_memory(  # noqa: PLR0913 - what a memory is made of
     before_write: Callable[[], None] = nothing,
     others: tuple[OpenMemory, ...] = (),
 ) -> OpenMemory:
-    """Nothing is looked at before it is used: a directory that is not there costs nothing.
+    """Open a memory; nothing is read before it is used, and the directory need not exist.
 
-    `instructions` is the project whose instruction files need not be remembered.
+    `instructions` is the project whose instruction files need not be remembered again.
     """
-    # Two histories meet in a team's: theirs is not spread, and ours is compared with it.
+    # A team's history is compared with a remote one, whose trees are not spread.
     history = GitHistory(place.history, clock, flat=scope == "team")
     store = FileStore(
         place.directory,

@@ -1,12 +1,12 @@
-"""Packs for a history: thousands of loose objects become one file, in a process nobody waits for.
+"""Pack a history's loose objects into one file, in a background process.
 
-Each write leaves four or five objects, each a file of its own; git would pack them, but git may not
-be installed. Only objects that were read back from a pack on disk, whole, are removed. Killed at any
-moment, every object is loose, in a pack, or both, and the next run goes on.
+Each write leaves four or five objects, each in its own file; git would pack them, but git may not be
+installed. An object is removed only after it was read back from a pack on disk. If the process is
+killed, every object is loose, in a pack, or both, and the next run continues.
 
-Writers need not wait: an object that a writer believes to be there stays there, in a pack, and the
-library looks for new packs when it misses one. Replacing a history (`GitHistory.rewrite`) takes the
-same lock as packing does, so that nothing of the old one can get into the new one.
+Writers need not wait: an object that a writer relies on stays available in a pack, and the library
+looks for new packs when it misses an object. Replacing a history (`GitHistory.rewrite`) takes the
+same lock as packing, so that no old object gets into the new history.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from reverie.logs import logger
 
 log = logger(__name__)
 
-# Beyond so many loose objects they are packed; beyond so many packs these become one.
+# More loose objects than this are packed; more packs than this are merged into one.
 MOST_LOOSE = 2_000
 MOST_PACKS = 16
 
-# Objects are spread evenly over 256 folders: a few of them tell how many there are.
+# Objects are spread evenly over 256 folders: a few folders suffice to estimate their number.
 _SAMPLE = ("17", "5b", "a2", "e9")
 _HEX = frozenset("0123456789abcdef")
 _NAMES = {
@@ -45,41 +45,41 @@ _NAMES = {
     ObjectType.TAG: b"tag",
 }
 _MAKING = "reverie-packing"
-# How much a run may be in the way of others that want the processor.
+# Lowers the priority of the packing process.
 _NICENESS = 10
 
 
 def due(git_dir: Path) -> bool:
-    """Whether there are so many loose objects, by a sample, that it pays to pack them."""
+    """Whether there are enough loose objects to pack, estimated from a sample."""
     found = sum(_count(git_dir / "objects" / part) for part in _SAMPLE)
     return found * 256 > MOST_LOOSE * len(_SAMPLE)
 
 
 def begin(git_dir: Path) -> bool:
-    """Pack in a process of its own, if it is due and none does; the caller goes on at once."""
-    _begun[:] = [one for one in _begun if one.poll() is None]
-    if _begun or not sys.executable or not due(git_dir) or is_held(git_dir):
+    """Start packing in another process, if it is due and none is running."""
+    _processes[:] = [one for one in _processes if one.poll() is None]
+    if _processes or not sys.executable or not due(git_dir) or is_held(git_dir):
         return False
-    nowhere = subprocess.DEVNULL
+    devnull = subprocess.DEVNULL
     command = [sys.executable, "-P", "-m", "reverie.memory.packing", str(git_dir)]
     try:
-        made = subprocess.Popen(
-            command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
+        process = subprocess.Popen(
+            command, stdin=devnull, stdout=devnull, stderr=devnull, start_new_session=True
         )
     except OSError as error:
         log.warning("the history %s was not packed: %s", git_dir, error)
         return False
-    _begun.append(made)
+    _processes.append(process)
     return True
 
 
-# Kept until they are over: a child that is never asked about stays in the table of processes.
-_begun: list[subprocess.Popen[bytes]] = []
+# Kept and polled, so that ended children do not stay zombies.
+_processes: list[subprocess.Popen[bytes]] = []
 
 
 @contextmanager
-def alone(git_dir: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Held while a history is packed or replaced; False: another holds it, or it was replaced."""
+def locked(git_dir: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Lock a history to pack or replace it; False: another process holds it, or it was replaced."""
     opened = os.open(git_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try:
@@ -87,7 +87,7 @@ def alone(git_dir: Path, *, wait: bool = True) -> Iterator[bool]:
         except BlockingIOError:
             yield False
             return
-        # The lock is on the folder itself, which may have got another name while we waited.
+        # The lock is on the folder, which may have been renamed during the wait.
         yield _is_at(git_dir, opened)
     finally:
         os.close(opened)
@@ -101,13 +101,13 @@ def _is_at(git_dir: Path, opened: int) -> bool:
 
 
 def pack(git_dir: Path, *, wait: bool = True) -> int:
-    """Put loose objects into a pack and remove those that it holds; returns how many went.
+    """Pack loose objects, remove them, and return how many were removed.
 
-    `wait`: when another process packs already, wait for it; otherwise leave it to that one.
+    `wait`: wait if another process is packing; otherwise return at once.
     """
     try:
-        with alone(git_dir, wait=wait) as ours:
-            return _pack(git_dir) if ours else 0
+        with locked(git_dir, wait=wait) as acquired:
+            return _pack(git_dir) if acquired else 0
     except (pygit2.GitError, OSError, KeyError) as error:
         raise StorageError(
             f"cannot pack the history {git_dir}: {error}; nothing was lost"
@@ -116,7 +116,7 @@ def pack(git_dir: Path, *, wait: bool = True) -> int:
 
 def _pack(git_dir: Path) -> int:
     making = git_dir / _MAKING
-    # A run that was killed left it; only one runs at a time.
+    # Left by a killed run; only one runs at a time.
     shutil.rmtree(making, ignore_errors=True)
     objects = git_dir / "objects"
     packs = objects / "pack"
@@ -124,7 +124,7 @@ def _pack(git_dir: Path) -> int:
     old = sorted(packs.glob("*.idx"))
     merged = old if len(old) > MOST_PACKS else []
     packed = pygit2.OdbBackendPack(str(objects))
-    # What a run before us packed, and was killed before it removed it, need not be packed again.
+    # An earlier run may have packed objects and been killed before it removed them.
     here = {id_ for id_ in loose if not merged and _is_whole(packed, id_)}
     wanted = {id_ for id_ in loose if id_ not in here} | {i for one in merged for i in _ids(one)}
     if wanted:
@@ -142,11 +142,11 @@ def _pack(git_dir: Path) -> int:
 
 
 def _made(git_dir: Path, into: Path, ids: Iterable[str]) -> str:
-    """A pack with these objects in a folder of its own, on disk; returns its name."""
+    """Write a pack with these objects to a folder, flush it, and return its name."""
     into.mkdir(parents=True, mode=0o700)
     repo = pygit2.Repository(str(git_dir))
     builder = pygit2.PackBuilder(repo)
-    # One core is left to those who wait for an answer.
+    # Leave the other cores to interactive work.
     builder.set_threads(1)
     for id_ in sorted(ids):
         builder.add(pygit2.Oid(hex=id_))
@@ -159,7 +159,7 @@ def _made(git_dir: Path, into: Path, ids: Iterable[str]) -> str:
 
 
 def _verify(objects: Path, ids: Iterable[str]) -> None:
-    """Every object, read from the new pack and hashed: from here on the others may go."""
+    """Read every object from the new pack and check its hash; raise OSError if one is broken."""
     packed = pygit2.OdbBackendPack(str(objects))
     broken = next((id_ for id_ in ids if not _is_whole(packed, id_)), None)
     if broken is not None:
@@ -167,7 +167,7 @@ def _verify(objects: Path, ids: Iterable[str]) -> None:
 
 
 def _put_in_place(made: Path, packs: Path, name: str) -> None:
-    """The pack first: readers look for indexes, and open what belongs to them."""
+    """Rename the pack before its index: readers find packs by their indexes."""
     packs.mkdir(exist_ok=True)
     for ending in (".pack", ".idx"):
         (made / f"{name}{ending}").rename(packs / f"{name}{ending}")
@@ -175,7 +175,7 @@ def _put_in_place(made: Path, packs: Path, name: str) -> None:
 
 
 def _is_whole(packed: pygit2.OdbBackendPack, id_: str) -> bool:
-    """Whether an object can be read from a pack and is the one its id is the hash of."""
+    """Whether an object can be read from a pack and has the right hash."""
     try:
         kind, data = packed.read(pygit2.Oid(hex=id_))
     except (KeyError, ValueError, pygit2.GitError):
@@ -185,11 +185,11 @@ def _is_whole(packed: pygit2.OdbBackendPack, id_: str) -> bool:
 
 
 def loose_objects(git_dir: Path) -> Iterator[str]:
-    """The ids of the objects that are files of their own."""
+    """The ids of the loose objects."""
     for folder in sorted((git_dir / "objects").iterdir()):
         if len(folder.name) == 2 and _HEX.issuperset(folder.name):
             names = (item.name for item in folder.iterdir())
-            # Others are drafts of a writer at work.
+            # Other names are temporary files of a writer.
             yield from (
                 folder.name + name for name in names if len(name) == 38 and _HEX.issuperset(name)
             )
@@ -199,7 +199,7 @@ def _ids(index: Path) -> list[str]:
     """The ids of the objects in a pack, from its index (version 2)."""
     data = index.read_bytes()
     if data[:8] != b"\xfftOc\0\0\0\x02":
-        raise OSError(f"{index} is no index of a pack that is known here")
+        raise OSError(f"{index} is not a pack index of version 2")
     count = int.from_bytes(data[8 + 255 * 4 : 8 + 256 * 4], "big")
     start = 8 + 256 * 4
     return [data[start + n * 20 : start + n * 20 + 20].hex() for n in range(count)]

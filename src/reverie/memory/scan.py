@@ -1,4 +1,4 @@
-"""Looking through a memory directory without reading again what did not change."""
+"""Scan a memory directory without reading unchanged files again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reverie.memory.directory import Directory, checked_name
 from reverie.memory.format.manifest import INDEX_FILE, ManifestEntry, entry, newest_first
 from reverie.memory.format.paths import DEEPEST_NAME, Refused
 
-# The first 30 lines are all that a manifest needs; this is far more than they ever take.
+# A manifest needs only the first 30 lines, which take less than this.
 HEAD_BYTES = 16_384
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -31,7 +31,7 @@ class Skipped:
 
 
 class Scanner:
-    """Remembers what each file looked like (times, size, inode) and what it said."""
+    """Caches each file's signature (times, size, inode) and manifest entry."""
 
     def __init__(self, directory: Directory, apart: frozenset[str] = frozenset()) -> None:
         self._directory = directory
@@ -44,7 +44,7 @@ class Scanner:
     def entries(self) -> tuple[ManifestEntry, ...]:
         """Every memory, newest first."""
         fresh = self.refresh()
-        # Compared with what was sorted, not with the last look: writers look too.
+        # Compare with what was sorted, not with the last refresh: writers refresh, too.
         if fresh is not self._sorted:
             self._entries = newest_first(found for _, found in fresh.values())
             self._sorted = fresh
@@ -53,17 +53,17 @@ class Scanner:
     def refreshed(
         self, known: dict[str, tuple[Signature, ManifestEntry]]
     ) -> dict[str, tuple[Signature, ManifestEntry]]:
-        """The same, beginning with what is known from elsewhere."""
+        """Refresh from entries that are known from a catalog."""
         self._seen = known
         return self.refresh()
 
     def refresh(self) -> dict[str, tuple[Signature, ManifestEntry]]:
-        """Stat every file; read the head of those that changed. Files that went away are dropped."""
+        """Stat every file, read the head of changed ones, and drop removed ones."""
         survey = _Survey(str(self._directory.root), self._apart, self._seen)
         found = {name: self.look(name, seen) for name, seen in survey.changed}
         skipped = [entry for entry in found.values() if isinstance(entry, Skipped)]
         self.skipped = (*survey.unreadable, *skipped)
-        # The same object as before says that nothing changed.
+        # Returning the same object shows that nothing changed.
         if found or len(survey.same) != len(self._seen):
             fresh = {name: self._seen[name] for name in survey.same}
             for name, seen in survey.changed:
@@ -74,7 +74,7 @@ class Scanner:
         return self._seen
 
     def look(self, name: str, signature: Signature) -> ManifestEntry | Skipped | None:
-        """One file: what its first lines say, or why it is no memory; None: it is not there."""
+        """Read one file's entry, or the reason why it is not a memory; None if it is gone."""
         verdict = checked_name(name)
         if isinstance(verdict, Refused):
             return Skipped(name, verdict.reason)
@@ -89,7 +89,7 @@ class Scanner:
 
 
 class _Survey:
-    """One walk over a folder: files that look as they did, those that do not, and closed folders."""
+    """One walk over a directory: unchanged files, changed files, and unreadable folders."""
 
     def __init__(
         self, root: str, apart: frozenset[str], known: Mapping[str, tuple[Signature, object]]
@@ -107,18 +107,18 @@ class _Survey:
             except FileNotFoundError:
                 continue
             except OSError as error:
-                reason = f"it cannot be looked into: {error.strerror}"
+                reason = f"it cannot be read: {error.strerror}"
                 self.unreadable.append(Skipped(prefix or root, reason))
 
     def _walk(self, prefix: str, known: Mapping[str, tuple[Signature, object]]) -> None:
-        # By descriptor: to look a whole path up for each file takes longer.
+        # Scan by descriptor: resolving a whole path for each file is slower.
         if prefix:
             folder = os.open(f"{self._root}/{prefix[:-1]}", _FOLDER | os.O_NOFOLLOW)
         else:
             folder = os.open(self._root, _FOLDER)
         try:
             with os.scandir(folder) as listing:
-                # The inner loop of every scan: one method call a file would double its time.
+                # Inlined for speed: a method call per file would double the time of a scan.
                 for item in listing:
                     path = prefix + item.name
                     before = known.get(path)
@@ -138,16 +138,16 @@ class _Survey:
                         ):
                             self.same.append(path)
                             continue
-                    self._look_closer(item, path)
+                    self._examine(item, path)
         finally:
             os.close(folder)
 
-    def _look_closer(self, item: os.DirEntry[str], path: str) -> None:
-        """Hidden files, indexes and the folders kept apart are left out."""
+    def _examine(self, item: os.DirEntry[str], path: str) -> None:
+        """Add a new or changed file, or a folder; skip hidden files, indexes and `apart`."""
         if item.name.startswith(".") or item.name == INDEX_FILE:
             return
         if item.name.endswith(".md"):
-            # A link that leads nowhere is reported when it is read; what just went away is not.
+            # A broken link is reported when it is read; a file that was just removed is not.
             with suppress(OSError):
                 seen = _stat(item)
                 signature = (seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino)

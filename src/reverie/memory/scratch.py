@@ -1,4 +1,4 @@
-"""A memory directory copied into a scratch folder, for a dream to work in, and read back with suspicion."""
+"""A copy of the memory directory for a dream to work in; its files are checked when read back."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class ReadBack:
-    """What a dream left: the files that can be memories, and what was refused, with reasons."""
+    """A dream's result: the files that can be memories, and refused files with reasons."""
 
     files: Mapping[str, bytes]
     refused: tuple[tuple[str, str], ...] = ()
 
 
 class Scratch:
-    """The workshop of one dream. What is written outside its memory is noticed, and ignored."""
+    """The scratch folder of one dream. Files written outside its memory are reported and ignored."""
 
     def __init__(self, folder: Path, store: FileStore) -> None:
         self._folder = folder
         self._store = store
         self.memory = folder / MEMORY
-        # The memory as the dream found it.
+        # The files when the dream began.
         self.opened: Mapping[str, bytes] = {}
 
     def snapshot(self) -> dict[str, bytes]:
-        """Every memory of the store and its index, as they are now; StorageError when one is unreadable.
+        """Every memory of the store and its index; StorageError if one is unreadable.
 
-        A memory that cannot be read now is not gone: a dream that does not see it would take it out of
+        An unreadable memory is not a deleted one: a dream that does not see it would remove it from
         the index.
         """
         found = {}
         names = (*self._store.listing(), INDEX_FILE)
         self._require_all_read()
         for name in names:
-            # A file that went away, or became a link that leads out, meanwhile is no memory now.
+            # A file that was removed, or replaced by a link that leads out, is no longer a memory.
             with suppress(InputError):
                 data = self._store.current(name)
                 if data is not None:
@@ -60,12 +60,12 @@ class Scratch:
     def _require_all_read(self) -> None:
         index = (self._store.current(INDEX_FILE) or b"").decode("utf-8", "replace")
         for skipped in self._store.skipped:
-            # What was never a memory (an odd name, a link) is pointed to by nothing.
+            # The index has no pointer to files that were never memories (odd names, links).
             if not skipped.file.endswith(".md") or f"({skipped.file})" in index:
                 raise StorageError(f"cannot read {skipped.file}: {skipped.reason}; try again later")
 
     def open(self, files: Mapping[str, bytes]) -> Path:
-        """A copy to dream in; what dead dreams left beside it is gone. Only under the dream's lock."""
+        """Write the copy, after removing those of dead dreams. Only under the dream's lock."""
         self.opened = dict(files)
         try:
             shutil.rmtree(self._folder.parent, ignore_errors=True)
@@ -121,12 +121,12 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _content(path: Path, name: str) -> bytes | str:
-    """A file's bytes, or why it cannot be a memory."""
+    """A file's bytes, or the reason why it cannot be a memory."""
     verdict = check_name(name)
     if isinstance(verdict, Refused):
         return verdict.reason
     if not name.endswith(".md") or path.name.startswith("."):
-        return "it is not a memory: their names end with .md"
+        return "it is not a memory: names of memories end with .md"
     try:
         file = os.open(path, _READ)
     except OSError:

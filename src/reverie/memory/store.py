@@ -1,8 +1,8 @@
-"""The memory store on disk: files are the truth, every change is one transaction with its history.
+"""The memory store: the files on disk are authoritative, and every change is a transaction.
 
-A transaction runs under the folder's lock, for milliseconds: finish what a dead writer began,
-commit hand edits first, compare versions, write the commit ahead, replace the files, move `main`.
-A crash at any point leaves the old files or a pending commit that the next writer completes.
+A transaction holds the folder's lock for milliseconds: complete the change of a dead writer, commit
+hand edits, compare versions, write the commit ahead, replace the files, move `main`. A crash at any
+point leaves the old files or a pending commit that the next writer completes.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from reverie.memory.watcher import FolderWatcher, holds_many
 
 log = logger(__name__)
 
-# Foreign files may be larger than ours, but not so large that every commit suffers.
+# The largest file of other programs that is committed.
 _LARGEST_KEPT = 1024 * 1024
 
 BY_HAND = Author("user")
 
-# Files that one step of catching up reads, and those that one puts into the history.
+# How many files one call of `read_on` reads, and one of `record_on` commits.
 CATCH_UP = 500
 RECORD = 1_000
 
@@ -52,7 +52,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A topic as it is on disk, and the version a write must be based on."""
+    """A topic on disk, and the version that a write must be based on."""
 
     topic: Topic
     version: str
@@ -63,7 +63,7 @@ def unchanged(index: Index) -> Index:
 
 
 def nothing() -> None:
-    """Before most writes there is nothing to do."""
+    """Do nothing: the default `before_write`."""
 
 
 class FileStore:
@@ -77,21 +77,20 @@ class FileStore:
         before_write: Callable[[], None] = nothing,
         catalog: Path | None = None,
     ) -> None:
-        """`apart` names folders at the top that are not memories of this store (team, logs).
+        """`apart` are top-level folders that are not part of this store (team, logs).
 
-        `catalog` is where what is known of a large directory is kept, so that it need not be looked
-        through each time; without one, every look is at every file.
+        `catalog` is the catalog file of a large directory; without one, every call scans all files.
         """
         self.root = root
         self.history = history
         self._prepare_write = before_write
         self._directory = Directory(root)
         self._scanner = Scanner(self._directory, frozenset(apart))
-        self._lookout: FolderWatcher | None = None
+        self._watcher: FolderWatcher | None = None
         if catalog is not None:
-            self._lookout = FolderWatcher(root, frozenset(apart), self._scanner, Catalog(catalog))
+            self._watcher = FolderWatcher(root, frozenset(apart), self._scanner, Catalog(catalog))
         self._many: tuple[int, bool] = (0, False)
-        # Files of a large directory that were there before us and are in no commit yet.
+        # Files of a large directory from before the first write that are not committed yet.
         self._unrecorded: list[str] | None = None
         self._candidates: tuple[tuple[ManifestEntry, ...], Candidates] = ((), Candidates())
 
@@ -103,20 +102,20 @@ class FileStore:
         return self._scanner.entries()
 
     def listing(self) -> dict[str, tuple[int, int, int]]:
-        """Every memory with what a stat says of it: who knows it need not read it again."""
+        """Every memory with its signature, by which callers recognise unchanged files."""
         self._scan_all()
         found = self._scanner.refresh().items()
-        # A new inode has a new change time, so three numbers say what four do.
+        # A new inode has a new change time, so the inode is not needed.
         return {name: (mtime, size, ctime) for name, ((mtime, ctime, size, _), _) in found}
 
-    # --- reading a part: what a large directory can answer without being looked through ---
+    # --- partial reading: queries that need no scan of a large directory ---
 
     @property
     def large(self) -> bool:
-        """Whether there are so many memories that a call looks at a part of them only."""
-        if self._lookout is None:
+        """Whether there are so many memories that a call should read only some of them."""
+        if self._watcher is None:
             return False
-        if self._lookout.catalog.exists:
+        if self._watcher.catalog.exists:
             return True
         try:
             changed = self.root.stat().st_mtime_ns
@@ -127,57 +126,57 @@ class FileStore:
         return self._many[1]
 
     def alike(self, text: str) -> Sequence[ManifestEntry]:
-        """Memories that share the rarest words of a text: those among which its like must be."""
-        return self._asked(
+        """Memories that share the rarest words of a text: candidates for similar ones."""
+        return self._query(
             lambda catalog: [*self._named(text), *catalog.alike(text)][:MOST_CANDIDATES],
             lambda: self._alike(text),
         )
 
     def has(self, file: str) -> bool:
-        """Whether there is a memory of this name, in whatever case."""
+        """Whether there is a memory of this name, ignoring case."""
         wanted = file.casefold()
-        return self._asked(
+        return self._query(
             lambda catalog: catalog.has(file),
             lambda: any(entry.file.casefold() == wanted for entry in self.entries()),
         )
 
     def some(self, files: Sequence[str], newest: int = 0) -> Sequence[ManifestEntry]:
-        """The entries of these files, then those of the newest ones, each once."""
+        """The entries of these files, then those of the newest files, each once."""
 
-        def of_catalog(catalog: Catalog) -> list[ManifestEntry]:
+        def from_catalog(catalog: Catalog) -> list[ManifestEntry]:
             found = [*catalog.entries(files), *(catalog.newest(newest) if newest else ())]
             known = {entry.file for entry in found}
-            if self._lookout is not None and self._lookout.waits:
-                found += self._lookout.entries(file for file in files if file not in known)
+            if self._watcher is not None and self._watcher.waits:
+                found += self._watcher.entries(file for file in files if file not in known)
             return list({entry.file: entry for entry in found}.values())
 
-        def of_all() -> list[ManifestEntry]:
+        def from_scan() -> list[ManifestEntry]:
             entries = {entry.file: entry for entry in self.entries()}
             chosen = [entries[file] for file in files if file in entries]
             return list(dict.fromkeys((*chosen, *list(entries.values())[:newest])))
 
-        # Asked for what a look or a search just named: the files are read afterwards anyway.
-        return self._asked(of_catalog, of_all, look=not files)
+        # A check or search just returned these names, and the files are read afterwards anyway.
+        return self._query(from_catalog, from_scan, look=not files)
 
     def changes(self, since: str, most: int) -> Changes | None:
-        """What changed since an earlier answer; None: `listing` tells, it is no large directory."""
+        """Changes since an earlier answer; None if the directory is not large: use `listing`."""
 
-        def of_catalog(catalog: Catalog) -> Changes | None:
-            waits = self._lookout is not None and self._lookout.waits
+        def from_catalog(catalog: Catalog) -> Changes | None:
+            waits = self._watcher is not None and self._watcher.waits
             return replace(catalog.changes(since, most), unread=waits)
 
-        return self._asked(of_catalog, lambda: None)
+        return self._query(from_catalog, lambda: None)
 
     def read_on(self) -> bool:
-        """Catch up with a large directory a little; True: there is more to read."""
+        """Read some new files of a large directory into the catalog; True: there are more."""
         more = False
-        if self.large and self._lookout is not None:
+        if self.large and self._watcher is not None:
             with self._tolerant():
-                more = self._lookout.read_on(CATCH_UP)
+                more = self._watcher.read_on(CATCH_UP)
         return more
 
     def record_on(self) -> bool:
-        """Put some files that were there before our first write into the history; True: there are more."""
+        """Commit some files from before the first write; True: there are more."""
         if not self.large or self.history.is_empty:
             return False
         if self._unrecorded is None:
@@ -190,10 +189,10 @@ class FileStore:
         return bool(self._unrecorded)
 
     def _named(self, text: str) -> list[ManifestEntry]:
-        """Of files that were not read yet those whose names share words with a text."""
-        if self._lookout is None or not self._lookout.waits:
+        """Files that were not read yet and whose names share words with a text."""
+        if self._watcher is None or not self._watcher.waits:
             return []
-        return self._lookout.named(content_words(text), MOST_CANDIDATES // 2)
+        return self._watcher.named(content_words(text), MOST_CANDIDATES // 2)
 
     def _alike(self, text: str) -> list[ManifestEntry]:
         entries = self.entries()
@@ -203,25 +202,25 @@ class FileStore:
         found = {file for file, _ in self._candidates[1].find(text)}
         return [entry for entry in entries if entry.file in found]
 
-    def _asked(
+    def _query(
         self, work: Callable[[Catalog], _T], otherwise: Callable[[], _T], *, look: bool = True
     ) -> _T:
-        """What a catalog answers that was brought up to date; one that cannot be used is left out."""
-        if self.large and self._lookout is not None:
+        """Query the updated catalog; without a usable one, call `otherwise`."""
+        if self.large and self._watcher is not None:
             with self._tolerant():
                 if look:
-                    self._lookout.look()
-                return work(self._lookout.catalog)
+                    self._watcher.look()
+                return work(self._watcher.catalog)
         return otherwise()
 
     def _scan_all(self) -> None:
-        if self.large and self._lookout is not None:
+        if self.large and self._watcher is not None:
             with self._tolerant():
-                self._lookout.full()
+                self._watcher.full()
 
     @contextmanager
     def _tolerant(self) -> Iterator[None]:
-        """The catalog is a shadow: when it fails, the files themselves are looked at."""
+        """Log errors of the catalog; the caller then uses the files themselves."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -251,7 +250,7 @@ class FileStore:
         summary: str,
         edit_index: Callable[[Index], Index] = unchanged,
     ) -> Revision | None:
-        """Make the changes and the matching change to the index, all or none; None: nothing to do."""
+        """Apply the changes and the edit of the index, all or none; None if nothing changed."""
         for change in changes:
             _check_size(change)
         self._prepare_write()
@@ -266,27 +265,27 @@ class FileStore:
         return made
 
     def notice_hand_edits(self) -> Revision | None:
-        """Commit what was changed in an editor, everywhere in the directory."""
+        """Commit hand edits in the whole directory."""
         with self._alone():
             return self._notice((), {*self._on_disk(), *self.history.files()})
 
     def restore(
         self, plan: Callable[[], Mapping[str, bytes | None]], author: Author, summary: str
     ) -> Revision | None:
-        """Put files back; the plan is made under the lock, against what is on disk then."""
+        """Restore files; `plan` is called under the lock and sees the current files."""
         with self.exclusively():
             return self._commit(dict(plan()), author, summary)
 
     @contextmanager
     def exclusively(self) -> Iterator[None]:
-        """Hold the lock for work on the history itself, with everything on disk recorded."""
+        """Hold the lock for work on the history, after committing everything on disk."""
         with self._alone():
             self._notice((), {*self._on_disk(), *self.history.files()})
             yield
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Under the lock, after what a dead writer left was put right."""
+        """Hold the lock, after repairing what a dead writer left."""
         with self._directory.locked(), explained(self.history.git_dir):
             self.history.mend()
             self._recover()
@@ -300,11 +299,11 @@ class FileStore:
         wanted = {name: data for name, data in files.items() if data != self._directory.read(name)}
         if not wanted:
             return None
-        undisturbed = self._before_write(wanted)
+        unchanged_folders = self._before_write(wanted)
         pending = self.history.begin(wanted, author, summary)
         with ExitStack() as stack:
-            # What stood under a name stays open: a save that came between our last look and the
-            # rename, or is not over yet, is still seen.
+            # Keep replaced files open: an editor may save between our last read and the rename,
+            # or still be writing.
             displaced: dict[str, BinaryIO | None] = {}
             try:
                 for name, data in pending.files.items():
@@ -315,20 +314,20 @@ class FileStore:
                 self._take_back(pending, displaced)
                 raise
             made = self.history.finish(pending)
-            self._wrote(pending.files, undisturbed)
+            self._wrote(pending.files, unchanged_folders)
             self._keep_late_edits(pending, displaced)
         return made
 
     def _before_write(self, names: Iterable[str]) -> Iterable[str]:
-        if self._lookout is not None and self._lookout.catalog.exists:
+        if self._watcher is not None and self._watcher.catalog.exists:
             with self._tolerant():
-                return self._lookout.before_write(names)
+                return self._watcher.before_write(names)
         return ()
 
-    def _wrote(self, names: Iterable[str], undisturbed: Iterable[str]) -> None:
-        if self._lookout is not None and self._lookout.catalog.exists:
+    def _wrote(self, names: Iterable[str], unchanged_folders: Iterable[str]) -> None:
+        if self._watcher is not None and self._watcher.catalog.exists:
             with self._tolerant():
-                self._lookout.wrote(names, undisturbed)
+                self._watcher.wrote(names, unchanged_folders)
 
     def _put(self, name: str, data: bytes | None) -> None:
         if data is None:
@@ -337,26 +336,26 @@ class FileStore:
             self._directory.replace(name, data)
 
     def _take_back(self, pending: Pending, displaced: Mapping[str, BinaryIO | None]) -> None:
-        """The disk said no half-way: put back what was; if even that fails, recovery will go on."""
+        """A write failed: restore the old files; if that fails, too, the next writer recovers."""
         for name, file in displaced.items():
             if self._directory.read(name) == pending.files[name]:
-                was = None if file is None else file.read()
-                self._put(name, was or pending.before[name])
+                old = None if file is None else file.read()
+                self._put(name, old or pending.before[name])
         self.history.abandon()
 
     def _keep_late_edits(self, pending: Pending, displaced: Mapping[str, BinaryIO | None]) -> None:
-        """What a person saved while we wrote is merged or kept, as if they had come after us."""
+        """Merge or keep what the user saved during the write, as if it came after it."""
         edits: dict[str, bytes | None] = {}
         for name, file in displaced.items():
             late = None if file is None else file.read()
-            # Editors that save in place empty the file first: that alone says nothing.
+            # Editors that save in place truncate the file first: ignore an empty one.
             if late and late != pending.before[name]:
                 edits[name] = self._settled(pending, name, late)
         if edits:
             self._commit(edits, BY_HAND, f"edited by hand meanwhile: {', '.join(edits)}")
 
     def _recover(self) -> None:
-        """Complete a change whose writer died. What a person edited meanwhile is merged or kept."""
+        """Complete a change whose writer died; the user's edits since then are merged or kept."""
         pending = self.history.pending()
         if pending is None:
             return
@@ -370,7 +369,7 @@ class FileStore:
         self.history.finish(pending)
 
     def _settled(self, pending: Pending, name: str, current: bytes | None) -> bytes | None:
-        """What a file shall hold: ours; with a person's edit merged in; or theirs, if that fails."""
+        """The final content of a file: ours, merged with the user's edit, or theirs on conflict."""
         before, wanted = pending.before[name], pending.files[name]
         if current == before:
             return wanted
@@ -380,10 +379,10 @@ class FileStore:
         return current if merged is None else merged
 
     def _notice(self, touched: Iterable[str], others: Iterable[str] = ()) -> Revision | None:
-        """Commit hand edits before anything of ours touches the file; of others, what is not huge.
+        """Commit hand edits before a write touches the files; of other files, those not too large.
 
-        The first write records all that was there; of a large directory only what it touches, and
-        `record_on` records the rest, so that no writer waits for it.
+        The first write commits all existing files; in a large directory only those it touches, and
+        `record_on` commits the rest, so that no writer waits for it.
         """
         first = self.history.is_empty
         ours = set(touched)
@@ -407,14 +406,14 @@ class FileStore:
         return made
 
     def _record_found(self, files: Mapping[str, bytes | None]) -> Revision | None:
-        """What was there before us; taking it back would delete it, so it is told apart from edits."""
+        """Commit files from before the first write, marked so that an undo does not delete them."""
         if not files:
             return None
         number = f"{len(files)} file{'' if len(files) == 1 else 's'}"
         return self.history.record(files, BY_HAND, f"{FOUND}{number}")
 
     def _acceptable(self, name: str) -> bytes | None:
-        """A memory that became a link leading out, or a folder, is no memory any more."""
+        """A file's bytes; None if it became a folder or a link that leads out."""
         try:
             return self._directory.read(name)
         except InputError:
@@ -427,7 +426,7 @@ class FileStore:
         return names | ({INDEX_FILE} if has_index else set())
 
     def _resolved(self, change: Change) -> bytes | None:
-        """What a file will hold: the proposed bytes, or a clean merge with what came in between."""
+        """The new content of a file: the proposed one, or its merge with changes since the base."""
         current = self._directory.read(change.file)
         proposed = change.data if isinstance(change, Put) else None
         now = None if current is None else version(current)

@@ -1,4 +1,4 @@
-"""How often a memory was shown, and how often it helped: kept apart, so that reading changes no file."""
+"""Count how often each memory was recalled and used, in a file of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Kind = Literal["recalled", "used"]
 
 
 class UseCounts:
-    """An append-only list of uses, counted when asked."""
+    """An append-only log of uses, with counts on demand."""
 
     def __init__(self, state: Path, clock: Clock) -> None:
         self._path = state / FILE
@@ -48,7 +48,7 @@ class UseCounts:
             raise StorageError(f"cannot write {self._path}: {error.strerror}") from error
 
     def forget(self, file: str) -> int:
-        """Take out every mention of a memory, and return how many there were."""
+        """Remove all records of a memory and return how many there were."""
         try:
             lines = self._path.read_bytes().splitlines(keepends=True)
         except FileNotFoundError:
@@ -61,10 +61,10 @@ class UseCounts:
         return len(lines) - len(kept)
 
     def counts(self, kind: Kind = "recalled") -> Counter[str]:
-        """Uses by file; only lines that are new are read. Lines nobody can read are passed over."""
+        """Uses by file; reads only new lines and skips invalid ones."""
         try:
             with self._path.open("rb") as file:
-                self._notice_another(os.fstat(file.fileno()))
+                self._reset_if_replaced(os.fstat(file.fileno()))
                 file.seek(self._offset)
                 data = file.read()
         except OSError:
@@ -75,8 +75,8 @@ class UseCounts:
             self._count(line)
         return self._counts[kind]
 
-    def _notice_another(self, seen: os.stat_result) -> None:
-        """A file that took the place of the one that was read is counted from its start."""
+    def _reset_if_replaced(self, seen: os.stat_result) -> None:
+        """Count from the start if the file was replaced by another one."""
         if seen.st_ino != self._inode:
             self._inode, self._offset = seen.st_ino, 0
             for counter in self._counts.values():
@@ -91,7 +91,7 @@ class UseCounts:
 
 
 def _line_break(file: int) -> bytes:
-    """What ends a last line that its writer could not finish."""
+    """A newline if a writer died in the middle of the last line."""
     size = os.fstat(file).st_size
     torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
     return b"\n" if torn else b""

@@ -1,4 +1,4 @@
-"""Keeps the catalog of a large memory directory up with the files, a bounded piece at a time."""
+"""Update the catalog of a large memory directory, with a bounded amount of work per call."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from reverie.memory.scan import Scanner, Signature
 
 Times = tuple[int, int]
 
-# The clock of a file system ticks in milliseconds: what happens in the tick we looked in is missed.
+# Times of a file system are coarse: a change in the same tick as our check would be missed.
 _SETTLED_NS = 1_000_000_000
 _UNSETTLED: Times = (0, 0)
 _FULL_BATCH = 2_000
 
 
 class FolderWatcher:
-    """Looks at folders, at some files each time, or at all of them; notes what it finds."""
+    """Checks folders, and some or all files, and records changes in the catalog."""
 
     def __init__(
         self, root: Path, apart: frozenset[str], scanner: Scanner, catalog: Catalog
@@ -31,16 +31,16 @@ class FolderWatcher:
         self._apart = apart
         self._scanner = scanner
         self.catalog = catalog
-        # Files of folders that hold too many new ones to be read at once, and the folders' times.
+        # Unread files of folders with too many new ones to read at once, and the folders' times.
         self._waiting: dict[str, tuple[Times, list[str]]] = {}
 
     @property
     def waits(self) -> bool:
-        """Whether there are files that nothing but the name is known of."""
+        """Whether there are files that were not read yet."""
         return any(names for _, names in self._waiting.values())
 
     def look(self) -> None:
-        """What others did to folders, and to some of the files; reads a bounded number of them."""
+        """Check all folders and some of the files for changes; reads a bounded number of files."""
         for path, times in (self.catalog.folders() or {"": _UNSETTLED}).items():
             now = self._times(path)
             if now != times and (path not in self._waiting or now != self._waiting[path][0]):
@@ -49,10 +49,10 @@ class FolderWatcher:
         self.read_on()
 
     def read_on(self, most: int = READ_AT_ONCE) -> bool:
-        """Read files that are known by name alone; True: there are more."""
+        """Read files that were not read yet; True: there are more."""
         for path, (times, names) in list(self._waiting.items()):
             part, rest = names[:most], names[most:]
-            # Only a folder of which all is known need not be looked through again.
+            # Record a folder's times only when all its files were read.
             recent = time.time_ns() - times[0] < _SETTLED_NS
             done: dict[str, Times | None] = {} if rest else {path: _UNSETTLED if recent else times}
             self._note_read(part, done)
@@ -64,7 +64,7 @@ class FolderWatcher:
         return self.waits
 
     def named(self, words: Sequence[str], most: int) -> list[ManifestEntry]:
-        """Files that are known by name alone and whose names hold most of these words."""
+        """Unread files whose names contain the most of these words."""
         scores: dict[str, int] = {}
         for _, names in self._waiting.values():
             for word in words:
@@ -75,11 +75,11 @@ class FolderWatcher:
         return self.entries(best)
 
     def entries(self, names: Iterable[str]) -> list[ManifestEntry]:
-        """Files as they are now, read without being noted."""
+        """Read the current entries of files without recording them."""
         return [entry for _, entry in self._read(names).values()]
 
     def full(self) -> None:
-        """Compare every file, now."""
+        """Check every file now."""
         folders = {path: self._settled(path) for path in (*self.catalog.folders(), "")}
         known = self.catalog.seen()
         found = self._scanner.refreshed(known)
@@ -93,21 +93,21 @@ class FolderWatcher:
             folders=folders | dict.fromkeys(_folders_of(found) - folders.keys(), _UNSETTLED),
         )
 
-    # --- our own writes ---
+    # --- writes of this process ---
 
     def before_write(self, names: Iterable[str]) -> dict[str, Times]:
-        """The folders we are about to change in which nobody else did anything."""
+        """Those of the folders about to be written that no other program has changed."""
         known = self.catalog.folders()
         folders = {name.rpartition("/")[0] for name in names}
         return {path: known[path] for path in folders if known.get(path) == self._times(path)}
 
-    def wrote(self, names: Iterable[str], undisturbed: Iterable[str]) -> None:
-        """Note files of ours; what we did to folders is no reason to look through them again."""
-        times = {path: self._times(path) for path in undisturbed}
+    def wrote(self, names: Iterable[str], unchanged: Iterable[str]) -> None:
+        """Record written files, and new times of folders that only this process changed."""
+        times = {path: self._times(path) for path in unchanged}
         memories = [name for name in names if name != INDEX_FILE]
         self._note_read(memories, times)
 
-    # --- looking ---
+    # --- checking ---
 
     def _note_read(
         self, names: Iterable[str], folders: dict[str, Times | None] | None = None
@@ -127,7 +127,7 @@ class FolderWatcher:
         return read
 
     def _rescan(self, path: str) -> None:
-        """A folder that others changed: by names and inodes, which are read without a stat each."""
+        """Compare a changed folder by names and inodes, which needs no stat per file."""
         now, times = self._times(path), self._settled(path)
         known = self.catalog.names_in(path)
         if times is None or now is None:
@@ -149,7 +149,7 @@ class FolderWatcher:
                 self._rescan(folder)
 
     def _listed(self, path: str) -> tuple[dict[str, int], list[str]]:
-        """The memories of one folder with their inodes, and the folders in it."""
+        """The memories of one folder with their inodes, and its subfolders."""
         prefix = f"{path}/" if path else ""
         found: dict[str, int] = {}
         folders: list[str] = []
@@ -169,7 +169,7 @@ class FolderWatcher:
         return found, folders
 
     def _sweep(self) -> None:
-        """Some files, by their times: one that was changed in place changes no folder."""
+        """Compare the times of some files: a change in place does not change the folder's times."""
         known = self.catalog.next_to_sweep()
         changed = [name for name, seen in known.items() if self._signature(name) != seen]
         if changed:
@@ -177,7 +177,7 @@ class FolderWatcher:
 
     def _signature(self, name: str) -> Signature | None:
         try:
-            # Text, not a path: a prompt waits while some hundred names are looked up.
+            # A string, not a Path, for speed: a prompt waits for hundreds of these calls.
             seen = os.stat(f"{self._root}/{name}")  # noqa: PTH116
         except OSError:
             return None
@@ -191,14 +191,14 @@ class FolderWatcher:
         return seen.st_mtime_ns, seen.st_ctime_ns
 
     def _settled(self, path: str) -> Times | None:
-        """The times of a folder to be noted before it is looked through, if they tell enough."""
+        """A folder's times to record before a scan; unsettled if they are too recent to rely on."""
         times = self._times(path)
         recent = times is not None and time.time_ns() - times[0] < _SETTLED_NS
         return _UNSETTLED if recent else times
 
 
 def holds_many(root: Path) -> bool:
-    """Whether a folder holds more memories than are looked at each time; subfolders count too."""
+    """Whether a folder and its subfolders contain more than `LARGE` memories."""
     count = 0
     waiting = [root]
     while waiting:

@@ -1,1 +1,1 @@
-"""Language models behind one port: official SDKs, the offline model, a scripted one for tests."""
+"""Language models behind one port: provider SDKs, the offline model, and a scripted model."""

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API through the official SDK, which owns retries, time-outs and streaming."""
+"""Anthropic's Messages API through the official SDK."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _STOPS: dict[str, StopReason] = {
 
 
 class AnthropicModel:
-    """One model of Anthropic's, or of a server that speaks its protocol."""
+    """A model of Anthropic, or of a server with the same API."""
 
     def __init__(  # noqa: PLR0913 - each is a fact about the provider
         self,
@@ -70,7 +70,7 @@ class AnthropicModel:
         body = self.body(request)
         with sdk_failures(self.name) as call:
             if self._client is None:
-                # The SDK takes a second to import: whoever draws the screen must not wait for it.
+                # The SDK takes a second to import; do not block the event loop.
                 await asyncio.to_thread(lambda: self._sdk().beta.messages)
             events = await self._sdk().beta.messages.create(**body, stream=True)
             async for item in streamed(events, _Accumulator(), call):
@@ -94,7 +94,7 @@ class AnthropicModel:
             self._client = None
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The request in the SDK's words. Only messages that are new since the last call are made."""
+        """The request as SDK arguments; messages converted by an earlier call are reused."""
         body = wire.head_to_wire(request.head, request.breakpoints)
         messages = self._messages(request.messages)
         for index, marks in _message_marks(request).items():
@@ -193,7 +193,7 @@ class _Accumulator:
 
 
 def whole_reply(message: dict[str, Any]) -> Reply:
-    """A message that is complete, however it came."""
+    """Convert a complete message to a reply."""
     return Reply(
         id=message["id"],
         model=message["model"],
@@ -223,13 +223,13 @@ def _block(raw: dict[str, Any]) -> Block:
 
 
 def _merged(start: dict[str, Any] | None, end: dict[str, Any] | None) -> dict[str, Any]:
-    """The last event repeats the counts it knows; what it leaves out stands as it started."""
+    """The counts of the last event, with those of the first event where it has none."""
     known = {key: value for key, value in (end or {}).items() if value is not None}
     return (start or {}) | known
 
 
 def _usage(raw: dict[str, Any]) -> Usage:
-    """What is billed: the reply, and any compaction, which the top level leaves out."""
+    """Billed tokens: the reply, and any compaction, which the top-level counts leave out."""
     extra = [i for i in raw.get("iterations") or () if i.get("type") == "compaction"]
     return sum((_counts(iteration) for iteration in extra), _counts(raw))
 

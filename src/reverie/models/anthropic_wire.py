@@ -1,4 +1,4 @@
-"""Requests and replies in the Messages API's words. Pure: dictionaries in, dictionaries out."""
+"""Convert requests to the JSON of the Messages API."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COMPACTION_BETA = "compact-2026-09-04"
 
 
 def head_to_wire(head: Head, breakpoints: Iterable[Breakpoint]) -> Wire:
-    """Everything but the messages."""
+    """Convert everything but the messages."""
     marks = {(b.section, b.index): b.ttl for b in breakpoints}
     body: Wire = {"model": split_suffix(head.model)[0], "max_tokens": head.options.max_tokens}
     if head.system:
@@ -85,7 +85,7 @@ def options_to_wire(options: Options) -> Wire:
 
 
 def betas(request: Request) -> list[str]:
-    """The beta headers this request needs; a compaction block needs its own on every replay."""
+    """The beta headers the request needs; a compaction block needs its own in every request."""
     found = [CONTEXT_MANAGEMENT_BETA] if request.options.edits else []
     compacted = request.options.summarize is not None or any(
         isinstance(block, Opaque) and block.provider == PROVIDER
@@ -122,7 +122,7 @@ def edit_to_wire(edit: ContextEdit) -> Wire:
 
 
 def message_to_wire(message: Message, marks: Marks | None = None) -> Wire | None:
-    """One message, or None when nothing of it can be sent (only foreign or empty blocks)."""
+    """Convert a message; None if no block can be sent (all empty or of another provider)."""
     content = [
         _marked(wire, (marks or {}).get(i))
         for i, block in enumerate(message.blocks)
@@ -132,7 +132,7 @@ def message_to_wire(message: Message, marks: Marks | None = None) -> Wire | None
 
 
 def block_to_wire(block: Block) -> Wire | None:  # noqa: PLR0911 - one return a block kind
-    """One block; None for what this provider would refuse (empty text, foreign blocks)."""
+    """Convert a block; None if Anthropic would refuse it (empty text, another provider's block)."""
     match block:
         case Text(text):
             return {"type": "text", "text": wire_text(text)} if text else None
@@ -159,7 +159,7 @@ def block_to_wire(block: Block) -> Wire | None:  # noqa: PLR0911 - one return a 
 
 
 def _thinking(text: str, signature: str | None, *, redacted: bool) -> Wire | None:
-    """Without a signature it was not made by this provider, which would refuse it."""
+    """None without a signature: Anthropic refuses thinking that it did not sign."""
     if not signature:
         return None
     if redacted:
@@ -180,7 +180,7 @@ def _base64(media_type: str, data: str) -> Wire:
 def _marked(wire: Wire, ttl: Ttl | None) -> Wire:
     if ttl is None:
         return wire
-    # Five minutes is the default; leaving it out keeps the marker as small as it can be.
+    # Five minutes is the default and can be left out.
     control = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
     return wire | {"cache_control": control}
 

@@ -1,7 +1,7 @@
-"""The shipped model table: windows, prices, cache rules, thinking rules. Data, no behaviour.
+"""The built-in model table: windows, prices, cache rules and thinking rules.
 
 Prices are US dollars per million tokens as published by 2026-11. A model that is not listed still
-works: its provider's models endpoint and the settings fill in what the table does not know.
+works: its provider's models endpoint and the settings supply the missing values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LARGE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model as its maker describes it."""
+    """One model as its provider documents it."""
 
     name: str
     kind: Kind
@@ -153,5 +153,5 @@ def find(name: str) -> Row | None:
 
 
 def similar(name: str) -> list[str]:
-    """Known names a mistyped one may have meant."""
+    """Known names that are close to a mistyped one."""
     return get_close_matches(name, _BY_NAME, n=3, cutoff=0.5)

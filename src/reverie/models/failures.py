@@ -1,4 +1,4 @@
-"""Provider failures as Reverie's errors: both official SDKs share one shape, so one map serves both."""
+"""Translate errors of the provider SDKs to Reverie's errors; both SDKs have the same hierarchy."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from reverie.errors import (
 )
 from reverie.models.catalog import similar
 
-# Providers word "too long" differently; sizes are read where they are given.
+# The messages by which providers say that a prompt is too long.
 _TOO_LONG = re.compile(
     r"prompt is too long|maximum context length|context_length_exceeded|exceed_context_size"
     r"|context window|too many tokens|input is too long",
     re.IGNORECASE,
 )
-# An error that arrives inside a stream has the status 200; its type says what it is.
+# An error inside a stream has status 200; its type tells that a retry may help.
 _LATER = re.compile(r"overloaded_error|rate_limit_error|'api_error'|server_error")
 _SIZES = (
     re.compile(r"(?P<tokens>\d+) tokens > (?P<limit>\d+)"),
@@ -40,7 +40,7 @@ _SIZES = (
 
 @contextmanager
 def sdk_missing(package: str) -> Iterator[None]:
-    """Say how to install an SDK that is not there."""
+    """Turn ImportError into an error that says how to install the SDK."""
     try:
         yield
     except ImportError as error:
@@ -51,7 +51,7 @@ def sdk_missing(package: str) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Call:
-    """A call under way; `began` once the reply has started to arrive."""
+    """A call in progress; `began` is set when the first event of the reply arrives."""
 
     model: str
     began: bool = False
@@ -59,7 +59,7 @@ class Call:
 
 @contextmanager
 def sdk_failures(model: str) -> Iterator[Call]:
-    """Translate whatever an official SDK raises while a call is under way."""
+    """Translate every exception of an SDK call."""
     call = Call(model)
     try:
         yield call
@@ -82,36 +82,35 @@ def translate(error: Exception, call: Call) -> ReverieError:
             "longer with models.idle_timeout"
         )
     if not call.began and "APIConnectionError" in names:
-        said = f"cannot reach the provider of {call.model} ({_said(error)})"
-        return Unreachable(f"{said}; check the connection and providers.<name>.base_url")
+        reason = f"cannot reach the provider of {call.model} ({_message(error)})"
+        return Unreachable(f"{reason}; check the connection and providers.<name>.base_url")
     if names & {"APIConnectionError", "TransportError", "StreamError"}:
-        return ReplyBroken(f"the stream of {call.model} was cut ({_said(error)}); try again")
-    what = f"{call.model} answered something that is no reply"
-    return ReplyBroken(f"{what} ({_said(error)}); try again")
+        return ReplyBroken(f"the stream of {call.model} was cut ({_message(error)}); try again")
+    return ReplyBroken(f"{call.model} sent an invalid reply ({_message(error)}); try again")
 
 
 def _from_status(status: int, error: Exception, model: str) -> ReverieError:
-    said = _said(error)
+    message = _message(error)
     if status in {401, 403}:
-        return AccessDenied(f"the provider of {model} refused the key: {said}")
+        return AccessDenied(f"the provider of {model} refused the key: {message}")
     if status == 404:
-        return _unknown(model, said)
+        return _unknown(model, message)
     if status == 413 or (status == 400 and _TOO_LONG.search(_everything(error))):
         tokens, limit = _sizes(_everything(error))
-        return PromptTooLong(f"{model}: {said}", tokens=tokens, limit=limit)
+        return PromptTooLong(f"{model}: {message}", tokens=tokens, limit=limit)
     if status in {408, 409, 429} or status >= 500 or _LATER.search(_everything(error)):
         return Overloaded(
-            f"{model} is not available now ({status}: {said})", retry_after=_wait(error)
+            f"{model} is not available now ({status}: {message})", retry_after=_wait(error)
         )
     if status < 400:
-        return ReplyBroken(f"{model} answered something that is no reply ({said}); try again")
-    return RequestRefused(f"{model} refused the request ({status}): {said}")
+        return ReplyBroken(f"{model} sent an invalid reply ({message}); try again")
+    return RequestRefused(f"{model} refused the request ({status}): {message}")
 
 
-def _unknown(model: str, said: str) -> ModelError | UnknownModelError:
+def _unknown(model: str, message: str) -> ModelError | UnknownModelError:
     close = [name for name in similar(model) if name != model]
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
-    return UnknownModelError(f"no model {model!r} at this provider ({said}){hint}")
+    return UnknownModelError(f"no model {model!r} at this provider ({message}){hint}")
 
 
 def _no_key(model: str) -> str:
@@ -121,8 +120,8 @@ def _no_key(model: str) -> str:
     )
 
 
-def _said(error: Exception) -> str:
-    """The provider's own message, short."""
+def _message(error: Exception) -> str:
+    """The provider's message, shortened."""
     body = getattr(error, "body", None)
     message = _find_message(body) or str(error) or type(error).__name__
     return message if len(message) <= 300 else message[:297] + "…"

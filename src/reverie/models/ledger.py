@@ -1,8 +1,8 @@
-"""Every model call and what it cost, one line each in `ledger.jsonl`.
+"""The ledger of model calls and their cost, one line each in `ledger.jsonl`.
 
-A call under a cap is *reserved* before it is made, at the most it can cost, and *settled* after
-it at what it did cost. Check and reservation happen under one lock, so that any number of
-processes together cannot pass a cap. A reservation whose process died lapses by itself.
+A call under a cap is *reserved* before it is made, at its maximum cost, and *settled* after it, at
+its actual cost. Check and reservation happen under one lock, so several processes together cannot
+exceed a cap. A reservation whose process died expires.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from reverie.ports import Clock
 LEDGER = "ledger.jsonl"
 LOCK = ".spend-lock"
 
-# After this a reservation lapses, unless the process that made it is seen to be alive: a long reply
-# may stream for longer, and its money must not be promised twice.
+# After this a reservation expires, unless its process is alive: a long reply may take longer, and
+# its money must not be reserved twice.
 LAPSES_AFTER = 900.0
 
 
 @dataclass(slots=True)
 class _Totals:
-    """What one ledger file says so far; only its new lines are read again."""
+    """Totals of one ledger file up to `offset`; later reads add only new lines."""
 
     day: defaultdict[date, float] = field(default_factory=lambda: defaultdict(float))
     purpose: defaultdict[tuple[date, Purpose], float] = field(
@@ -47,7 +47,7 @@ class _Totals:
 
 
 class Ledger:
-    """The ledger of one project; day caps look at those of all projects under the same home."""
+    """The ledger of one project; daily caps count all projects under the same home."""
 
     def __init__(self, project: Path, *, home: Path, clock: Clock) -> None:
         self.path = project / LEDGER
@@ -87,7 +87,7 @@ class Ledger:
         self._append(spent | asdict(entry) | {"at": iso_time(entry.at)})
 
     def spent(self, purpose: Purpose, session: str) -> Spent:
-        """Dollars spent, or promised to calls under way, that count against the caps now."""
+        """Dollars spent, or reserved for calls in progress, that count against the caps now."""
         now = self._clock.now()
         today = _day(now)
         files = [self._read(path) for path in self._ledgers(today)]
@@ -107,7 +107,7 @@ class Ledger:
                 yield _entry(record)
 
     def _ledgers(self, today: date) -> list[Path]:
-        """This project's file, and every other under the home that was written today."""
+        """This project's file, and those of other projects that were written today."""
         others = sorted((self._home / "projects").glob(f"*/{LEDGER}"))
         fresh = [path for path in others if path.exists() and _day(path.stat().st_mtime) >= today]
         return [self.path, *(path for path in fresh if path != self.path)]
@@ -135,7 +135,7 @@ class Ledger:
 
 
 def _write_line(file: int, line: bytes) -> None:
-    """One write of a whole line, on a line of its own even after one that a crash has torn."""
+    """Append a line in one write, after a newline if a crash left an incomplete line."""
     size = os.fstat(file).st_size
     torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
     data = b"\n" + line + b"\n" if torn else line + b"\n"
@@ -154,7 +154,7 @@ def _holds(reservation: dict[str, Any], now: float) -> bool:
 
 
 def _day(at: float) -> date:
-    """The person's day: caps reset at their midnight."""
+    """The local date: caps reset at the user's midnight."""
     return datetime.fromtimestamp(at).astimezone().date()
 
 
@@ -171,7 +171,7 @@ def _count(totals: _Totals, record: dict[str, Any]) -> None:
 
 
 def _records(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
-    """Whole lines from `offset` on, and where they end. Lines nobody can read are passed over."""
+    """Records of the complete lines from `offset` on, and where they end; skips invalid lines."""
     try:
         with path.open("rb") as file:
             file.seek(offset)
@@ -203,7 +203,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 def _sound(record: dict[str, Any]) -> bool:
-    """Can it be counted? A cost that is no amount would put every cap out of force."""
+    """Whether the record can be counted: a cost that is not a number would disable every cap."""
     if "at" in record:
         _day(parse_time(record["at"]))
     if record["type"] == "spent":

@@ -1,4 +1,4 @@
-"""A model with a meter: asks the ledger before each call, writes down what it cost after it."""
+"""A model that reserves each call in the ledger and records its cost afterwards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reverie.errors import SpendCapReached
 from reverie.events import Announce, CapReached, MoneySpent, unheard
 from reverie.ports import Clock, Model, SpendLedger
 
-# Our estimate of four bytes a token runs low on code and JSON; a ceiling must not.
+# The estimate of four bytes per token is too low for code and JSON; a ceiling must not be.
 CEILING_MARGIN = 1.5
 # A reply shorter than this is not worth its prompt.
 LEAST_OUTPUT = 1_024
@@ -38,10 +38,10 @@ class MeteredModel:
     session: str
     purpose: Purpose = MAIN
     announce: Announce = unheard
-    # Dollars that all calls through this meter may cost together, where the price is known.
+    # Dollars that all calls of this instance together may cost, if the price is known.
     most: float | None = None
     _spent: float = 0.0
-    _said: bool = False
+    _announced: bool = False
 
     @property
     def name(self) -> str:
@@ -57,35 +57,36 @@ class MeteredModel:
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         request, ticket = self._fitted(request)
-        heard: int | None = None
+        received: int | None = None
         reply: Reply | None = None
         try:
             async for item in self.model.stream(request):
-                heard = heard or 0
+                received = received or 0
                 if isinstance(item, Reply):
                     reply = item
                 elif isinstance(item, TextDelta | ThinkingDelta):
-                    heard += text_tokens(item.text)
+                    received += text_tokens(item.text)
                 yield item
         finally:
-            self.settle(ticket, request, reply, heard)
+            self.settle(ticket, request, reply, received)
 
     async def aclose(self) -> None:
         await self.model.aclose()
 
     def ask(self, request: Request) -> str:
-        """May this be sent? Gives the ticket of the reservation; raises SpendCapReached."""
+        """Reserve a call and return its ticket; SpendCapReached if a cap forbids it."""
         return self._ticket(self._decide(request))
 
     def _fitted(self, request: Request) -> tuple[Request, str]:
-        """The request, with a shorter reply where only that fits under the cap, and its ticket."""
+        """The request and its ticket; its reply limit is lowered if only that fits under the cap."""
         decision = self._decide(request)
         if isinstance(decision, Refused) and self.prices is not None:
             least = _least_output(request.options)
             affordable = self._affordable(request, self.prices, decision.left)
             if affordable < least:
                 needed = self._ceiling(request, self.prices, least)
-                advice = f"the least this call needs is ${needed:.4f}, and ${max(decision.left, 0):.4f} is left"
+                left = max(decision.left, 0)
+                advice = f"this call needs at least ${needed:.4f}, and ${left:.4f} is left"
                 decision = replace(decision, reason=f"{decision.reason} ({advice})")
             elif affordable < request.options.max_tokens:
                 request = _with_most(request, affordable)
@@ -93,7 +94,7 @@ class MeteredModel:
         return request, self._ticket(decision)
 
     def _affordable(self, request: Request, prices: Prices, left: float) -> int:
-        """How many tokens of output the money that is left would buy."""
+        """How many output tokens the remaining money buys."""
         prompt = self._ceiling(request, prices, 0)
         each = (self._ceiling(request, prices, 1_000) - prompt) / 1_000
         return int((left - prompt) / each) if each > 0 else 0
@@ -103,10 +104,10 @@ class MeteredModel:
 
     def _ticket(self, decision: Allowed | Refused) -> str:
         if isinstance(decision, Refused):
-            self._say(decision.reason, stopped=True)
+            self._announce_cap(decision.reason, stopped=True)
             raise SpendCapReached(decision.reason)
         if decision.warning:
-            self._say(decision.warning, stopped=False)
+            self._announce_cap(decision.warning, stopped=False)
         return decision.ticket
 
     def _decide(self, request: Request) -> Allowed | Refused:
@@ -132,16 +133,16 @@ class MeteredModel:
         return Allowed(reason) if may_pass else Refused(reason)
 
     def settle(
-        self, ticket: str, request: Request, reply: Reply | None, heard: int | None = None
+        self, ticket: str, request: Request, reply: Reply | None, received: int | None = None
     ) -> None:
-        """A stream that broke off was still billed for what it read and wrote: put down the estimate.
+        """Record the cost of a call; an interrupted stream is billed, too, so estimate its cost.
 
-        `heard` are the tokens that came of one; None when it never began.
+        `received` is the number of tokens of an interrupted stream; None if it never began.
         """
-        if reply is None and heard is None:
+        if reply is None and received is None:
             self.ledger.settle(ticket, None)
             return
-        usage = reply.usage if reply else Usage(input=estimated_size(request), output=heard or 0)
+        usage = reply.usage if reply else Usage(estimated_size(request), output=received or 0)
         cost = self.prices.cost(usage) if self.prices else None
         self._spent += cost or 0.0
         now = self.clock.now()
@@ -149,21 +150,21 @@ class MeteredModel:
         self.ledger.settle(ticket, entry)
         self.announce(MoneySpent(entry))
 
-    def _say(self, reason: str, *, stopped: bool) -> None:
-        """Once: a loop that keeps knocking must not fill the screen."""
-        if not self._said:
-            self._said = True
+    def _announce_cap(self, reason: str, *, stopped: bool) -> None:
+        """Announce a reached cap once, so that a loop of retries does not fill the screen."""
+        if not self._announced:
+            self._announced = True
             self.announce(CapReached(self.purpose, reason, stopped))
 
 
 def _least_output(options: Options) -> int:
-    """The shortest reply worth asking for; a budget for thinking comes on top."""
+    """The shortest useful reply, plus the budget for thinking."""
     least = min(options.max_tokens, LEAST_OUTPUT)
     budget = (options.thinking or "").partition("budget:")[2]
     return least + int(budget) if budget.isdecimal() else least
 
 
 def _with_most(request: Request, tokens: int) -> Request:
-    # The limit is part of no cache key: the prefix stays as it is.
+    # The limit is not part of the cache key, so the prefix stays cached.
     head = request.head
     return replace(request, head=replace(head, options=replace(head.options, max_tokens=tokens)))

@@ -1,4 +1,4 @@
-"""OpenAI and every server that speaks its protocols, through the official SDK."""
+"""OpenAI and OpenAI-compatible servers, through the official SDK."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Protocol: TypeAlias = Literal["chat", "responses"]
 
 
 class OpenAIModel:
-    """One model behind Chat Completions or Responses. Local servers need no key."""
+    """A model behind Chat Completions or Responses. Local servers need no key."""
 
-    def __init__(  # noqa: PLR0913 - what a connection is made of
+    def __init__(  # noqa: PLR0913 - each is a fact about the provider
         self,
         name: str,
         *,
@@ -56,7 +56,7 @@ class OpenAIModel:
                 yield await self._compact(request)
                 return
             if self._client is None:
-                # The SDK takes a second to import: whoever draws the screen must not wait for it.
+                # The SDK takes a second to import; do not block the event loop.
                 await asyncio.to_thread(lambda: (self._sdk().chat, self._sdk().responses))
             accumulator = self._accumulator()
             async for item in streamed(await self._open(self.body(request)), accumulator, call):
@@ -84,7 +84,7 @@ class OpenAIModel:
             self._client = None
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The request in the SDK's words. Only messages that are new since the last call are made."""
+        """The request as SDK arguments; messages converted by an earlier call are reused."""
         items = [item for group in self._items(request.messages) for item in group]
         if self._protocol == "responses":
             return responses.head_to_wire(request.head) | {"input": items}
@@ -101,7 +101,7 @@ class OpenAIModel:
         return await self._sdk().responses.create(**body, stream=True)
 
     async def _compact(self, request: Request) -> Reply:
-        """On-demand compaction: opaque items that stand for the whole conversation."""
+        """Compact on demand; the reply's opaque items replace the whole conversation."""
         items: Any = _all_items(request)
         asked = request.options.summarize
         head = responses.head_to_wire(request.head)

@@ -1,4 +1,4 @@
-"""Chat Completions: the protocol OpenAI-compatible servers share. Pure translation, both ways."""
+"""Convert requests and replies of the Chat Completions API, which most compatible servers offer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _STOPS: dict[str, StopReason] = {
 
 
 def head_to_wire(head: Head, *, compatible: bool) -> Wire:
-    """Everything but the messages. `compatible` keeps to what every server understands."""
+    """Convert everything but the messages; `compatible` uses only fields that every server accepts."""
     body: Wire = {
         "model": split_suffix(head.model)[0],
         "max_tokens" if compatible else "max_completion_tokens": head.options.max_tokens,
@@ -94,7 +94,7 @@ def _tool_choice(choice: str) -> Any:
 
 
 def message_to_wire(message: Message) -> list[Wire]:
-    """One message becomes several here: each tool result is a message of its own."""
+    """Convert a message, which becomes several: each tool result is a message of its own."""
     if message.role == "assistant":
         return _assistant(message)
     results = [
@@ -104,7 +104,7 @@ def message_to_wire(message: Message) -> list[Wire]:
     parts = _parts(block for block in message.blocks if not isinstance(block, ToolResult))
     if not parts:
         return results
-    # Plain text goes as a string: some servers know nothing else.
+    # Send plain text as a string: some servers accept nothing else.
     plain = all(part["type"] == "text" for part in parts)
     content = "\n\n".join(part["text"] for part in parts) if plain else parts
     return [*results, {"role": message.role, "content": content}]
@@ -156,7 +156,7 @@ def _result_text(result: ToolResult) -> str:
 
 
 def content_text(part: ResultContent) -> str:
-    """Tool results are text only here; what cannot be shown is named."""
+    """Tool results can only be text; other content is replaced by its name."""
     return part.text if isinstance(part, Text) else f"[{part.kind}: {part.media_type}]"
 
 
@@ -195,7 +195,7 @@ class ChatAccumulator:
         index = delta.get("index") or 0
         function = delta.get("function") or {}
         new = index not in self._calls
-        # A few servers send no id; the place in the reply is as good as one.
+        # A few servers send no id; use the position in the reply.
         fresh = {"id": delta.get("id") or f"{self._id}-{index}", "name": "", "arguments": ""}
         call = self._calls.setdefault(index, fresh)
         call["name"] += function.get("name") or ""
@@ -219,7 +219,7 @@ class ChatAccumulator:
 
 
 def whole_reply(completion: Wire) -> Reply:
-    """A completion that came in one piece: a stream of one chunk."""
+    """Convert a completion that was not streamed."""
     choice = completion["choices"][0]
     calls = choice["message"].get("tool_calls") or []
     delta = choice["message"] | {
@@ -231,7 +231,7 @@ def whole_reply(completion: Wire) -> Reply:
 
 
 def chat_usage(raw: Wire) -> Usage:
-    """These counts include cached tokens; ours keep them apart."""
+    """Convert usage: OpenAI's input count includes cached tokens, `Usage.input` does not."""
     details = raw.get("prompt_tokens_details") or {}
     read = details.get("cached_tokens") or 0
     written = details.get("cache_write_tokens") or 0

@@ -1,4 +1,4 @@
-"""The Responses API: OpenAI's own protocol, stateless, with reasoning carried along encrypted."""
+"""Convert requests and replies of OpenAI's Responses API, used without server-side state."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PROVIDER = "openai"
 
 
 def head_to_wire(head: Head) -> Wire:
-    """Everything but the input items; nothing is kept on the server."""
+    """Convert everything but the input items; the server stores nothing."""
     body: Wire = {
         "model": split_suffix(head.model)[0],
         "max_output_tokens": head.options.max_tokens,
@@ -80,7 +80,7 @@ def _options(options: Options) -> Wire:
 
 
 def message_to_wire(message: Message) -> list[Wire]:
-    """Input items, in order: neighbouring text of one message shares an item."""
+    """Convert a message to input items; adjacent text blocks share an item."""
     items: list[Wire] = []
     for block in message.blocks:
         item = _item(block)
@@ -160,7 +160,7 @@ class ResponsesAccumulator:
 
 
 def whole_reply(response: Wire) -> Reply:
-    """A response that came in one piece: its items, and the event that ends a stream."""
+    """Convert a response that was not streamed."""
     accumulator = ResponsesAccumulator()
     for item in response["output"]:
         accumulator.feed({"type": "response.output_item.done", "item": item})
@@ -183,7 +183,7 @@ def _stop(response: Wire, blocks: tuple[Block, ...]) -> StopReason:
 
 
 def item_to_blocks(item: Wire) -> list[Block]:
-    """Output we do not need to understand (reasoning, compaction) is kept to be sent back as it is."""
+    """Convert an output item; unknown ones (reasoning, compaction) are kept and sent back unchanged."""
     match item["type"]:
         case "message":
             return [Text(part["text"]) for part in item["content"] if part["type"] == "output_text"]
@@ -194,13 +194,13 @@ def item_to_blocks(item: Wire) -> list[Block]:
 
 
 def verbatim(item: Wire) -> str:
-    """An item as it will be sent back: unset fields are not part of it."""
+    """An item as it is sent back, without unset fields."""
     present = {key: value for key, value in item.items() if value is not None}
     return json.dumps(present, ensure_ascii=False)
 
 
 def responses_usage(raw: Wire) -> Usage:
-    """These counts include cached tokens; ours keep them apart."""
+    """Convert usage: OpenAI's input count includes cached tokens, `Usage.input` does not."""
     details = raw.get("input_tokens_details") or {}
     read = details.get("cached_tokens") or 0
     written = details.get("cache_write_tokens") or 0

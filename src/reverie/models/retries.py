@@ -1,4 +1,4 @@
-"""A model that tries again when its provider asks for that, for a bounded time."""
+"""A model that retries calls when its provider is overloaded or unreachable."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from reverie.core.window import Capabilities
 from reverie.errors import ModelError, Overloaded, TimedOut, Unreachable
 from reverie.ports import Model
 
-# Waits for that many seconds: tests do not.
+# Replaced in tests, which do not wait.
 Sleep = Callable[[float], Awaitable[None]]
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 16.0
-# A provider that asks for more than this is told to the person instead of waited for.
+# If a provider asks for a longer wait, the call fails instead.
 _LONGEST_ASKED = 60.0
-# No connection is more often a wrong address than a passing fault.
+# A failed connection is more often a wrong address than a temporary fault.
 _UNREACHABLE_TRIES = 2
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PatientModel:
-    """Repeats a call that failed before anything of its reply was heard; never one that was."""
+    """Retries a call that failed before the first item of its reply, never a later failure."""
 
     model: Model
     retries: int
@@ -49,13 +49,13 @@ class PatientModel:
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         tried = 0
         while True:
-            heard = False
+            received = False
             try:
                 async for item in self.model.stream(request):
-                    heard = True
+                    received = True
                     yield item
             except (Overloaded, Unreachable) as error:
-                wait = None if heard else self._wait(error, tried)
+                wait = None if received else self._wait(error, tried)
                 if wait is None:
                     raise
                 log.info("%s; trying again in %.1f s", error, wait)
@@ -68,7 +68,7 @@ class PatientModel:
         await self.model.aclose()
 
     def _wait(self, error: ModelError, tried: int) -> float | None:
-        """How long to wait before the next try; None when there is none."""
+        """Seconds to wait before the next attempt; None: give up."""
         if isinstance(error, TimedOut) or tried >= self.retries:
             return None
         if isinstance(error, Unreachable) and tried >= _UNREACHABLE_TRIES:

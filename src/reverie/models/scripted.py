@@ -1,6 +1,6 @@
-"""A model that answers from a script, over the same port: for tests, demos and examples.
+"""Models without a provider: one that replies from a script, and the offline model.
 
-With a `PromptCache` it reports what a provider that caches prompts would bill.
+With a `PromptCache`, the scripted model reports the usage that a provider's cache would give.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from reverie.core.window import CacheRules, Capabilities
 from reverie.errors import ModelError
 from reverie.ports import Clock, Model
 
-# A turn is what the model says, or the failure it has, or a function of the request.
+# A turn is the model's reply, an error to raise, or a function of the request.
 Turn: TypeAlias = str | Sequence[Block] | ModelError | Callable[[Request], "Turn"]
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What one request cost in tokens, and the digest of all that was sent."""
+    """The usage of a request, and the digest of its content."""
 
     usage: Usage
     digest: str
 
 
 class PromptCache:
-    """What a provider keeps of the prompts it was sent; models that share one share their prompts."""
+    """A simulated provider's cache; models that share an instance share their cached prompts."""
 
     def __init__(self, rules: CacheRules, clock: Clock) -> None:
         self._simulator = Simulator(rules)
@@ -53,7 +53,7 @@ class PromptCache:
         self._segments = GrowingMap(message_segments)
 
     def bill(self, request: Request, output: int) -> Bill:
-        """What was read, written and sent anew; from now on the provider has this request."""
+        """The usage of a request, which is in the cache afterwards."""
         chain = self._chain(request)
         call = Call(chain, self._clock.now(), output)
         return Bill(self._simulator.run(call, _marks(request, chain)), chain.digest)
@@ -66,7 +66,7 @@ class PromptCache:
 
 
 class ScriptedModel:
-    """Plays its turns one by one; when they run out it repeats `otherwise`."""
+    """Replies with its turns one by one, then repeats `otherwise`."""
 
     def __init__(
         self,
@@ -123,17 +123,17 @@ class ScriptedModel:
 
 
 def _marks(request: Request, chain: Chain) -> tuple[Mark, ...]:
-    """The breakpoints of a request as marks on its chain, in their order."""
+    """The breakpoints of a request as marks on its chain, in order."""
     segments = (link.segment for link in chain.links)
-    places = {(s.section, s.index, s.block): i for i, s in enumerate(segments)}
-    marks = (Mark(places[b.section, b.index, b.block], b.ttl) for b in request.breakpoints)
+    positions = {(s.section, s.index, s.block): i for i, s in enumerate(segments)}
+    marks = (Mark(positions[b.section, b.index, b.block], b.ttl) for b in request.breakpoints)
     return tuple(sorted(marks, key=lambda mark: mark.index))
 
 
 NAME = "offline"
 FOUND = "From memory:"
 
-# Nothing was found: one line on what this is, and what it can do.
+# The answer if recall found nothing.
 ANSWER = (
     "Nothing in memory fits that closely, and this is Reverie's offline mode, not a language model. "
     "/remember saves, /recall shows weaker matches, /search looks through past sessions; "
@@ -144,7 +144,7 @@ _RECALL = "recall"
 
 
 class OfflineModel:
-    """Keeps the port's promises without a provider: free, instant, deterministic."""
+    """Answers with recalled memories and no provider: free, instant, deterministic."""
 
     name = NAME
     capabilities = Capabilities(window=200_000, max_output=8_192)
@@ -166,7 +166,7 @@ def _answer(request: Request) -> str:
 
 
 def _recalled(request: Request) -> list[Attachment]:
-    """The memories that stand beside the last thing the person said, in their order."""
+    """The memories attached to the user's last message or later, in order."""
     found: list[Attachment] = []
     for message in reversed(request.messages):
         found = [*_attached(message), *found]
@@ -182,11 +182,13 @@ def _attached(message: Message) -> Iterator[Attachment]:
 
 
 def _unframed(attachment: Attachment) -> str:
-    """The memories alone: the first paragraph tells a model what they are."""
+    """The memories without the first paragraph, which explains them to a model."""
     return attachment.text.partition("\n\n")[2] or attachment.text
 
 
 class UnthinkingModel:
+    """Removes thinking from requests, for a model that would refuse another model's thinking."""
+
     def __init__(self, model: Model) -> None:
         self._model = model
 
@@ -204,7 +206,7 @@ class UnthinkingModel:
 
     def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         messages = tuple(map(without_thinking, request.messages))
-        # A message of thinking alone is none any more.
+        # Drop messages that had only thinking.
         kept = tuple(message for message in messages if message.blocks)
         return self._model.stream(replace(request, messages=kept))
 

@@ -1,4 +1,4 @@
-"""From a model's name to the model: who serves it, at what price, with which window."""
+"""Create a model from its name and the settings, with its prices and window."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _RETRIES_BEFORE_FALLBACK = 2
 
 
 def patient_model(settings: Settings, name: str, sleep: Sleep | None = None) -> Model:
-    """The model of that name, which tries again when its provider asks for that."""
+    """The model of that name, with retries."""
     from reverie.models.retries import PatientModel
 
     model = make_model(settings, name)
     retries = int(str(settings["models.retries"]))
     if settings["models.fallback"] and name == settings.model("main"):
-        # Another model waits to take over.
+        # The fallback model takes over soon.
         retries = min(retries, _RETRIES_BEFORE_FALLBACK)
     return PatientModel(model, retries, sleep) if sleep else PatientModel(model, retries)
 
 
 def make_model(settings: Settings, name: str) -> Model:
-    """The model of that name, without a meter and without patience."""
+    """The model of that name, without metering and retries."""
     if name == OFFLINE:
         from reverie.models.scripted import OfflineModel
 
@@ -77,7 +77,7 @@ def make_model(settings: Settings, name: str) -> Model:
 
 
 def find_provider(settings: Settings, name: str) -> tuple[Provider, str]:
-    """`provider:model`, or the bare name of a model the catalog knows."""
+    """Split `provider:model`, or find the provider of a model in the catalog."""
     prefix, colon, model = name.partition(":")
     row = catalog.find(split_suffix(name)[0])
     if not colon and row is not None:
@@ -91,7 +91,7 @@ def find_provider(settings: Settings, name: str) -> tuple[Provider, str]:
 
 
 def window_of(settings: Settings, name: str) -> Window:
-    """The window of a model: suffix, what its provider said when asked, shipped table, settings."""
+    """A model's window from the name's suffix, the provider, the built-in table, or settings."""
     model = name.partition(":")[2] or name
     row = catalog.find(split_suffix(model)[0])
     return resolve_window(
@@ -104,7 +104,7 @@ def window_of(settings: Settings, name: str) -> Window:
 
 
 async def ask_window(settings: Settings, name: str) -> int | None:
-    """Ask the provider, and keep the answer; None when it does not say."""
+    """Ask the provider for the window and save the answer; None if it does not say."""
     model = make_model(settings, name)
     try:
         tokens = await model.look_up_window() if isinstance(model, ExactCounter) else None
@@ -116,7 +116,7 @@ async def ask_window(settings: Settings, name: str) -> int | None:
 
 
 def find_row(settings: Settings, name: str) -> catalog.Row | None:
-    """The catalog's row for a model, at the person's prices."""
+    """The catalog's row for a model, with the prices from settings."""
     model = name.partition(":")[2] or name
     row = catalog.find(split_suffix(model)[0])
     return None if row is None else replace(row, prices=price_of(settings, model, row))
@@ -131,7 +131,7 @@ def require_row(settings: Settings, name: str) -> catalog.Row:
 
 
 def price_of(settings: Settings, model: str, row: catalog.Row | None) -> Prices | None:
-    """What the person set, over what the table says."""
+    """The prices from settings, else those of the built-in table."""
     shipped = row.prices if row else None
     if not model:
         return shipped
@@ -161,7 +161,7 @@ FILE = "windows.json"
 
 
 def read_window(home: Path, model: str) -> int | None:
-    """What the provider said of a model, if it was ever asked."""
+    """The saved window that the provider reported, or None."""
     found = _read(home).get(model)
     return found if isinstance(found, int) and found > 0 else None
 

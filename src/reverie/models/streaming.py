@@ -1,4 +1,4 @@
-"""An SDK's stream as ours: both SDKs stream the same way, only their events differ."""
+"""Convert an SDK's event stream to stream items; both SDKs stream alike."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from reverie.models.failures import Call
 
 
 class Accumulator(Protocol):
-    """Turns a provider's events into deltas and, at the end, the whole reply."""
+    """Turns a provider's events into deltas and, at the end, a complete reply."""
 
     def feed(self, event: dict[str, Any]) -> list[StreamItem]: ...
 
     def reply(self) -> Reply: ...
 
 
-# How long a provider may say nothing, and how long a connection may take.
+# Default time-outs: between two events, and for connecting.
 IDLE_SECONDS = 180.0
 CONNECT_SECONDS = 10.0
 
 
 async def streamed(events: Any, accumulator: Accumulator, call: Call) -> AsyncIterator[StreamItem]:
-    """Deltas as they come, then the reply; the connection is given back whatever happens."""
+    """Yield deltas as they arrive, then the reply; always close the connection."""
     try:
         async for event in events:
             call.began = True

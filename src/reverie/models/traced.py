@@ -1,4 +1,4 @@
-"""A model under OpenTelemetry: one span and two metrics a call, by the GenAI conventions (extra)."""
+"""A model with OpenTelemetry: one span and two metrics per call, by the GenAI conventions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TracedModel:
-    """Message contents never leave the process this way: only names, sizes and outcomes."""
+    """Exports names, sizes and outcomes of calls, never the content of messages."""
 
     def __init__(self, model: Model, clock: Clock, purpose: Purpose = MAIN) -> None:
         with sdk_missing("telemetry"):
@@ -51,8 +51,8 @@ class TracedModel:
             "reverie.purpose": self._purpose,
         }
         began = self._clock.now()
-        # Not the current span: between two items the caller's code runs, in the same context, and
-        # a stream that is abandoned is closed in another one.
+        # Do not make it the current span: the caller's code runs in this context between two items,
+        # and an abandoned stream is closed in another context.
         span = self._tracer.start_span(f"chat {request.model}", attributes=asked)
         try:
             async for item in self._model.stream(request):
@@ -60,7 +60,7 @@ class TracedModel:
                     self._answered(span, item)
                 yield item
         except ReverieError as error:
-            # Only its type: the message may quote what was sent.
+            # Record only the type: the message may quote the request.
             span.set_attribute("error.type", type(error).__name__)
             span.set_status(self._error)
             raise

@@ -1,4 +1,4 @@
-"""TOML text to flat dotted keys with the line each stands on; tomllib itself tells no lines."""
+"""Parse TOML into flat dotted keys with line numbers, which tomllib does not give."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Patterns are kept as text: compiling them is left to the machines that have a file to read.
+# Patterns stay text: they are compiled only if there is a file to read.
 _PART: Final = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
 _PATH: Final = rf"({_PART}(?:[ \t]*\.[ \t]*{_PART})*)"
 _HEADER: Final = rf"[ \t]*\[{{1,2}}[ \t]*{_PATH}[ \t]*\]"
 _ASSIGNMENT: Final = rf"[ \t]*{_PATH}[ \t]*="
 _AT_LINE: Final = r" \(at line (\d+), column \d+\)$"
 
-# No setting lies this deep; a file that does was not written by a person.
+# No setting is nested this deep.
 _DEEPEST: Final = 12
 
 
 class Entry(NamedTuple):
-    """One value of a file; `value` is a dict only for a table that is empty or far too deep."""
+    """One value of a file; `value` is a dict only for a table that is empty or too deep."""
 
     key: str
     value: object
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
 
 class BadToml(Exception):
-    """Not TOML; `line` is where, when the parser said so."""
+    """Invalid TOML; `line` is where, if the parser says so."""
 
     def __init__(self, reason: str, line: int | None) -> None:
         super().__init__(reason)
@@ -38,14 +38,14 @@ class BadToml(Exception):
 
 def parse(text: str) -> list[Entry]:
     """Every value in the text, in its order."""
-    # Most machines have no settings file at all: they need not wait for a parser.
+    # Import lazily: most machines have no settings file.
     import tomllib  # noqa: PLC0415
 
     try:
         tree = tomllib.loads(text)
     except RecursionError:
         raise BadToml("nested too deeply", None) from None
-    # Not only TOMLDecodeError: a number of 5,000 digits is a plain ValueError.
+    # A number of 5,000 digits raises a plain ValueError, not TOMLDecodeError.
     except ValueError as error:
         raise _explained(error) from None
     lines = _lines(text)
@@ -53,11 +53,11 @@ def parse(text: str) -> list[Entry]:
 
 
 def _explained(error: ValueError) -> BadToml:
-    said = str(error)
-    at = re.search(_AT_LINE, said)
+    message = str(error)
+    at = re.search(_AT_LINE, message)
     if at:
-        return BadToml(said[: at.start()], int(at[1]))
-    return BadToml(said, None)
+        return BadToml(message[: at.start()], int(at[1]))
+    return BadToml(message, None)
 
 
 def _leaves(tree: dict[str, object]) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -71,7 +71,7 @@ def _leaves(tree: dict[str, object]) -> Iterator[tuple[tuple[str, ...], object]]
 
 
 def _lines(text: str) -> dict[tuple[str, ...], int]:
-    """First line of every table header and assignment. A guess inside multi-line strings."""
+    """First line of every table header and assignment; may be wrong inside multi-line strings."""
     found: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.split("\n"), start=1):
@@ -88,7 +88,7 @@ def _split(path: str) -> tuple[str, ...]:
 
 
 def _line(lines: dict[tuple[str, ...], int], path: tuple[str, ...]) -> int | None:
-    """The line of the key, or of the inline table it is written in."""
+    """The line of the key, or of the inline table that contains it."""
     for end in range(len(path), 0, -1):
         if path[:end] in lines:
             return lines[path[:end]]

@@ -1,4 +1,4 @@
-"""From the name of a key or variable to its row in the schema."""
+"""Find a setting's row in the schema by key or variable, and render the reference page."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _NAMED: Final = tuple(row for row in SETTINGS if "*" in row.key)
 
 
 def find(key: str) -> tuple[Setting, str] | None:
-    """The row for a key, and the key as it is stored; None for a key nobody knows."""
+    """The row for a key, and the key as it is stored; None for an unknown key."""
     if row := _BY_KEY.get(key):
         return row, key
     for row in _NAMED:
-        # On the command line a name may be quoted, as TOML wants it: prices."gpt-5.5".input.
+        # On the command line a name may be quoted as in TOML: prices."gpt-5.5".input.
         if name := (_between(key, row.key) or "").strip('"'):
             stored = row.key.replace("*", fold(name))
             return _BY_KEY.get(stored, row), stored
@@ -31,7 +31,7 @@ def find(key: str) -> tuple[Setting, str] | None:
 
 
 def find_variable(variable: str) -> tuple[Setting, str] | None:
-    """The same for the name of an environment variable."""
+    """The row and stored key for an environment variable; None for an unknown one."""
     if row := _BY_VARIABLE.get(variable):
         return row, row.key
     for row in _NAMED:
@@ -41,7 +41,7 @@ def find_variable(variable: str) -> tuple[Setting, str] | None:
 
 
 def is_table(key: str) -> bool:
-    """Are there settings below this key?"""
+    """Whether there are settings below this key."""
     parts = key.split(".")
     rows = (row.key.split(".") for row in SETTINGS)
     return any(
@@ -52,12 +52,12 @@ def is_table(key: str) -> bool:
 
 
 def fold(name: str) -> str:
-    """A chosen name as it is stored: a variable has no case and no dash, so none of them count."""
+    """A name as it is stored: lower case, with `_` for a dash, as variables cannot keep either."""
     return "".join(char if char.isalnum() or char == "." else "_" for char in name.lower())
 
 
 def _between(text: str, pattern: str) -> str | None:
-    """What stands for the `*`: `tools.Read.x` against `tools.*.x` is `Read`."""
+    """The text that the `*` matches: `Read` for `tools.Read.x` and `tools.*.x`."""
     before, _, after = pattern.partition("*")
     long_enough = len(text) > len(before) + len(after)
     if long_enough and text.startswith(before) and text.endswith(after):
@@ -70,7 +70,7 @@ _OPENING: Final = """\
 
 Generated from `src/reverie/settings/schema.py`; a test compares the two.
 
-A setting may be given in several places; the further down in this table, the stronger:
+A setting can come from several sources; a source further down in this table overrides those above:
 
 | source | where |
 |---|---|
@@ -83,17 +83,17 @@ A setting may be given in several places; the further down in this table, the st
 | environment | `REVERIE_*`; an empty variable counts as none |
 | command line | `--set key=value` |
 
-`reverie settings` prints every value with the place it came from. A key or variable that does not
-exist is an error. Switches under `features` are read live: no restart is needed.
+`reverie settings` prints every value and its source. An unknown key or variable is an error.
+Switches under `features` are read live: no restart is needed.
 
-A file inside a project's folder is never trusted by itself: it came with a clone or an archive. What
-has *no* under "project" it may not set at all. What has *asks* it may set once you agreed, with
-`reverie trust` or at the start of a chat; the values named there hold without a question. Your answer
-is kept in the home with the content of the file, and a file that changes is asked about again, with a
-diff. `.reverie/settings.local.toml`, where local settings used to be, counts as such a file, too:
-`reverie trust --move` shows it and moves it to the home.
+A settings file inside a project's folder is not trusted by default, because it may have come with a
+clone or an archive. It cannot set keys with *no* under "project". It can set keys with *asks* after
+you agree, with `reverie trust` or at the start of a chat; the values listed there need no agreement.
+Reverie keeps your answer in the home, together with the content of the file, and asks again, with a
+diff, when the file changes. `.reverie/settings.local.toml`, the former place of local settings, is
+treated the same way: `reverie trust --move` shows it and moves it to the home.
 
-`*` is a name you choose; its case does not matter, and a dash counts as an underscore.
+`*` is a name you choose. Case does not matter, and a dash is the same as an underscore.
 
 An API key is never a setting. It stays in the environment (or the system's keyring), and
 `providers.<name>.api_key_env` holds the name of that variable.
@@ -104,7 +104,7 @@ _HEAD: Final = (
 
 
 def reference() -> str:
-    """The whole page."""
+    """The text of docs/settings.md."""
     tables = groupby(schema.SETTINGS, key=_heading)
     parts = [_OPENING, *(_table(name, list(rows)) for name, rows in tables), _others()]
     return "\n".join(parts)

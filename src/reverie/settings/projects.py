@@ -1,7 +1,7 @@
-"""Which project a folder belongs to, and where Reverie keeps things about it.
+"""Find the project a folder belongs to, and the folder where Reverie keeps the project's data.
 
 Every worktree and sub-folder of a repository shares one project: the canonical git root decides.
-It is found by reading git's own pointer files; no git process is started.
+The root is found by reading git's pointer files; no git process is started.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Project:
 
     root: Path
     folder: Path
-    # Why the root is not what a `.git` here claims; empty when there is nothing to tell.
+    # Why the root is not the one that a `.git` here names; usually empty.
     note: str = ""
 
     @property
@@ -31,7 +31,7 @@ class Project:
 
     @property
     def hooks(self) -> Path:
-        """What is kept of other agents' sessions, a folder each."""
+        """State of other clients' sessions, one folder each."""
         return self.folder / "hooks"
 
     def journal(self, session: str) -> Path:
@@ -39,14 +39,14 @@ class Project:
 
 
 class Root(NamedTuple):
-    """The root of a project, and why it is not what a `.git` on the way there claims."""
+    """The root of a project, and why it is not the one that a `.git` file names."""
 
     path: Path
     note: str = ""
 
 
 def find_project(start: Path, home: Path) -> Project:
-    """The project that `start` lies in; outside git, `start` itself."""
+    """The project that contains `start`; outside git, `start` itself."""
     root = find_root(start)
     return Project(root.path, project_folder(home, root.path), root.note)
 
@@ -57,9 +57,9 @@ def canonical_root(start: Path) -> Path:
 
 
 def find_root(start: Path) -> Root:
-    """The same, with what the person should hear about it.
+    """Find the canonical root, with a note for the user if a `.git` file was not believed.
 
-    The root decides whose memory is loaded, so a claim to belong elsewhere must be confirmed there.
+    The root decides which memory is loaded, so a worktree counts only if its repository lists it.
     """
     start = start.resolve()
     for folder in (start, *start.parents):
@@ -74,7 +74,7 @@ def find_root(start: Path) -> Root:
 
 
 def _linked_root(folder: Path, marker: Path) -> Root:
-    """A worktree points to its main repository; a submodule is a project of its own."""
+    """A worktree belongs to its main repository; a submodule is a project of its own."""
     text = _first_line(marker)
     if not text.startswith("gitdir:"):
         return Root(folder)
@@ -90,10 +90,10 @@ def _linked_root(folder: Path, marker: Path) -> Root:
 
 
 def _unconfirmed(marker: Path, git_dir: Path, shared: Path) -> str:
-    """Why a repository does not know the worktree that points to it; empty when it does.
+    """Why the repository does not confirm the worktree that points to it; empty when it does.
 
-    Anybody can write the pointers to the repository, and a git directory with a pointer back. Only the
-    repository's owner can have put such a directory among its worktrees.
+    A clone or archive can contain pointers to any repository, and a git directory that points back.
+    Only the repository's owner can add such a directory to its worktrees.
     """
     back = _first_line(git_dir / "gitdir")
     if git_dir.parent != shared / "worktrees" or not back or _real(git_dir, back) != marker:
@@ -111,9 +111,9 @@ def _of_another_user(path: Path) -> str:
     return f"{path} belongs to another user (uid {status.st_uid})"
 
 
-def _real(folder: Path, told: str) -> Path:
-    """Where a pointer leads, with every link followed."""
-    return Path(os.path.realpath(folder / told))
+def _real(folder: Path, pointer: str) -> Path:
+    """The target of a pointer, with every link resolved."""
+    return Path(os.path.realpath(folder / pointer))
 
 
 def _is_bare(folder: Path) -> bool:
@@ -123,7 +123,7 @@ def _is_bare(folder: Path) -> bool:
 
 
 def _first_line(path: Path) -> str:
-    """Git writes these files, but anybody may: a device, a pipe or a novel in their place is no line."""
+    """The first line of a pointer file; empty for devices, pipes and unreadable files."""
     try:
         if not path.is_file():
             return ""

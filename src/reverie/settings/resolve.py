@@ -1,4 +1,4 @@
-"""All sources together: which value holds, where it came from, and what it overrides."""
+"""Merge all sources into settings: each value, its origin, and what it overrides."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Threshold = int | Literal["never"]
 
 
 class Item(NamedTuple):
-    """A setting as it holds; `overridden` is what lower sources said, the nearest first."""
+    """A setting's effective value; `overridden` holds the values of lower sources, nearest first."""
 
     key: str
     value: Value
@@ -31,7 +31,7 @@ class Item(NamedTuple):
 
 
 class Provider(NamedTuple):
-    """How to reach a provider of models; the key itself is asked for with `secret`."""
+    """How to reach a provider of models; `secret` returns the key itself."""
 
     name: str
     kind: Literal["anthropic", "openai"] | None
@@ -42,12 +42,12 @@ class Provider(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every setting with its value: `settings["window.tokens"]`, or by name below."""
+    """Every setting and its value: `settings["window.tokens"]`, or a property below."""
 
     _items: Mapping[str, Item] = field(repr=False)
-    # Lowest first, without the defaults. Switches read the files among them again.
+    # Lowest first, without the defaults. Switches reread the files among them.
     layers: tuple[Layer, ...] = field(repr=False)
-    # What `~` stands for.
+    # What `~` expands to.
     person_home: Path
 
     def __getitem__(self, key: str) -> Value:
@@ -67,7 +67,7 @@ class Settings:
         return self._items.get(stored) or Item(stored, row.default, DEFAULT)
 
     def items(self) -> tuple[Item, ...]:
-        """All of them, in the order of the schema, with the chosen names that were set."""
+        """All settings in the order of the schema, including those with user-chosen names."""
         return tuple(self._items.values())
 
     def origin(self, key: str) -> Origin:
@@ -99,12 +99,12 @@ class Settings:
 
     @property
     def wanted(self) -> tuple[Wanted, ...]:
-        """What the project's files ask for and do not get."""
+        """Values in the project's files that the user has not agreed to."""
         return tuple(wanted for layer in self.layers for wanted in layer.wanted)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the person should hear about their settings files, one note a line."""
+        """Notes about settings files to show to the user."""
         old = (layer.file for layer in self.layers if layer.file and layer.stamp is not None)
         moved = tuple(
             f"{file.path}: local settings live in {file.instead} now; this file counts as the "
@@ -132,7 +132,7 @@ class Settings:
         return cast("str", self[f"models.{role}"])
 
     def provider(self, name: str) -> Provider:
-        """What is known of a provider; all fields None for one nobody configured."""
+        """A provider's configuration; its fields are None if it is not configured."""
         table = f"providers.{name}"
         return Provider(
             name,
@@ -149,15 +149,15 @@ class Settings:
         return tuple(dict.fromkeys(parts[1] for parts in keys))
 
     def price(self, model: str, name: Literal["input", "output", "cache_read"]) -> float | None:
-        """US dollars per million tokens, where the person told us; None: the shipped table holds."""
+        """US dollars per million tokens if configured; None: use the built-in price table."""
         return cast("float | None", self[f"prices.{model}.{name}"])
 
     def result_threshold(self, tool: str) -> Threshold | None:
-        """Characters after which a result of this tool goes to a file; None: nobody set it."""
+        """Characters after which a result of this tool goes to a file; None if not set."""
         return cast("Threshold | None", self[f"tools.{tool}.result_threshold"])
 
     def spend_cap(self, purpose: str) -> float | None:
-        """US dollars per day for one purpose; None: no cap of its own."""
+        """US dollars per day for one purpose; None: it has no cap of its own."""
         return cast("float | None", self[f"spend.purpose.{purpose}"])
 
 
@@ -168,13 +168,13 @@ def load_settings(
     overrides: Sequence[str] = (),
     managed: Path | None = None,
 ) -> Settings:
-    """Read all sources; SettingsError names everything that is wrong, one problem a line."""
+    """Read all sources; SettingsError lists every problem, one per line."""
     environ = sources.environment() if environ is None else environ
     person = sources.person_home(environ)
     options = sources.read_options(overrides, person)
     if home is not None:
-        told = Found(home.absolute(), Origin("command line", "--home"))
-        options = Layer({**options.values, "home": told}, options.problems)
+        option = Found(home.absolute(), Origin("command line", "--home"))
+        options = Layer({**options.values, "home": option}, options.problems)
     ours = _home(options, environ, person)
     files = _files(managed or sources.MANAGED, ours, project_root)
     read = [sources.read_file(file, person) for file in files]
@@ -186,7 +186,7 @@ def load_settings(
 
 
 def merge(layers: tuple[Layer, ...], person_home: Path) -> Settings:
-    """Lay the sources over the defaults, lowest first."""
+    """Apply the sources to the defaults, lowest first."""
     found: dict[str, list[Found]] = {
         row.key: [Found(row.default, DEFAULT)] for row in schema.SETTINGS if "*" not in row.key
     }
@@ -202,18 +202,18 @@ def _item(key: str, candidates: list[Found]) -> Item:
     ranked = candidates[::-1]
     row = lookup.find(key)
     if row and row[0].off_wins:
-        # A stable sort: among those that say off, the highest still comes first.
+        # The sort is stable: among the sources that say off, the highest comes first.
         ranked.sort(key=lambda found: found.value is not False)
     winner, *others = ranked
     return Item(key, winner.value, winner.origin, tuple(others))
 
 
 def _home(options: Layer, environ: Mapping[str, str], person: Path) -> Path:
-    """Needed before any file can be read; a wrong value is reported with everything else."""
+    """The home, which is needed to find the files; a wrong value is reported later, with the rest."""
     variable = {"REVERIE_HOME": environ.get("REVERIE_HOME", "")}
     for layer in (options, sources.read_environment(variable, (), person)):
-        if told := layer.values.get("home"):
-            return cast("Path", told.value)
+        if found := layer.values.get("home"):
+            return cast("Path", found.value)
     return person / ".reverie"
 
 
@@ -227,21 +227,21 @@ def _files(managed: Path, home: Path, root: Path | None) -> tuple[SettingsFile, 
 
 
 def local_file(home: Path, root: Path) -> Path:
-    """The person's own settings for one project: in the home, where no clone or archive can put them."""
+    """The user's own settings for one project, in the home: a clone or archive cannot contain them."""
     return project_folder(home, root.absolute()) / "settings.toml"
 
 
 def record_file(home: Path, root: Path) -> Path:
-    """What the person said about the files inside a project."""
+    """The record of the user's answers about a project's settings files."""
     return project_folder(home, root.absolute()) / sources.RECORD
 
 
 def project_files(home: Path, root: Path) -> tuple[SettingsFile, ...]:
-    """The settings files inside a project: the one it shares, and one from before local ones moved."""
+    """The settings files inside a project: the shared one and the former local one."""
     folder = root.absolute() / ".reverie"
     record = record_file(home, root)
     names = ["settings.toml", sources.OLD_LOCAL]
-    # In the person's own home folder, the project file and the user file are one and the same.
+    # In the user's home folder, the project file and the user file are the same.
     if _same(folder, home):
         names.remove("settings.toml")
     instead = local_file(home, root)
@@ -249,7 +249,7 @@ def project_files(home: Path, root: Path) -> tuple[SettingsFile, ...]:
 
 
 def home_of(home: Path | None, environ: Mapping[str, str] | None = None) -> Path:
-    """Reverie's home, for those who need nothing else of the settings."""
+    """Reverie's home, without loading the settings."""
     environ = sources.environment() if environ is None else environ
     return home.absolute() if home else _home(Layer(), environ, sources.person_home(environ))
 

@@ -1,4 +1,4 @@
-"""Every setting there is, as data: to add one, add a row."""
+"""The table of all settings: to add one, add a row."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NEVER: Final = "never"
 NONE: Final = "none"
 
 
-# Named tuples all over this package: a dataclass takes ten times as long to define, and every
-# hook of a coding agent waits for these imports.
+# This package uses named tuples: a dataclass takes ten times as long to define, and every hook
+# of a coding agent waits for these imports.
 class Setting(NamedTuple):
-    """One row. A `*` in the key stands for a name the person chooses (a provider, tool, purpose)."""
+    """One setting. A `*` in the key stands for a name the user chooses (a provider, tool, purpose)."""
 
     key: str
     kind: Kind
@@ -30,19 +30,19 @@ class Setting(NamedTuple):
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
-    # The file is found through this setting, so that a file cannot set it.
+    # False for a setting that decides where the files are; a file cannot set it.
     files: bool = True
-    # "Off" in any source holds, whatever a higher source says.
+    # "Off" in any source wins, even over a higher source.
     off_wins: bool = False
-    # Whether a file inside a project's folder may set it at all, once the person agreed to that file.
-    # Such a file came with a clone or an archive, so the default is no.
+    # Whether a file inside a project's folder may set it after the user agrees to that file.
+    # Such a file may have come with a clone or an archive, so the default is no.
     project: Literal["never", "ask"] = "never"
-    # Values a project's file may set without asking: they cost nothing, send nothing, allow nothing.
+    # Values a project's file may set without asking: they cost, send and allow nothing.
     unasked: tuple[Value, ...] = ()
 
     @property
     def project_may_set(self) -> bool:
-        """Is there any way for a project's file to set it?"""
+        """Whether a project's file may set it, with or without asking."""
         return self.project == "ask"
 
     @property
@@ -52,7 +52,7 @@ class Setting(NamedTuple):
 
 
 def _on(name: str, about: str, *, saves: bool = False) -> Setting:
-    """A switch that is on; `saves` marks those whose absence costs money, so that "off" is asked for too."""
+    """A switch that is on by default; `saves` marks those that cost money when off, so "off" asks, too."""
     return _switch(name, about, default=True, unasked=() if saves else (False,))
 
 
@@ -76,7 +76,7 @@ def _provider(
             f"{table}.kind",
             "choice",
             kind,
-            "Which protocol it speaks.",
+            "The API it offers.",
             risk="send your prompts elsewhere",
             choices=("anthropic", "openai"),
         ),
@@ -102,8 +102,9 @@ def _auto_approve(type_: str) -> Setting:
         f"inbox.auto_approve.{type_}",
         "choice",
         "never",
-        f"New memories of type `{type_}` that wait in the inbox: saved without you when their words "
-        "were found in the messages they cite and nothing about them is suspicious, or never.",
+        f"When new memories of type `{type_}` in the inbox are saved without your approval: "
+        "`supported`, if their words were found in the messages they cite and nothing about them is "
+        "suspicious, or `never`.",
         risk="let text from tools into your memory",
         choices=("never", "supported"),
     )
@@ -134,7 +135,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "memory.enabled",
         "bool",
         default=True,
-        about="Memory as a whole: prompt section, recall, extraction, dreams. Off in any source is off.",
+        about="Memory as a whole: prompt section, recall, extraction, dreams. Off in any source wins.",
         off_wins=True,
         project="ask",
         unasked=(True, False),
@@ -143,8 +144,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "memory.person",
         "bool",
         default=True,
-        about="Keep what is said about you in `<home>/person`, known in every project. Off in any "
-        "source is off; then it stays in the project.",
+        about="Keep memories about you in `<home>/person`, for every project. Off in any source wins; "
+        "then they stay in the project.",
         off_wins=True,
         project="ask",
         unasked=(True, False),
@@ -153,7 +154,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "memory.index_in_prompt",
         "bool",
         default=True,
-        about="Put MEMORY.md in the prompt; off: recall alone.",
+        about="Put MEMORY.md in the prompt; off: recall only.",
         project="ask",
         unasked=(False,),
     ),
@@ -169,7 +170,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "recall.embedder",
         "choice",
         "default",
-        "What recall knows of meaning: the `default` static model, `none` (words alone), the stronger "
+        "The embedding model of recall: the `default` static model, `none` (words only), the stronger "
         "`extra` (ONNX), or an `endpoint`.",
         risk="send your memories elsewhere",
         choices=("default", "none", "extra", "endpoint"),
@@ -186,14 +187,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "recall.endpoint.base_url",
         "url",
         None,
-        "Where the OpenAI-compatible embeddings are; unset: OpenAI's own address.",
+        "Address of an OpenAI-compatible embeddings API; unset: OpenAI's own address.",
         risk="send your memories elsewhere",
     ),
     Setting(
         "recall.endpoint.model",
         "str",
         "text-embedding-3-small",
-        "Which embedding model is asked there.",
+        "The embedding model to use there.",
         risk="raise your bill",
     ),
     Setting(
@@ -208,7 +209,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "recall.timeout",
         "float",
         10.0,
-        "Seconds the selector may take; after that the score decides.",
+        "Seconds the selector may take; after that, the scores decide.",
         low=0.1,
         high=120,
         project="ask",
@@ -217,8 +218,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "recall.deadline",
         "float",
         1.0,
-        "Seconds the model waits for memories before it begins without them; offline, recall is always "
-        "waited for.",
+        "Seconds a turn waits for memories before the model starts without them; offline, it always "
+        "waits for recall.",
         low=0,
         high=60,
         project="ask",
@@ -227,8 +228,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "recall.late",
         "choice",
         "inject",
-        "Memories that are found after the model began: put in at the next boundary (the end of a tool "
-        "round, or the next message), or dropped.",
+        "What happens to memories found after the model started: `inject` adds them at the next "
+        "boundary (the end of a tool round, or the next message), `drop` drops them.",
         choices=("inject", "drop"),
         project="ask",
         unasked=("inject", "drop"),
@@ -238,15 +239,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "models.main",
         "str",
         "offline",
-        "Who talks to you: `provider:model`, or `offline` for none.",
+        "The model you talk to: `provider:model`, or `offline` for none.",
         project="ask",
     ),
     Setting(
         "models.side",
         "str",
         "offline",
-        "The small model that selects memories, dreams and reads past sessions; for the last two "
-        "`models.main` stands in when it is `offline`.",
+        "The small model that selects memories, dreams and reads past sessions; if it is `offline`, "
+        "`models.main` does the last two.",
         project="ask",
     ),
     Setting(
@@ -267,8 +268,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "models.retries",
         "int",
         6,
-        "How often a call is repeated that an overloaded provider refused; the waits grow from half a "
-        "second to 16, or are as long as it asks for, up to a minute.",
+        "How often to retry a call that an overloaded provider refused; the waits grow from 0.5 to 16 "
+        "seconds, or are as long as the provider asks for, up to a minute.",
         low=0,
         high=20,
     ),
@@ -276,7 +277,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "models.idle_timeout",
         "float",
         180.0,
-        "Seconds a provider may say nothing before a call is given up.",
+        "Seconds without data from a provider after which a call fails.",
         low=0.1,
         high=3600,
     ),
@@ -289,7 +290,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "window.tokens",
         "int",
         None,
-        "Context window of a model that nothing else is known about; unset: 200,000.",
+        "Context window of models whose window is not known; unset: 200,000.",
         env="REVERIE_CONTEXT_WINDOW",
         low=4_000,
         high=10_000_000,
@@ -307,14 +308,16 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "cache.ttl",
         "choice",
         "auto",
-        "How long a cached prompt prefix lives; `auto` pays for the hour where it is cheap.",
+        "How long a cached prompt prefix lives; `auto` uses one hour where it pays off.",
         choices=("5m", "1h", "auto"),
         project="ask",
     ),
-    # prices of models the shipped table does not know, or knows wrongly
+    # prices of models that the built-in table lacks or has wrong
     _price("input", "US dollars per million input tokens of one model."),
     _price("output", "US dollars per million output tokens of one model."),
-    _price("cache_read", "US dollars per million tokens read from the cache; unset: as input."),
+    _price(
+        "cache_read", "US dollars per million tokens read from the cache; unset: same as input."
+    ),
     # spend
     Setting(
         "spend.day", "money", None, "Cap per day, all purposes together.", risk="raise your bill"
@@ -356,7 +359,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "learning.every",
         "int",
         1,
-        "Look for memories after every so many turns.",
+        "Extract memories every this many turns.",
         low=1,
         high=10_000,
         project="ask",
@@ -365,7 +368,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "notes.refine",
         "choice",
         "late",
-        "When a model refines the session notes: shortly before a compaction, whenever they are due, or never.",
+        "When a model refines the session notes: shortly before a compaction (`late`), whenever they are "
+        "due, or never.",
         choices=("late", "due", "never"),
         project="ask",
         unasked=("never",),
@@ -374,7 +378,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "dream.hours",
         "float",
         24.0,
-        "How many hours pass between two dreams, at least.",
+        "Minimum hours between two dreams.",
         low=0,
         high=10_000,
         project="ask",
@@ -383,7 +387,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "dream.sessions",
         "int",
         5,
-        "How many other sessions there must have been since the last dream.",
+        "Minimum number of other sessions since the last dream.",
         low=0,
         high=10_000,
         project="ask",
@@ -400,7 +404,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "dream.loss_share",
         "float",
         0.10,
-        "How much of memory a dream may delete or archive without asking you.",
+        "Share of the memories that a dream may delete or archive without asking you.",
         risk="let a dream throw memories away",
         low=0,
         high=1,
@@ -410,7 +414,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "tools.preview",
         "choice",
         "useful",
-        "What stays of a result that went to a file: what tells most, or its first lines.",
+        "What the prompt keeps of a result that went to a file: its most useful lines, or its first lines.",
         choices=("useful", "head"),
         project="ask",
         unasked=("useful", "head"),
@@ -419,7 +423,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "agent.max_requests",
         "int",
         200,
-        "How often the model is asked for one message of yours, at most.",
+        "Maximum number of model requests for one message of yours.",
         low=1,
         high=10_000,
         project="ask",
@@ -437,7 +441,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "agents.depth",
         "int",
         2,
-        "How deep agents may hire agents; 0: the session's own agent hires nobody.",
+        "How deep agents may hire agents; 0: the session's own agent may hire none.",
         risk="spend more than you expect",
         low=0,
         high=8,
@@ -455,7 +459,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "agents.tokens",
         "int",
         2_000_000,
-        "How many tokens the agents of a session may use together.",
+        "How many tokens all agents of a session may use together.",
         risk="spend more than you expect",
         low=0,
         high=1_000_000_000,
@@ -464,7 +468,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "agents.minutes",
         "float",
         30.0,
-        "How long an agent may work, teammates included.",
+        "How many minutes an agent may work, teammates included.",
         risk="spend more than you expect",
         low=0.001,
         high=10_080,
@@ -473,7 +477,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "daemon.idle_minutes",
         "int",
         30,
-        "How long the process that answers hooks waits for the next one before it ends.",
+        "Minutes without a hook call after which the daemon ends.",
         low=1,
         high=1_440,
         risk="keep a process running",
@@ -486,12 +490,12 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         risk="run commands without asking",
         choices=("ask", "accept-edits", "plan", "bypass"),
     ),
-    # what Reverie says about itself
+    # logs and telemetry
     Setting(
         "log.level",
         "choice",
         "warning",
-        "The least serious thing that is logged.",
+        "Lowest level that is logged.",
         choices=("debug", "info", "warning", "error", "critical"),
         project="ask",
     ),
@@ -505,11 +509,11 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         about="OpenTelemetry spans and metrics.",
         risk="report what you do",
     ),
-    # one switch for every system
+    # feature switches
     _on("recall", "Find memories that fit the prompt and attach them."),
-    _on("extract", "Save what was learnt at the end of a turn."),
+    _on("extract", "Save memories at the end of a turn."),
     _on("dream", "Consolidate memory between sessions."),
-    _on("session_notes", "Keep notes of the session as it goes."),
+    _on("session_notes", "Keep notes during the session."),
     _on("notes_compaction", "Compact with the session notes, without a model call.", saves=True),
     _on("autocompact", "Compact when the window is nearly full.", saves=True),
     _off("microcompact_time", "Clear old tool results after an hour's pause.", saves=True),
@@ -520,7 +524,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     _on(
         "microcompact_server",
-        "Let the provider clear old tool results, where it can and batches cannot count the cost.",
+        "Let the provider clear old tool results, where it can and the cost of a batch is not known.",
         saves=True,
     ),
     _on(
@@ -531,14 +535,17 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     _on("tool_result_storage", "Move long tool results to files.", saves=True),
     _off("snip", "Drop rounds that were marked as finished."),
     _off(
-        "collapse", "Fold finished rounds into summaries that open again; instead of autocompact."
+        "collapse",
+        "Fold finished rounds into summaries that can be expanded; replaces autocompact.",
     ),
     _off("web_fetch", "Let the agent fetch pages from the web."),
     _off("team", "Share a part of memory with a team."),
-    _off("daily_log", "Append to a log by day; a nightly dream distils it."),
-    _off("agent_summary", "Have a model say every 30 s what each agent does (it costs a little)."),
-    _on("agents", "Let the agent hire others and write to them."),
-    _off("agent_socket", "Let other sessions of yours write to this one."),
+    _off("daily_log", "Append to a daily log; a nightly dream condenses it."),
+    _off(
+        "agent_summary", "Have a model summarise every 30 s what each agent does (costs a little)."
+    ),
+    _on("agents", "Let the agent hire other agents and send them messages."),
+    _off("agent_socket", "Let your other sessions send messages to this one."),
     _on("search_past_context", "Tell the model how to search past sessions."),
 )
 
@@ -549,13 +556,13 @@ FEATURES: Final[tuple[str, ...]] = tuple(
 # These do nothing while memory.enabled is off.
 NEED_MEMORY: Final = frozenset({"recall", "extract", "dream", "team", "daily_log"})
 
-# Variables that are ours but set no setting of their own name.
+# Variables with our prefix that are not settings.
 DISABLE_MEMORY: Final = "REVERIE_DISABLE_MEMORY"
 REMOTE: Final = "REVERIE_REMOTE"
 MEMORY_DIR: Final = "REVERIE_MEMORY_DIR"
 OTHER_VARIABLES: Final[dict[str, str]] = {
     DISABLE_MEMORY: "`1` turns `memory.enabled` off.",
-    REMOTE: f"`1` says this is a remote host: `memory.enabled` is off unless `{MEMORY_DIR}` is set.",
-    "REVERIE_MCP_TOKEN": "The token clients must show to `reverie mcp --http`; otherwise one is made and printed.",
+    REMOTE: f"`1` marks a remote host: `memory.enabled` is off unless `{MEMORY_DIR}` is set.",
+    "REVERIE_MCP_TOKEN": "The token clients must send to `reverie mcp --http`; unset: one is made and printed.",
     "REVERIE_DATA": "Where tests and benchmarks find their data sets.",
 }

@@ -1,4 +1,4 @@
-"""The places settings come from, each read into checked values with their origin."""
+"""Read each source of settings into checked values with their origin."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Source = Literal["default", "managed", "user", "project", "local", "environment"
 MANAGED: Final = Path("/etc/reverie/settings.toml")
 _LARGEST_FILE: Final = 256 * 1024
 
-# What the person said about a project's files, in the folder of the project under the home.
+# The user's answers about a project's files, in the project's folder under the home.
 RECORD: Final = "trusted-settings.json"
-# Local settings lay here, inside the project, before they moved to the home.
+# The former place of local settings, inside the project.
 OLD_LOCAL: Final = "settings.local.toml"
 MOVE_ADVICE: Final = ", or let `reverie trust --move` show you the file and move it there"
 
-# Modification time, size and inode of a file; None where there is none.
+# Modification time, size and inode of a file; None if it does not exist.
 Stamp = tuple[int, int, int] | None
 
 
@@ -47,7 +47,7 @@ class Origin(NamedTuple):
 
     @property
     def is_personal(self) -> bool:
-        """Did the person say so for this run? Then nobody else overrides it."""
+        """Whether the user set it for this run; then an organisation's flag does not override it."""
         return self.source in ("environment", "command line")
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ DEFAULT: Final = Origin("default")
 
 
 class Found(NamedTuple):
-    """A value one source gives."""
+    """A value from one source."""
 
     value: Value
     origin: Origin
@@ -67,9 +67,9 @@ class Found(NamedTuple):
 class SettingsFile(NamedTuple):
     """A file that may hold settings.
 
-    One inside a project has a `record` in the home of what the person said about it. Whoever wrote
-    the file, it came with the folder; neither git nor the lack of it proves anything else.
-    `instead` is where a value belongs that such a file may not set.
+    For a file inside a project, `record` is the file in the home with the user's answers about it:
+    such a file may have come with a clone or an archive, whether or not git tracks it.
+    `instead` is the file to use for values that such a file may not set.
     """
 
     source: Source
@@ -79,11 +79,11 @@ class SettingsFile(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A value that a project's file asks for and the person has not agreed to."""
+    """A value in a project's file that the user has not agreed to."""
 
     key: str
     found: Found
-    # They were asked about exactly this, and said no.
+    # The user was asked about this content of the file and said no.
     declined: bool
 
     def __str__(self) -> str:
@@ -95,29 +95,29 @@ class Wanted(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """What one source says, and all that is wrong with it."""
+    """The values of one source, and its problems."""
 
     values: Mapping[str, Found] = MappingProxyType({})
     problems: tuple[str, ...] = ()
     file: SettingsFile | None = None
     stamp: Stamp = None
-    # What a project's file asks for and does not get, and what else the person should hear.
+    # Values the user has not agreed to, and notes to show to the user.
     wanted: tuple[Wanted, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def environment() -> Mapping[str, str]:
-    """The one place where Reverie reads the environment of its process."""
+    """The process's environment; no other code reads it."""
     return os.environ
 
 
 def person_home(environ: Mapping[str, str]) -> Path:
-    """What `~` stands for."""
+    """The user's home folder, which `~` expands to."""
     return Path(environ["HOME"]) if environ.get("HOME") else Path.home()
 
 
 def stamp_of(path: Path) -> Stamp:
-    """Changes when the file does; an unreadable one has a stamp of its own."""
+    """A stamp that changes when the file does; an unreadable file has one, too."""
     try:
         seen = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -128,7 +128,7 @@ def stamp_of(path: Path) -> Stamp:
 
 
 def read_file(file: SettingsFile, home: Path) -> Layer:
-    """One settings file. The stamp is taken first: a change while we read is seen next time."""
+    """Read a settings file. The stamp is taken first, so a change during the read is noticed."""
     stamp = stamp_of(file.path)
     if stamp is None:
         return Layer(file=file)
@@ -145,7 +145,7 @@ def read_file(file: SettingsFile, home: Path) -> Layer:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return Layer(problems=(f"{file.path}: {reason}",), file=file, stamp=stamp)
-    return _judged(_checked(file, entries, home), file, stamp, content)
+    return _agreed(_checked(file, entries, home), file, stamp, content)
 
 
 class _NotOurs(Exception):
@@ -153,8 +153,8 @@ class _NotOurs(Exception):
 
 
 def read_content(file: SettingsFile) -> bytes:
-    """The bytes of a settings file; ValueError or OSError says why there are none."""
-    # A repository may hold a link to a device or a pipe, whose reading would never end.
+    """The bytes of a settings file; ValueError or OSError if it cannot be used."""
+    # A repository may contain a link to a device or a pipe; reading it would never end.
     status = file.path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("this is not a regular file; remove it")
@@ -163,13 +163,13 @@ def read_content(file: SettingsFile) -> bytes:
     with file.path.open("rb") as opened:
         content = opened.read(_LARGEST_FILE + 1)
     if len(content) > _LARGEST_FILE:
-        raise ValueError(f"a settings file has at most {_LARGEST_FILE:,} bytes; shorten it")
+        raise ValueError(f"the file is larger than {_LARGEST_FILE:,} bytes; shorten it")
     return content
 
 
 def _text(content: bytes) -> str:
     try:
-        # TOML ends lines with \n or \r\n; editors on Windows also put a mark at the start.
+        # TOML lines end with \n or \r\n; editors on Windows may write a byte order mark.
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
@@ -177,7 +177,7 @@ def _text(content: bytes) -> str:
 
 
 class _Checked(NamedTuple):
-    """Valid values, those of them that need the person's word, and all that is wrong."""
+    """Valid values, values that need the user's agreement, and problems."""
 
     values: dict[str, Found]
     asked: dict[str, Found]
@@ -189,7 +189,7 @@ def _checked(file: SettingsFile, entries: Iterable[flat_toml.Entry], home: Path)
     asked: dict[str, Found] = {}
     problems: list[str] = []
     for entry in entries:
-        # A known table with nothing in it, such as `[features]` alone, says nothing.
+        # An empty known table, such as `[features]` alone, sets nothing.
         if entry.value == {} and lookup.is_table(entry.key):
             continue
         origin = Origin(file.source, str(file.path), entry.line)
@@ -205,18 +205,18 @@ def _checked(file: SettingsFile, entries: Iterable[flat_toml.Entry], home: Path)
     return _Checked(values, asked, tuple(problems))
 
 
-def _judged(checked: _Checked, file: SettingsFile, stamp: Stamp, content: bytes) -> Layer:
-    """What holds of a file: all of it, or, in a project's file, only what was agreed to."""
+def _agreed(checked: _Checked, file: SettingsFile, stamp: Stamp, content: bytes) -> Layer:
+    """All values of a file; of a project's file, only those the user agreed to."""
     values, asked, problems = checked
     if not asked or file.record is None:
         return Layer(values, problems, file, stamp)
-    # Few machines have a project that asks for something: only they need a reader of records.
+    # Import lazily: few projects have settings that need agreement.
     from reverie.settings.trust import said_about  # noqa: PLC0415
 
-    said = said_about(file.record, file.path, content)
-    if said == "yes":
+    answer = said_about(file.record, file.path, content)
+    if answer == "yes":
         return Layer({**values, **asked}, problems, file, stamp)
-    wanted = tuple(Wanted(key, found, said == "no") for key, found in asked.items())
+    wanted = tuple(Wanted(key, found, answer == "no") for key, found in asked.items())
     return Layer(values, problems, file, stamp, wanted)
 
 
@@ -227,7 +227,8 @@ def _allowed(file: SettingsFile, written: str) -> tuple[Setting, str]:
     row, key = found
     if not row.files:
         raise ValueError(
-            f"{key} cannot be set in a file, which is found through it; set {row.variable}"
+            f"{key} cannot be set in a file, because it decides where the file is; "
+            f"set {row.variable}"
         )
     if file.record is not None and not row.project_may_set:
         could = f" (a repository could {row.risk})" if row.risk else ""
@@ -239,7 +240,7 @@ def _allowed(file: SettingsFile, written: str) -> tuple[Setting, str]:
 
 
 def read_environment(environ: Mapping[str, str], key_names: Iterable[str], home: Path) -> Layer:
-    """All `REVERIE_*` variables; an empty one is as good as none. `key_names` hold API keys."""
+    """Read all `REVERIE_*` variables that are not empty. `key_names` are those with API keys."""
     ours = {name: environ[name] for name in sorted(environ) if _sets_something(name, environ)}
     values: dict[str, Found] = {}
     problems: list[str] = []
@@ -270,9 +271,9 @@ def _sets_something(name: str, environ: Mapping[str, str]) -> bool:
 def _turn_memory_off(
     environ: Mapping[str, str], values: dict[str, Found], problems: list[str]
 ) -> None:
-    """Two variables turn memory off without being a setting; neither turns it on."""
+    """Apply the two variables that can turn memory off but not on."""
     for name in (schema.DISABLE_MEMORY, schema.REMOTE):
-        # A remote host has no local store to trust, unless it was told where one is.
+        # A remote host has no memory of its own, unless a memory directory is configured.
         if name == schema.REMOTE and environ.get(schema.MEMORY_DIR):
             continue
         row = schema.Setting(name, "bool", default=False, about="")
@@ -284,7 +285,7 @@ def _turn_memory_off(
 
 
 def named_keys(layer: Layer) -> set[str]:
-    """The variables a source names as holding an API key: ours to leave alone, whatever the name."""
+    """The variables that a source names as holding an API key; they are not settings."""
     return {
         str(found.value)
         for key, found in layer.values.items()
@@ -293,7 +294,7 @@ def named_keys(layer: Layer) -> set[str]:
 
 
 def read_options(overrides: Iterable[str], home: Path) -> Layer:
-    """`--set key=value` options; the last of two that set the same key wins."""
+    """Read `--set key=value` options; the last one for a key wins."""
     values: dict[str, Found] = {}
     problems: list[str] = []
     for option in overrides:
@@ -316,11 +317,11 @@ SERVICE = "reverie"
 
 
 def secret(name: str | None, environ: Mapping[str, str] | None = None) -> str | None:
-    """The key that a variable of this name holds, or the keyring under it; None without one."""
+    """The API key in the variable of this name, or in the keyring under this name, or None."""
     if not name:
         return None
     environ = environment() if environ is None else environ
-    # A key that was pasted with its newline makes a header no server accepts.
+    # A key pasted with its newline would make an invalid header.
     return environ.get(name, "").strip() or _from_keyring(name)
 
 
@@ -331,9 +332,9 @@ def _from_keyring(name: str) -> str | None:
         return None
     try:
         stored = keyring.get_password(SERVICE, name)
-    # Backends raise what they like; one that is broken or locked is as good as none.
+    # Backends raise any exception; treat a broken or locked keyring as an empty one.
     except Exception as error:  # noqa: BLE001
-        # Start-up does not wait for logging; it is needed here alone.
+        # Import lazily: logging is needed only here, and start-up should not pay for it.
         from reverie.logs import logger  # noqa: PLC0415
 
         logger(__name__).warning("the keyring gave no %s: %r", name, error)

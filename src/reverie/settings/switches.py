@@ -1,4 +1,4 @@
-"""Switches, read live: a flip in a settings file or by the organisation holds from the next look."""
+"""Feature switches, read live: a changed file or organisation flag applies at the next check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Remote(Protocol):
-    """What an organisation says; `local` comes back where it says nothing."""
+    """An organisation's flags; they return `local` where no flag is set."""
 
     def switch(self, key: str, *, local: bool) -> bool: ...
 
@@ -29,8 +29,8 @@ class Remote(Protocol):
 class Switches:
     """Settings that follow their files.
 
-    A look costs one `stat` a file; only a file whose stamp changed is read again. A file that
-    became invalid keeps its last good values: a typo must not stop a session that runs.
+    A check costs one `stat` per file; only a file whose stamp changed is read again. A file that
+    became invalid keeps its last good values: a typo must not stop a running session.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -39,7 +39,7 @@ class Switches:
         self.remote: Remote | None = None
 
     def on(self, name: str) -> bool:
-        """Is this system on now? One that works on memory is off while memory is."""
+        """Whether a feature is on now. Features that need memory are off while memory is off."""
         if name not in schema.FEATURES:
             known = ", ".join(schema.FEATURES)
             raise SettingsError(f"no switch is called {name!r}; there are: {known}")
@@ -53,7 +53,7 @@ class Switches:
         return self.remote.switch(key, local=local)
 
     def result_threshold(self, tool: str) -> Threshold | None:
-        """The same for the size from which results of a tool go to a file."""
+        """The current size from which results of a tool go to a file."""
         settings = self.settings
         local = settings.result_threshold(tool)
         item = settings.item(f"tools.{tool}.result_threshold")
@@ -63,7 +63,7 @@ class Switches:
 
     @property
     def settings(self) -> Settings:
-        """All settings as the files have them now."""
+        """All settings with the files' current content."""
         old = self._settings
         layers = tuple(self._followed(layer) for layer in old.layers)
         if any(new is not layer for new, layer in zip(layers, old.layers, strict=True)):
@@ -72,13 +72,13 @@ class Switches:
 
     @property
     def problem(self) -> str | None:
-        """Why a file is not followed at the moment, one problem a line; None when all are."""
-        # Looking at the files first: the answer is about now.
+        """Problems of the files that are invalid now, one per line; None if there are none."""
+        # Check the files first.
         _ = self.settings
         return "\n".join(self._problems.values()) or None
 
     def _followed(self, layer: Layer) -> Layer:
-        """The layer itself while its file is as it was, else what the file says now."""
+        """The same layer if its file is unchanged, else a new one."""
         file = layer.file
         if file is None or stamp_of(file.path) == layer.stamp:
             return layer
@@ -88,12 +88,12 @@ class Switches:
             return fresh
         self._problems[file.path] = "\n".join(fresh.problems)
         _warn(self._problems[file.path])
-        # With the new stamp: the same broken version is read, and complained of, once.
+        # Keep the new stamp, so that a broken version is read and reported once.
         return layer._replace(stamp=fresh.stamp)
 
 
 def _warn(problem: str) -> None:
-    # Not at the top: only a session with a broken file needs it.
+    # Import lazily: only a session with a broken file logs.
     from reverie.logs import logger  # noqa: PLC0415
 
     logger(__name__).warning(
@@ -102,9 +102,9 @@ def _warn(problem: str) -> None:
 
 
 def bridge_openfeature(switches: Switches, domain: str | None = None) -> None:
-    """From now on ask the OpenFeature provider (of that domain) about every switch."""
+    """Ask the OpenFeature provider (of that domain) about every switch from now on."""
     try:
-        # An extra; and its import is slow.
+        # Import lazily: it is an optional extra, and slow.
         from openfeature import api  # noqa: PLC0415
     except ImportError:
         raise SettingsError(
@@ -114,7 +114,7 @@ def bridge_openfeature(switches: Switches, domain: str | None = None) -> None:
 
 
 class _OpenFeature(NamedTuple):
-    """The SDK never raises: it gives back the default it was passed."""
+    """OpenFeature flags. The SDK never raises: it returns the default it is given."""
 
     client: OpenFeatureClient
 
@@ -124,7 +124,7 @@ class _OpenFeature(NamedTuple):
     def threshold(self, key: str, local: Threshold | None) -> Threshold | None:
         flag = f"reverie.{key}"
         number = self.client.get_integer_value(flag, -1)
-        # A flag has one type: one that can say "never" is text, and no integer to the SDK.
+        # A flag has one type: a flag that can be "never" is text, and the SDK gives no integer.
         raw = str(number) if number >= 0 else self.client.get_string_value(flag, "")
         found = lookup.find(key)
         try:

@@ -1,6 +1,6 @@
-"""What the person said about a project's settings files, kept in the home and never in the project.
+"""The user's answers about a project's settings files, kept in the home, not in the project.
 
-An answer holds for one file with one content. Whatever changes a byte of it is asked about again.
+An answer is valid for one content of one file; after any change the user is asked again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Said = Literal["yes", "no"]
 
 
 class Answer(NamedTuple):
-    """What was said, and the text it was said about, so that the next question can show a diff."""
+    """The answer, and the text it was given for, so that the next question can show a diff."""
 
     said: Said
     digest: str
@@ -32,7 +32,7 @@ def digest_of(content: bytes) -> str:
 
 
 def answers(record: Path) -> dict[str, Answer]:
-    """All answers of one project, by the path of the file; a damaged record holds none."""
+    """All answers for one project by file path; empty if the record is damaged."""
     try:
         data = json.loads(record.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -42,13 +42,13 @@ def answers(record: Path) -> dict[str, Answer]:
 
 
 def said_about(record: Path, path: Path, content: bytes) -> Said | None:
-    """The answer that holds for this file as it is now; None: not asked yet, or it changed since."""
+    """The answer for the file's current content; None: not asked yet, or the file changed."""
     answer = answers(record).get(str(path))
     return answer.said if answer is not None and answer.is_about(content) else None
 
 
 def rendered(known: Mapping[str, Answer]) -> dict[str, dict[str, str]]:
-    """The record as JSON can hold it."""
+    """The record as JSON."""
     return {path: answer._asdict() for path, answer in known.items()}
 
 

@@ -1,4 +1,4 @@
-"""What a value may be: from TOML or from text to a checked value, or an error that says what fits."""
+"""Check values from TOML or text, with errors that say what is expected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS: Final = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
     **dict.fromkeys(("0", "false", "no", "off"), False),
 }
-# Shapes of well-known keys. A digit is asked for, so that "sk-learn-experiments" stays a word;
+# Formats of well-known API keys. A digit is required, so that "sk-learn-experiments" does not match;
 # every repetition is bounded, so that a hostile file cannot make the search slow.
 _KEY: Final = (
     r"\b(?:sk-(?=[\w-]{0,200}\d)[\w-]{16,200}|gh[oprsu]_\w{20,200}|github_pat_\w{20,200}"
@@ -39,7 +39,7 @@ KEYS_ADVICE: Final = (
 
 
 def check(row: Setting, key: str, raw: object, person_home: Path) -> Value:
-    """The value of a setting as read from TOML; ValueError says what would fit."""
+    """Check a value read from TOML; ValueError says what is expected."""
     if isinstance(raw, str) and (re.search(_KEY, raw) or (row.kind == "variable" and _opaque(raw))):
         raise ValueError(f"{key} holds what looks like a secret key; {KEYS_ADVICE}")
     try:
@@ -50,12 +50,12 @@ def check(row: Setting, key: str, raw: object, person_home: Path) -> Value:
 
 
 def check_text(row: Setting, key: str, text: str, person_home: Path) -> Value:
-    """The same for a value that arrives as text: a variable, or a `--set` option."""
+    """Check a value given as text: a variable or a `--set` option."""
     return check(row, key, _typed(row, text), person_home)
 
 
 def expected(row: Setting) -> str:
-    """What fits, in words: completes "must be …"."""
+    """What is expected, in words that complete "must be …"."""
     bounds = "" if row.low is None else f" from {row.low:,} to {row.high:,}"
     return {
         "bool": "true or false",
@@ -72,7 +72,7 @@ def expected(row: Setting) -> str:
 
 
 def quote(raw: object) -> str:
-    """A value as an error may show it: short, on one line, never a key."""
+    """A value for an error message: short, on one line, without keys."""
     match raw:
         case dict():
             return "a table"
@@ -88,14 +88,14 @@ def quote(raw: object) -> str:
 
 
 def shown(text: str) -> str:
-    """Text that a stranger wrote, made fit to stand in a message."""
+    """Untrusted text made safe for a message: masked, shortened, without control characters."""
     masked = re.sub(_LOGIN, "//[login]@", re.sub(_KEY, "[key]", text[:_LONGEST_SEARCH]))
     cut = masked if len(masked) <= _LONGEST_QUOTE else masked[:_LONGEST_QUOTE] + "…"
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in cut)
 
 
 def names_a_secret(key: str) -> bool:
-    """Would someone who writes this key be about to paste a secret?"""
+    """Whether a setting with this name would hold a secret."""
     return bool(re.search(_SECRETIVE, key))
 
 
@@ -113,7 +113,7 @@ def _typed(row: Setting, text: str) -> object:
 
 
 def _opaque(text: str) -> bool:
-    """Names of variables are words in capitals; keys are long runs of mixed characters."""
+    """Whether text looks like an API key: a long run of mixed characters, not words."""
     longest = max(text.split("_"), key=len)
     return len(longest) >= 20 and not longest.isalpha()
 
@@ -133,7 +133,7 @@ def _int(row: Setting, raw: object, _: Path) -> Value:
 def _float(row: Setting, raw: object, _: Path) -> Value:
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         raise TypeError
-    # Neither nan, nor an int that no float can hold, is a number anyone meant.
+    # Refuses nan, and ints that no float can hold.
     if not abs(raw) < _LARGEST_NUMBER:
         raise ValueError
     return _within(row, float(raw))
@@ -207,12 +207,12 @@ _CHECKS: Final[dict[str, Callable[[Setting, object, Path], Value]]] = {
     "threshold": _threshold,
 }
 
-# The longest key anyone writes is shorter; comparing more would only be slow.
+# Every real key is shorter; comparing longer ones would be slow.
 _LONGEST_KEY = 100
 
 
 def unknown_key(key: str) -> str:
-    """The whole complaint, with a suggestion when there is a likely one."""
+    """The error message for an unknown key, with a suggestion if there is a likely one."""
     if len(key) > _LONGEST_KEY:
         return f"unknown setting {shown(key)}"
     inside = [row.key for row in schema.SETTINGS if row.key.startswith(f"{key}.")]
@@ -226,9 +226,9 @@ def unknown_key(key: str) -> str:
 
 
 def unknown_variable(name: str) -> str:
-    """The same for an environment variable; its value may be a key, so it is not shown."""
+    """The error message for an unknown variable, without its value, which may be a key."""
     known = [row.variable for row in schema.SETTINGS if "*" not in row.key]
-    # All share the prefix; comparing it too would make everything alike.
+    # All share the prefix; comparing it would make all of them similar.
     bare = [each.removeprefix(schema.PREFIX) for each in (*known, *schema.OTHER_VARIABLES)]
     closest = _closest(name.removeprefix(schema.PREFIX)[:_LONGEST_KEY], bare)
     meant = f"{schema.PREFIX}{closest}" if closest else None
@@ -237,7 +237,7 @@ def unknown_variable(name: str) -> str:
 
 
 def _closest_part(key: str) -> str | None:
-    """`recall` for `features.recall`, `featurs` for `features`: half of the key is there."""
+    """The key or table for a part of a key: `recall` → `features.recall`, `featurs` → `features`."""
     whole = {row.key.rpartition(".")[2]: row.key for row in schema.SETTINGS}
     whole |= {table: table for table in (row.key.partition(".")[0] for row in schema.SETTINGS)}
     closest = _closest(key, list(whole))
@@ -245,9 +245,9 @@ def _closest_part(key: str) -> str | None:
 
 
 def _candidates(key: str) -> list[str]:
-    """All keys, with the person's own name where one is chosen freely."""
+    """All keys, with the name from `key` in place of the `*`."""
     parts = key.split(".")
-    # The name stands where the `*` does: second in `tools.*.x`, third in `spend.purpose.*`.
+    # The name is at the position of the `*`: second in `tools.*.x`, third in `spend.purpose.*`.
     return [
         ".".join(
             parts[place] if part == "*" and place < len(parts) else part
@@ -258,7 +258,7 @@ def _candidates(key: str) -> list[str]:
 
 
 def _closest(word: str, known: list[str]) -> str | None:
-    # Needed only to tell a mistake.
+    # Import lazily: needed only for an error message.
     from difflib import get_close_matches  # noqa: PLC0415
 
     return next(iter(get_close_matches(word, known, n=1)), None)

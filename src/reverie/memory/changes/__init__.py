@@ -1,1 +1,1 @@
-"""What may be done with memory: remember, supersede, forget, undo, import, export."""
+"""Changes to memory: remember, supersede, forget, undo, import, export."""

@@ -1,7 +1,7 @@
-"""The daily log of a long-lived assistant: it only grows, and a nightly dream turns it into memory.
+"""The append-only daily log of a long-lived assistant; a nightly dream condenses it into memory.
 
-The prompt holds the pattern of the path and never a date; the date comes as a message of its own
-when it changes, so that midnight leaves the cached prefix alone.
+The prompt contains the pattern of the path, never a date. A message tells the model when the date
+changes, so that the cached prefix stays valid at midnight.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from reverie.ports import Clock, Scrubber, TopicStore
 
 FOLDER = LOG_PATTERN.partition("/")[0]
 
-# Every retry means that somebody else's entry went in; so many in a row do not happen.
+# Each retry means that another process wrote an entry; this many in a row do not happen.
 _ATTEMPTS = 50
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What was logged on one day, and in which files."""
+    """The log of one day, and its files."""
 
     date: date
     text: str
@@ -36,7 +36,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """An entry was written: where, how it reads, and which kinds of secret were taken out of it."""
+    """A written entry: its file and text, and the kinds of secrets removed from it."""
 
     file: str
     entry: str
@@ -45,13 +45,13 @@ class Logged:
 
 
 def log_file(day: date, part: int = 1) -> str:
-    """The file of a day; a day that outgrows the limit of a file goes on in a second one."""
+    """The file of a day; a log that outgrows one file continues in part 2."""
     more = "" if part == 1 else f"_{part}"
     return f"{FOLDER}/{day:%Y}/{day:%m}/{day.isoformat()}{more}.md"
 
 
 def date_message(previous: str | None, today: date) -> str | None:
-    """What to tell the model when the date changed since it was last told; None when it did not."""
+    """The message that tells the model the new date; None if the date did not change."""
     if previous == today.isoformat():
         return None
     named = f"{today.isoformat()}, a {_DAYS[today.weekday()]}"
@@ -61,7 +61,7 @@ def date_message(previous: str | None, today: date) -> str | None:
 
 
 class DailyLog:
-    """The logs of one memory directory. `zone` is the person's; None is that of the machine."""
+    """The logs of one memory directory. `zone` is the user's time zone; None: the machine's."""
 
     def __init__(
         self, store: TopicStore, clock: Clock, scrubber: Scrubber, zone: tzinfo | None = None
@@ -75,10 +75,10 @@ class DailyLog:
         return self._now().date()
 
     def append(self, text: str, author: Author) -> Logged:
-        """Add an entry to the log of the moment it was said, after whatever others wrote meanwhile."""
+        """Append an entry to the current day's log, after entries that others wrote meanwhile."""
         if not text.strip():
             raise InputError("there is nothing to log; say what, in a sentence")
-        # One look at the clock: an entry said before midnight stays on its day, however late it lands.
+        # Read the clock once: an entry from before midnight stays on its day, even after retries.
         now = self._now()
         scrubbed = self._scrubber.scrub(writable(text.strip()))
         entry = _entry(now, scrubbed.text)
@@ -101,7 +101,7 @@ class DailyLog:
         return tuple(found for day in wanted if (found := self.day(day)) is not None)
 
     def day(self, day: date) -> Day | None:
-        """One day's log, its parts joined."""
+        """One day's log, with its parts joined."""
         parts = list(self._parts(day))
         if not parts:
             return None
@@ -109,7 +109,7 @@ class DailyLog:
         return Day(day, readable(text), tuple(file for file, _ in parts))
 
     def _grown(self, day: date, entry: str) -> Put:
-        """The day's last file with the entry at its end, or a new file when it would not fit."""
+        """Append the entry to the day's last file, or start a new file if it does not fit."""
         parts = list(self._parts(day))
         if parts:
             file, data = parts[-1]
@@ -130,14 +130,14 @@ class DailyLog:
 
 
 def _entry(now: datetime, text: str) -> str:
-    """A bullet with the time of day; further lines belong to it by their indent."""
+    """A bullet with the time of day; further lines are indented."""
     first, *rest = re.split(r"\r\n|\n|\r", text)
     lines = [f"- {now:%H:%M} {first}", *(f"  {line}".rstrip() for line in rest)]
     return "\n".join(lines) + "\n"
 
 
 def _ended(data: bytes) -> bytes:
-    """A file that somebody left without a last newline gets one, so that entries stay apart."""
+    """The data with a final newline, so that the next entry starts on its own line."""
     return data if not data or data.endswith(b"\n") else data + b"\n"
 
 

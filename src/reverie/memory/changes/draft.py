@@ -1,4 +1,4 @@
-"""What somebody wants remembered, and what came of it."""
+"""A new memory on its way to be saved: its draft, inferred type and scope, and the outcome."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reverie.text.likeness import Likeness
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """What somebody wants remembered; everything but the text can be worked out."""
+    """A memory to save; everything but the text can be inferred."""
 
     text: str
     type: MemoryType | None = None
@@ -26,23 +26,23 @@ class NewMemory:
     source: tuple[str, ...] = ()
     origin: str = "user"
     even_if_known: bool = False
-    # Retire the memory of which this is certainly a newer value.
+    # Retire the memory of which this is a newer value.
     replace: bool = False
     allow_excluded: bool = False
-    # A whole memory from elsewhere: its other keys are kept.
+    # An imported memory, whose other keys are kept.
     original: Topic | None = None
     # The day it was said; an import without one keeps "tomorrow" as it is.
     said: date | None = None
-    # When it holds, as a caller knows it; otherwise its words tell.
+    # When it is valid; inferred from its words if not given.
     valid_from: str | None = None
     valid_until: str | None = None
-    # Whose memory it goes to; worked out from its words when it is not said.
+    # The scope to save it in; inferred from its words if not given.
     scope: OwnScope | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A memory that is near to the one being saved: another value of it, more of it, a sibling."""
+    """A memory similar to the one being saved: another value of it, more detail, or a sibling."""
 
     file: str
     text: str
@@ -52,32 +52,32 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A memory that may be saved as it stands, and what was changed to get there."""
+    """A memory ready to save, and what was changed in it."""
 
     topic: Topic
     dates: tuple[DateChange, ...] = ()
     secrets: tuple[str, ...] = ()
     related: tuple[Related, ...] = ()
-    # The memory it replaces: named by the person, or by the words they used.
+    # The memory it replaces: given by the caller, or inferred from its words.
     replaces: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A memory was saved. What was changed on the way is told, so that a person can object."""
+    """A saved memory, with what was changed in it, so that the user can object."""
 
     topic: Topic
     revision: Revision
     dates: tuple[DateChange, ...] = ()
     secrets: tuple[str, ...] = ()
     superseded: str | None = None
-    # Memories near to it, which stay as they are.
+    # Similar memories, which were not changed.
     related: tuple[Related, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """Nothing was saved, and why; `existing` is the memory that already says it."""
+    """Why nothing was saved; `existing` is the memory that already says it."""
 
     reason: str
     advice: str = ""
@@ -89,7 +89,7 @@ Outcome: TypeAlias = Remembered | Declined
 LONGEST_TITLE = 70
 LONGEST_DESCRIPTION = 180
 
-# Tried in order; the first that speaks decides. Precision before recall: `project` is what is left.
+# Tried in order; the first match decides. Precision before recall: `project` is the default.
 _SIGNS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
     (
         "reference",
@@ -132,7 +132,7 @@ _SIGNS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
     ),
 )
 
-# Not behind "Dr." and the like, nor behind the day of a date ("4. August").
+# Not after "Dr." and similar, nor after the day of a date ("4. August").
 _SENTENCE = re.compile(
     r"(?<=[.!?。！？])(?<!\b\d\.)(?<!\b\d\d\.)(?<!\b[DMS]r\.)(?<!\bM[sme]\.)(?<!\bM\.)(?<!\bSt\.)"
     r"(?<!\bNr\.)(?<!\bMrs\.)(?<!\bMme\.)(?<!\bSra\.)(?<!\bProf\.)\s+|\n+"
@@ -150,7 +150,7 @@ class Draft:
 
     @property
     def claim(self) -> str:
-        """What is compared with other memories: the text, or the line it is found by."""
+        """The text to compare with other memories: the body, or else the description."""
         return self.body or self.description
 
 
@@ -165,7 +165,7 @@ def draft(
     name: str | None = None,
     description: str | None = None,
 ) -> Draft:
-    """Fill in what the person did not say; their own words are the body."""
+    """Infer what is not given; the text is the body."""
     body = text.strip()
     first = _first_sentence(body)
     return Draft(
@@ -182,14 +182,14 @@ def _first_sentence(text: str) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    """At a word, with a sign that there is more."""
+    """Cut at a word and end with an ellipsis."""
     if len(text) <= longest:
         return text
     kept = text[: longest - 1].rpartition(" ")[0] or text[: longest - 1]
     return f"{kept}…"
 
 
-# What only means something here: the project and its people, or a thing that belongs to it.
+# Words that refer to the project, its people, or a part of it.
 _HERE = re.compile(
     r"\b(?:we|we're|we've|we'll|us|our|ours|here"
     r"|(?:this|that|the|these|current|each|every) (?:\w+ )?(?:repo|repository|project|codebase|code base|app|application"
@@ -206,7 +206,7 @@ _HERE = re.compile(
     re.IGNORECASE,
 )
 
-# A path, a file, an address, a command, a name in code: all of these exist in one project.
+# A path, file, address, command or name in code belongs to one project.
 _THING = re.compile(
     r"https?://|`[^`]+`"
     r"|(?:^|[\s(\"'])(?:~|\.{1,2})?/[\w.-]+"
@@ -219,7 +219,7 @@ _THING = re.compile(
     r"(?:run |test|check|build|install|lint|dev|up|apply)",
 )
 
-# The person speaks of themselves, or an agent notes it of them.
+# The user speaks of themselves, or an agent notes something about them.
 _SELF = re.compile(
     r"\b(?:i am|i'm|i've|i have|i had|i know|i don'?t know|i (?:do not|never|always|often|usually|rarely|only) "
     r"|i work (?:as|in|from|at|with|for)|i live|i come from|i speak|i read|i learn|i like|i love|i hate|i dislike"
@@ -239,7 +239,7 @@ _SELF = re.compile(
     re.IGNORECASE,
 )
 
-# How they want to be spoken to and worked with, whatever the work is.
+# How the user wants an assistant to communicate and work, in any project.
 _MANNER = re.compile(
     r"\b(?:answers?|repl(?:y|ies)|your responses?|explanations?|explain|your summar(?:y|ies)"
     r"|(?:talk|speak|write) to me|(?:tell|ask|warn|remind|show|teach) me"
@@ -252,10 +252,10 @@ _MANNER = re.compile(
 
 
 def infer_scope(text: str, type_: MemoryType | None = None) -> OwnScope:
-    """`person` for what is theirs in every project, `project` for the rest and in doubt."""
+    """`person` for what applies to the user in every project, else (and in doubt) `project`."""
     kind = type_ or infer_type(text)
     if kind not in ("user", "feedback") or _HERE.search(text) or _THING.search(text):
         return "project"
-    # Of feedback, “always use spaces” may be meant for this project alone; “keep answers short” is not.
+    # Feedback such as “always use spaces” may be for this project only; “keep answers short” is not.
     signs = _SELF.search(text) or (kind == "feedback" and _MANNER.search(text))
     return "person" if signs else "project"

@@ -1,4 +1,4 @@
-"""All memories in one piece: a folder, a .zip or JSON, without secrets. Pure."""
+"""Export all memories as files, a .zip or JSON, without secrets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXPORT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """Every file as it may leave the house, and what was taken out of which."""
+    """The files to export, and the kinds of secrets removed from each."""
 
     files: Mapping[str, bytes]
     secrets: Mapping[str, tuple[str, ...]]
@@ -29,7 +29,7 @@ class Exported:
 
 
 def exported(files: Mapping[str, bytes], scrubber: Scrubber) -> Exported:
-    """Byte for byte, except for secrets."""
+    """Copy files byte for byte, except for secrets."""
     clean: dict[str, bytes] = {}
     secrets: dict[str, tuple[str, ...]] = {}
     for name, data in sorted(files.items()):
@@ -41,9 +41,9 @@ def exported(files: Mapping[str, bytes], scrubber: Scrubber) -> Exported:
 
 
 def as_zip(export: Exported, at: float) -> bytes:
-    """The same memories at the same time make the same bytes."""
+    """A zip archive; its bytes depend only on the memories and the time."""
     made = BytesIO()
-    # A .zip knows no time before 1980, and only even seconds.
+    # A .zip cannot store times before 1980, and only even seconds.
     stamp = max(datetime.fromtimestamp(at, UTC), datetime(1980, 1, 1, tzinfo=UTC)).timetuple()[:6]
     with ZipFile(made, "w", ZIP_DEFLATED) as archive:
         for name, data in export.files.items():
@@ -55,7 +55,7 @@ def as_zip(export: Exported, at: float) -> bytes:
 
 
 def as_json(export: Exported, at: float) -> str:
-    """One object; `text` is the whole file, so that nothing is lost on the way back."""
+    """A JSON object; `text` is the whole file, so that an import loses nothing."""
     memories = []
     for name in export.memories:
         memory = topic.parse(export.files[name], name)

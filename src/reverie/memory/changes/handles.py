@@ -1,8 +1,7 @@
-"""How people name a memory: by its file, a short id, or words of its title. Pure.
+"""Find a memory by its file name, a short id, or words of its title.
 
-The short id is the start of a hash of the file name as commands show it (`team/x.md` included). It
-is computed, never stored, and as long as it must be to be unique. Its letters have no vowels, so
-that no id is a word of a title.
+The short id is a prefix of a hash of the label (such as `team/x.md`). It is computed, never stored,
+and as long as needed to be unique. Its alphabet has no vowels, so that no id is a word of a title.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _STOPS = ".!?。… "
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A memory as it is offered to a person: short id, file and title."""
+    """A memory as shown to the user: short id, file and title."""
 
     id: str
     file: str
@@ -41,7 +40,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The one memory that is meant, and by what it was named."""
+    """The memory that was found, and by what."""
 
     file: str
     how: How
@@ -49,14 +48,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
-    """Several memories fit."""
+    """Several memories match."""
 
     candidates: tuple[Named, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """No memory fits; `close` are those with a similar name."""
+    """No memory matches; `close` are those with a similar name."""
 
     close: tuple[str, ...] = ()
 
@@ -65,7 +64,7 @@ Resolved: TypeAlias = Found | Ambiguous | Missing
 
 
 def full_id(file: str) -> str:
-    """The whole id of a file name; people use its first letters."""
+    """The full id of a file name; users type its first letters."""
     digest = hashlib.blake2b(file.encode("utf-8", "surrogateescape"), digest_size=12).digest()
     number = int.from_bytes(digest)
     letters = []
@@ -76,7 +75,7 @@ def full_id(file: str) -> str:
 
 
 def short_ids(files: Iterable[str]) -> dict[str, str]:
-    """Each file's id, as short as it can be among these files."""
+    """The shortest unique id of each of these files."""
     whole = {file: full_id(file) for file in files}
     ordered = sorted(whole.items(), key=lambda item: item[1])
     found: dict[str, str] = {}
@@ -88,7 +87,7 @@ def short_ids(files: Iterable[str]) -> dict[str, str]:
 
 
 def resolve(wanted: str, entries: Sequence[ManifestEntry]) -> Resolved:
-    """Which memory is meant. A file name wins over an id, an id over a title, a title over words."""
+    """Find a memory. A file name wins over an id, an id over a title, a title over words."""
     text = wanted.strip()
     if not text:
         return Missing()
@@ -99,7 +98,7 @@ def resolve(wanted: str, entries: Sequence[ManifestEntry]) -> Resolved:
 
 
 def explained(wanted: str, resolved: Ambiguous | Missing, listed_by: str = "`reverie list`") -> str:
-    """Why a name leads to no memory, and what to write instead."""
+    """The error message for a name that matches no memory or several."""
     match resolved:
         case Ambiguous(candidates):
             shown = [f"  {one}" for one in candidates[:_MOST_CANDIDATES]]
@@ -115,7 +114,7 @@ def explained(wanted: str, resolved: Ambiguous | Missing, listed_by: str = "`rev
 
 
 def _one(files: Sequence[str], how: How, entries: Sequence[ManifestEntry]) -> Found | Ambiguous:
-    """The only one; words mean what holds now rather than what it replaced."""
+    """The only match; current memories win over superseded ones."""
     known = {entry.file: entry for entry in entries}
     if len(files) > 1 and how in ("title", "words"):
         files = [file for file in files if known[file].listed] or files
@@ -126,7 +125,7 @@ def _one(files: Sequence[str], how: How, entries: Sequence[ManifestEntry]) -> Fo
 
 
 def _with_name(text: str, entries: Sequence[ManifestEntry]) -> list[str]:
-    """The very name, or the last part of names that say in which memory a file lies."""
+    """The file of this name, or labelled files that end with it."""
     name = text if text.endswith(".md") else f"{text}.md"
     files = [entry.file for entry in entries]
     return [name] if name in files else [file for file in files if file.endswith(f"/{name}")]
@@ -149,9 +148,9 @@ def _titled(text: str, entries: Sequence[ManifestEntry]) -> list[str]:
 
 
 def _holding(text: str, entries: Sequence[ManifestEntry]) -> list[str]:
-    """Memories with all of these words in title and file name; only then in their description.
+    """Memories with all these words in title and file name, or else also in the description.
 
-    A file name that is not there is a typing mistake, not a search.
+    A missing file name ending in `.md` is a typing mistake, not a search.
     """
     wanted = plain_words(text)
     if not wanted or text.endswith(".md"):
@@ -185,7 +184,7 @@ def _begins(word: str, words: Sequence[str]) -> bool:
 
 
 def close_to(text: str, entries: Sequence[ManifestEntry]) -> tuple[str, ...]:
-    """Files whose names or titles are like a text."""
+    """Files whose names or titles are similar to a text."""
     files = [entry.file for entry in entries]
     stem = text.removesuffix(".md")
     holding = [file for file in files if stem in file]

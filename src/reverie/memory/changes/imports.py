@@ -1,4 +1,4 @@
-"""A long markdown file as the separate things it says: one piece a bullet or paragraph. Pure."""
+"""Read memories from markdown files, archives and exports of other tools."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EMPTY = re.compile(r"[-=_* \t]*|<!--.*-->|!\[[^\]]*\]\([^)]*\)")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One thing a file says, and the headings it stands under."""
+    """One bullet or paragraph of a file, and the headings above it."""
 
     text: str
     under: str = ""
@@ -38,7 +38,7 @@ class Piece:
 
 @dataclass(slots=True)
 class _Reader:
-    """Lines go in, pieces come out; headings and the words that introduce a list are kept aside."""
+    """Splits lines into pieces; tracks headings and the sentence that introduces a list."""
 
     pieces: list[Piece] = field(default_factory=list)
     headings: dict[int, str] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class _Reader:
         return ", ".join(filter(None, (*headings[-1:], self.intro)))
 
     def _read_code(self, line: str) -> None:
-        """Code belongs to what was said before it, also across a blank line."""
+        """Add code to the piece before it, even across a blank line."""
         if not self.lines and self.pieces and self.pieces[-1].under == self._under():
             self.lines = [*self.pieces.pop().text.splitlines(), ""]
         self.lines += ["", line] if self.after_blank else [line]
@@ -113,7 +113,7 @@ class _Reader:
 
 
 def pieces(text: str) -> list[Piece]:
-    """Every bullet and paragraph, under its last heading; the title of the file is no heading."""
+    """Every bullet and paragraph with its last heading; the file's title does not count."""
     reader = _Reader()
     for line in text.splitlines():
         reader.read(line)
@@ -121,19 +121,19 @@ def pieces(text: str) -> list[Piece]:
     return reader.pieces
 
 
-# A pile larger than this is not somebody's memory, or is made to fill a disk.
+# A larger import is not a memory, or is meant to fill the disk.
 LARGEST_PILE = 64 * 1024 * 1024
 
 EXPORTS = (".json", ".jsonl", ".af")
 
 _TEXT_KEYS = ("memory", "content", "text", "value", "data")
 _DAY_KEYS = ("created_at", "createdAt", "updated_at", "date")
-# How much of a text may be bytes that are no text; more, and it is a picture, a program or noise.
+# The share of non-text bytes above which a file is taken for binary.
 _MOST_NOISE = 0.02
-# So many may stand in any text: an old encoding is no reason to lose a memory.
+# This many are allowed in any text, for files in an old encoding.
 _FEW = 4
 _NOISE = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
-# Marks of trust that only this memory can give: what is pinned, who said it, how sure we are.
+# Keys that express trust, which an import cannot bring along.
 _TRUST = ("pinned", "source", "confidence")
 _DOUBT = 0.5
 _PERSONA = "it is the agent's own persona, not a memory"
@@ -141,16 +141,16 @@ _PERSONA = "it is the agent's own persona, not a memory"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One thing in a pile: where it stood, and the wish made of it, or why there is none."""
+    """One item of an import: its source, and the new memory, or why there is none."""
 
     source: str
     wish: NewMemory | Declined
-    # Keys of the file that were not taken over.
+    # Keys of the file that were dropped.
     dropped: tuple[str, ...] = ()
 
 
 def read_pile(files: Mapping[str, bytes]) -> list[Found]:
-    """A folder of loose markdown, or an unpacked export: each file is one memory."""
+    """Read a folder of markdown files or an unpacked export: each file is one memory."""
     found: list[Found] = []
     for name in sorted(files):
         if name.endswith(".md"):
@@ -161,7 +161,7 @@ def read_pile(files: Mapping[str, bytes]) -> list[Found]:
 
 
 def read_file(name: str, data: bytes) -> list[Found]:
-    """One file, by what is in it: a .zip, JSON, a memory, or a long file of many things."""
+    """Read one file by its content: a .zip, JSON, a memory, or a long file to split."""
     if len(data) > LARGEST_PILE:
         raise InputError(f"{name} has {len(data):,} bytes; at most {LARGEST_PILE:,} are imported")
     if data.startswith(b"PK\x03\x04"):
@@ -200,7 +200,7 @@ def _not_text(data: bytes) -> Declined | None:
 
 
 def _loose(name: str, data: bytes) -> Found:
-    """A file that is one memory; what it says of itself is kept, but for marks of trust."""
+    """Read a file that is one memory; its keys are kept, except those that express trust."""
     if (refused := _not_text(data)) is not None:
         return Found(name, refused)
     memory = topics.parse(data, PurePosixPath(name).name)
@@ -208,17 +208,17 @@ def _loose(name: str, data: bytes) -> Found:
         memory, dropped = _untrusted(memory)
         text = memory.body.strip() or memory.description
         named = memory.document.entry("name") is not None
-        wish = NewMemory(
+        new = NewMemory(
             text,
             type=memory.type,
             name=memory.name if named else None,
             description=memory.description or None,
             origin="import",
             original=memory,
-            # Our own exports keep what is about the person in a folder of that name.
+            # Reverie's exports keep personal memories in the folder `person`.
             scope="person" if split(name)[0] == "person" else None,
         )
-        return Found(name, wish, dropped)
+        return Found(name, new, dropped)
     if memory.problem != frontmatter.ABSENT:
         return Found(name, Declined(memory.problem, "correct the file, then import it again"))
     title, text = _titled(memory.body)
@@ -226,7 +226,7 @@ def _loose(name: str, data: bytes) -> Found:
 
 
 def _untrusted(memory: Topic) -> tuple[Topic, tuple[str, ...]]:
-    """The memory without what would make it more trusted here; a doubt about it stays."""
+    """The memory without keys that would make it more trusted; a low confidence is kept."""
     dropped = tuple(
         key
         for key in _TRUST
@@ -244,11 +244,12 @@ def _titled(text: str) -> tuple[str | None, str]:
 
 
 def _split(name: str, text: str) -> Iterator[Found]:
-    """An instruction file or a list of notes: a memory for each thing it says."""
+    """Split an instruction file or a list of notes into memories."""
     for number, piece in enumerate(pieces(text), 1):
         place = f"{name}, {piece.under}" if piece.under else f"{name}, piece {number}"
-        said = draft(piece.text).description
-        described = f"{piece.under}: {said}" if piece.under else None
+        described = None
+        if piece.under:
+            described = f"{piece.under}: {draft(piece.text).description}"
         yield Found(place, NewMemory(piece.text, description=described, origin="import"))
 
 
@@ -269,14 +270,14 @@ def _from_lines(name: str, data: bytes) -> Iterator[Found]:
 
 
 def _from_json(name: str, loaded: Any) -> Iterator[Found]:
-    """Told apart by their shape: ours, Letta's agent file, then any list of memories."""
+    """Read JSON by its structure: Reverie's export, Letta's agent file, or any list of memories."""
     if isinstance(loaded, dict):
         for fits, read in _SHAPES:
             if fits(loaded):
                 yield from read(name, loaded)
                 return
     if not isinstance(loaded, list):
-        raise InputError(f"{name} holds no list of memories that is known here")
+        raise InputError(f"{name} contains no list of memories in a known format")
     for number, item in enumerate(loaded, 1):
         yield _item(f"{name} #{number}", item)
 
@@ -294,12 +295,12 @@ def _own(name: str, loaded: dict[str, Any]) -> Iterator[Found]:
 
 
 def _was_bytes(text: str) -> bool:
-    """Does it hold only such halves of characters as stand for single bytes?"""
+    """Whether all its lone surrogates stand for single bytes."""
     return not any("\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" for char in text)
 
 
 def _letta(name: str, loaded: dict[str, Any]) -> Iterator[Found]:
-    """Memory blocks: what is known of the person and the work; the persona is the agent's."""
+    """Read Letta's memory blocks about the user and the work; the persona is the agent's own."""
     agents = [agent for agent in _listing(loaded.get("agents")) if isinstance(agent, dict)]
     lists = [loaded.get("blocks"), loaded.get("core_memory")]
     lists += [agent.get("core_memory") or agent.get("blocks") for agent in agents]
@@ -311,7 +312,7 @@ def _letta(name: str, loaded: dict[str, Any]) -> Iterator[Found]:
 
 
 def _listing(value: object) -> list[Any]:
-    """A list, where one is expected; anything else holds nothing."""
+    """The value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
@@ -347,11 +348,11 @@ _SHAPES: tuple[
 
 
 def _item(place: str, item: Any) -> Found:
-    """A memory as Mem0 and its kin write it: a text, when it was made, what it is about."""
+    """Read a memory as Mem0 and similar tools write it: text, date, metadata."""
     if isinstance(item, str):
         return Found(place, NewMemory(item, origin="import"))
     if not isinstance(item, dict):
-        return Found(place, Declined("it is no memory: neither a text nor an object"))
+        return Found(place, Declined("it is not a memory: neither a text nor an object"))
     text = next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str)), None)
     if text is None:
         return Found(place, Declined(f"it has no text under {', '.join(_TEXT_KEYS)}"))

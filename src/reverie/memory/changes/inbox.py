@@ -1,4 +1,4 @@
-"""What becomes of a proposal that was agreed to: the keeper judges it like anything else."""
+"""Apply an approved proposal; the keeper checks it like any other change."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from reverie.memory.format.revisions import Author, Revision
 from reverie.memory.format.topic import Topic
 from reverie.ports import Stored
 
-# What a setting says of a type: words that were found need no person.
+# The `inbox.auto_approve` policy that saves supported proposals without the user.
 SUPPORTED = "supported"
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A memory was removed, as was proposed; history still has it."""
+    """A memory that was removed as proposed; the history still has it."""
 
     file: str
     revision: Revision | None
@@ -30,9 +30,9 @@ Decision: TypeAlias = Outcome | Forgotten
 
 
 def needs_nobody(proposal: Proposal, policy: str) -> bool:
-    """Whether a proposal may be saved without a person; never when anything about it is suspicious.
+    """Whether a proposal may be saved without asking the user; never if it is suspicious.
 
-    Only additions: what changes, replaces or removes a memory of theirs is for the person alone.
+    Only additions: the user decides on changing, replacing or removing a memory.
     """
     harmless = proposal.operation == "add" and not proposal.caution
     return policy == SUPPORTED and proposal.supported and harmless
@@ -46,29 +46,29 @@ def approve(
     even_if_known: bool = False,
     supersedes: str | None = None,
 ) -> Decision:
-    """Do what was proposed, with its origin and sources; `supersedes` makes it replace a memory."""
+    """Apply a proposal with its origin and sources; `supersedes` makes it replace a memory."""
     proposal = item.proposal
     if supersedes is not None:
         proposal = replace(proposal, operation="supersede", file=supersedes)
-    wish = replace(_wish(item), even_if_known=even_if_known)
+    new = replace(_new_memory(item), even_if_known=even_if_known)
     author = _because(proposal, replace(author, proposal=item.id))
     if proposal.operation == "add":
-        return keeper.remember(wish, author)
+        return keeper.remember(new, author)
     stored = keeper.store.read(proposal.file)
     if stored is None:
-        return Declined(f"{proposal.file} is not there any more", "reject it, or remember it anew")
+        return Declined(f"{proposal.file} no longer exists", "reject it, or remember it anew")
     match proposal.operation:
         case "supersede":
-            return keeper.remember(replace(wish, supersedes=proposal.file), author)
+            return keeper.remember(replace(new, supersedes=proposal.file), author)
         case "update":
-            return _update(keeper, stored, proposal, wish, author)
+            return _update(keeper, stored, proposal, new, author)
         case "delete":
             return Forgotten(proposal.file, keeper.forget(proposal.file, author))
         case _:
             assert_never(proposal.operation)
 
 
-def _wish(item: Item) -> NewMemory:
+def _new_memory(item: Item) -> NewMemory:
     proposal = item.proposal
     return NewMemory(
         proposal.text,
@@ -82,7 +82,7 @@ def _wish(item: Item) -> NewMemory:
 
 
 def _day(item: Item) -> date:
-    """Relative dates count from the day it was said, not from the day it is approved."""
+    """The day it was said: relative dates count from it, not from the day of the approval."""
     try:
         return date.fromisoformat(item.proposal.said)
     except ValueError:
@@ -100,13 +100,13 @@ def _because(proposal: Proposal, author: Author) -> Author:
 
 
 def _update(
-    keeper: Keeper, stored: Stored, proposal: Proposal, wish: NewMemory, author: Author
+    keeper: Keeper, stored: Stored, proposal: Proposal, new: NewMemory, author: Author
 ) -> Outcome:
-    """The words are added to the memory; what it said before is kept."""
+    """Add the text to a memory and keep what it said before."""
     old = stored.topic
     if (newer := judging.replaced(old)) is not None:
         return newer
-    prepared = keeper.prepare(replace(wish, even_if_known=True))
+    prepared = keeper.prepare(replace(new, even_if_known=True))
     if isinstance(prepared, Declined):
         return prepared
     fresh = _grown(old, prepared.topic, proposal)
@@ -128,7 +128,7 @@ def _grown(old: Topic, addition: Topic, proposal: Proposal) -> Topic | None:
         body=f"{new}\n" if was in new else f"{was}\n\n{new}\n",
         name=addition.name if proposal.name else old.name,
         description=addition.description if proposal.description else old.description,
-        # Who reads it must know that a part of it is not the person's.
+        # Readers must know that a part of it does not come from the user.
         origin="tool" if proposal.origin == "tool" else old.origin,
         source=tuple(dict.fromkeys((*old.source, *proposal.sources))) or None,
     )

@@ -1,4 +1,4 @@
-"""What memory holds near to a new text, and reasons not to save it. Pure."""
+"""Compare a new memory with existing ones, and find reasons not to save it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from reverie.ports import TopicStore
 from reverie.text import likeness
 from reverie.text.likeness import Match
 
-# So many of the memories near to a new one are told.
+# How many similar memories are reported.
 MOST_TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """What memory already holds near to a text: the same, what it replaces, what is related."""
+    """Existing memories similar to a text: a duplicate, the one it replaces, related ones."""
 
     same: Declined | None = None
     replaces: str | None = None
@@ -29,7 +29,7 @@ class Neighbours:
 def neighbours(
     made: Draft, entries: Sequence[ManifestEntry], body_of: Callable[[str], str]
 ) -> Neighbours:
-    """Is it there already? Only what says the same is a reason not to save."""
+    """Find similar memories; only a duplicate is a reason not to save."""
     current = {entry.file: entry.description or entry.name for entry in entries if entry.listed}
     found = likeness.related(made.claim, current.items())
     same = next((match for match in found if match.likeness == "duplicate"), None)
@@ -47,7 +47,7 @@ def neighbours(
 def _described_alike(
     made: Draft, current: Mapping[str, str], body_of: Callable[[str], str]
 ) -> Match | None:
-    """Memories with a line of their own: the same only when the texts below it are, too."""
+    """A memory with the same description counts as a duplicate only if the bodies are, too."""
     for match in likeness.related(made.description, current.items()):
         if match.likeness != "duplicate":
             break
@@ -65,20 +65,20 @@ def _known(file: str, text: str) -> Declined:
 
 
 def _replaced_by_words(found: Sequence[Match]) -> str | None:
-    """The one memory whose value the words themselves say is over; of two, none."""
-    said = [match for match in found if match.verdict.said]
-    return said[0].key if len(said) == 1 else None
+    """The only memory that the text itself says is outdated; None if there are several."""
+    outdated = [match for match in found if match.verdict.said]
+    return outdated[0].key if len(outdated) == 1 else None
 
 
 def newest_value(near: Sequence[Related]) -> str | None:
-    """The memory of which a text is another value, when there is one that is nearest."""
+    """The memory of which a text is a newer value, if there is exactly one."""
     updates = [one for one in near if one.likeness == "update"]
     certain = [one for one in updates if one.certain] or updates
     return certain[0].file if len(certain) == 1 else None
 
 
 def nothing_to_replace(near: Sequence[Related]) -> Declined:
-    """What `replace` cannot do by itself."""
+    """The refusal if it is not clear which memory to replace."""
     if not near:
         return Declined("no memory holds another value of this", "save it without --replace")
     named = ", ".join(one.file for one in near)
@@ -90,7 +90,7 @@ def nothing_to_replace(near: Sequence[Related]) -> Declined:
 
 
 def twin(made: Draft, beside: Sequence[tuple[str, str]]) -> Declined | None:
-    """Is it in the same pile twice? There, differing memories were kept on purpose."""
+    """The refusal if the same import contains a duplicate."""
     match = likeness.nearest(made.claim, beside)
     if match is None or match.likeness != "duplicate":
         return None
@@ -98,24 +98,24 @@ def twin(made: Draft, beside: Sequence[tuple[str, str]]) -> Declined | None:
 
 
 def retired_by_siblings(store: TopicStore) -> list[tuple[str, str]]:
-    """Memories and what replaced them, where the two do not speak of one thing."""
+    """Superseded memories with their successors, where the two are about different things."""
     found = []
     for entry in store.entries():
         stored = store.read(entry.file) if entry.superseded else None
         successor = stored.topic.superseded_by if stored else None
         newer = store.read(successor) if successor else None
-        if stored is not None and newer is not None and _speak_apart(stored.topic, newer.topic):
+        if stored is not None and newer is not None and _differ(stored.topic, newer.topic):
             found.append((entry.file, newer.topic.file))
     return found
 
 
-def _speak_apart(old: Topic, new: Topic) -> bool:
+def _differ(old: Topic, new: Topic) -> bool:
     texts = [(a, b) for a in (new.description, new.body) for b in (old.description, old.body)]
     return all(likeness.compare(a, b).likeness in ("sibling", "unrelated") for a, b in texts)
 
 
 def replaced(old: Topic) -> Declined | None:
-    """A memory has one successor: what replaces it again replaces the successor."""
+    """The refusal if a memory already has a successor: replace that one instead."""
     newer = old.superseded_by
     if newer is None:
         return None
@@ -144,7 +144,7 @@ def secret_in_team(kinds: Sequence[str]) -> Declined:
 
 
 def not_for_team(type_: MemoryType, kinds: Sequence[str]) -> Declined | None:
-    """What is said about a person stays theirs, and so do secrets."""
+    """The refusal for personal memories and secrets, which are never shared."""
     if kinds:
         return secret_in_team(kinds)
     if may_share(type_):
@@ -156,10 +156,10 @@ def not_for_team(type_: MemoryType, kinds: Sequence[str]) -> Declined | None:
 
 
 class ImportBatch:
-    """What is in a pile so far, by name and by words; `here` are the memories there are already."""
+    """The memories of an import so far, by name and by words; `here` are the existing ones."""
 
     def __init__(self, here: Sequence[ManifestEntry] | None = None) -> None:
-        # Whether all that is here already is known; otherwise the store is asked.
+        # Whether `here` is complete; otherwise the store is asked.
         self.is_whole = here is not None
         here = here or ()
         self._entries = {entry.file: entry for entry in here}
@@ -175,9 +175,9 @@ class ImportBatch:
         return file.casefold() in self._names
 
     def alike(self, text: str) -> Sequence[tuple[str, str]]:
-        """Those in the pile that share the rarest words of a text: (file, description)."""
+        """Those in the batch that share the rarest words of a text: (file, description)."""
         return self._texts.find(text)
 
     def known(self, text: str) -> Sequence[ManifestEntry]:
-        """The same of the memories there are already."""
+        """Existing memories that share the rarest words of a text."""
         return [self._entries[file] for file, _ in self._known.find(text)]

@@ -1,7 +1,7 @@
-"""Remember, supersede, pin, forget: each is one transaction, and says what it did.
+"""Remember, supersede, pin and forget memories, each in one transaction.
 
-A "no" is a value with its reason (`Declined`), not an error: what was asked for is not memory, is
-already known, or holds a secret that must not be shared.
+A refusal is a value with its reason (`Declined`), not an error: the text should not be a memory, is
+already known, or contains a secret that must not be shared.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from reverie.text.validity import validity
 __all__ = ["Declined", "Keeper", "NewMemory", "Outcome", "Prepared", "Remembered", "pointed"]
 
 
-# How often a name may be taken by somebody else between looking and saving.
+# Attempts if another process takes the file name before the memory is saved.
 _TRIES = 5
 
 
 class Keeper:
-    """The one way to change a memory directory."""
+    """Makes all changes to a memory directory."""
 
     def __init__(
         self,
@@ -60,22 +60,22 @@ class Keeper:
         self._instructions = instructions
         self._shared = shared
 
-    def remember(self, wish: NewMemory, author: Author) -> Outcome:
-        """Save a memory and its pointer, unless it should not be or is already there.
+    def remember(self, new: NewMemory, author: Author) -> Outcome:
+        """Save a memory and its pointer, unless it is excluded or already known.
 
-        One that is to replace another and was saved before replaces it without a second file.
+        If it supersedes another and already exists, the existing file replaces the other one.
         """
-        if wish.supersedes is not None and (saved := self._saved_before(wish)) is not None:
-            return self.retire(wish.supersedes, saved, author)
+        if new.supersedes is not None and (saved := self._saved_before(new)) is not None:
+            return self.retire(new.supersedes, saved, author)
         for _ in range(_TRIES):
-            prepared = self.prepare(wish)
+            prepared = self.prepare(new)
             if isinstance(prepared, Declined):
                 return prepared
             fresh = prepared.topic
             try:
                 revision = self._save(fresh, prepared.replaces, author)
             except WriteConflict as conflict:
-                # Somebody took this name a moment ago: judge anew, beside what they saved.
+                # Another process just took this name: check again, with what it saved.
                 if conflict.file != fresh.file:
                     raise
                 continue
@@ -89,42 +89,42 @@ class Keeper:
             )
         raise WriteConflict(fresh.file, None, None)
 
-    def prepare(self, wish: NewMemory, beside: ImportBatch | None = None) -> Prepared | Declined:
+    def prepare(self, new: NewMemory, beside: ImportBatch | None = None) -> Prepared | Declined:
         """What would be saved, or why not; `beside` are memories about to be saved with it."""
-        pile = ImportBatch() if beside is None else beside
-        refusal = self._excluded(wish)
+        batch = ImportBatch() if beside is None else beside
+        refusal = self._excluded(new)
         if refusal is not None:
             return refusal
-        text, dates = self._dated(wish)
-        made, kinds = self._drafted(text, wish)
+        text, dates = self._dated(new)
+        made, kinds = self._drafted(text, new)
 
         def taken(name: str) -> bool:
-            return pile.has(name) or (not pile.is_whole and self.store.has(name))
+            return batch.has(name) or (not batch.is_whole and self.store.has(name))
 
-        # The name first: what is saved between the two looks is then known, or a conflict.
-        free = self._name(made, wish, taken)
-        near = self._neighbours(made, wish, pile)
+        # Name first: a memory saved between the two checks is then found, or makes a conflict.
+        free = self._name(made, new, taken)
+        near = self._neighbours(made, new, batch)
         refusal = self._team_refusal(made, kinds) or near.same
         if refusal is not None:
             return refusal
-        wish = replace(self._limited(wish, text), supersedes=near.replaces)
-        if wish.original is None:
-            fresh = self._topic(made, wish, free)
+        new = replace(self._limited(new, text), supersedes=near.replaces)
+        if new.original is None:
+            fresh = self._topic(made, new, free)
         else:
-            fresh, more = self._taken_in(wish.original, made, wish, free)
+            fresh, more = self._imported(new.original, made, new, free)
             kinds = tuple(dict.fromkeys((*kinds, *more)))
         refusal = judging.too_large(fresh) or self._team_refusal(made, kinds)
         return refusal or Prepared(fresh, dates, kinds, near.related, near.replaces)
 
     def near(
-        self, wish: NewMemory, entries: Sequence[ManifestEntry], body_of: Callable[[str], str]
+        self, new: NewMemory, entries: Sequence[ManifestEntry], body_of: Callable[[str], str]
     ) -> Neighbours:
-        """How a wish relates to memories that are kept elsewhere."""
-        made, _ = self._drafted(self._dated(wish)[0], wish)
+        """Memories of another scope that are similar to a new one."""
+        made, _ = self._drafted(self._dated(new)[0], new)
         return judging.neighbours(made, entries, body_of)
 
     def retire(self, file: str, by: str, author: Author) -> Outcome:
-        """Let a memory that is there replace another; both are kept."""
+        """Let an existing memory replace another; both files are kept."""
         old, new = self.require(file), self.require(by)
         if old.topic.file == new.topic.file:
             raise InputError(f"{old.topic.file} cannot replace itself; name another memory")
@@ -142,7 +142,7 @@ class Keeper:
         return Remembered(fresh, revision, superseded=old.topic.file)
 
     def restore(self, file: str, author: Author) -> Revision | None:
-        """Let a memory that was retired hold again; what had replaced it stays as well."""
+        """Make a superseded memory valid again; its successor stays, too."""
         old = self.require(file)
         successor = old.topic.superseded_by
         if successor is None:
@@ -157,22 +157,22 @@ class Keeper:
             puts, author, f"restore {again.name}", lambda index: pointed(index, again)
         )
 
-    def prepare_all(self, wishes: Iterable[NewMemory]) -> list[Prepared | Declined]:
-        """What of a pile would be saved; each is judged beside those before it."""
+    def prepare_all(self, memories: Iterable[NewMemory]) -> list[Prepared | Declined]:
+        """What would be saved of an import; each memory is compared with those before it."""
         outcomes: list[Prepared | Declined] = []
-        # Looked at once for all of them; many are asked for those that a wish may be like.
-        pile = ImportBatch(None if self.store.large else self.store.entries())
-        for wish in wishes:
-            found = self.prepare(wish, pile)
+        # List the existing memories once; a large store is queried for each new memory instead.
+        batch = ImportBatch(None if self.store.large else self.store.entries())
+        for new in memories:
+            found = self.prepare(new, batch)
             outcomes.append(found)
             if isinstance(found, Prepared):
-                pile.add(found.topic)
+                batch.add(found.topic)
         return outcomes
 
     def save_all(
         self, prepared: Sequence[Prepared], author: Author, summary: str
     ) -> Revision | None:
-        """Save a pile in one transaction, so that one undo takes it back."""
+        """Save an import in one transaction, so that one undo reverts it."""
         fresh = [one.topic for one in prepared]
         puts = [Put(memory.file, topic.render(memory)) for memory in fresh]
 
@@ -184,21 +184,21 @@ class Keeper:
         return self.store.apply(puts, author, summary, edit) if puts else None
 
     def create(self, file: str, text: str, author: Author, summary: str = "") -> Topic:
-        """A memory under a name its writer chose, word for word; its own frontmatter is kept.
+        """Create a memory with this name and text; its frontmatter is kept.
 
-        Neither what it is about nor what else is known is judged: raises WriteConflict when the name
-        is taken.
+        It is not compared with other memories and not checked for exclusions. Raises WriteConflict if
+        the name is taken.
         """
         given = topic.parse(writable(text).encode("utf-8", "surrogateescape"), file)
         fresh = self._stamped(given) if given.problem == ABSENT else given
         clean = self._clean(fresh)
         put = Put(file, topic.render(clean))
-        said = summary or f"create {clean.name}"
-        self.store.apply((put,), author, said, lambda index: pointed(index, clean))
+        summary = summary or f"create {clean.name}"
+        self.store.apply((put,), author, summary, lambda index: pointed(index, clean))
         return clean
 
     def secrets_in(self, text: str) -> tuple[str, ...]:
-        """The kinds of secret that would be taken out of a text."""
+        """The kinds of secrets that would be removed from a text."""
         return self._scrubber.scrub(text).kinds
 
     def change(self, stored: Stored, fresh: Topic, author: Author, summary: str) -> Revision | None:
@@ -209,7 +209,7 @@ class Keeper:
         return self.store.apply((put,), author, summary, lambda index: refreshed(index, old, clean))
 
     def rename(self, names: Mapping[str, str], author: Author) -> Revision | None:
-        """Memories under other names, all in one transaction."""
+        """Rename memories in one transaction."""
         found = [(self.require(old), new) for old, new in names.items()]
         moved = [(old, topic.parse(topic.render(old.topic), new)) for old, new in found]
         drops = [Drop(old.topic.file, old.version) for old, _ in moved]
@@ -240,13 +240,13 @@ class Keeper:
         )
 
     def forget(self, file: str, author: Author) -> Revision | None:
-        """Remove a memory and its pointer; history still has it."""
+        """Remove a memory and its pointer; the history still has it."""
         return self.forget_all((file,), author)
 
     def forget_all(
         self, files: Iterable[str], author: Author, summary: str = ""
     ) -> Revision | None:
-        """Remove memories in one transaction, so that one undo brings them all back."""
+        """Remove memories in one transaction, so that one undo restores all."""
         found = [self.require(file) for file in files]
         drops = [Drop(stored.topic.file, stored.version) for stored in found]
 
@@ -255,11 +255,11 @@ class Keeper:
                 index = unpointed(index, drop.file)
             return index
 
-        said = summary or f"forget {', '.join(stored.topic.name for stored in found)}"
-        return self.store.apply(drops, author, said, edit)
+        summary = summary or f"forget {', '.join(stored.topic.name for stored in found)}"
+        return self.store.apply(drops, author, summary, edit)
 
     def require(self, file: str) -> Stored:
-        """A memory by its file name, or an error that names what is close to it."""
+        """A memory by its file name; InputError suggests similar names."""
         name = file if file.endswith(".md") else f"{file}.md"
         stored = self.store.read(name)
         if stored is None:
@@ -268,7 +268,7 @@ class Keeper:
         return stored
 
     def _stamped(self, given: Topic) -> Topic:
-        """A text without frontmatter as a memory; its own words stay exactly as they are."""
+        """Add frontmatter to a text; the text itself is not changed."""
         made = draft(given.body)
         name = made.name or given.file.removesuffix(".md")
         return topic.new(
@@ -282,52 +282,52 @@ class Keeper:
         ).with_(body=given.body)
 
     def _clean(self, fresh: Topic) -> Topic:
-        """Without secrets; where memory is shared, one is a reason to refuse."""
+        """The memory without secrets; InputError if it has one and the memory is shared."""
         scrubbed = self._scrubber.scrub(topic.render(fresh).decode("utf-8", "surrogateescape"))
         if scrubbed.kinds and self._shared:
             raise InputError(judging.secret_in_team(scrubbed.kinds).reason)
         data = scrubbed.text.encode("utf-8", "surrogateescape")
         return topic.parse(data, fresh.file)
 
-    def _excluded(self, wish: NewMemory) -> Declined | None:
-        if not wish.text.strip():
+    def _excluded(self, new: NewMemory) -> Declined | None:
+        if not new.text.strip():
             return Declined("there is nothing to remember", "say what, in a sentence")
-        if wish.supersedes is not None:
-            old = self.require(wish.supersedes).topic
+        if new.supersedes is not None:
+            old = self.require(new.supersedes).topic
             if (again := judging.replaced(old)) is not None:
                 return again
-        if wish.allow_excluded:
+        if new.allow_excluded:
             return None
-        found = exclusions.check(wish.text, self._instructions())
+        found = exclusions.check(new.text, self._instructions())
         return Declined(found.reason, found.advice) if found else None
 
-    def _dated(self, wish: NewMemory) -> tuple[str, tuple[DateChange, ...]]:
-        """Relative dates count from the day it was said; of an import nobody knows that day."""
-        if wish.said is None and wish.origin == "import":
-            return wish.text, ()
-        return absolute_dates(wish.text, wish.said or self._today())
+    def _dated(self, new: NewMemory) -> tuple[str, tuple[DateChange, ...]]:
+        """Make relative dates absolute, from the day it was said; imports without a day stay."""
+        if new.said is None and new.origin == "import":
+            return new.text, ()
+        return absolute_dates(new.text, new.said or self._today())
 
-    def _limited(self, wish: NewMemory, text: str) -> NewMemory:
-        """With the days its words name as its limits; what a caller gave stays as it was given."""
-        given = wish.original or wish
-        if given.valid_from or given.valid_until or wish.valid_from or wish.valid_until:
-            return wish
-        if wish.said is None and wish.origin == "import":
-            return wish
-        found = validity(text, wish.said or self._today())
+    def _limited(self, new: NewMemory, text: str) -> NewMemory:
+        """Set the period of validity from its words, unless the caller gave one."""
+        given = new.original or new
+        if given.valid_from or given.valid_until or new.valid_from or new.valid_until:
+            return new
+        if new.said is None and new.origin == "import":
+            return new
+        found = validity(text, new.said or self._today())
         first, last = (
             day.isoformat() if day else None for day in (found.valid_from, found.valid_until)
         )
-        return replace(wish, valid_from=first, valid_until=last)
+        return replace(new, valid_from=first, valid_until=last)
 
-    def _drafted(self, text: str, wish: NewMemory) -> tuple[Draft, tuple[str, ...]]:
-        """Scrubbed before it is cut: half a secret is one that no scanner knows."""
+    def _drafted(self, text: str, new: NewMemory) -> tuple[Draft, tuple[str, ...]]:
+        """Draft the memory; scrub it before it is cut: scanners do not recognise half a secret."""
         body, name, description = (
-            self._scrubber.scrub(part or "") for part in (text, wish.name, wish.description)
+            self._scrubber.scrub(part or "") for part in (text, new.name, new.description)
         )
         made = draft(
             body.text,
-            type_=wish.type,
+            type_=new.type,
             name=name.text or None,
             description=description.text or None,
         )
@@ -336,40 +336,40 @@ class Keeper:
     def _team_refusal(self, made: Draft, kinds: Sequence[str]) -> Declined | None:
         return judging.not_for_team(made.type, kinds) if self._shared else None
 
-    def _neighbours(self, made: Draft, wish: NewMemory, pile: ImportBatch) -> Neighbours:
-        """What is there already, as far as the wish leaves that open."""
-        if wish.supersedes:
-            return Neighbours(replaces=self.require(wish.supersedes).topic.file)
-        if wish.original is not None and not wish.original.listed:
-            # History is not news: it is known only when the very same memory is here.
-            here = next(iter(self.store.some([wish.original.file])), None)
+    def _neighbours(self, made: Draft, new: NewMemory, batch: ImportBatch) -> Neighbours:
+        """Similar memories, within what the caller allows (`supersedes`, `replace`, …)."""
+        if new.supersedes:
+            return Neighbours(replaces=self.require(new.supersedes).topic.file)
+        if new.original is not None and not new.original.listed:
+            # An outdated memory is a duplicate only of the same outdated memory.
+            here = next(iter(self.store.some([new.original.file])), None)
             same = here is not None and here.description == made.description
-            return Neighbours(Declined(f"{wish.original.file} is already here") if same else None)
-        found = judging.neighbours(made, self._alike(made, pile), self._body)
-        if wish.even_if_known:
+            return Neighbours(Declined(f"{new.original.file} is already here") if same else None)
+        found = judging.neighbours(made, self._alike(made, batch), self._body)
+        if new.even_if_known:
             return Neighbours(related=found.related)
-        if wish.replace and found.same is None:
+        if new.replace and found.same is None:
             chosen = found.replaces or judging.newest_value(found.related)
             refusal = None if chosen else judging.nothing_to_replace(found.related)
             return Neighbours(refusal, chosen, found.related)
-        if wish.origin == "import":
-            # Where several come at once, the words of one do not retire another.
-            twin = judging.twin(made, pile.alike(made.claim))
+        if new.origin == "import":
+            # The words of an imported memory do not retire another one.
+            twin = judging.twin(made, batch.alike(made.claim))
             return Neighbours(found.same or twin, related=found.related)
         return found
 
-    def _alike(self, made: Draft, pile: ImportBatch) -> list[ManifestEntry]:
-        """The memories among which its like must be."""
-        find = pile.known if pile.is_whole else self.store.alike
+    def _alike(self, made: Draft, batch: ImportBatch) -> list[ManifestEntry]:
+        """Candidates for similar memories."""
+        find = batch.known if batch.is_whole else self.store.alike
         texts = dict.fromkeys((made.claim, made.description))
         return list(dict.fromkeys(entry for text in texts for entry in find(text)))
 
-    def _saved_before(self, wish: NewMemory) -> str | None:
-        """The memory, other than the one to be replaced, that says just this."""
-        if self._excluded(wish) is not None:
+    def _saved_before(self, new: NewMemory) -> str | None:
+        """The memory, other than the one to be replaced, that already says the same."""
+        if self._excluded(new) is not None:
             return None
-        old = self.require(wish.supersedes).topic.file if wish.supersedes else ""
-        text, _ = self._dated(wish)
+        old = self.require(new.supersedes).topic.file if new.supersedes else ""
+        text, _ = self._dated(new)
         made = draft(text)
         others = [entry for entry in self._alike(made, ImportBatch()) if entry.file != old]
         same = judging.neighbours(made, others, self._body).same
@@ -379,17 +379,17 @@ class Keeper:
         stored = self.store.read(file)
         return "" if stored is None else stored.topic.body
 
-    def _name(self, made: Draft, wish: NewMemory, taken: Callable[[str], bool]) -> str:
-        """A free file name: its own for a memory from elsewhere, if that is possible."""
-        if wish.original is None:
+    def _name(self, made: Draft, new: NewMemory, taken: Callable[[str], bool]) -> str:
+        """A free file name; an imported memory keeps its own if possible."""
+        if new.original is None:
             return file_name(f"{made.type} {made.name}", taken)
-        name = wish.original.file
+        name = new.original.file
         refused = isinstance(check_name(name), Refused) or taken(name)
         return file_name(made.name, taken) if refused else name
 
-    def _topic(self, made: Draft, wish: NewMemory, file: str) -> Topic:
+    def _topic(self, made: Draft, new: NewMemory, file: str) -> Topic:
         now = self._now()
-        old = None if wish.supersedes is None else self.require(wish.supersedes).topic.file
+        old = None if new.supersedes is None else self.require(new.supersedes).topic.file
         return topic.new(
             made.name,
             made.description,
@@ -397,25 +397,25 @@ class Keeper:
             made.body,
             file=file,
             created=now,
-            origin=wish.origin,
-            source=wish.source,
+            origin=new.origin,
+            source=new.source,
             supersedes=(old,) if old else (),
-            valid_from=wish.valid_from or (now if old else None),
-            valid_until=wish.valid_until,
+            valid_from=new.valid_from or (now if old else None),
+            valid_until=new.valid_until,
         )
 
-    def _taken_in(
-        self, original: Topic, made: Draft, wish: NewMemory, file: str
+    def _imported(
+        self, original: Topic, made: Draft, new: NewMemory, file: str
     ) -> tuple[Topic, tuple[str, ...]]:
-        """A memory from elsewhere with all its keys; only what it lacks is drafted."""
+        """An imported memory with all its keys; missing ones are taken from the draft."""
         named = original.document.entry("name") is not None
         changed = original.with_(
             name=original.name if named else made.name,
             description=original.description or made.description,
             type=original.type or made.type,
-            origin=wish.origin,
-            valid_from=original.valid_from or wish.valid_from,
-            valid_until=original.valid_until or wish.valid_until,
+            origin=new.origin,
+            valid_from=original.valid_from or new.valid_from,
+            valid_until=original.valid_until or new.valid_until,
         )
         if made.body != original.body.strip():
             changed = changed.with_(body=f"{made.body}\n")
@@ -432,11 +432,11 @@ class Keeper:
         else:
             made = self._supersede(self.require(replaces), fresh, put, author)
         if made is None:
-            raise InputError(f"{fresh.file} is already there, word for word")
+            raise InputError(f"{fresh.file} already exists with the same text")
         return made
 
     def _supersede(self, old: Stored, fresh: Topic, put: Put, author: Author) -> Revision | None:
-        """Both stay: the old one says by what and since when, and leaves the index."""
+        """Save the new memory and mark the old one as superseded; it leaves the index."""
         closed = old.topic.with_(
             superseded_by=fresh.file, valid_until=age.day_before(fresh.valid_from)
         )

@@ -1,4 +1,4 @@
-"""A memory that turns out to belong to somebody else: it is written there, then taken out here."""
+"""Move a memory to another scope."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from reverie.memory.format.taxonomy import MemoryScope, labelled
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One of the two memories, and how files of it are named elsewhere."""
+    """The source or target of a move: a keeper and its scope."""
 
     keeper: Keeper
     scope: MemoryScope
 
 
 def move(file: str, source: Endpoint, target: Endpoint, author: Author) -> str:
-    """Give a memory to another scope, with all its keys; gives the name it is known by from now on.
+    """Move a memory to another scope, with all its keys; return its new label.
 
-    It is written before it is removed: a crash in between leaves it twice, never nowhere.
+    It is written before it is removed, so that a crash in between leaves two copies, not none.
     """
     stored = source.keeper.require(file)
     old = stored.topic

@@ -1,4 +1,4 @@
-"""How the index follows a change: one line for one memory, and a count when it is full. Pure."""
+"""Update the index after a change: one line per memory, and a count of the rest when it is full."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from reverie.memory.format.topic import Topic
 
 
 def pointed(index: Index, memory: Topic) -> Index:
-    """The index with a pointer to a memory; a full one counts it instead: recall will find it.
+    """Add a pointer to a memory; a full index only counts it, and recall still finds it.
 
-    One that does not belong in the index leaves it as it is.
+    A memory that is not listed (superseded or archived) does not change the index.
     """
     if not memory.listed:
         return index
@@ -33,10 +33,10 @@ def pointed(index: Index, memory: Topic) -> Index:
 
 
 def refreshed(index: Index, old: Topic, fresh: Topic) -> Index:
-    """The index after a memory changed: its line follows its words, and only them.
+    """Update a memory's line if its title or description changed.
 
-    A line that somebody else wrote stays as it is until the title or description changes; a memory
-    that is counted, or was left out, is not counted again.
+    A line written by hand stays until then; a memory that was counted or left out is not counted
+    again.
     """
     if not fresh.listed:
         return unpointed(index, fresh.file) if old.listed else index.without(fresh.file)
@@ -50,9 +50,9 @@ def refreshed(index: Index, old: Topic, fresh: Topic) -> Index:
 
 
 def moved(index: Index, file: str, entries: Sequence[ManifestEntry]) -> Index:
-    """The index with one pointer where a rebuild would put it: first what is pinned, then by type.
+    """Move one pointer to where a rebuild would put it: pinned memories first, then by type.
 
-    No other line moves. A pinned memory that a full index only counted is listed by a rebuild.
+    No other line moves. For a pinned memory that a full index only counted, rebuild the index.
     """
     known = {entry.file: entry for entry in entries}
     one = known.get(file)
@@ -62,22 +62,22 @@ def moved(index: Index, file: str, entries: Sequence[ManifestEntry]) -> Index:
         return rebuilt(index, entries) if one.pinned else index
     [line] = [line for line in index.lines if (p := pointer_of(line)) and p.file == file]
     rest = index.without(file).lines
-    places = [n for n, other in enumerate(rest) if pointer_of(other)]
-    behind = (n for n in places if not _before(rest[n], one, known))
-    at = next(behind, places[-1] + 1 if places else index.lines.index(line))
+    positions = [n for n, other in enumerate(rest) if pointer_of(other)]
+    behind = (n for n in positions if not _before(rest[n], one, known))
+    at = next(behind, positions[-1] + 1 if positions else index.lines.index(line))
     whole = [other if other.endswith(("\n", "\r")) else f"{other}\n" for other in (*rest, line)]
     return Index((*whole[:at], whole[-1], *whole[at:-1]))
 
 
 def _before(line: str, one: ManifestEntry, known: Mapping[str, ManifestEntry]) -> bool:
-    """Whether what a line leads to stands before a memory: pinned ones, then by type."""
+    """Whether the memory of a line is listed before another one."""
     pointer = pointer_of(line)
     other = known.get(pointer.file) if pointer else None
     return other is not None and listing_rank(other) < listing_rank(one)
 
 
 def unpointed(index: Index, file: str) -> Index:
-    """The index without a memory: without its line, or with one less in the count."""
+    """Remove a memory's line, or reduce the count by one."""
     if _lists(index, file) or not index.more:
         return index.without(file)
     return _counted(index, index.more - 1)

@@ -1,4 +1,4 @@
-"""Taking changes back: a revision, everything a session did, or a dream. Itself a change with history."""
+"""Undo a revision, all changes of a session, or a dream; an undo is itself a revision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reverie.ports import History, TopicStore
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The revisions that were taken back, newest first, and the revision that did it."""
+    """The revisions that were undone, newest first, and the revision that undid them."""
 
     revisions: tuple[Revision, ...]
     made: Revision
@@ -21,7 +21,7 @@ class Undone:
 def undo(
     store: TopicStore, history: History, revisions: Sequence[Revision], author: Author
 ) -> Undone:
-    """Take the revisions back (newest first), all or none; what came later stays."""
+    """Undo revisions (newest first), all or none; later changes stay."""
     for revision in revisions:
         _require_ours(revision)
     made = take_back(store, history, revisions, author)
@@ -31,19 +31,19 @@ def undo(
 
 
 def undoable(history: History) -> tuple[Revision, ...]:
-    """Changes that still stand, the last one first: what an undo takes back, one by one."""
+    """Changes that can be undone, newest first."""
     return tuple(one for one in standing(history.log()).undo if not _was_found(one))
 
 
 def redoable(history: History) -> tuple[Revision, ...]:
-    """Undos that still stand, the last one first: what a redo takes back, one by one."""
+    """Undos that can be redone, newest first."""
     return standing(history.log()).redo
 
 
 def take_back(
     store: TopicStore, history: History, revisions: Sequence[Revision], author: Author
 ) -> Revision | None:
-    """Make the files what they would be without these revisions; None when that changes nothing."""
+    """Make the files what they would be without these revisions; None if nothing changes."""
     steps = [_step(history, revision) for revision in revisions]
 
     def planned() -> Mapping[str, bytes | None]:
@@ -76,7 +76,7 @@ def of_dream(history: History, dream: str) -> list[Revision]:
 
 
 def _require_ours(revision: Revision) -> None:
-    """Files that were there before us: taking back that we found them would delete them."""
+    """Refuse to undo the commit of files from before the first write: that would delete them."""
     if _was_found(revision):
         raise InputError(
             f"cannot undo {revision.short}: it is where this history begins, and its files were "
@@ -96,7 +96,7 @@ def _step(history: History, revision: Revision) -> Step:
 
 
 def _summary(revisions: Sequence[Revision]) -> str:
-    """What is taken back; of an undo or a redo, the change that both are about."""
+    """The summary of an undo; for an undo of an undo, the original change."""
     if len(revisions) > 1:
         return f"undo {len(revisions)} revisions, {revisions[-1].short} to {revisions[0].short}"
     [only] = revisions

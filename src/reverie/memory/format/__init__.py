@@ -1,1 +1,1 @@
-"""The format of memory, pure: text becomes topics and back."""
+"""The file format of memory: parsing, checking and rendering, without I/O."""

@@ -1,4 +1,4 @@
-"""How old a memory is and whether it holds now, in words."""
+"""Age and period of validity of a memory, in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _DAY = timedelta(days=1)
 
 
 def days_between(then: datetime, now: datetime) -> int:
-    """Midnights passed between two moments, seen where `now` is; the future counts as today."""
+    """Midnights between two times, in the time zone of `now`; the future counts as today."""
     local = then.astimezone(now.tzinfo) if then.tzinfo and now.tzinfo else then
     return max(0, (now.date() - local.date()).days)
 
@@ -28,7 +28,7 @@ def words(then: datetime, now: datetime) -> str:
 
 
 def caveat(then: datetime, now: datetime) -> str | None:
-    """What a reader must know about a memory older than a day; None for a fresh one."""
+    """The warning for a memory older than a day; None for a newer one."""
     if now - then <= _DAY:
         return None
     return (
@@ -38,16 +38,16 @@ def caveat(then: datetime, now: datetime) -> str | None:
     )
 
 
-# --- from when until when a memory holds ---
+# --- period of validity ---
 
 
 def starts_at(valid_from: str | None) -> datetime | None:
-    """When a memory begins to hold: a day begins at midnight, where the reader is."""
+    """When a memory becomes valid; a day begins at midnight, local time."""
     return _moment(valid_from, days=0)
 
 
 def over_at(valid_until: str | None) -> datetime | None:
-    """When a memory no longer holds: a day counts to its end, where the reader is."""
+    """When a memory expires; a day counts to its end, local time."""
     return _moment(valid_until, days=1)
 
 
@@ -57,20 +57,20 @@ def expired(valid_until: str | None, now: datetime) -> bool:
 
 
 def pending(valid_from: str | None, now: datetime) -> bool:
-    """Whether a memory holds only from a later time on."""
+    """Whether a memory is not valid yet."""
     start = starts_at(valid_from)
     return start is not None and start > now
 
 
 def term(valid_from: str | None, valid_until: str | None, now: datetime) -> str:
-    """`expired 2026-11-01`, `from 2027-01-01`, or nothing to say: it holds."""
+    """`expired 2026-11-01`, `from 2027-01-01`, or empty if it is valid now."""
     if expired(valid_until, now):
         return f"expired {(valid_until or '')[:10]}"
     return f"from {(valid_from or '')[:10]}" if pending(valid_from, now) else ""
 
 
 def holds(valid_from: str | None, valid_until: str | None) -> str:
-    """`holds from 2026-12-20 until 2027-01-06`, for the days a memory names; empty without any."""
+    """`holds from 2026-12-20 until 2027-01-06`; empty if neither is a day."""
     days = [
         f"{word} {moment}"
         for word, moment in (("from", valid_from), ("until", valid_until))
@@ -80,7 +80,7 @@ def holds(valid_from: str | None, valid_until: str | None) -> str:
 
 
 def day_before(moment: str | None) -> str | None:
-    """The last day before a day; a time of day is its own limit."""
+    """The day before a day; a time is returned unchanged."""
     if moment is None or not _is_day(moment):
         return moment
     try:
@@ -98,7 +98,7 @@ def _is_day(moment: str) -> bool:
 
 
 def _moment(text: str | None, *, days: int) -> datetime | None:
-    """A day in the local zone, so many days on; a time without a zone is in UTC."""
+    """A day in the local zone, plus `days`; a time without a zone is in UTC."""
     if not text:
         return None
     try:

@@ -1,7 +1,7 @@
-"""What is never saved, even when asked: the part that code can decide, with reason and advice.
+"""Texts that are never saved, even on request: those that code can recognise.
 
-Precision comes before recall: an ordinary sentence must never be refused, and a dump that slips
-through is caught by the prompt or by a dream.
+Precision comes before recall: an ordinary sentence must never be refused; the prompt or a dream
+catches what these checks miss.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ _TO_FIX = re.compile(
     re.I,
 )
 
-# Words in a row that are compared with a file, and the share of such runs that is too much.
+# Length of the word runs that are compared with a file, and the share of equal runs that is too much.
 _RUN = 5
 _SHARE = 0.8
 _CHECKBOX = re.compile(r"\s*[-*+] \[[ xX]\] ")
@@ -132,7 +132,7 @@ def _excluded(kind: ExclusionKind, reason: str) -> Excluded:
 
 
 def _restates(text: str, contents: str) -> bool:
-    """Most runs of five words stand in the file too; a short text must stand there whole."""
+    """Whether most runs of five words are in the file, too; a short text must be there completely."""
     words, known = _words(text), _words(contents)
     if len(words) < 4:
         return False
@@ -177,7 +177,7 @@ def _diff(text: str) -> bool:
 
 
 def _code(text: str) -> bool:
-    """Code that outweighs the prose around it; a snippet inside an explanation is fine."""
+    """Whether there is more code than prose; a snippet in an explanation is fine."""
     fenced = sum(len(_lines(block)) for _, block in _FENCED.findall(text))
     total = len(_lines(text))
     if fenced >= 8 and fenced >= 0.6 * total:
@@ -192,7 +192,7 @@ def _stack_trace(text: str) -> bool:
 
 def _debugging(text: str) -> bool:
     sentences = _sentences(text)
-    hits = sum(bool(_FIXED.match(said) or _TO_FIX.match(said)) for said in sentences)
+    hits = sum(bool(_FIXED.match(sentence) or _TO_FIX.match(sentence)) for sentence in sentences)
     return hits > 0 and hits >= 0.5 * len(sentences)
 
 
@@ -202,7 +202,7 @@ def _task_state(text: str) -> bool:
     if boxes >= 2 and boxes >= 0.6 * len(lines):
         return True
     sentences = _sentences(text)
-    hits = sum(_STATE.match(said) is not None for said in sentences)
+    hits = sum(_STATE.match(sentence) is not None for sentence in sentences)
     return hits > 0 and hits >= 0.5 * len(sentences)
 
 

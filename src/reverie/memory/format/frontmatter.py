@@ -1,13 +1,13 @@
-"""Frontmatter values: text, lists, numbers; plain ones without loading a YAML library."""
+"""Parse and edit frontmatter, keeping every other byte; plain values need no YAML library."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 
-# A value longer than this is not a frontmatter value; parsing it would only cost time.
+# Longer values are not parsed.
 LONGEST_VALUE = 16_384
-# What we write leaves room for a comment that stands behind it.
+# Values we write are shorter, to leave room for a comment after them.
 LONGEST_RENDERED = 15_000
 
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#")
@@ -17,7 +17,7 @@ _PLAIN = re.compile(r"[\w(/.][^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff
 _NUMBER_LIKE = re.compile(r"[-+.\d][\d_.,:/eExXoTZa-fA-F+ -]*")
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "none", "y", "n", "~"})
 _ESCAPED = re.compile(r"[\x00-\x1f\"\\\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
-# What a YAML reader refuses, and what it takes for the end of a line; even in a comment.
+# Characters that a YAML reader refuses, and those that it takes for a line end, even in a comment.
 _NOT_YAML = re.compile(r"[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _YAML_ENDS = re.compile(r"[\x85\u2028\u2029]")
 _UNWRITABLE = re.compile(r"[\ud800-\udc7f\udd00-\udfff]")
@@ -33,12 +33,12 @@ def readable(text: str) -> str:
 
 
 def writable(text: str) -> str:
-    """Text that can be encoded: surrogates that stand for no byte become U+FFFD."""
+    """Text that can be encoded: surrogates that do not stand for a byte become U+FFFD."""
     return _UNWRITABLE.sub("\ufffd", text)
 
 
 def one_line(text: str) -> str:
-    """Every run of white space, line breaks included, as one space."""
+    """Replace every run of white space, including line breaks, by one space."""
     return " ".join(text.split())
 
 
@@ -49,7 +49,7 @@ def without_comment(line: str) -> str:
 
 
 def parse_text(source: str) -> str:
-    """The text of a value, given everything after its colon; never fails on one line."""
+    """The text of a value, from everything after its colon; never fails on one line."""
     line = source.strip(" \t\r\n")
     if not line or (line[0] not in "\"'[{|>" and "\n" not in line and "\r" not in line):
         return one_line(readable(without_comment(line)))
@@ -57,7 +57,7 @@ def parse_text(source: str) -> str:
     if quoted and "\n" not in line and "\r" not in line:
         return one_line(readable(quoted[1] or quoted[2] or ""))
     loaded = _load(source)
-    # Models write `description: "Foo" bar` and `name: [draft] x`: not YAML, but plain to a reader.
+    # Models write `description: "Foo" bar` and `name: [draft] x`: invalid YAML, but clear.
     return one_line(readable(loaded if isinstance(loaded, str) else line))
 
 
@@ -81,12 +81,12 @@ def parse_list(source: str) -> tuple[str, ...]:
 def _load(source: str) -> object:
     if len(source) > LONGEST_VALUE:
         return None
-    # Loaded here because the hook path reads only plain values and cannot spare 20 ms.
+    # Import lazily: hooks read only plain values and should not pay 20 ms.
     import yaml  # noqa: PLC0415
 
     text = _YAML_ENDS.sub(" ", _NOT_YAML.sub("\ufffd", readable(source)))
     try:
-        # BaseLoader: every scalar stays text, so no date or `yes` is turned into something else.
+        # BaseLoader keeps every scalar as text, also dates and `yes`.
         loaded = yaml.load("value:" + text, Loader=yaml.BaseLoader)
     except (yaml.YAMLError, RecursionError, ValueError, TypeError):
         return None
@@ -94,7 +94,7 @@ def _load(source: str) -> object:
 
 
 def render_text(text: str) -> str:
-    """One line of text as a YAML scalar that every reader takes for text."""
+    """One line of text as a YAML scalar that every reader parses as text."""
     line = one_line(writable(text))
     plain = (
         _PLAIN.fullmatch(line)
@@ -134,14 +134,14 @@ UNCLOSED = "the frontmatter opened on line 1 is never closed with '---'"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _FENCE = re.compile(r"---[ \t]*(?:\r\n|\n|\r|\Z)")
 _END = re.compile(r"(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
-# Found in steps, not with one pattern: a line of 60,000 spaces must not take a minute.
+# Matched in steps, not with one pattern: a line of 60,000 spaces must not take a minute.
 _COLON = re.compile(r":(?=[ \t\r\n]|\Z)")
 _KEY = re.compile(r"[^\s\"'#\-\[\]{}&*!|>%@`?:,][^\"'\r\n]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One key with its value, or a comment, blank or unreadable line (no key): exact text."""
+    """The exact text of a key with its value, or of a comment, blank or unreadable line (no key)."""
 
     key: str | None
     text: str
@@ -153,7 +153,7 @@ class Entry:
         return self.text[self.value_at :]
 
     def with_value(self, rendered: str) -> Entry:
-        """The same key with another value; spacing, comment and line end stay when on one line."""
+        """The same key with another value; a one-line entry keeps spacing, comment and line end."""
         head, eol = self.text[: self.value_at], line_end(self.text)
         own, value = self.value.removesuffix(eol), without_comment(self.value)
         if "\n" in own or "\r" in own or not value or value[0] in "|>\"'[{":
@@ -164,7 +164,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole file; `text` is the file's text exactly, whatever the file was."""
+    """A whole file; `text` is always its exact text."""
 
     opening: str
     entries: tuple[Entry, ...]
@@ -192,7 +192,7 @@ class Document:
         opened = self if self.opening else self._opened()
         head = f"{key}:"
         new = Entry(key, f"{head} {rendered}{line_end(opened.opening)}", len(head))
-        # After the last key rather than last of all: trailing comments keep their place.
+        # After the last key, so that trailing comments stay at the end.
         at = max((n for n, e in enumerate(opened.entries, 1) if e.key is not None), default=0)
         return replace(opened, entries=(*opened.entries[:at], new, *opened.entries[at:]))
 
@@ -204,13 +204,13 @@ class Document:
 
 
 def line_end(text: str) -> str:
-    """The line end a text uses first; a newline when it has none."""
+    """The first line end in a text; a newline if it has none."""
     found = re.search(r"\r\n|\n|\r", text)
     return found[0] if found else "\n"
 
 
 def parse(text: str, *, partial: bool = False) -> Document:
-    """Split a file into its exact parts; `partial` accepts a head cut before the closing line."""
+    """Split a file into its exact parts; `partial` accepts text that ends before the closing line."""
     lines = _LINE.findall(text)
     first = lines[0].removeprefix(BOM) if lines else ""
     if not _FENCE.fullmatch(first):
@@ -225,7 +225,7 @@ def parse(text: str, *, partial: bool = False) -> Document:
 
 
 def _entries(lines: list[str]) -> tuple[Entry, ...]:
-    """Each key takes the lines that continue it; comments and blanks between keys stand alone."""
+    """Group lines by key; comments and blank lines between keys are entries of their own."""
     entries: list[Entry] = []
     waiting: list[str] = []
     for line in lines:
@@ -259,7 +259,7 @@ def _continues(line: str, entries: list[Entry]) -> bool:
         return False
     if line[0] in " \t":
         return True
-    # A block sequence may stand at the left margin under a key with no value of its own.
+    # A block sequence may start at the left margin under a key without a value.
     own = entries[-1].value.split("\n", 1)[0].split("\r", 1)[0]
     return line.startswith("-") and not without_comment(own)
 

@@ -1,4 +1,4 @@
-"""MEMORY.md: one pointer a line, foreign lines kept exactly, and the part that fits a prompt."""
+"""The index MEMORY.md: one pointer per line, other lines kept exactly, and a cap for the prompt."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MORE = re.compile(r"_(?P<count>\d+) more memor(?:y is|ies are) not listed here;
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """One line of the index that leads to a topic file."""
+    """A line of the index that points to a topic file."""
 
     title: str
     file: str
@@ -48,7 +48,7 @@ class Pointer:
 
 
 def pointer_to(name: str, file: str, description: str) -> Pointer:
-    """A pointer to a memory; its hook says only what the title does not: it is in every prompt."""
+    """A pointer to a memory; to save prompt space, its hook does not repeat the title."""
     if description.rstrip(_STOPS) == name.rstrip(_STOPS):
         return Pointer(name, file)
     begun = name.removesuffix("…")
@@ -69,7 +69,7 @@ class Index:
 
     @property
     def more(self) -> int:
-        """How many memories the last line says can only be reached by recall."""
+        """How many memories are not listed, according to the last line."""
         found = (_MORE.fullmatch(line.strip()) for line in self.lines)
         return sum(int(match["count"]) for match in found if match)
 
@@ -78,7 +78,7 @@ class Index:
         return capped(self).limit is None
 
     def with_pointer(self, pointer: Pointer) -> Index:
-        """Add a pointer, or refresh the line that leads to the same file; one line changes."""
+        """Add a pointer, or update the line with the same file; one line changes."""
         for at, line in enumerate(self.lines):
             present = pointer_of(line)
             if present and present.file == pointer.file:
@@ -87,17 +87,17 @@ class Index:
         return self._with_new(pointer)
 
     def without(self, file: str) -> Index:
-        """The index with no pointer to this file."""
+        """The index without pointers to this file."""
         kept = (line for line in self.lines if (p := pointer_of(line)) is None or p.file != file)
         return Index(tuple(kept))
 
     def _with_new(self, pointer: Pointer) -> Index:
         eol = line_end("".join(self.lines))
-        places = (n for n, line in enumerate(self.lines, 1) if pointer_of(line))
+        positions = (n for n, line in enumerate(self.lines, 1) if pointer_of(line))
         more_at = next(
             (n for n, line in enumerate(self.lines) if _MORE.fullmatch(line.strip())), None
         )
-        at = max(places, default=len(self.lines) if more_at is None else more_at)
+        at = max(positions, default=len(self.lines) if more_at is None else more_at)
         before = list(self.lines[:at])
         if before and not before[-1].endswith(("\n", "\r")):
             before[-1] += eol
@@ -105,7 +105,7 @@ class Index:
 
 
 def parse(data: bytes) -> Index:
-    """Any bytes as an index; what is not a pointer is kept as it is."""
+    """Parse any bytes as an index; lines that are not pointers are kept."""
     return Index(tuple(_LINE.findall(data.decode("utf-8", "surrogateescape"))))
 
 
@@ -115,13 +115,13 @@ def render(index: Index) -> bytes:
 
 
 def pointer_of(line: str) -> Pointer | None:
-    """The pointer on a line, or None for a foreign line."""
+    """The pointer on a line, or None for any other line."""
     found = _POINTER.fullmatch(line.removeprefix(BOM).rstrip())
     if found is None:
         return None
     title = re.sub(r"\\(.)", r"\1", found["title"])
     file = found["bare"] if found["angled"] is None else found["angled"]
-    # A link to the web or to a place in a page is prose, not a pointer to a memory.
+    # A web link or a link within a page is not a pointer to a memory.
     if not file.endswith(".md") or "://" in file:
         return None
     return Pointer(title, file.removeprefix("./"), (found["hook"] or "").strip())
@@ -137,7 +137,7 @@ def _rewritten(line: str, pointer: Pointer) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Capped:
-    """What of an index goes into a prompt; `limit` says which cap cut it, if one did."""
+    """The part of an index that goes into a prompt; `limit` names the cap that cut it, if any."""
 
     text: str
     shown: int
@@ -146,7 +146,7 @@ class Capped:
 
 
 def capped(index: Index) -> Capped:
-    """At most 200 lines, then 25,000 bytes, whole lines only; a cut is always announced."""
+    """Cut to 200 lines and 25,000 bytes at a line; a warning says that it was cut."""
     lines = [readable(line.removeprefix(BOM)) for line in index.lines]
     kept = lines[:MOST_LINES]
     limit = f"{MOST_LINES} lines" if len(lines) > MOST_LINES else None
@@ -175,14 +175,14 @@ def _warning(limit: str, hidden: int) -> str:
 
 
 def rebuild(entries: Iterable[ManifestEntry], recalled: Mapping[str, int] | None = None) -> Index:
-    """An index from frontmatter alone: pinned, then by type, then most recalled, then newest."""
+    """Build an index from frontmatter: pinned, then by type, then most recalled, then newest."""
     return rebuilt(Index(), entries, recalled)
 
 
 def rebuilt(
     old: Index, entries: Iterable[ManifestEntry], recalled: Mapping[str, int] | None = None
 ) -> Index:
-    """The same around the lines somebody else wrote: those on top stay there, others go below."""
+    """Rebuild an index and keep hand-written lines: those above the pointers stay there."""
     counts = recalled or {}
     above, below = _foreign(old)
     known = {pointer.file: pointer for pointer in old.pointers}
@@ -196,7 +196,7 @@ def rebuilt(
 
 
 def _foreign(index: Index) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Lines that lead to no memory: those before the first pointer, and the others."""
+    """Lines that are not pointers: those before the first pointer, and the others."""
     first = next((n for n, line in enumerate(index.lines) if pointer_of(line)), len(index.lines))
     whole = [line if line.endswith(("\n", "\r")) else f"{line}\n" for line in index.lines]
     ours = [bool(pointer_of(line) or _MORE.fullmatch(line.strip())) for line in whole]
@@ -215,7 +215,7 @@ def more_line(count: int) -> str:
 def _fitting(
     by_use: list[ManifestEntry], known: Mapping[str, Pointer], foreign: tuple[str, ...]
 ) -> list[ManifestEntry]:
-    # The line that counts the rest needs room too, but only when there is a rest.
+    # The line with the count needs room, too, but only if some memories are not listed.
     sizes = [_size(f"{_pointer(entry, known).render()}\n") for entry in by_use]
     most = MOST_LINES - len(foreign)
     room = MOST_BYTES - sum(map(_size, foreign))
@@ -240,12 +240,12 @@ def _usefulness(entry: ManifestEntry, counts: Mapping[str, int]) -> tuple[bool, 
 
 
 def listing_rank(entry: ManifestEntry) -> tuple[bool, int]:
-    """What decides first where a memory stands in the index: pinned, then its type."""
+    """The first sort key of the index: pinned memories, then by type."""
     return (not entry.pinned, TYPES.index(entry.type) if entry.type else len(TYPES))
 
 
 def _pointer(entry: ManifestEntry, known: Mapping[str, Pointer]) -> Pointer:
-    # A memory that says nothing of itself keeps the line somebody wrote for it.
+    # A memory without a description keeps its existing line.
     if not entry.description and entry.file in known:
         return known[entry.file]
     title = entry.name if len(entry.name) <= LONGEST_TITLE else f"{entry.name[:LONGEST_TITLE]}…"

@@ -1,4 +1,4 @@
-"""Instruction files: which there are, what they include, and how they read in the system prompt."""
+"""Instruction files: their names, includes, and rendering for the system prompt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal["managed", "user", "project", "local"]
 LONGEST = 40_000
 DEEPEST_INCLUDE = 5
 
-# In a folder of the project, in this order: what is read later wins.
+# In a folder of the project, in reading order: later ones win.
 PROJECT_FILES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md")
 OWN_PROJECT_FILES = ("REVERIE.md", ".reverie/REVERIE.md")
 LOCAL_FILES = ("CLAUDE.local.md", ".reverie/local.md")
@@ -26,7 +26,7 @@ _WRITTEN_BY: dict[Kind, str] = {
     "managed": "for everyone on this machine",
     "user": "the user's own, for all projects",
     "project": "kept with the project",
-    # Meant to be the user's own, but it lies in the project's folder: anybody may have put it there.
+    # Meant as the user's own, but a clone or archive may have brought it along.
     "local": "kept with the project, for one person",
 }
 
@@ -46,7 +46,7 @@ _UNREADABLE = "\ufffd"
 
 @dataclass(frozen=True, slots=True)
 class InstructionFile:
-    """One file. Without text it was found but left out; the notes say why, and what else is odd."""
+    """An instruction file. Without text it was left out; the notes say why, or list problems."""
 
     path: str
     kind: Kind
@@ -56,7 +56,7 @@ class InstructionFile:
 
 
 def includes(text: str) -> tuple[str, ...]:
-    """The paths a text includes with `@path`, each once, in order; not those inside code."""
+    """The paths a text includes with `@path`, each once, in order, except inside code."""
     found = (
         match[1].replace("\\ ", " ").partition("#")[0].rstrip(_AFTER_PATH)
         for paragraph in _paragraphs(text)
@@ -66,18 +66,18 @@ def includes(text: str) -> tuple[str, ...]:
 
 
 def looks_like_path(path: str) -> bool:
-    """`@docs/style.md` is meant as a path; `@alice` may be a person."""
+    """Whether `@…` is meant as a path, as in `@docs/style.md`, but not `@alice`."""
     return "/" in path or bool(_TEXT_SUFFIX.fullmatch(_suffix(path)))
 
 
 def is_text_name(name: str) -> bool:
-    """Can a file of this name be included? Text by its suffix, or without one and not hidden."""
+    """Whether a file of this name can be included: a text suffix, or none and not hidden."""
     suffix = _suffix(name)
     return bool(_TEXT_SUFFIX.fullmatch(suffix)) if suffix else not name.startswith(".")
 
 
 def read_text(data: bytes, path: str) -> tuple[str, tuple[str, ...]] | None:
-    """The text of a file and what is odd about it; None when it is not text."""
+    """The text of a file and notes on problems; None if it is not text."""
     if b"\0" in data:
         return None
     text = data.decode("utf-8-sig", "replace")
@@ -93,7 +93,7 @@ def read_text(data: bytes, path: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def rule(text: str) -> tuple[str, tuple[str, ...]]:
-    """A rule without its frontmatter, and the paths it is limited to."""
+    """The body of a rule, and the paths it is limited to."""
     document = frontmatter.parse(text)
     if not document.opening:
         return text, ()
@@ -102,13 +102,13 @@ def rule(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def render(files: Iterable[InstructionFile]) -> str:
-    """The section of the system prompt; empty when there is nothing to follow."""
+    """The section of the system prompt; empty without instructions."""
     parts = [_rendered(file) for file in files if file.text.strip()]
     return "\n\n".join((_LEAD, *parts)) + "\n" if parts else ""
 
 
 def _rendered(file: InstructionFile) -> str:
-    # A file cannot close its own mark and speak as another.
+    # Quoted, so that a file cannot close its element and imitate another file.
     inside = quoted(file.text.strip())
     about = f'from="{attribute(file.path)}" written="{_WRITTEN_BY[file.kind]}"'
     return f"<instructions {about}>\n{inside}\n</instructions>"
@@ -119,7 +119,7 @@ def _suffix(path: str) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """The text outside fenced code, in paragraphs: a code span does not reach over a blank line."""
+    """The paragraphs outside fenced code; a code span does not extend over a blank line."""
     fence = ""
     paragraph: list[str] = []
     for line in text.splitlines():
@@ -138,7 +138,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _without_code_spans(text: str) -> str:
-    """A span opens with some backticks and closes with as many; others stand for themselves."""
+    """Remove code spans, which open and close with the same number of backticks."""
     runs = list(_TICKS.finditer(text))
     kept: list[str] = []
     at = n = 0
@@ -161,7 +161,7 @@ These files were written for you by the people responsible for this machine, thi
 Follow them, also where you would do otherwise by yourself. Where two of them disagree, the later one holds."""
 
 FILE = "learning.md"
-# Of each file so much is read.
+# How much of each file is read.
 MOST_CHARACTERS = 4_000
 _MOST_WORDS = 6
 
@@ -173,23 +173,23 @@ _PLAIN = re.compile(r"[\w'’-]+(?: [\w'’-]+)*")
 
 @dataclass(frozen=True, slots=True)
 class LearningInstructions:
-    """The person's files, those that count more first; `never` are the phrases the rules go by."""
+    """The user's instructions for learning, by priority; `never` are phrases to exclude."""
 
     parts: tuple[tuple[str, str], ...] = ()
     never: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def excluded(self, text: str) -> str | None:
-        """The phrase that keeps a text out; None when nothing does."""
-        spoken = " ".join(text.split())
-        return next((phrase for phrase in self.never if _says(spoken, phrase)), None)
+        """The phrase that excludes a text, or None."""
+        plain = " ".join(text.split())
+        return next((phrase for phrase in self.never if _contains(plain, phrase)), None)
 
     def keeps_out(self, text: str) -> bool:
         return self.excluded(text) is not None
 
     @property
     def section(self) -> str:
-        """For the directive of a fork; empty when the person wrote nothing."""
+        """The section for a fork's directive; empty without instructions."""
         if not self.parts:
             return ""
         quoted = "\n\n".join(_quoted(label, text) for label, text in self.parts)
@@ -197,16 +197,16 @@ class LearningInstructions:
 
 
 def parse(files: Iterable[tuple[str, str]]) -> LearningInstructions:
-    """From the files there are, each with the name it is shown by; blank ones say nothing."""
+    """Parse files, given with their labels; blank ones are ignored."""
     parts: list[tuple[str, str]] = []
     notes: list[str] = []
     for label, text in files:
-        told = text.strip()
-        if len(told) > MOST_CHARACTERS:
+        kept = text.strip()
+        if len(kept) > MOST_CHARACTERS:
             notes.append(f"only the first {MOST_CHARACTERS:,} characters of {label} are used")
-            told = told[:MOST_CHARACTERS].rsplit("\n", 1)[0].rstrip() + "\n[cut here]"
-        if told:
-            parts.append((label, told))
+            kept = kept[:MOST_CHARACTERS].rsplit("\n", 1)[0].rstrip() + "\n[cut here]"
+        if kept:
+            parts.append((label, kept))
     never = (phrase for _, text in parts for phrase in _phrases(text))
     return LearningInstructions(tuple(parts), tuple(dict.fromkeys(never)), tuple(notes))
 
@@ -224,8 +224,8 @@ def _phrases(text: str) -> Iterator[str]:
             yield words
 
 
-def _says(spoken: str, phrase: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", spoken, re.I) is not None
+def _contains(text: str, phrase: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text, re.I) is not None
 
 
 def _quoted(label: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""The manifest: one line for each memory, from the first lines of its file, newest first."""
+"""The manifest: one line per memory, newest first, and candidates for similar memories."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HEAD = re.compile(rb"(?:[^\n]*\n){0,%d}" % HEAD_LINES)
 
 @dataclass(frozen=True, slots=True)
 class ManifestEntry:
-    """What is known of a memory without reading all of it."""
+    """The data of a memory from the first lines of its file."""
 
     file: str
     type: MemoryType | None
@@ -54,10 +54,10 @@ class ManifestEntry:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Files that changed after a given moment, oldest change first; `upto` is where to go on.
+    """Changed files, oldest change first; `upto` is the position to continue from.
 
-    `afresh`: the catalog was made anew, so that nothing is known of what was before. `unread`: files
-    are known by name alone, and will be among the changes when they were read.
+    `afresh`: the catalog was rebuilt, so earlier answers do not count. `unread`: some files were not
+    read yet and will be reported later.
     """
 
     upto: str
@@ -69,21 +69,21 @@ class Changes:
 
 
 def is_index(file: str) -> bool:
-    """Whether a file is an index (here or in a sub-store) and not a memory."""
+    """Whether a file is an index (here or in a subfolder) and not a memory."""
     return file.rpartition("/")[2] == INDEX_FILE
 
 
 def head(data: bytes) -> bytes:
-    """The part of a file that a manifest may read: its first 30 lines."""
+    """The first 30 lines of a file, which the manifest reads."""
     found = _HEAD.match(data)
     cut = found.end() if found else 0
     return data if data.count(b"\n") < HEAD_LINES else data[:cut]
 
 
 def entry(file: str, data: bytes, mtime: datetime, *, whole: bool = True) -> ManifestEntry:
-    """One memory from its first lines; a broken file is listed under its own name.
+    """The entry of a memory from its first lines; a broken file is listed under its file name.
 
-    `whole`: the data is all of the file; only then can frontmatter without an end be told.
+    `whole`: the data is the whole file; only then is unclosed frontmatter a problem.
     """
     first = head(data)
     cut = len(first) < len(data) or not whole
@@ -112,7 +112,7 @@ _READ = frozenset(
 
 
 def newest_first(entries: Iterable[ManifestEntry]) -> tuple[ManifestEntry, ...]:
-    """Memories by time of change, index files left out; equal times by name, so order is stable."""
+    """Memories by modification time, then by name, without index files."""
     memories = [entry for entry in entries if not is_index(entry.file)]
     memories.sort(key=lambda entry: entry.file)
     memories.sort(key=lambda entry: entry.mtime, reverse=True)
@@ -120,29 +120,29 @@ def newest_first(entries: Iterable[ManifestEntry]) -> tuple[ManifestEntry, ...]:
 
 
 def render(entries: Iterable[ManifestEntry]) -> str:
-    """`- [type] file.md (time): description`, one a line, newest first."""
+    """Lines of the form `- [type] file.md (time): description`, newest first."""
     return "".join(f"{_line(entry)}\n" for entry in newest_first(entries))
 
 
 def _line(entry: ManifestEntry) -> str:
     kind = f"[{entry.type}] " if entry.type else ""
     stamp = entry.mtime.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    said = f": {entry.description}" if entry.description else ""
-    return readable(one_line(f"- {kind}{entry.file} ({stamp}){said}"))
+    description = f": {entry.description}" if entry.description else ""
+    return readable(one_line(f"- {kind}{entry.file} ({stamp}){description}"))
 
 
 MOST_CANDIDATES = 20
-# A description is a sentence; of a text that is no sentence, these many words are enough.
+# A description is a sentence; of a longer text this many words suffice.
 MOST_WORDS = 64
-# How many places of words are followed for one text; beyond it, a word only tells the found apart.
+# How many postings one search adds; beyond it, a word only ranks the texts found so far.
 MOST_PLACES = 20_000
 
 
 def content_words(text: str) -> tuple[str, ...]:
-    """The words a text is found by, each once: what carries meaning, as its stem.
+    """The words a text is found by: stems without stop words, each once.
 
-    The same stemmer for every text: which language a short one is in can only be guessed, and two
-    that say the same must not be stemmed apart.
+    Every text uses the same stemmer: the language of a short text can only be guessed, and two equal
+    texts must have equal stems.
     """
     words = plain_words(text[: MOST_WORDS * 64])
     kept = [word for word in words if word not in ENGLISH] or words
@@ -150,19 +150,19 @@ def content_words(text: str) -> tuple[str, ...]:
 
 
 def rarity(having: int, total: int) -> float:
-    """What sharing a word counts, by how many of all have it."""
+    """The weight of a shared word, by how many of all texts have it."""
     return log1p(total / having)
 
 
 def covered(question: str, text: str) -> float:
     """The share of a question's words that a text has."""
     wanted = content_words(question)
-    said = set(content_words(text))
-    return sum(word in said for word in wanted) / len(wanted) if wanted else 0.0
+    found = set(content_words(text))
+    return sum(word in found for word in wanted) / len(wanted) if wanted else 0.0
 
 
 class Candidates:
-    """An inverted index over short texts: comparing with twenty replaces comparing with all."""
+    """An inverted index over short texts, to compare with a few candidates instead of all."""
 
     def __init__(self, texts: Iterable[tuple[str, str]] = ()) -> None:
         self._keys: list[str] = []
@@ -178,12 +178,12 @@ class Candidates:
         place = len(self._keys)
         self._keys.append(key)
         self._texts.append(text)
-        # A text without a single word is found by all of it.
+        # A text without words is found by its whole text.
         for word in content_words(text) or (text.strip(),):
             self._places.setdefault(word, []).append(place)
 
     def find(self, text: str, most: int = MOST_CANDIDATES) -> list[tuple[str, str]]:
-        """The (key, text) pairs that share most with a text, rare words counting more."""
+        """The (key, text) pairs that share the most words with a text; rare words count more."""
         wanted = content_words(text) or (text.strip(),)
         lists = sorted((found for word in wanted if (found := self._places.get(word))), key=len)
         scores: dict[int, float] = {}

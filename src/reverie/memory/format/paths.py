@@ -1,6 +1,6 @@
-"""Which directories and file names may be memory, decided from their text alone.
+"""Check directories and file names for memory by their text, and make file names.
 
-The disk's part (symlinks at every component, no-follow opening) is in `stores.files`.
+`memory.directory` makes the checks on disk (symbolic links, no-follow opening).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|clock\$|conin\$|conout\$|(?:com|lpt)\d)", re.IGNORECASE)
 _SHORT_NAME = re.compile(r"~\d")
 _NOT_PORTABLE = frozenset('<>:"|?*')
-# Signs that look like a path separator and that some system, somewhere, turns into one.
+# Characters that look like a path separator and that some systems turn into one.
 _LOOKALIKES = frozenset("\u2044\u2215\u2216\u29f5\u29f8\u29f9\u2571\u2572\u3033")
 _JOINERS = frozenset("\u200c\u200d")
 _SYSTEM = frozenset(
@@ -38,14 +38,14 @@ _KEEP_OUT = frozenset({".ssh", ".gnupg", ".aws", ".kube", ".docker", ".git", ".p
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A path that breaks no rule decidable without a disk."""
+    """A path that breaks no rule that can be checked without the disk."""
 
     path: PurePosixPath
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A path that breaks a rule; `reason` names it, quotes the input and can be shown as it is."""
+    """A path that breaks a rule; `reason` names the rule, quotes the input and can be shown."""
 
     rule: str
     reason: str
@@ -56,31 +56,31 @@ _Rule: TypeAlias = "Callable[[str], str | None]"
 
 
 def check_directory(text: str, home: str) -> Verdict:
-    """Whether a directory may hold memory: absolute, deep enough, nobody else's, unambiguous."""
+    """Whether a directory may hold memory: absolute, deep enough, not reserved, unambiguous."""
     for rule, broken in _DIRECTORY_TEXT_RULES:
-        if said := broken(text):
-            return _refused("directory", rule, text, said)
+        if problem := broken(text):
+            return _refused("directory", rule, text, problem)
     expanded = f"{home.rstrip('/')}{text[1:]}" if text == "~" or text.startswith("~/") else text
     for rule, broken in _DIRECTORY_SHAPE_RULES:
-        if said := broken(expanded):
-            return _refused("directory", rule, text, said)
+        if problem := broken(expanded):
+            return _refused("directory", rule, text, problem)
     path = PurePosixPath(expanded)
-    if said := _somebody_elses(path, PurePosixPath(home)):
-        return _refused("directory", "reserved place", text, said)
+    if problem := _reserved(path, PurePosixPath(home)):
+        return _refused("directory", "reserved place", text, problem)
     return Accepted(path)
 
 
 def check_name(text: str) -> Verdict:
     """Whether a name from a model may be a file inside the memory directory."""
     for rule, broken in _NAME_RULES:
-        if said := broken(text):
-            return _refused("file name", rule, text, said)
+        if problem := broken(text):
+            return _refused("file name", rule, text, problem)
     return Accepted(PurePosixPath(text))
 
 
-def _refused(what: str, rule: str, text: str, said: str) -> Refused:
+def _refused(what: str, rule: str, text: str, problem: str) -> Refused:
     quoted = repr(text if len(text) <= 120 else f"{text[:120]}…")
-    return Refused(rule, f"{what} {quoted} is refused ({rule}): {said}")
+    return Refused(rule, f"{what} {quoted} is refused ({rule}): {problem}")
 
 
 def _empty(text: str) -> str | None:
@@ -88,7 +88,7 @@ def _empty(text: str) -> str | None:
 
 
 def _plain(text: str) -> bool:
-    """Letters, digits and signs of ASCII: nothing in it can hide or pass for another sign."""
+    """Whether text is printable ASCII, in which nothing can be hidden or disguised."""
     return text.isascii() and text.isprintable()
 
 
@@ -114,7 +114,7 @@ def _invisible(text: str) -> str | None:
 
 
 def _joins_letters(text: str, at: int) -> bool:
-    """Persian, Indic scripts and emoji need joiners; beside ASCII they only hide something."""
+    """Whether a joiner is between letters that need it (Persian, Indic, emoji), not beside ASCII."""
     around = text[at - 1 : at] + text[at + 1 : at + 2]
     return len(around) == 2 and not any(char.isascii() or char in _JOINERS for char in around)
 
@@ -209,7 +209,7 @@ def _device(text: str) -> str | None:
 
 def _wordless(text: str) -> str | None:
     for part in text.removesuffix(".md").split("/"):
-        # Letters, digits, symbols (emoji): a name of marks and punctuation alone is a trick.
+        # Refuse names of only marks and punctuation.
         if not any(unicodedata.category(char)[0] in "LNSC" for char in part):
             return f"the component {part!r} has no letter, digit or symbol"
     return None
@@ -250,10 +250,10 @@ def _shallow(text: str) -> str | None:
     return None
 
 
-def _somebody_elses(path: PurePosixPath, home: PurePosixPath) -> str | None:
+def _reserved(path: PurePosixPath, home: PurePosixPath) -> str | None:
     if path == home or path in home.parents:
         return "it is the home directory, or one that contains it"
-    # Compared without case: on some disks /ETC is /etc. A home at the root protects nothing.
+    # Ignore case: on some file systems /ETC is /etc. A home at the root protects nothing.
     own = len(home.parts) > 2 and path.is_relative_to(home)
     inside = [part.casefold() for part in (path.relative_to(home) if own else path).parts]
     place = next(part for part in inside if part not in {"/", "private"})
@@ -315,7 +315,7 @@ _FOLDED = {
     **_pairs("а a б b в v г g д d е e ж zh з z и i к k л l м m н n о o п p р r с s т t у u ф f"),
     **_pairs("х kh ц ts ч ch ш sh щ shch ы y э e ю yu я ya є ye і i ґ g ћ c ђ d љ lj њ nj џ dz"),
     **_pairs("ѕ dz ј j"),
-    # The hard and the soft sign have no sound of their own.
+    # The hard and the soft sign are not transliterated.
     "ъ": "",
     "ь": "",
 }
@@ -323,7 +323,7 @@ _DEVICES = re.compile(r"(?:con|prn|aux|nul|clock|com\d|lpt\d|conin|conout)")
 
 
 def fold(title: str) -> tuple[str, bool]:
-    """The title in `[a-z0-9_]`, and whether letters were lost on the way."""
+    """The title in `[a-z0-9_]`, and whether letters were lost."""
     out: list[str] = []
     lost = False
     for char in unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", title).casefold()):
@@ -338,9 +338,9 @@ def fold(title: str) -> tuple[str, bool]:
 
 
 def file_name(title: str, taken: Iterable[str] | Callable[[str], bool] = ()) -> str:
-    """A free file name for a title; scripts that do not fold keep apart by a short hash.
+    """A free file name for a title; titles that cannot be transliterated get a short hash.
 
-    `taken` are the names there are, or tells of one whether it is, in whatever case.
+    `taken` are the existing names, or a function that checks one, ignoring case.
     """
     stem, lost = fold(title)
     stem = _shortened(stem)
@@ -365,7 +365,7 @@ def _shortened(stem: str) -> str:
 
 
 def _free(stem: str, is_taken: Callable[[str], bool]) -> str:
-    # Compared without case: two names must not be one file on another machine.
+    # Ignore case: two names must not be one file on another machine.
     name, number = f"{stem}.md", 1
     while is_taken(name):
         number += 1

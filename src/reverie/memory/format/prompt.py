@@ -1,7 +1,6 @@
-"""The memory section of the system prompt: rendered once a session, then frozen.
+"""The memory section of the system prompt, rendered once per session.
 
-Nothing volatile may stand here (no date, no count of today): the section is part of the
-prefix that the provider caches.
+It must not contain anything that changes (dates, counts): it is part of the cached prefix.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ LOG_TOOL = "log_memory"
 
 @dataclass(frozen=True, slots=True)
 class PromptMemory:
-    """One memory directory and its index; no index leaves it out of the prompt."""
+    """A memory directory and its index; without an index, the prompt shows none."""
 
     directory: str
     index: Index | None = None
 
 
 def memory_prompt(
-    shelf: PromptMemory,
+    memory: PromptMemory,
     team: PromptMemory | None = None,
     person: PromptMemory | None = None,
     *,
@@ -43,45 +42,45 @@ def memory_prompt(
     transcripts: str | None = None,
     guidelines: str = "",
 ) -> str:
-    """The section for the main agent; team rules only with team memory on."""
+    """The section for the main agent; team rules only with team memory."""
     saving = (
-        _DAILY_LOG.format(directory=shelf.directory) if daily_log else _saving(team is not None)
+        _DAILY_LOG.format(directory=memory.directory) if daily_log else _saving(team is not None)
     )
     parts = (
-        _where(shelf, team, person),
+        _where(memory, team, person),
         _kinds(team_on=team is not None),
         _NEVER,
         saving,
         _LOOKING,
         _BEFORE,
         _OTHER_PLACES,
-        _searching(tuple(filter(None, (shelf, person, team))), transcripts),
+        _searching(tuple(filter(None, (memory, person, team))), transcripts),
         guidelines.strip(),
-        _indexes(shelf, person, team),
+        _indexes(memory, person, team),
     )
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
-def agent_memory_prompt(shelf: PromptMemory, scope: AgentScope, *, guidelines: str = "") -> str:
-    """The section for a sub-agent with its own memory; its whole index is always included."""
+def agent_memory_prompt(memory: PromptMemory, scope: AgentScope, *, guidelines: str = "") -> str:
+    """The section for a subagent with its own memory; it includes the whole index."""
     parts = (
-        _AGENT.format(directory=shelf.directory, purpose=_AGENT_SCOPES[scope]),
+        _AGENT.format(directory=memory.directory, purpose=_AGENT_SCOPES[scope]),
         _kinds(team_on=False),
         _NEVER,
         _saving(team_on=False),
         _BEFORE,
         guidelines.strip(),
-        _section("MEMORY.md", "".join(shelf.index.lines)) if shelf.index is not None else "",
+        _section("MEMORY.md", "".join(memory.index.lines)) if memory.index is not None else "",
     )
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
-def _where(shelf: PromptMemory, team: PromptMemory | None, person: PromptMemory | None) -> str:
+def _where(memory: PromptMemory, team: PromptMemory | None, person: PromptMemory | None) -> str:
     if team is None:
-        place = f"in `{shelf.directory}`. The directory exists"
+        place = f"in `{memory.directory}`. The directory exists"
     else:
         place = (
-            f"in two directories: `{shelf.directory}` is private to this person, "
+            f"in two directories: `{memory.directory}` is private to this person, "
             f"`{team.directory}` is shared with everyone who works on this project. Both exist"
         )
     where = _WHERE.format(place=place)
@@ -109,18 +108,18 @@ def _saving(team_on: bool) -> str:
     return _SAVING.format(scope=_TEAM_SAVING)
 
 
-def _searching(shelves: Sequence[PromptMemory], transcripts: str | None) -> str:
-    places = [f"`{shelf.directory}`" for shelf in shelves]
+def _searching(memories: Sequence[PromptMemory], transcripts: str | None) -> str:
+    places = [f"`{memory.directory}`" for memory in memories]
     last = (
         f"\n3. Only then the transcripts in `{transcripts}`: large and slow." if transcripts else ""
     )
     return _SEARCHING.format(places=" and ".join(places), last=last)
 
 
-def _indexes(shelf: PromptMemory, person: PromptMemory | None, team: PromptMemory | None) -> str:
+def _indexes(memory: PromptMemory, person: PromptMemory | None, team: PromptMemory | None) -> str:
     others = (("person/MEMORY.md", person), ("team/MEMORY.md", team))
-    shelves = [("MEMORY.md", shelf), *((title, one) for title, one in others if one is not None)]
-    found = ((title, one.index) for title, one in shelves if one.index is not None)
+    memories = [("MEMORY.md", memory), *((title, one) for title, one in others if one is not None)]
+    found = ((title, one.index) for title, one in memories if one.index is not None)
     return "\n\n".join(_section(title, capped(index).text) for title, index in found)
 
 

@@ -1,4 +1,4 @@
-"""A memory that waits for a person: what it would say, why it waits, whose words it is. Pure."""
+"""Proposed memories that wait for the user's decision, and their JSON form."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 PROPOSERS: tuple[Proposer, ...] = get_args(Proposer)
 VOICES: tuple[Voice, ...] = get_args(Voice)
 
-# What is proposed again and again names its first messages.
+# A proposal that is repeated often keeps only its first sources.
 MOST_SOURCES = 50
 
-# Before the year 9000: every calendar can reckon with it.
+# The year 9000, which every calendar function can handle.
 _LATEST = 221_845_392_000.0
 
 _SPEAKS_FOR_PERSON = "it speaks of you or for you, but comes from a tool"
@@ -31,7 +31,7 @@ _Word = TypeVar("_Word", bound=str)
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A memory, or a change to one, that nobody has agreed to."""
+    """A new memory, or a change to one, that the user has not approved."""
 
     text: str
     type: MemoryType
@@ -39,7 +39,7 @@ class Proposal:
     reason: str
     by: Proposer = "extract"
     operation: Operation = "add"
-    # The memory it would change; of an addition there is none.
+    # The memory it would change; empty for an addition.
     file: str = ""
     name: str = ""
     description: str = ""
@@ -49,7 +49,7 @@ class Proposal:
     evidence: str = ""
     # The day it was said, when that is not the day it was proposed.
     said: str = ""
-    # Were these words found in the messages it cites?
+    # Whether its words were found in the messages it cites.
     supported: bool = False
 
     @property
@@ -58,13 +58,13 @@ class Proposal:
 
     @property
     def caution(self) -> str:
-        """What a person should know before they agree; empty when nothing is suspicious."""
+        """A warning to show before approval; empty if nothing is suspicious."""
         foreign = self.origin == "tool" and self.type in ("user", "feedback")
         return self.warning or (_SPEAKS_FOR_PERSON if foreign else "")
 
     @property
     def id(self) -> str:
-        """The same words for the same memory are the same proposal, whatever their title."""
+        """The same words for the same memory have the same id, regardless of the title."""
         words = "" if self.operation == "delete" else " ".join(self.text.split()).casefold()
         named = "\0".join((self.operation, self.file, words))
         return hashlib.blake2b(named.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
@@ -72,7 +72,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A proposal in the inbox: since when it waits, and how often it was made."""
+    """A proposal in the inbox, with its time and how often it was made."""
 
     id: str
     proposal: Proposal
@@ -82,7 +82,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class NotKept:
-    """A proposal that does not wait, and why; what a person rejected is no news to them."""
+    """Why a proposal was not added; `rejected`: the user rejected the same one before."""
 
     reason: str
     rejected: bool = False
@@ -92,14 +92,14 @@ Offered: TypeAlias = Item | NotKept
 
 
 def cited(session: str, messages: Sequence[str]) -> tuple[str, ...]:
-    """Sources as topic files name them."""
+    """Sources in the form of topic files."""
     if not session:
         return ()
     return tuple(f"{session}#{message}" for message in messages) or (session,)
 
 
 def lacking(proposal: Proposal) -> str:
-    """What a proposal needs and has not; empty when it can be decided on."""
+    """What a proposal lacks; empty if it is complete."""
     if proposal.operation != "delete" and not proposal.text.strip():
         return "it has no text"
     if proposal.operation != "add" and not proposal.file:
@@ -108,7 +108,7 @@ def lacking(proposal: Proposal) -> str:
 
 
 def repeated(item: Item, fresh: Proposal) -> Item:
-    """The item after the same was proposed again: its words stay, what speaks against it adds up."""
+    """The item after the same was proposed again: its text stays, warnings and doubts add up."""
     old = item.proposal
     sources = tuple(dict.fromkeys((*old.sources, *fresh.sources)))[:MOST_SOURCES]
     both = replace(
@@ -145,9 +145,9 @@ def item_to_json(item: Item) -> Json:
 
 
 def item_from_json(id_: str, data: object) -> Item:
-    """What a file says; ValueError names what is wrong with it."""
+    """Parse an item; ValueError says what is wrong."""
     if not isinstance(data, dict):
-        raise ValueError("it holds no proposal")
+        raise ValueError("it is not a proposal")
     proposal = Proposal(
         text=_text(data, "text"),
         type=_one_of(data, "type", TYPES),
@@ -197,7 +197,7 @@ def _moment(data: Mapping[str, Any]) -> float:
     except (ValueError, OverflowError):
         at = -1.0
     if not 0 <= at < _LATEST:
-        raise ValueError("'at' is not a time in ISO 8601 that could be")
+        raise ValueError("'at' is not a valid time in ISO 8601")
     return at
 
 

@@ -1,4 +1,4 @@
-"""Who changed memory, why, and what a change is: the words of history, without the storage."""
+"""Revisions, changes and undo plans, and the commit messages that record authors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Writer: TypeAlias = Literal["user", "main", "extract", "dream", "team"]
 
 WRITERS: tuple[Writer, ...] = ("user", "main", "extract", "dream", "team")
 
-# How the first revision begins when files were there before it.
+# Prefix of the summary that records files from before the first write.
 FOUND = "found "
 
 _TRAILER = re.compile(r"^Reverie-(?P<key>[A-Za-z]+): (?P<value>.*)$", re.MULTILINE)
@@ -25,9 +25,9 @@ _TRAILER = re.compile(r"^Reverie-(?P<key>[A-Za-z]+): (?P<value>.*)$", re.MULTILI
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who wrote, in which session, because of which messages, with which model or dream.
+    """The writer of a change, with session, messages, model or dream.
 
-    `undoes` are the revisions a change takes back; `proposal` is the one in the inbox it came from.
+    `undoes` are the revisions that it reverts; `proposal` is the inbox proposal it came from.
     """
 
     writer: Writer = "user"
@@ -41,7 +41,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One step of history: an id, when, who, one line on what, and the files it touched."""
+    """One revision: id, time, author, summary and changed files."""
 
     id: str
     at: float
@@ -56,7 +56,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Make a file hold these bytes. `base` is the version they are based on; None: it is new."""
+    """Write a file. `base` is the version the data is based on; None for a new file."""
 
     file: str
     data: bytes
@@ -65,7 +65,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Remove a file, if it still is the version somebody looked at."""
+    """Remove a file, if it still has the version `base`."""
 
     file: str
     base: str
@@ -75,12 +75,12 @@ Change: TypeAlias = Put | Drop
 
 
 def version(data: bytes) -> str:
-    """The name of some content: the id git gives a blob, so that history can find it."""
+    """The version of content: its git blob id, so that the history can find it."""
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def render_message(summary: str, author: Author) -> str:
-    """A commit message: the summary, then who and why as trailers."""
+    """A commit message: the summary, then the author as trailers."""
     trailers = {
         "Writer": author.writer,
         "Session": author.session,
@@ -95,7 +95,7 @@ def render_message(summary: str, author: Author) -> str:
 
 
 def parse_message(message: str) -> tuple[str, Author]:
-    """The summary and the author of a commit; a foreign commit was written by the user."""
+    """The summary and author of a commit; commits without trailers count as the user's."""
     summary, _, rest = message.partition("\n")
     found = {match["key"]: match["value"] for match in _TRAILER.finditer(rest)}
     named = found.get("Writer", "user")
@@ -122,14 +122,14 @@ Merge: TypeAlias = Callable[[bytes, bytes, bytes], Content]
 
 @dataclass(frozen=True, slots=True)
 class UndoStack:
-    """Revisions that can be taken back, and undos that can: in both the next one comes first."""
+    """Revisions that can be undone, and undos that can be redone, each with the next one first."""
 
     undo: tuple[Revision, ...]
     redo: tuple[Revision, ...]
 
 
 def standing(log: Iterable[Revision]) -> UndoStack:
-    """What a history (newest first) leaves to undo and to redo."""
+    """The revisions of a history (newest first) that can be undone or redone."""
     done: dict[str, Revision] = {}
     undone: dict[str, Revision] = {}
     for revision in reversed(tuple(log)):
@@ -144,7 +144,7 @@ def standing(log: Iterable[Revision]) -> UndoStack:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One revision to take back: what each file was before it and after it."""
+    """One revision to undo: each file's content before and after it."""
 
     before: Mapping[str, Content]
     after: Mapping[str, Content]
@@ -152,14 +152,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """What the files become, and those where later changes are in the way."""
+    """The new content of files, and files with conflicting later changes."""
 
     files: Mapping[str, Content]
     conflicts: tuple[str, ...] = ()
 
 
 def plan(steps: Sequence[Step], current: Callable[[str], Content], merge: Merge) -> Undo:
-    """Take the steps back in the order given (newest first)."""
+    """Revert the steps in the given order (newest first)."""
     now: dict[str, Content] = {}
     conflicts: list[str] = []
     for step in steps:
@@ -179,7 +179,7 @@ def plan(steps: Sequence[Step], current: Callable[[str], Content], merge: Merge)
 
 
 class _Conflict:
-    """Later changes cannot be told apart from what is to be undone."""
+    """Later changes overlap with what is to be undone."""
 
 
 def _back(before: Content, after: Content, present: Content, merge: Merge) -> Content | _Conflict:
@@ -196,7 +196,7 @@ def _back(before: Content, after: Content, present: Content, merge: Merge) -> Co
 def _index(
     steps: Sequence[Step], files: Mapping[str, Content], present: bytes, merge: Merge
 ) -> bytes:
-    """Line by line where that works; otherwise the pointers of the files that came or went."""
+    """Merge the index by lines; if that fails, update only the pointers of changed files."""
     text: Content = present
     for step in steps:
         if INDEX_FILE in step.after and text is not None:

@@ -1,4 +1,4 @@
-"""The four closed kinds of memory: what belongs, when, how it is used, who may see it."""
+"""The four types of memory and the three scopes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ORIGINS: tuple[Origin, ...] = get_args(Origin)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One row of the taxonomy; the prompt section and the command line both print it."""
+    """One type of memory, as the prompt and the command line describe it."""
 
     type: MemoryType
     what: str
@@ -94,7 +94,7 @@ TYPES: tuple[MemoryType, ...] = tuple(kind.type for kind in KINDS)
 
 
 def parse_type(text: str) -> MemoryType | None:
-    """A closed taxonomy: whatever is not one of the four reads as no type."""
+    """One of the four types; None for anything else."""
     word = text.strip().lower()
     return next((known for known in TYPES if known == word), None)
 
@@ -104,20 +104,20 @@ def may_share(type_: MemoryType | None) -> bool:
     return type_ != "user"
 
 
-# The project it was learnt in, the person wherever they work, or everyone who works on the project.
+# Valid in one project, for the user in every project, or for all who work on the project.
 MemoryScope = Literal["project", "person", "team"]
-# What a person's own words can be kept under; the team's memory is always asked for by name.
+# Scopes that can be inferred; team memory must be requested explicitly.
 OwnScope = Literal["project", "person"]
 
 SCOPES: Final[tuple[MemoryScope, ...]] = get_args(MemoryScope)
 OWN_SCOPES: Final[tuple[OwnScope, ...]] = get_args(OwnScope)
 
-# Folders of a project's directory under whose names other memories are known.
+# Prefixes in the labels of memories of other scopes.
 _FOLDERS: Final[dict[MemoryScope, str]] = {"person": "person", "team": "team"}
-# Folders in a memory directory that hold no memories of its own.
+# Folders of a memory directory that are not part of its own memories.
 APART: Final = (*_FOLDERS.values(), "logs")
 
-# Where a memory comes from, for a model that reads it; the project's own need no remark.
+# Remark on the origin of a memory for the model; none for the project's own.
 SCOPE_ORIGINS: Final[dict[MemoryScope, str]] = {
     "project": "",
     "person": "about the person, known in every project",
@@ -126,13 +126,13 @@ SCOPE_ORIGINS: Final[dict[MemoryScope, str]] = {
 
 
 def labelled(file: str, scope: MemoryScope) -> str:
-    """A file's name as every command and tool takes it."""
+    """A file's label: the name that commands and tools accept."""
     folder = _FOLDERS.get(scope)
     return file if folder is None else f"{folder}/{file}"
 
 
 def split(label: str) -> tuple[MemoryScope, str]:
-    """Whose memory a name means, and the file's name there."""
+    """The scope and file name of a label."""
     first, _, rest = label.partition("/")
     scope = next((scope for scope, folder in _FOLDERS.items() if folder == first and rest), None)
     return ("project", label) if scope is None else (scope, rest)

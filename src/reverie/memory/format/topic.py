@@ -1,4 +1,4 @@
-"""A topic file: one memory, read without ever failing and written without losing a byte."""
+"""A topic file: one memory. Reading never fails, and edits keep all other bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LARGEST_FILE = 64 * 1024
 Value: TypeAlias = str | float | bool | tuple[str, ...] | None
 Shape = Literal["text", "type", "origin", "moment", "number", "flag", "list"]
 
-# Every key of ours, in the order a new file has them.
+# All known keys, in the order of a new file.
 KEYS: Mapping[str, Shape] = {
     "name": "text",
     "description": "text",
@@ -60,7 +60,7 @@ _ANCHOR = re.compile(r"(?P<target>.+)@(?P<seen>(?:[a-z0-9]+:)?[0-9a-f]{7,64})")
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A path or symbol a memory speaks of, with the content hash it had: `src/a.py::run@1f2e3d4`."""
+    """A path or symbol that a memory mentions, with its content hash: `src/a.py::run@1f2e3d4`."""
 
     target: str
     seen: str | None = None
@@ -76,7 +76,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a file says, beside the exact text it says it in (`document`)."""
+    """The parsed content of a file, and its exact text (`document`)."""
 
     file: str
     name: str
@@ -137,7 +137,7 @@ class Topic:
 
 
 def parse(data: bytes, file: str = "memory.md") -> Topic:
-    """Read any bytes as a topic; what is wrong is said in `problem` and `warnings`."""
+    """Parse any bytes as a topic; `problem` and `warnings` say what is wrong."""
     return _read(frontmatter.parse(data.decode("utf-8", "surrogateescape")), file)
 
 
@@ -155,7 +155,7 @@ def new(
     file: str = "memory.md",
     **optional: Value,
 ) -> Topic:
-    """A topic as we write it: keys in our order, a body that ends with a newline."""
+    """Create a topic with keys in the usual order and a body that ends with a newline."""
     text = writable(body).strip("\r\n")
     document = frontmatter.Document("---\n", (), "---\n", f"{text}\n" if text else "")
     given: dict[str, Value] = {"name": name, "description": description, "type": type, **optional}
@@ -185,12 +185,12 @@ def _read(document: Document, file: str) -> Topic:
         values[entry.key] = value
     defaults: dict[str, Value] = {"name": file, "description": "", "type": read_type(document)}
     known = defaults | {key: value for key, value in values.items() if value is not None}
-    # The readers above decide each value's type; a mapping cannot carry that to the checker.
+    # The readers return the right types, but the type checker cannot see that in a mapping.
     return Topic(file, body=document.body, document=document, warnings=tuple(warnings), **known)  # type: ignore[arg-type]
 
 
 def read_type(document: Document) -> MemoryType | None:
-    """The type of a memory; some clients keep it inside their own `metadata:` mapping."""
+    """The type of a memory; some clients write it inside a `metadata:` mapping."""
     own = document.entry("type")
     if own is not None:
         return parse_type(parse_text(own.value))
@@ -200,7 +200,7 @@ def read_type(document: Document) -> MemoryType | None:
 
 
 def read_moment(source: str) -> str | None:
-    """A date or time, as it is written; None for anything else."""
+    """A date or time as written; None for anything else."""
     text = parse_text(source)
     try:
         datetime.fromisoformat(text)
@@ -250,7 +250,7 @@ _EXPECTED: Mapping[Shape, str] = {
 
 
 def _render_value(key: str, value: Value) -> str | None:
-    """A value as source; what could not be read back is refused here, at the edge."""
+    """A value as frontmatter; InputError if it could not be read back."""
     shape = KEYS.get(key)
     if shape is None:
         raise InputError(f"{key!r} is not a key of a topic file; known: {', '.join(KEYS)}")

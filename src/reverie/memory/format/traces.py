@@ -1,9 +1,9 @@
-"""What gives a forgotten memory away, and how its words are taken out of other texts. Pure.
+"""Find and remove the words of a forgotten memory in other texts.
 
-Looked for are whole sentences of the memory (in any version), its description, its title and its file
-name: exactly, but however they are wrapped or escaped. A sentence that was cut short with an ellipsis,
-or at the end of a line, counts when enough of it is left. Texts too short to be the memory's own are
-only taken out where they stand alone.
+The search is for whole sentences of the memory (in any version), its description, title and file
+name, however they are wrapped or escaped. A sentence that was cut with an ellipsis or at the end of
+a line counts if enough of it is left. Texts too short to be specific are removed only where they
+are a whole line.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from reverie.memory.format.index import pointer_of
 from reverie.memory.format.topic import Topic
 from reverie.text.words import STOP_WORDS, fold, plain_words
 
-# What stands where the words were.
+# Replaces the words.
 MARK = "[forgotten]"
 
-# Shorter sentences may stand anywhere by chance; longer ones are the memory's own.
+# Shorter sentences may occur anywhere by chance; longer ones are specific to the memory.
 _OWN_LENGTH = 24
 _OWN_WORDS = 3
 _OWN_SHORT_LENGTH = 12
 _MOST_WORDS = 60
-# How many words of a message must be the memory's for it to be the one it was learnt from.
+# Share of common words above which a message is the source of the memory.
 _SAME_SHARE = 0.6
 
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
 _MARKUP = re.compile(r"^(?:[\s>#+-]|\*(?!\*)|\d+\.\s)*(?:\*\*[^*\n]{1,40}:\*\*\s*)?")
 _GAP = r"(?:\s|\\+[nrt])+"
-# Words that were cut: by an ellipsis, or by the end of a line or of a quoted text.
+# The end of a cut sentence: an ellipsis, or the end of a line or a quoted text.
 _CUT = r"(?:[ \t]*[^\W_]*[ \t]*(?:…|\.\.\.)|(?!\w)(?=[ \t]*(?:\\*[\"']|\\+n|\n|\Z)))"
 _ENDS = ".!?。…:;, "
 _STOPS = frozenset().union(*STOP_WORDS.values())
@@ -40,15 +40,15 @@ _STOPS = frozenset().union(*STOP_WORDS.values())
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A text without the memory's words, and how many times they were in it."""
+    """A text without the memory's words, and how often they occurred."""
 
     text: str
     count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """One sentence to look for: words that must be there, and how all of it reads."""
+class _SentencePattern:
+    """A sentence to search for: words that must occur, and the pattern."""
 
     words: tuple[str, ...]
     pattern: re.Pattern[str]
@@ -56,24 +56,24 @@ class _Look:
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What to look for. `file` is the memory's name as every place knows it."""
+    """The sentences and the file name of a memory to search for."""
 
     file: str
     sentences: tuple[str, ...] = ()
-    _looks: tuple[_Look, ...] = field(init=False, repr=False, compare=False)
+    _patterns: tuple[_SentencePattern, ...] = field(init=False, repr=False, compare=False)
     _named: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_looks", tuple(map(_look, self.sentences)))
+        object.__setattr__(self, "_patterns", tuple(map(_sentence_pattern, self.sentences)))
         object.__setattr__(self, "_named", re.compile(_name_pattern(self.file)))
 
     def with_sentences(self, more: Iterable[str]) -> Traces:
-        """The same, and these words as well."""
+        """A copy that also searches for these sentences."""
         return Traces(self.file, _longest_first((*self.sentences, *more)))
 
     def redacted(self, text: str) -> Redacted:
-        """A text without the memory's words; pointers to it go with their line."""
-        looks = self._worth_while(text)
+        """A text without the memory's words; lines that point to it are removed."""
+        looks = self._possible(text)
         named = self._stem in text
         count = 0
         if named:
@@ -87,23 +87,23 @@ class Traces:
         return Redacted(text, count)
 
     def holds(self, text: str) -> bool:
-        """Whether any of it is in a text."""
+        """Whether a text contains any of it."""
         return self.redacted(text).count > 0
 
     def held_in_json(self, value: Any) -> bool:
-        """Whether any text in a JSON value holds it, keys among them."""
+        """Whether any text in a JSON value, including keys, contains it."""
         return _redacted_json(value, self)[1] > 0
 
     def redacted_json(self, value: Any) -> tuple[Any, int]:
-        """A JSON value without the memory's words, its shape and its ids as they were.
+        """A JSON value without the memory's words, with the same structure and ids.
 
-        A model's reasoning is signed: it goes as a whole, or the signature would be wrong.
+        A model's thinking is signed: it is removed completely, as the signature would not match.
         """
         return _redacted_json(value, self)
 
     def redacted_line(self, line: str) -> Redacted:
-        """A line of JSON; one that is not JSON is a text like any other."""
-        if self._stem not in line and not self._worth_while(line):
+        """Redact a line of JSON; a line that is not JSON is treated as text."""
+        if self._stem not in line and not self._possible(line):
             return Redacted(line)
         try:
             value = json.loads(line)
@@ -117,13 +117,13 @@ class Traces:
         return Redacted(text + ending, count)
 
     def same_words(self, text: str) -> tuple[str, ...]:
-        """Sentences of a message that say what the memory says: dates in them may be relative."""
+        """Sentences of a message with mostly the memory's words; their dates may be relative."""
         wanted = [_content(sentence) for sentence in self.sentences]
         found = []
         for sentence in sentences_of(text):
-            said = _content(sentence)
+            own = _content(sentence)
             if any(
-                len(said & words) >= max(2, _SAME_SHARE * min(len(said), len(words)))
+                len(own & words) >= max(2, _SAME_SHARE * min(len(own), len(words)))
                 for words in wanted
                 if words
             ):
@@ -138,14 +138,14 @@ class Traces:
     def _stem(self) -> str:
         return self.file.removesuffix(".md")
 
-    def _worth_while(self, text: str) -> list[_Look]:
-        """The sentences whose first words are all in a text: cheap to ask, and mostly none."""
+    def _possible(self, text: str) -> list[_SentencePattern]:
+        """The sentences whose first words all occur in a text: a cheap filter, mostly empty."""
         folded = text.casefold()
-        return [look for look in self._looks if all(word in folded for word in look.words)]
+        return [look for look in self._patterns if all(word in folded for word in look.words)]
 
 
 def traces_of(file: str, versions: Iterable[Topic]) -> Traces:
-    """What gives a memory away, in any version: title, description and every sentence."""
+    """The traces of all versions of a memory: title, description and every sentence."""
     found: list[str] = []
     for memory in versions:
         title = () if memory.name == file else (memory.name,)
@@ -154,7 +154,7 @@ def traces_of(file: str, versions: Iterable[Topic]) -> Traces:
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text, without list markers, quotes and bold labels before them."""
+    """The sentences of a text, without leading list markers, quotes and bold labels."""
     pieces = (_MARKUP.sub("", piece).strip() for piece in _SENTENCE.split(text))
     return [piece for piece in pieces if piece]
 
@@ -170,27 +170,29 @@ def _is_own(text: str) -> bool:
 
 
 def _content(text: str) -> set[str]:
-    """The words that carry it; figures are left out, since a date may have been said as a day."""
+    """The content words, without numbers: a date may have been said as a weekday."""
     words = plain_words(fold(text))
     return {word for word in words if len(word) > 1 and not word.isdecimal() and word not in _STOPS}
 
 
-def _look(text: str) -> _Look:
+def _sentence_pattern(text: str) -> _SentencePattern:
     words = text.split()
     first = _first_own(words)
     needed = [part.casefold() for word in words[:first] for part in _plain_parts(word)]
     made = _pattern(words, first) if _is_own(text) else rf"^[\s>#*+-]*{_whole(words)}[.!?]*\s*$"
-    return _Look(tuple(dict.fromkeys(needed)), re.compile(made, re.IGNORECASE | re.MULTILINE))
+    return _SentencePattern(
+        tuple(dict.fromkeys(needed)), re.compile(made, re.IGNORECASE | re.MULTILINE)
+    )
 
 
 def _first_own(words: Sequence[str]) -> int:
-    """How many words from the start are enough to be the memory's own."""
+    """How many words from the start are specific to the memory."""
     lengths = (len(" ".join(words[:n])) for n in range(1, len(words)))
     return next((n for n, length in enumerate(lengths, 1) if length >= _OWN_LENGTH), len(words))
 
 
 def _pattern(words: Sequence[str], first: int) -> str:
-    """A sentence, or as much of its start as is its own where it was cut short."""
+    """Matches a sentence, or its start where it was cut, if that is specific enough."""
     whole = _bounded(_whole(words))
     if first == len(words):
         return whole
@@ -209,7 +211,7 @@ def _bounded(pattern: str) -> str:
 
 
 def _escapable(word: str) -> str:
-    """A word as it stands in a text, or inside the quotes of JSON, however deep."""
+    """Matches a word in plain text or escaped in JSON, at any depth."""
     return "".join(map(_escapable_char, word))
 
 
@@ -229,7 +231,7 @@ def _plain_parts(text: str) -> list[str]:
 
 
 def _name_pattern(file: str) -> str:
-    """A file name of several words is the memory's own; a plain one counts as a path or alone."""
+    """Matches the file name; a name of a single word only as a path or alone."""
     name = re.escape(file)
     stem = re.escape(file.removesuffix(".md"))
     link = rf"\[\[{stem}(?:\.md)?(?:[#|][^\[\]\n]*)?\]\]"
@@ -267,13 +269,13 @@ def _redacted_list(value: list[Any], traces: Traces) -> tuple[list[Any], int]:
         if not (count and isinstance(item, dict) and item.get("type") == "thinking"):
             made.append(clean)
     if value and not made:
-        # What had only this to say still said something: an empty message is none.
+        # A message must not become empty.
         made.append({"type": "text", "text": MARK})
     return made, counts
 
 
 def _still_json(before: str, after: str) -> str:
-    """Arguments of a tool are JSON in a text: they stay JSON."""
+    """Keep text that was JSON, such as tool arguments, valid JSON."""
     if after == before or before[:1] not in "{[":
         return after
     try:

@@ -1,7 +1,7 @@
-"""Secrets in text: found by a maintained scanner and a small table of ours, replaced by a marker.
+"""Find secrets in text, with a scanner library and our own rules, and replace them by a marker.
 
-Every file we write passes through here: memory, inbox, notes, transcripts, stored results, the index
-of past conversations, exports and logs.
+Every text that is written passes through here: memory, inbox, notes, transcripts, stored results,
+the index of past conversations, exports and logs.
 """
 
 from __future__ import annotations

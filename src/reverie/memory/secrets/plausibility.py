@@ -1,6 +1,6 @@
-"""Is this value a real secret, or a word, a placeholder, a name, a piece of code?
+"""Decide whether a value is a real secret, or a word, a placeholder, a name or code.
 
-Precision comes first: a memory that loses an ordinary word is a broken promise, too.
+Precision comes first: removing an ordinary word damages a memory.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _STATES = frozenset(
 _LOWER_RUN = re.compile(r"[a-z]{3,}")
 _SIGN = re.compile(r"[!@#$%^&*?~]")
 _FEWEST_DISTINCT = 4
-# Shorter ones name commits and spans.
+# Shorter ones are usually ids of commits and spans.
 _SHORTEST_HASH = 20
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -69,15 +69,15 @@ _PUBLIC = re.compile(
     r"|[\w./-]+\.(?:py|js|ts|md|json|ya?ml|toml|txt|sh|go|rs|java|html?|css|png|jpe?g|svg|pdf|gz|zip|lock|conf|ini|pub|pem|log)"
 )
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\w+://.*|.*[/\\].*|.*[(\[].*")
-# What services call things by; a key has such a beginning, too, but another word in it.
+# Ids of services.
 _ID = re.compile(
     r"(?:msg|toolu|req|resp|run|thread|asst|file|chatcmpl|call|evt|cus|pi|ch|in|sub|price|prod|acct|txn|"
     r"card|src|seti|si|ord|usr|user|org|proj|team|doc|obj|job|trace|span|sess|session|batch|step|rs|fc|ws)[_-].*"
 )
-# `confirm_password2` is a name for a secret, and none.
+# `confirm_password2` is the name of a field, not a secret.
 _NAMES_A_SECRET = re.compile(r"(?i:password|passwort|token|secret|apikey|api_key|credential)")
-# By their digest, so that no scanner of repositories takes this file for a leak: the keys that
-# manuals print (a storage emulator's, a payment provider's, an authenticator's, a token's).
+# Digests of example keys from manuals (of a storage emulator, a payment provider, an authenticator,
+# a token); digests, so that repository scanners do not report this file.
 _PRINTED_IN_MANUALS = frozenset(
     {
         "5cfa2d4b3681d3dc",
@@ -95,7 +95,7 @@ _PRINTED_IN_MANUALS = frozenset(
 
 
 def is_placeholder(value: str) -> bool:
-    """A stand-in that documentation, a template or an earlier redaction put there."""
+    """Whether a value is a stand-in from documentation, a template or an earlier redaction."""
     return (
         _DUMMIES.fullmatch(value) is not None
         or _TEMPLATE.match(value) is not None
@@ -109,12 +109,12 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_real(value: str) -> bool:
-    """Anything but a placeholder: enough where the surroundings leave no other reading."""
+    """Not a placeholder: sufficient where the context is unambiguous."""
     return not is_placeholder(value)
 
 
 def is_password(value: str) -> bool:
-    """What someone would set as a password: not a bare word, not code, not a path."""
+    """Whether a value could be a password: not a bare word, not code, not a path."""
     mixed = _LETTER.search(value) and _DIGIT_OR_SIGN.search(value)
     return (
         bool(mixed or value.isdigit())
@@ -125,7 +125,7 @@ def is_password(value: str) -> bool:
 
 
 def is_key(value: str) -> bool:
-    """What a machine would make as a key: letters and digits without a word in sight."""
+    """Whether a value could be a generated key: letters and digits, not words."""
     return (
         _LETTER.search(value) is not None
         and _DIGIT.search(value) is not None
@@ -137,7 +137,7 @@ def is_key(value: str) -> bool:
 
 
 def is_user_and_password(value: str) -> bool:
-    """What follows `Basic`: a name, a colon and a password, in base64."""
+    """Whether a value is `name:password` in base64, as after `Basic`."""
     try:
         text = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
     except (ValueError, binascii.Error):
@@ -149,19 +149,19 @@ def is_user_and_password(value: str) -> bool:
 
 
 def is_public(value: str) -> bool:
-    """A digest, an id, a version, an address, a file: what sentences are full of."""
+    """Whether a value is a digest, id, version, address or file name."""
     return is_hash(value) or any(
         form.fullmatch(value) for form in (_PUBLIC, _ID, _CODE, _PATH, _CONSTANT)
     )
 
 
 def is_hash(value: str) -> bool:
-    """Hexadecimal, or a UUID: an id as often as a key."""
+    """Whether a value is hexadecimal or a UUID, which may be an id or a key."""
     return bool(_HEX.fullmatch(value) or _UUID.fullmatch(value))
 
 
 def is_opaque(value: str, least: int = 10) -> bool:
-    """Letters and digits that alternate as no word and no name does."""
+    """Whether letters and digits alternate more than in words and names."""
     if len(value) < least or not value.isascii():
         return False
     if not _LETTER.search(value) or not _DIGIT.search(value):
@@ -176,12 +176,12 @@ def is_of_both_cases(value: str) -> bool:
 
 
 def is_seed(value: str) -> bool:
-    """What an authenticator is set up with: base32, in capitals."""
+    """Whether a value is an authenticator's seed: upper-case base32."""
     return value.isupper() and _BASE32.fullmatch(value) is not None and is_real(value)
 
 
 def is_phrase(value: str) -> bool:
-    """Several words in quotes, or one that is none of those a field may say."""
+    """Whether a quoted value is a passphrase: several words, or one that is not a state."""
     return (
         (len(value.split()) >= 3 or value.isalpha())
         and is_real(value)
@@ -190,7 +190,7 @@ def is_phrase(value: str) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Opaque, long, and of upper case, lower case and digits: a key even where no word says so."""
+    """Whether a value is a key even without context: long, opaque, with both cases and digits."""
     if not is_of_both_cases(value) or not is_opaque(value, 20):
         return False
     in_words = sum(map(len, _LOWER_RUN.findall(value)))
@@ -198,7 +198,7 @@ def is_mixed(value: str) -> bool:
 
 
 def is_spoken_key(value: str) -> bool:
-    """After «the token is …»: what a machine makes, and a phrase with a digit and a capital."""
+    """After «the token is …»: a generated key, or a chosen phrase with a digit and a capital."""
     if is_hash(value):
         return len(value) >= _SHORTEST_HASH and not is_placeholder(value)
     if _NAMES_A_SECRET.search(value) and not _SIGN.search(value):
@@ -208,7 +208,7 @@ def is_spoken_key(value: str) -> bool:
 
 
 def is_spoken_password(value: str) -> bool:
-    """After «the password is …»: what people choose, where an ordinary word is still likelier."""
+    """After «the password is …»: a chosen password, but not an ordinary word."""
     if len(value) < 6 or not value.isascii() or is_placeholder(value):
         return False
     if is_hash(value) and len(value) >= _SHORTEST_HASH:
@@ -227,7 +227,7 @@ def is_pin(value: str) -> bool:
 
 
 def _is_chosen(value: str) -> bool:
-    """`hunter2-blue-Falcon`, `Tiger4711!`: no name of a thing has a sign, or all three classes."""
+    """Whether a value looks chosen, such as `hunter2-blue-Falcon` or `Tiger4711!`."""
     varied = is_of_both_cases(value)
     return bool(
         _SIGN.search(value) or (varied and _DIGIT.search(value) and re.search(r"[-_.]", value))
@@ -235,18 +235,18 @@ def _is_chosen(value: str) -> bool:
 
 
 def _switches(value: str) -> int:
-    """How often the class of a character changes, separators left out."""
+    """How often the character class changes, ignoring separators."""
     kinds = [
         1 if char.isdigit() else 2 if char.isupper() else 3 for char in value if char.isalnum()
     ]
     changes = sum(a != b for a, b in itertools.pairwise(kinds))
-    # `Word` is one word, not a change.
+    # A capitalised word is not a change.
     capitals = len(re.findall(r"(?<![A-Za-z])[A-Z](?=[a-z]{3})", value))
     return changes - capitals
 
 
 def _counts_up(value: str) -> bool:
-    """`1234567890abcdef`, `abcdefgh…`: most characters follow the one before."""
+    """Whether most characters follow the previous one, as in `1234567890abcdef`."""
     if len(value) < 8:
         return False
     steps = sum(ord(b) - ord(a) in (0, 1) for a, b in itertools.pairwise(value))

@@ -1,8 +1,7 @@
-"""Find secrets and put a marker in their place: once redacted, a text stays as it is.
+"""Find secrets and replace them by markers; redaction is idempotent.
 
-A marker stands for one opaque character while the text is scanned, and so does every secret that
-was just found. The text after redaction is therefore scanned exactly as the text before it was in
-its last round, which found nothing: redacting twice is redacting once.
+During the scan, each marker and each found secret is replaced by one opaque character. So the
+redacted text is scanned exactly like the original in its last round, which found nothing.
 """
 
 from __future__ import annotations
@@ -20,24 +19,24 @@ from reverie.memory.secrets.sentences import find_in_sentences
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-# Round brackets, letters and a spaced hyphen mean nothing to YAML in a plain scalar, a quoted one
-# or a flow list, nothing to JSON in a string, and nothing to markdown.
+# Round brackets, letters and a spaced hyphen have no meaning in YAML scalars and flow lists, JSON
+# strings and markdown.
 _MARKER = re.compile(r"\(secret removed - [a-z0-9 -]{1,48}\)")
 _OPAQUE = "\ufffc"
-# A second round finds what the first one uncovered; a text that needs more is made to waste time.
+# A second round finds what the first one uncovered; more are needed only for hostile texts.
 _MOST_ROUNDS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A text without its secrets, and where they stood in the text as it was given."""
+    """A text without its secrets, and their positions in the original text."""
 
     text: str
     secrets: tuple[Secret, ...]
 
 
 def redact(text: str, allowed: Collection[str] = ()) -> Redacted:
-    """The text with a visible marker for each secret; the same text when there is none."""
+    """The text with a visible marker for each secret."""
     secrets = find_secrets(text, allowed)
     parts: list[str] = []
     end = 0
@@ -48,7 +47,7 @@ def redact(text: str, allowed: Collection[str] = ()) -> Redacted:
 
 
 def find_secrets(text: str, allowed: Collection[str] = ()) -> tuple[Secret, ...]:
-    """Every secret, in order, none overlapping; `allowed` holds fingerprints of false positives."""
+    """All secrets in order, without overlaps; `allowed` are fingerprints of false positives."""
     markers = [found.span() for found in _MARKER.finditer(text)]
     secrets: list[Secret] = []
     for _ in range(_MOST_ROUNDS):
@@ -61,9 +60,9 @@ def find_secrets(text: str, allowed: Collection[str] = ()) -> tuple[Secret, ...]
 
 
 def _search(view: _View, text: str, allowed: Collection[str]) -> list[Secret]:
-    """Our tables first: they take only the password out of a URL, where the library takes it all.
+    """Search with our rules first: in a URL they find only the password, the library all of it.
 
-    The library then sees what is left, and is asked in any case before a text counts as clean.
+    The library then scans the rest; a text is clean only if the library finds nothing, either.
     """
     for search in (_find_ours, find_known):
         found = [
@@ -86,9 +85,9 @@ def _marker(kind: str) -> str:
 
 
 def _merge(candidates: list[Secret], text: str) -> Iterator[Secret]:
-    """Overlapping candidates become one, named by the first of the list.
+    """Merge overlapping candidates; the first in the list gives the kind.
 
-    One that holds a marker has been dealt with already.
+    Candidates that contain a marker are skipped.
     """
     merged: Secret | None = None
     surest = 0
@@ -108,7 +107,7 @@ def _merge(candidates: list[Secret], text: str) -> Iterator[Secret]:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A text in which each opaque span is one character, and the way back to real offsets."""
+    """A text with each opaque span as one character, and the mapping to original offsets."""
 
     text: str
     starts: list[int]
@@ -119,7 +118,7 @@ class _View:
         parts: list[str] = []
         starts, origins, length, at = [0], [0], 0, 0
         for start, end in opaque:
-            # The opaque character itself may not be smuggled in by the text.
+            # The text itself must not contain the opaque character.
             parts += [text[at:start].replace(_OPAQUE, "\ufffd"), _OPAQUE]
             length += start - at + 1
             starts.append(length)
@@ -129,7 +128,7 @@ class _View:
         return cls("".join(parts), starts, origins)
 
     def original(self, secrets: Iterable[Secret]) -> Iterator[Secret]:
-        """The same secrets, none of which spans an opaque character, in the text as given."""
+        """The same secrets with offsets in the original text."""
         for secret in secrets:
             piece = bisect_right(self.starts, secret.start) - 1
             shift = self.origins[piece] - self.starts[piece]

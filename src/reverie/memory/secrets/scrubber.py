@@ -1,5 +1,4 @@
-"""The secret scanner with its memory: what was scanned is not scanned again, what a person declared
-harmless is not taken for a secret again."""
+"""The secret scanner with a cache and the list of values that the user declared harmless."""
 
 from __future__ import annotations
 
@@ -14,12 +13,12 @@ from reverie.memory.secrets import find_secrets, fingerprint, redact
 
 ALLOWED = "allowed-secrets.json"
 
-# Journals, notes and previews hold the same texts: each is looked through once.
+# Journals, notes and previews contain the same texts: scan each once.
 _MOST_KNOWN = 4_096
 _LONGEST_KNOWN = 100_000
 
 
-# What is remembered of a secret while the process runs: enough to know it by when it is quoted cut.
+# Length and number of the secrets' pieces kept in memory, to recognise truncated quotes.
 _PIECE = 12
 _MOST_PIECES = 1_024
 _IN_VALUE = r"[^\s\"'`<>(){}\[\],;|«»]"
@@ -28,23 +27,23 @@ _CUT = "(secret removed - part of a secret)"
 
 @dataclass(frozen=True, slots=True)
 class Scrubbed:
-    """A text without its secrets, and the kinds that were in it."""
+    """A text without its secrets, and the kinds of secrets removed."""
 
     text: str
     kinds: tuple[str, ...] = ()
 
 
 class SecretScrubber:
-    """Takes secrets out of what is about to be written.
+    """Removes secrets from texts that are about to be written.
 
-    The escape hatch is explicit and recorded: `allow` keeps fingerprints, never the values.
+    `allow` records exceptions as fingerprints, never as values.
     """
 
     def __init__(self, allowed: Path) -> None:
         self._file = allowed
         self._stamp: tuple[int, int] | None = None
         self._allowed: frozenset[str] = frozenset()
-        # By digest: what the text became, or None where it is clean.
+        # Results by digest of the text; None if it is clean.
         self._known: dict[bytes, Scrubbed | None] = {}
         self._pieces: set[str] = set()
 
@@ -67,7 +66,7 @@ class SecretScrubber:
         return scrubbed
 
     def _without_pieces(self, scrubbed: Scrubbed) -> Scrubbed:
-        """Without the beginnings of secrets that were seen whole: prompts and notes quote them cut."""
+        """Remove truncated quotes of secrets that were seen before."""
         text = scrubbed.text
         for piece in [piece for piece in self._pieces if piece in text]:
             text = re.sub(rf"{_IN_VALUE}{{0,256}}?{re.escape(piece)}{_IN_VALUE}*", _CUT, text)
@@ -75,7 +74,7 @@ class SecretScrubber:
         return Scrubbed(text, kinds)
 
     def allow(self, text: str) -> tuple[str, ...]:
-        """Declare everything in this text that looks like a secret harmless; returns the kinds."""
+        """Declare all secrets found in this text harmless; return their kinds."""
         found = find_secrets(text, self.allowed())
         marks = {fingerprint(text[secret.start : secret.end]) for secret in found}
         write_json(self._file, sorted(marks | self.allowed()))
@@ -83,7 +82,7 @@ class SecretScrubber:
         return tuple(dict.fromkeys(secret.kind for secret in found))
 
     def allowed(self) -> frozenset[str]:
-        """What was declared harmless; another process may have done so since."""
+        """The fingerprints of allowed values; reread if another process changed the file."""
         stamp = None
         with suppress(OSError):
             seen = self._file.stat()
@@ -98,7 +97,7 @@ class SecretScrubber:
 
 
 def _piece(value: str) -> str | None:
-    """The first part of a value that is in no other: letters and digits in turn."""
+    """The first part of a value that is distinctive: letters and digits mixed."""
     for start in range(min(len(value), 64) - _PIECE + 1):
         found = value[start : start + _PIECE]
         mixed = sum(char.isdigit() for char in found) > 1 and any(char.isalpha() for char in found)

@@ -1,11 +1,11 @@
 """Secrets in sentences: «the token of the staging server is …», «nimm … als Passwort».
 
 A *cue* is a word for a secret, in English, German, French or Spanish. Every token near a cue is
-judged by how the words between them read: a value that is plainly named may look like a password of
-a person; one that only stands in the same sentence must look made by a machine. Where no cue is, only
-long tokens of three classes of characters count, and only inside a sentence.
+judged by the words between them: a value that is clearly named may look like a chosen password; one
+that is only in the same sentence must look generated. Without a cue, only long tokens with three
+character classes count, and only inside a sentence.
 
-Each token looks at the nearest cue on either side within a fixed reach: time grows with length only.
+Each token is compared with the nearest cues within a fixed distance, so the time is linear.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ _CUES: dict[Kind, str] = {
     "generic": r"keys?\b|schlüssel\b|chaves?\b",
 }
 _CUE = re.compile("|".join(f"(?P<{kind}>{words})" for kind, words in _CUES.items()))
-# How cues begin: a plain alternation is searched for quickly, the pattern above only tried there.
+# The beginnings of cues: a plain alternation is fast, and the pattern above is tried only there.
 _STEM = re.compile(
     r"pass|pw|kenn|wachtw|contrase|senha|mot|mdp|has|lösen|adgangs|parola|пароль|log|sign in|zugang|anmelde|identif"
     r"|cred|psk|wi-?fi|wlan|token|secret|bearer|geheim|jeton|cl[éa]|llave|seed|t?otp|2fa|authen|webhook|cookie"
     r"|authori|recovery|backup|wieder|code|código|pin|access|door|tür|key|schlüssel|chave"
 )
-# Inside a longer word only where that word is still one for a secret: `Datenbankpasswort`, `apitoken`.
+# Too short to count inside a longer word, unlike in `Datenbankpasswort` or `apitoken`.
 _SHORT = re.compile(
     r"(?:pass|pw|mdp|psk|pin|seed|t?otp|2fa|clé|clés|wi-?fi|wlan|clave|claves|log[- ]?in)s?\Z"
 )
@@ -68,15 +68,15 @@ _KEY_OF = re.compile(
     r"(?:api|access|auth|account|client|encryption|licen[sc]e|master|private|secret|service|shared|signing|storage"
     r"|subscription|deploy|admin|webhook|session|zugangs|zugriffs|geheime[rnms]?|private[rnms]?)[-_ ]?\Z"
 )
-# A key of another kind: `primary key`, `cache key`, `public key`, `idempotency key`.
+# Keys that are not secret: `primary key`, `cache key`, `public key`, `idempotency key`.
 _OTHER_KEY = re.compile(
     r"(?:primary|foreign|sort|partition|cache|public|idempotency|hot|composite|unique|lookup|shard|row"
     r"|object|dict|map|index|routing|group|answer|öffentliche[rn]?|host|arrow|registry|translation|json|yaml)[-_ ]$"
 )
 
 _IN_TOKEN = r"[^\s\"'`<>(){}\[\],;|=「」，。；、«»“”„‘’\ufffc\\]"
-# From its first character only, or a long run of letters would be tried at each; and only what has a
-# digit, a sign or three joints in it.
+# Anchored at the first character, so that a long run of letters is tried once; requires a digit, a
+# sign or three separators.
 _TOKEN = re.compile(
     rf"(?<!{_IN_TOKEN})(?={_IN_TOKEN}*?(?:[\d!@#$%^&*?~]|[-_.][a-z]++[-_.][a-z]++[-_.][a-z])){_IN_TOKEN}{{4,}}+={{0,2}}"
 )
@@ -85,7 +85,7 @@ _CALLED = ("(", "[")
 _SENTENCE_END = re.compile(r"[.!?]['\")]?\s+[A-ZÄÖÜÉÈÀ¿¡]|\n")
 _WORD = re.compile(r"[^\W_]+")
 
-# Between a cue and its value: none of these may stand there …
+# Between a cue and its value, none of these may occur …
 _NOT_ITS_VALUE = frozenset(
     ["hash", "hashes", "digest", "checksum", "fingerprint", "id", "ids", "uuid", "count", "limit", "limits", "budget", "policy", "length", "size", "ttl", "expiry", "expires", "field", "column", "variable", "env", "file", "files", "path", "page", "link", "url", "type", "kind", "format", "prefix", "header", "bucket", "manager", "rotation", "reset", "version", "endpoint", "issuer", "audience", "scope", "class", "function", "method", "expire", "after", "before", "since", "every", "until", "characters", "zeichen", "caractères", "caracteres", "days", "hours", "minutes", "seconds", "stunden", "tage", "jours", "heures", "días", "horas", "länge", "longueur", "longitud", "named", "called", "kostet", "costs", "cost", "price", "table", "spalte", "counted", "commit", "request", "message", "see", "siehe"]
 )  # fmt: skip
@@ -94,23 +94,23 @@ _LEADS = frozenset(
     ["s", "is", "are", "was", "were", "be", "being", "now", "still", "currently", "actually", "simply", "just", "to", "into", "as", "by", "with", "reads", "equals", "ist", "sind", "war", "lautet", "lauten", "heißt", "heisst", "jetzt", "nun", "auf", "durch", "als", "bitte", "mit", "sei", "est", "sont", "était", "devient", "désormais", "maintenant", "par", "comme", "avec", "suivant", "es", "son", "era", "será", "ahora", "por", "como", "con", "al", "sea", "ahora", "el", "la", "le", "das", "der"]
 )  # fmt: skip
 _SIGN_BEFORE = re.compile(r"(?:[:=：＝]|->|=>|→|⇒|[-–—])[\s\"'`*(\[<{«“„‘「]*$")
-# Behind a value: «… is the token», «… als Passwort», «… (password)».
+# After a value: «… is the token», «… als Passwort», «… (password)».
 _FOLLOWS = re.compile(
     r"[\"'`*)\]>»”’」]*\s*(?:[-–—,]\s*)?(?:\(|(?:is|was|as|for|ist|war|als|est|comme|es|como|that['’]?s|das ist|c['’]est|eso es)\b)"
 )
-# `4f8a-9c2e`, `12345678`: what is printed to get in without a second factor.
+# Recovery codes such as `4f8a-9c2e` or `12345678`.
 _CODE = re.compile(
     r"[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,5}|\d{6,10}|(?=[a-z]*\d)[a-z0-9]{8,16}"
 )
 _UNIT = re.compile(r"\s+[a-zà-ÿ]")
-# What is named by one of these is an id, wherever it stands.
+# A value after one of these is an id, with or without a cue.
 _NAMES_AN_ID = re.compile(
     r"(?:\b(?i:ids?|uid|uuid|sha\d*|md5|commit|revision|checksum|digest|hash|fingerprint|integrity|signature|etag|nonce"
     r"|request|trace|span|message|channel|video|document|folder|file|image|build|address|wallet|cid|public key|adresse|datei)"
     r"|(?:[a-z]Id|_id|-id|ID)s?)[\s:=#\"'`(*\\]{1,6}$"
 )
 _SENTENCE_WORDS = 3
-# `Okta: …` on a line of its own.
+# A label on its own line, such as `Okta: …`.
 _LABEL = re.compile(r"[\s>*\-•|]*[A-Z][\w.]*(?: [\w.]+){0,2}\s?(?::|->|→|=|–|-)\s*[\"'`*(\[<«]*")
 _NOTHING_MORE = re.compile(r"[\"'`*)\]>».,;\s]*")
 
@@ -123,7 +123,7 @@ class _Cue:
 
 
 def find_in_sentences(text: str, lower: str) -> Iterator[Secret]:
-    """Every value that the words around it, or its shape in a sentence, give away."""
+    """Every value that is a secret by the words around it, or by its form in a sentence."""
     cues = _cues(lower)
     starts = [cue.start for cue in cues]
     for found in _TOKEN.finditer(text):
@@ -176,7 +176,7 @@ def _end(text: str, found: re.Match[str]) -> int:
 
 
 def _in_address(text: str, start: int) -> bool:
-    """Is it a part of a URL: what follows `?id=` or stands in a bracket of one?"""
+    """Whether it is part of a URL, such as the value of `?id=`."""
     before = text[max(0, start - 200) : start]
     cut = max(before.rfind(" "), before.rfind("\n"), before.rfind('"'), before.rfind("'"))
     return "://" in before[cut + 1 :]
@@ -185,7 +185,7 @@ def _in_address(text: str, start: int) -> bool:
 def _judged(
     text: str, value: str, start: int, end: int, before: Sequence[_Cue], behind: Sequence[_Cue]
 ) -> str | None:
-    """What kind of secret it is; None when it is none."""
+    """The kind of secret; None if it is not a secret."""
     loose: Kind | None = None
     for cue in reversed(before):
         if cue.end > start or start - cue.end > _REACH:
@@ -206,7 +206,7 @@ def _judged(
         between = text[end : cue.start]
         if (
             _FOLLOWS.match(between)
-            and not _speaks_of_another(between)
+            and not _is_about_another(between)
             and _is_named_behind(cue.kind, value)
         ):
             return _NAMES[cue.kind]
@@ -219,7 +219,7 @@ def _judged(
 
 
 def _leads_to(between: str) -> bool:
-    """Do the words between a cue and a value say that this is its value?"""
+    """Whether the words between a cue and a value connect them."""
     words = [word.lower() for word in _WORD.findall(between)]
     if not words:
         return len(between) <= 12
@@ -228,7 +228,7 @@ def _leads_to(between: str) -> bool:
     return bool(_SIGN_BEFORE.search(between)) or words[-1] in _LEADS
 
 
-def _speaks_of_another(between: str) -> bool:
+def _is_about_another(between: str) -> bool:
     return bool(_NOT_ITS_VALUE.intersection(word.lower() for word in _WORD.findall(between)))
 
 
@@ -258,7 +258,7 @@ def _is_named_behind(kind: Kind, value: str) -> bool:
 
 
 def _in_sentence(text: str, start: int, end: int) -> bool:
-    """Among words of a sentence, and not called an id by them."""
+    """Whether it is among the words of a sentence, or after a label on its own line."""
     before = text[max(0, start - 120) : start].rpartition("\n")[2]
     after = text[end : end + 120].partition("\n")[0]
     if before.endswith("base64,"):

@@ -1,1 +1,1 @@
-"""A part of memory that a team shares through git."""
+"""Team memory, shared through git."""

@@ -1,7 +1,7 @@
-"""A git tree that somebody else made: its memories, and what of it is refused.
+"""Read the team's git tree: accept its memories and refuse everything else.
 
-Nothing here is believed. Names are judged like a model's, links, programs and submodules are not
-files, a tree may be a bomb, and two names may be one file on another disk.
+The tree is untrusted. Names are checked like those of a model; links, executables and submodules
+are refused; the tree may be too large; and two names may be one file on some file systems.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NOT_A_FILE = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A file that was not taken or not given, and why."""
+    """A file that was not pulled or not pushed, and why."""
 
     file: str
     reason: str
@@ -56,7 +56,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class ForeignTree:
-    """The memories in a tree that may be used, and everything else in it."""
+    """The accepted memories of a tree, and the refused files."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)
     refused: tuple[Refusal, ...] = ()
@@ -65,7 +65,7 @@ class ForeignTree:
 def read_tree(
     repo: pygit2.Repository, tree: pygit2.Tree, ours: Mapping[str, bytes], judge: Judge
 ) -> ForeignTree:
-    """Everything in a tree, sorted into memories and refusals; what we hold already needs no judge."""
+    """Sort a tree into memories and refusals; files we already have are not judged again."""
     files: dict[str, bytes] = {}
     refused: list[Refusal] = []
     spellings = {folded(name): name for name in ours}
@@ -84,7 +84,7 @@ def read_tree(
 
 
 def _walk(root: pygit2.Tree) -> Iterator[tuple[str, pygit2.Object | str]]:
-    """Paths with their objects, or with the reason why nothing under a path is looked at."""
+    """Paths with their objects, or with the reason why a path is refused."""
     waiting = [("", root)]
     count = 0
     while waiting:
@@ -122,7 +122,7 @@ def _bad_name(path: str, item: pygit2.Object) -> str | None:
 
 
 def _content(repo: pygit2.Repository, path: str, item: pygit2.Object) -> bytes | str:
-    # The size is read from the object's header: a file of a gigabyte is refused unread.
+    # Read the size from the object's header, to refuse a huge file without reading it.
     _, size = repo.odb.read_header(item.id)
     if size > LARGEST_FILE:
         return f"it has {size:,} bytes; a memory holds at most {LARGEST_FILE:,}"
@@ -131,7 +131,7 @@ def _content(repo: pygit2.Repository, path: str, item: pygit2.Object) -> bytes |
 
 
 def _twin(path: str, spellings: dict[str, str]) -> str | None:
-    """Names that differ in case or accents alone are one file on some disks: the first one stays."""
+    """Refuse a name that differs from an earlier one only in case or Unicode form."""
     first = spellings.setdefault(folded(path), path)
     return None if first == path else f"it would be the same file as {first!r} on some disks"
 
@@ -141,28 +141,29 @@ def _judged(path: str, data: bytes, ours: Mapping[str, bytes], judge: Judge) -> 
 
 
 def folded(path: str) -> str:
-    """What all spellings of one file have in common, on disks that do not tell them apart."""
+    """A form that is equal for all spellings that some file systems do not distinguish."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 
 Changes: TypeAlias = Mapping[str, bytes | None]
 
-# Removing this many memories at once, and leaving none, is an accident.
+# Removing at least this many memories and leaving none is an accident.
 _EVERYTHING = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """What goes to the team, and what must not."""
+    """The changes to push, and the files that must not be pushed."""
 
     changes: Changes
     refused: tuple[Refusal, ...]
 
 
 class TeamMerge:
-    """`base` is what the team had when both last met, as far as it was accepted.
+    """The merge of our files with the team's.
 
-    `objection` says why a file may not be shared, `holds_secret` judges a line of the index.
+    `base` is what we accepted of the team's files at the last sync. `objection` says why a file may
+    not be shared, `holds_secret` checks a line of the index.
     """
 
     def __init__(
@@ -183,7 +184,7 @@ class TeamMerge:
         self._holds_secret = holds_secret
 
     def check(self) -> None:
-        """Refuse a branch that is no memory, and a loss that nobody can have meant."""
+        """Refuse a branch that is not a memory, and the removal of all memories."""
         if not self._base and INDEX_FILE not in self._theirs and self.refused:
             raise InputError(
                 f"this branch is not a team memory: it has no {INDEX_FILE}, but "
@@ -194,12 +195,12 @@ class TeamMerge:
         if len(memories) >= _EVERYTHING and not self._ours.keys() - {INDEX_FILE}:
             raise InputError(
                 f"the team folder is empty here, and the team has {len(memories)} memories; they "
-                "were not removed for everybody: `reverie undo` brings back what was lost here"
+                "were not removed for the team: `reverie undo` restores what was lost here"
             )
 
     @cached_property
     def merged(self) -> Merged:
-        """What becomes of our files, the index included."""
+        """The merged files, including the index."""
         made = merge_files(self._base, self._ours, self._theirs, self._left_out, self._merge)
         index = indexes.render(self._pointed(self._index(self._ours), made))
         if index != self._ours.get(INDEX_FILE, b""):
@@ -208,7 +209,7 @@ class TeamMerge:
 
     @property
     def incoming(self) -> tuple[Change, ...]:
-        """The changes to make here, each based on what we saw."""
+        """The changes to make here, each based on the version that was merged."""
         changes: list[Change] = []
         for name, data in self.merged.changes.items():
             base = version(self._ours[name]) if name in self._ours else None
@@ -219,17 +220,17 @@ class TeamMerge:
         return tuple(changes)
 
     def index_here(self, index: Index) -> Index:
-        """Our index, as it is by now, with the pointers both sides agree on."""
+        """Our current index with the merged pointers."""
         return self._pointed(index, self.merged)
 
     @property
     def accepted(self) -> dict[str, bytes]:
-        """What the team has now; of what is refused, what it was before: the next base."""
+        """The next base: the team's files, and the former version of refused ones."""
         before = {name: data for name, data in self._base.items() if name in self._left_out}
         return {**before, **self._theirs}
 
     def outgoing(self) -> Outgoing:
-        """What the team's tree lacks to say what ours says: judged anew each time, file by file."""
+        """The changes that make the team's tree equal to ours, file by file, each checked again."""
         here = self._after(self._ours, self.merged.changes)
         gone = self._theirs.keys() - here.keys() - {INDEX_FILE}
         changes: dict[str, bytes | None] = dict.fromkeys(sorted(gone))
@@ -257,7 +258,7 @@ class TeamMerge:
         return {name: data for name, data in after.items() if data is not None}
 
     def _unshared(self, here: Files) -> Iterator[tuple[str, str | None]]:
-        """Files of ours that the team does not have like this, with what stands against sharing."""
+        """Our files that differ from the team's, with the objection against sharing, if any."""
         there = {folded(name): name for name in (*self._theirs, *self._left_out)}
         for name in sorted(here.keys() - self._left_out - {INDEX_FILE}):
             if not is_same(here[name], self._theirs.get(name)):
@@ -278,18 +279,18 @@ class TeamMerge:
 
     @cached_property
     def _their_index(self) -> Index:
-        """A refused index counts as one that did not change."""
+        """The team's index; a refused one counts as unchanged."""
         return self._index(self._base if INDEX_FILE in self._left_out else self._theirs)
 
     @cached_property
     def _held(self) -> frozenset[str]:
-        """Files about which one side says what must not travel: both keep their line."""
+        """Files whose line has a secret on one side: both sides keep their line."""
         here, there = pointers(self._index(self._ours)), pointers(self._their_index)
         differing = {*here.items()} ^ {*there.items()}
         return frozenset(name for name, line in differing if self._holds_secret(line.render()))
 
     def _decided(self, here: Files) -> frozenset[str]:
-        """Files whose pointers were merged; lines about anything else stay as they are."""
+        """Files whose pointers were merged; all other lines stay."""
         return frozenset({*self._base, *self._theirs, *here}) - self._left_out - self._held
 
     def _pointed(self, index: Index, made: Merged) -> Index:
@@ -302,7 +303,7 @@ class TeamMerge:
         known = [pointers(side) for side in sides]
         for conflict in made.conflicts:
             file = conflict.file
-            # A file that one side removed and that stays needs the pointer somebody still has.
+            # If one side removed a file that stays, keep the other side's pointer.
             kept = [side[file] for side in known if file in side]
             wanted |= {file: kept[0]} if kept else {}
             if conflict.beside is not None:

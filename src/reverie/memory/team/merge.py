@@ -1,7 +1,7 @@
-"""Two versions of a team's memory and the last one both had: what becomes of each file. Pure.
+"""Three-way merge of our files and the team's, with the last common version as base.
 
-What others wrote is marked `origin: team` where it is kept, and nowhere else: a mark is no change
-that travels. A version that everybody has seen keeps its name; one that only we had stands beside it.
+Files from others are marked `origin: team` here; the mark is not a change and is never pushed. On a
+conflict the team's version keeps its name, and ours is saved beside it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Files: TypeAlias = Mapping[str, bytes]
 Merge: TypeAlias = Callable[[bytes, bytes, bytes], bytes | None]
 
 LONGEST_HOOK = 200
-# In bytes, so that the longer name still is one component.
+# In bytes, so that the longer name is still a valid file name.
 _LONGEST_STEM = 190
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A file that two people changed. Both versions are there; `beside` is where ours went."""
+    """A file that both sides changed. Both versions are kept; `beside` is the file of ours."""
 
     file: str
     reason: str
@@ -38,14 +38,14 @@ class Conflict:
 
 @dataclass(slots=True)
 class Merged:
-    """What changes here, and what a person should look at."""
+    """The changes to our files, and conflicts for the user to resolve."""
 
     changes: dict[str, bytes | None] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
 
 
 def marked(data: bytes) -> bytes:
-    """The same memory, saying that it came from the team; one that cannot be edited says nothing."""
+    """The memory with `origin: team`; unchanged if its frontmatter cannot be edited."""
     try:
         return topics.render(topics.parse(data).with_(origin="team"))
     except InputError:
@@ -53,7 +53,7 @@ def marked(data: bytes) -> bytes:
 
 
 def is_same(one: bytes | None, other: bytes | None) -> bool:
-    """Whether two versions differ in nothing, or in their mark alone."""
+    """Whether two versions are equal, ignoring the mark."""
     if one is None or other is None or one == other:
         return one == other
     return marked(one) == marked(other)
@@ -62,7 +62,7 @@ def is_same(one: bytes | None, other: bytes | None) -> bool:
 def merge_files(
     base: Files, ours: Files, theirs: Files, left_out: Set[str], merge: Merge
 ) -> Merged:
-    """Three-way, file by file; the index is not a file but pointers (below)."""
+    """Merge file by file; the index is merged by pointers instead (below)."""
     merged = Merged()
     for file in sorted({*base, *ours, *theirs} - left_out - {INDEX_FILE}):
         was, here, there = base.get(file), ours.get(file), theirs.get(file)
@@ -98,8 +98,8 @@ def _both_changed(
 
 
 def _clean(was: bytes, here: bytes, there: bytes, merge: Merge) -> bytes | None:
-    """A merge that fits and can still be read, or None."""
-    # The mark is on both sides of the comparison or on none, so that it never is a difference.
+    """The merged file; None on conflict, or if it is too large or no longer valid."""
+    # Mark both sides or none, so that the mark is never a difference.
     base = marked(was) if topics.parse(here).origin == "team" else was
     merged = merge(base, here, marked(there))
     if merged is None or len(merged) > LARGEST_FILE:
@@ -113,18 +113,18 @@ def _problem(data: bytes) -> str | None:
 
 
 def _beside(file: str, data: bytes, known: Files) -> str:
-    """A name for the other version, made from its content: met again, it gets the same one."""
+    """A name for our version, derived from its content, so that a repeated merge finds it."""
     path, id_ = PurePosixPath(file), version(data)
     stem = path.stem.encode()[:_LONGEST_STEM].decode(errors="ignore")
     names = [str(path.with_name(f"{stem}_conflict_{id_[:n]}.md")) for n in (8, 16, 40)]
     return next((name for name in names if known.get(name, data) == data), names[-1])
 
 
-# --- the index: pointers travel, other lines stay where they were written ---
+# --- the index: pointers are shared, other lines stay local ---
 
 
 def pointers(index: Index) -> dict[str, Pointer]:
-    """Each file's pointer, cut to a size that leaves room for others."""
+    """Each file's pointer, cut to a maximum length."""
     found: dict[str, Pointer] = {}
     for pointer in index.pointers:
         found.setdefault(pointer.file, _cut(pointer))
@@ -132,7 +132,7 @@ def pointers(index: Index) -> dict[str, Pointer]:
 
 
 def merge_pointers(ours: Index, theirs: Index, base: Index, files: Set[str]) -> dict[str, Pointer]:
-    """One pointer for each file that somebody points to, three-way; when both changed it, ours."""
+    """Merge the pointers of each file three-way; if both sides changed one, ours wins."""
     was, here, there = pointers(base), pointers(ours), pointers(theirs)
     merged: dict[str, Pointer] = {}
     for file in [*here, *(name for name in there if name not in here)]:
@@ -144,7 +144,7 @@ def merge_pointers(ours: Index, theirs: Index, base: Index, files: Set[str]) -> 
 
 
 def with_pointers(index: Index, wanted: Mapping[str, Pointer], decided: Set[str]) -> Index:
-    """The index pointing as wanted to the files that were decided; every other line stays."""
+    """Set the pointers of the decided files; every other line stays."""
     lines: list[str] = []
     missing = {file: pointer for file, pointer in wanted.items() if file in decided}
     last = 0
@@ -161,7 +161,7 @@ def with_pointers(index: Index, wanted: Mapping[str, Pointer], decided: Set[str]
 
 
 def _with_new(lines: list[str], fresh: list[Pointer], last: int) -> tuple[str, ...]:
-    """New pointers after the last one there is; in one pass, however many somebody sends."""
+    """Insert new pointers after the last existing one, in one pass."""
     at = last or len(lines)
     eol = line_end("".join(lines))
     if fresh and at and not lines[at - 1].endswith(("\n", "\r")):
@@ -170,7 +170,7 @@ def _with_new(lines: list[str], fresh: list[Pointer], last: int) -> tuple[str, .
 
 
 def _cut(pointer: Pointer) -> Pointer:
-    """A line of thousands of characters would push all others out of the prompt."""
+    """Shorten title and hook: a very long line would push all others out of the prompt."""
     title, hook = one_line(pointer.title), one_line(pointer.hook)
     if len(title) > LONGEST_TITLE:
         title = f"{title[: LONGEST_TITLE - 1]}…"

@@ -1,4 +1,4 @@
-"""A branch of a git remote, reached with the system's git: people's keys and helpers live there."""
+"""A branch of a git remote, accessed with the system's git, which has the user's credentials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pygit2
 from reverie.errors import InputError, ReverieError, StorageError
 from reverie.files.git import Answer, Git, NoGit, TooSlow
 
-# Trees are read name by name and never checked out, so a hostile one need not stop the fetch.
+# Trees are read by name and never checked out, so a hostile one need not stop the fetch.
 _SETTINGS = {
     "core.fsmonitor": "false",
     "gc.auto": "0",
@@ -41,7 +41,7 @@ _NO_ACCESS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """Where the team keeps its memory. `environment` is the process's own, read by settings."""
+    """The remote with the team's memory; `environment` is the one git runs in."""
 
     url: str
     environment: Mapping[str, str]
@@ -56,11 +56,11 @@ class Remote:
 
     @property
     def name(self) -> str:
-        """The address as it may be shown: a password in it is nobody's business."""
+        """The address without credentials, for messages."""
         return _CREDENTIALS.sub("…@", self.url)
 
     def fetch(self, git_dir: Path, into: str) -> bool:
-        """Bring the branch here under a reference; False when the remote does not have it yet."""
+        """Fetch the branch to a reference; False if the remote does not have it yet."""
         options = ("--no-tags", "--no-recurse-submodules", "--quiet")
         answer = self._git(git_dir, "fetch", *options, self.url, f"+{self._ref}:{into}")
         if answer.code and not _NO_BRANCH.search(answer.said):
@@ -68,7 +68,7 @@ class Remote:
         return answer.code == 0
 
     def push(self, git_dir: Path, commit: str) -> bool:
-        """Move the branch on to a commit, never by force; False when somebody was faster."""
+        """Push a commit to the branch, never by force; False if another push came first."""
         options = ("--porcelain", "--no-follow-tags", "--no-recurse-submodules")
         answer = self._git(git_dir, "push", *options, self.url, f"{commit}:{self._ref}")
         if answer.code == 0:
@@ -81,11 +81,11 @@ class Remote:
         reason = refusal.rpartition("\t")[2]
         raise StorageError(
             f"{self.name} did not take the push to {self.branch}: {reason}; nothing was lost: "
-            "ask who may write there, then sync again"
+            "ask for write access, then sync again"
         )
 
     def identity(self, git_dir: Path) -> tuple[str, str] | None:
-        """Who the person is to git; None when they never told it."""
+        """The user's name and email address in git; None if they are not configured."""
         answer = self._git(git_dir, "var", "GIT_AUTHOR_IDENT")
         found = _IDENTITY.fullmatch(answer.out) if answer.code == 0 else None
         return (found["name"], found["email"]) if found else None
@@ -99,7 +99,7 @@ class Remote:
         try:
             return git.run("--git-dir", str(git_dir), *arguments, settings=_SETTINGS)
         except NoGit as error:
-            raise InputError("git is not installed; team memory travels through it") from error
+            raise InputError("git is not installed; team memory needs it") from error
         except TooSlow as error:
             raise StorageError(
                 f"{self.name} did not answer within {self.seconds:g} s; nothing was lost: "
@@ -107,23 +107,23 @@ class Remote:
             ) from error
 
     def _failure(self, verb: str, answer: Answer) -> ReverieError:
-        said = _CREDENTIALS.sub("…@", " ".join(answer.said.split()))[-300:]
+        message = _CREDENTIALS.sub("…@", " ".join(answer.said.split()))[-300:]
         if _NO_ACCESS.search(answer.said):
             return StorageError(
-                f"{self.name} does not let you in: {said}; sign in with git first "
+                f"{self.name} denied access: {message}; sign in with git first "
                 f"(`git ls-remote {self.name}` must work without a question), then sync again"
             )
         if _NO_REPOSITORY.search(answer.said):
             return InputError(
-                f"{self.name} is not a git repository: {said}; check the address, "
+                f"{self.name} is not a git repository: {message}; check the address, "
                 "or make one there with `git init --bare`"
             )
         return StorageError(
-            f"cannot {verb} {self.name}: {said}; nothing was lost: "
+            f"cannot {verb} {self.name}: {message}; nothing was lost: "
             "sync again when it can be reached"
         )
 
 
 def _plain(argument: str) -> bool:
-    """Text that no program takes for an option."""
+    """Whether text is printable and cannot be mistaken for an option."""
     return argument.isprintable() and not argument.startswith("-")

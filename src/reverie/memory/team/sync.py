@@ -1,13 +1,13 @@
-"""Team memory: `memory/team/` and a branch of a git remote, brought together both ways.
+"""Synchronise team memory (`memory/team/`) with a branch of a git remote.
 
-Two histories meet here. Ours is fine-grained and stays on this machine: its commits may hold what
-was never meant for others, such as a secret that was taken out again. The team's is a line of
-commits, one for each time a person shared something, under that person's name.
+There are two histories. Ours is fine-grained and stays on this machine: its commits may contain
+private text, such as a secret that was removed later. The team's has one commit for each time a
+member shared something, under that member's name.
 
-A sync fetches the branch, merges it file by file into ours (one change like any other, then given
-the team's commit as its second parent), puts what the team does not have on top of the branch and pushes.
-What the branch holds beside memories is carried along untouched. Between two syncs one reference,
-SYNCED, remembers what the team had when we last met. Killed anywhere, the next sync goes on.
+A sync fetches the branch, merges it file by file into ours (a normal change, which then gets the
+team's commit as its second parent), commits what the team lacks on top of the branch, and pushes.
+Other files in the branch are left untouched. The reference SYNCED records the team's state at the
+last sync. If a sync is killed at any point, the next one continues.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from reverie.ports import Clock, Scrubber
 
 ATTEMPTS = 5
 
-# A commit whose tree is what the team had (as far as we accept it), on top of the team's own.
+# A commit on top of the team's, whose tree is what we accepted of it.
 SYNCED = "refs/reverie/team/synced"
-# The same for what is being pushed: it becomes SYNCED when the branch turns out to contain it.
+# The same for a push in progress: it becomes SYNCED when the branch contains it.
 PUBLISHING = "refs/reverie/team/publishing"
 _FETCHED = "refs/reverie/team/fetched/"
 
@@ -56,7 +56,7 @@ _THE_TEAM = Author("team")
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What a sync did. `started`: the branch was not there and is now."""
+    """The result of a sync. `started`: the branch was created."""
 
     pulled: tuple[str, ...] = ()
     pushed: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class SyncReport:
 
 
 class TeamSync:
-    """Brings one team store and its remote together."""
+    """Synchronises a team store with its remote."""
 
     def __init__(self, store: FileStore, remote: Remote, scrubber: Scrubber, clock: Clock) -> None:
         self._store = store
@@ -77,7 +77,7 @@ class TeamSync:
         self._directory = Directory(store.root)
 
     def sync(self, author: Author) -> SyncReport:
-        """Pull, merge, push. When somebody else is faster to push, all of it once more."""
+        """Pull, merge and push; start again if another push came first."""
         report = SyncReport()
         with exclusive(self._git_dir.with_suffix(".lock")), explained(self._git_dir):
             for _ in range(ATTEMPTS):
@@ -99,17 +99,17 @@ class TeamSync:
     # --- coming in ---
 
     def _begin(self) -> None:
-        """Our side as it is now, hand edits included; it has at least one commit."""
+        """Commit our current state, including hand edits; at least one commit exists after it."""
         with self._store.exclusively():
             if self._store.history.is_empty:
                 self._store.history.record({}, _THE_TEAM, "join the team's memory")
         self._repo = open_repository(self._git_dir)
-        # Only a sync locks these, and there is one at a time: a lock we find is a dead one's.
+        # Only a sync locks these, and one runs at a time: an existing lock is stale.
         for reference in (SYNCED, PUBLISHING):
             (self._git_dir / f"{reference}.lock").unlink(missing_ok=True)
 
     def _fetch(self) -> str | None:
-        """The team's newest commit, under a new name each time: no dead git can have locked it."""
+        """Fetch the team's newest commit to a new reference, which no dead process can have locked."""
         references = self._repo.references
         for name in [name for name in references if name.startswith(_FETCHED)]:
             references.delete(name)
@@ -117,7 +117,7 @@ class TeamSync:
         return self._at(into) if self._remote.fetch(self._git_dir, into) else None
 
     def _settle(self, theirs: str | None) -> None:
-        """A push whose end we may not have seen: if the branch contains it, it was made."""
+        """Resolve a push that may have been interrupted: it succeeded if the branch contains it."""
         mine = self._at(PUBLISHING)
         if mine is None:
             return
@@ -126,7 +126,7 @@ class TeamSync:
         self._repo.references.delete(PUBLISHING)
 
     def _pull(self, theirs: str | None) -> TeamMerge:
-        """Merge into ours; again, when somebody wrote to it meanwhile."""
+        """Merge into ours; repeat if another process wrote to it meanwhile."""
         for _ in range(ATTEMPTS):
             meeting = self._meet(theirs)
             if theirs is None or self._take(meeting, theirs):
@@ -146,7 +146,7 @@ class TeamSync:
             tree = commit_of(self._repo, theirs).tree
             found = read_tree(self._repo, tree, ours, self._objection_to_taking)
         synced = self._at(SYNCED)
-        # A branch that lost what we knew of it was rewritten: nothing in it counts as removed.
+        # If the branch was rewritten, merge without a base, so that nothing counts as removed.
         base = self._files(SYNCED) if synced and self._contains(theirs, synced) else {}
         merge = self._store.history.merge
         meeting = TeamMerge(base, ours, found, merge, self._objection, self._holds_secret)
@@ -154,7 +154,7 @@ class TeamSync:
         return meeting
 
     def _take(self, meeting: TeamMerge, theirs: str) -> bool:
-        """Make the merge's changes here; False when somebody wrote meanwhile and it must be redone."""
+        """Apply the merge; False if another process wrote meanwhile and it must be redone."""
         changes = meeting.merged.changes
         summary = f"from the team: {_shown(changes)}"
         try:
@@ -166,9 +166,9 @@ class TeamSync:
         return True
 
     def _link(self, made: str, theirs: str) -> None:
-        """Give our newest commit the team's as a second parent: lines keep their authors.
+        """Make the team's commit a second parent of our newest one, so that blame finds authors.
 
-        When we die before this, history only lacks a link that the next merge makes.
+        If the process dies before this, the next merge adds the link.
         """
         with self._store.exclusively():
             newest = commit_of(self._repo, self._at(MAIN) or made)
@@ -184,13 +184,13 @@ class TeamSync:
     # --- going out ---
 
     def _publish(self, theirs: str | None, changes: Changes, author: Author) -> bool:
-        """One commit on top of the team's; False when that is no longer the top."""
+        """Push one commit on top of the team's; False if that is no longer the newest."""
         if not changes:
             return True
         repo = self._repo
         parents = [] if theirs is None else [theirs]
         tree = None if theirs is None else commit_of(repo, theirs).tree
-        # Session, messages and model are about this machine; the team is told who and what.
+        # Session, messages and model stay private; the team sees who changed what.
         message = render_message(f"share {_shown(changes)}", Author(author.writer))
         person = self._remote.identity(self._git_dir) or (author.writer, "reverie@localhost")
         who = self._signature(*person)
@@ -204,11 +204,11 @@ class TeamSync:
         self._settle(str(commit))
         return True
 
-    # --- what may pass ---
+    # --- what may be shared ---
 
     def _objection_to_taking(self, file: str, data: bytes) -> str | None:
         try:
-            # A link or a folder of ours where their file should be: better found out now.
+            # Fails early if we have a link or a folder where their file should be.
             present = self._directory.read(file, LARGEST_FILE + 1) or b""
         except ReverieError as error:
             return str(error)
@@ -217,7 +217,7 @@ class TeamSync:
         return self._objection(file, marked(data))
 
     def _objection(self, file: str, data: bytes) -> str | None:
-        """Why a file may be neither taken nor given."""
+        """Why a file may be neither pulled nor pushed."""
         if len(data) > LARGEST_FILE:
             return f"it has {len(data):,} bytes; a memory holds at most {LARGEST_FILE:,}"
         if b"\0" in data:
@@ -243,12 +243,12 @@ class TeamSync:
         return {name: blob_of(self._repo, id_) or b"" for name, id_ in files_of(self._repo, tree)}
 
     def _note(self, tree: pygit2.Oid, of: str) -> str:
-        """A commit that never leaves: what a commit of the team's comes to, in our reading."""
+        """A local commit that records what we accepted of a team's commit."""
         who = self._signature(_THE_TEAM.writer, "reverie@localhost")
         return str(self._repo.create_commit(None, who, who, f"the team at {of}\n", tree, [of]))
 
     def _contains(self, theirs: str | None, note: str) -> bool:
-        """Whether the team's branch still has the commit that a note is about."""
+        """Whether the team's branch still contains the commit of a note."""
         known = str(commit_of(self._repo, note).parent_ids[0])
         return theirs is not None and (theirs == known or self._repo.descendant_of(theirs, known))
 
@@ -257,20 +257,20 @@ class TeamSync:
 
     def _too_busy(self) -> StorageError:
         return StorageError(
-            f"others wrote {ATTEMPTS} times while we merged with {self._remote.name}; "
+            f"other processes wrote {ATTEMPTS} times while merging with {self._remote.name}; "
             "nothing was lost: sync again in a moment"
         )
 
 
 def _with_pulled(report: SyncReport, meeting: TeamMerge) -> SyncReport:
-    """The report with what one round brought; an earlier round's conflicts stay in it."""
+    """Add one round's changes and conflicts to the report."""
     pulled = {*report.pulled, *_names(meeting.merged.changes)}
     conflicts = dict.fromkeys((*report.conflicts, *meeting.merged.conflicts))
     return replace(report, pulled=tuple(sorted(pulled)), conflicts=tuple(conflicts))
 
 
 def _names(changes: Changes) -> tuple[str, ...]:
-    """The memories among some files; the index only when nothing else changed."""
+    """The changed memories; the index only if nothing else changed."""
     return tuple(sorted(changes.keys() - {INDEX_FILE})) or tuple(changes)
 
 
@@ -301,13 +301,13 @@ def read_address(state: Path) -> TeamAddress | None:
 
 
 def write_address(state: Path, address: TeamAddress) -> None:
-    """Kept from others' eyes: an address may hold a password."""
+    """Save the address with mode 0600: it may contain a password."""
     address.remote({})
     write_json(state / _FILE, asdict(address))
 
 
 def unsent(history: GitHistory) -> tuple[str, ...]:
-    """Memories that differ from what the team had when we last met; our mark on them is no change."""
+    """Memories that differ from the team's at the last sync, ignoring the mark."""
     ours = history.files()
     try:
         theirs = history.files(SYNCED)

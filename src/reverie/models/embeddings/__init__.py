@@ -1,1 +1,1 @@
-"""Embedding models behind one port: in installed packages, or at an OpenAI-compatible address."""
+"""Embedding models behind one port: from installed packages, or an OpenAI-compatible server."""

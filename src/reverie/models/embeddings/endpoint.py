@@ -1,6 +1,6 @@
-"""Embeddings from an OpenAI-compatible address, through the official SDK.
+"""Embeddings from an OpenAI-compatible server, through the official SDK.
 
-A server that does not answer is left alone for a while: a turn must not wait for it again and again.
+After a failed call the server is not asked for a while, so that not every turn waits for it.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 RECALL: Purpose = "recall"
 # US dollars per million tokens of OpenAI's own models.
 PRICES = {"text-embedding-3-small": 0.02, "text-embedding-3-large": 0.13}
-# Seconds: a question is waited for, passages are made in the background.
+# In seconds. A turn waits for a question; passages are encoded in the background.
 _QUESTION_TIMEOUT = 5.0
 _PASSAGE_TIMEOUT = 15.0
 _REST = 60.0
 _BATCH = 128
-# Servers refuse longer inputs, or cut them without a word.
+# Characters; servers refuse longer inputs or cut them silently.
 _LONGEST = 8_000
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Asks the ledger before each call, and writes down what it cost after it."""
+    """Reserves each call in the ledger and records its cost afterwards."""
 
     ledger: SpendLedger
     caps: Caps
@@ -53,7 +53,7 @@ class Meter:
         return decision.ticket
 
     def settle(self, ticket: str, model: str, tokens: int | None) -> None:
-        """`tokens` is None for a call that was never answered."""
+        """Record a call's cost; `tokens` is None if the call failed."""
         if tokens is None:
             self.ledger.settle(ticket, None)
             return
@@ -81,7 +81,7 @@ class Meter:
 
 
 class EndpointEmbedder:
-    """One embedding model behind one address."""
+    """An embedding model of an OpenAI-compatible server."""
 
     context: tuple[float, ...] = ()
     together = 0.0
@@ -103,11 +103,11 @@ class EndpointEmbedder:
     ) -> NDArray[np.float32]:
         self._raise_while_resting()
         timeout = _QUESTION_TIMEOUT if kind == "question" else _PASSAGE_TIMEOUT
-        # An empty input is refused by most servers.
-        told = [i for i, text in enumerate(texts) if text.strip()]
+        # Most servers refuse empty inputs.
+        filled = [i for i, text in enumerate(texts) if text.strip()]
         found: dict[int, list[float]] = {}
-        for start in range(0, len(told), _BATCH):
-            batch = told[start : start + _BATCH]
+        for start in range(0, len(filled), _BATCH):
+            batch = filled[start : start + _BATCH]
             rows = self._asked([texts[i][:_LONGEST] for i in batch], timeout)
             found |= dict(zip(batch, rows, strict=True))
         return _matrix(found, len(texts), self._model)
@@ -153,13 +153,13 @@ class EndpointEmbedder:
 
 
 def _billed(reply: Any, estimate: int) -> int:
-    """What the server counted; local ones may not say."""
-    told = getattr(getattr(reply, "usage", None), "prompt_tokens", None)
-    return told if isinstance(told, int) else estimate
+    """The server's token count, or the estimate if it gives none, as some local servers do."""
+    tokens = getattr(getattr(reply, "usage", None), "prompt_tokens", None)
+    return tokens if isinstance(tokens, int) else estimate
 
 
 def _rows(reply: Any, count: int, model: str) -> list[list[float]]:
-    """The vectors in the order of the texts; what is no list of numbers is no reply."""
+    """The vectors in the order of the texts; ReplyBroken if any is missing or not numeric."""
     items = sorted(reply.data or (), key=lambda item: item.index)
     rows = [item.embedding for item in items]
     if [item.index for item in items] != list(range(count)) or not all(map(_sound, rows)):

@@ -1,4 +1,4 @@
-"""Weights and tokenizers from disk; whatever their libraries raise is one kind of error here."""
+"""Embedding models that run locally: static word vectors, and ONNX sentence models."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def loading(name: str, place: Path) -> Iterator[None]:
-    """Say which model could not be loaded, and what to do."""
+    """Turn any error into a StorageError that names the model and says what to do."""
     try:
         yield
-    # The libraries' own errors have no common root: a broken file must not stop a turn.
+    # The libraries' errors have no common base class, and a broken file must not stop a turn.
     except Exception as error:
         raise StorageError(
             f"the embedding model {name} cannot be loaded from {place} ({error}); "
@@ -44,7 +44,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
 
 def read_table(path: Path) -> NDArray[np.float32]:
-    """The one matrix of a safetensors file, mapped into memory: pages are read when used."""
+    """Map the only matrix of a safetensors file into memory."""
     import numpy as np
 
     with path.open("rb") as file:
@@ -57,7 +57,7 @@ def read_table(path: Path) -> NDArray[np.float32]:
 
 
 class StaticEmbedder:
-    """Read from disk when the first text comes."""
+    """Averages static word vectors; loaded at the first use."""
 
     context = (0.3, 0.15)
     together = 0.0
@@ -65,7 +65,7 @@ class StaticEmbedder:
 
     def __init__(self, name: str, weights: Path, tokenizer: Path) -> None:
         self.name = name
-        self._places = (weights, tokenizer)
+        self._paths = (weights, tokenizer)
 
     def encode(
         self, texts: Sequence[str], kind: Literal["passage", "question"]
@@ -82,7 +82,7 @@ class StaticEmbedder:
 
     @cached_property
     def _loaded(self) -> tuple[NDArray[np.float32], Tokenizer]:
-        weights, tokenizer = self._places
+        weights, tokenizer = self._paths
         with loading(self.name, weights.parent):
             return read_table(weights), load_tokenizer(tokenizer)
 
@@ -94,18 +94,18 @@ _MODELS = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the parts of a model lie, and how its authors want it used."""
+    """The files of a model, and how to use it."""
 
     model: Path
     tokenizer: Path
-    # What is put before a question.
+    # Prefix for questions.
     prompt: str = ""
-    # Whether the average of all tokens stands for a text, or the first token.
+    # Whether a text's vector is the average of its tokens' vectors, or that of the first token.
     average: bool = False
 
 
 def layout(folder: Path) -> Layout | None:
-    """The parts in a folder laid out as sentence models are published; None without a model."""
+    """Find the files in a folder, laid out as sentence models are published; None without a model."""
     model = next((folder / name for name in _MODELS if (folder / name).is_file()), None)
     tokenizer = folder / "tokenizer.json"
     if model is None or not tokenizer.is_file():
@@ -126,7 +126,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 class OnnxEmbedder:
-    """Read from disk when the first text comes; one thread, so that a turn has the others."""
+    """Runs a sentence model; loaded at the first use, on one thread to leave the others free."""
 
     context: tuple[float, ...] = ()
     together = 0.5
@@ -144,7 +144,7 @@ class OnnxEmbedder:
 
         prompt = self._parts.prompt if kind == "question" else ""
         encoded = tokenizer.encode_batch([prompt + text for text in texts])
-        # Texts of one length together: padding is work, too.
+        # Batch texts of similar length to save padding.
         order = sorted(range(len(texts)), key=lambda i: len(encoded[i].ids))
         found = [
             self._run(session, [encoded[i].ids for i in order[start : start + _BATCH]])
@@ -182,20 +182,20 @@ class OnnxEmbedder:
         if not self._parts.average:
             first: NDArray[np.float32] = states[:, 0]
             return first
-        told = mask[:, :, None]
-        averaged: NDArray[np.float32] = (states * told).sum(axis=1) / told.sum(axis=1).clip(1)
+        used = mask[:, :, None]
+        averaged: NDArray[np.float32] = (states * used).sum(axis=1) / used.sum(axis=1).clip(1)
         return averaged
 
 
 STATIC = "wordllama-l2-supercat-256"
 ARCTIC = "arctic-embed-s-int8"
-# What the authors of this model want before a question; the copy in the package does not say it.
+# The model's documented prefix for questions; the copy in the package lacks it.
 _ARCTIC_PROMPT = "Represent this sentence for searching relevant passages: "
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why there is no such model here, and how to get it."""
+    """What is missing for a model, and how to install it."""
 
     reason: str
 
@@ -223,7 +223,7 @@ def onnx_embedder(folder: Path | None = None) -> Embedder | Missing:
     parts = layout(folder)
     if parts is None:
         return Missing(f"a model.onnx and a tokenizer.json in {folder} (recall.onnx_folder)")
-    # Other weights in the same place are another model.
+    # The size is part of the name: other weights in the same folder are another model.
     return OnnxEmbedder(f"onnx:{folder.name}:{parts.model.stat().st_size}", parts)
 
 
@@ -239,7 +239,7 @@ def _packaged() -> Embedder | Missing:
 
 
 def _package(name: str) -> Path | None:
-    """Where an installed package lies, found without running it."""
+    """The folder of an installed package, found without importing it."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError):
