@@ -89,7 +89,7 @@ def test_nobody_was_hired(place: Place) -> None:
     assert done("agents") == "No session of this project has hired an agent yet.\n"
     assert data("agents") == []
     place.journal(FIRST, Opened(FIRST, NOON))
-    assert done("agents", "--session", FIRST) == "This session has hired nobody.\n"
+    assert done("agents", "--session", FIRST) == "This session has not hired an agent.\n"
     assert (
         failed("agents", "show", "rita") == "reverie: there is no agent 'rita'; nobody was hired\n"
     )
@@ -281,7 +281,7 @@ def test_types_with_their_files_and_those_that_make_none(place: Place) -> None:
     text = done("agents", "types")
     assert text.splitlines()[-5:] == [
         "reviewer: Reads a change.",
-        "  .reverie/agents/reviewer.md · tools: Read · model: that of whoever hires it"
+        "  .reverie/agents/reviewer.md · tools: Read · model: that of the agent that hires it"
         " · memory: project · at most 40 requests",
         "  note: mcp__db__query is left out: tools of MCP servers cannot be granted by an agent file",
         "hidden by a nearer reviewer: .claude/agents/reviewer.md",
@@ -301,7 +301,7 @@ def test_one_type_with_its_prompt(place: Place) -> None:
         "explore",
         "built-in",
         "tools: Read, Grep, Glob",
-        "model: that of whoever hires it",
+        "model: that of the agent that hires it",
     ]
     assert any(line.startswith("  You look things up") for line in lines)
     assert data("agents", "types", "explore")["tools"] == ["Read", "Grep", "Glob"]

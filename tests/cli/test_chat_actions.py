@@ -73,7 +73,7 @@ COMMANDS = [
     (["/inbox"], ["Nothing waits in the inbox."]),
     (["/dream stop"], ["No dream is under way now"]),
     (["/todos"], ["Nothing is on the list."]),
-    (["/agents"], ["Nobody was hired yet."]),
+    (["/agents"], ["No agents were hired yet."]),
     (["/agents types"], ["explore: ", "tools: Read, Grep, Glob", "general: ", "every tool"]),
     (["/agents stop rita"], ["✗ there is no agent 'rita'; nobody was hired"]),
     (["/agents stop"], ["✗ /agents takes nothing, types, or stop NAME, not 'stop'"]),

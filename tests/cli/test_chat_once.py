@@ -15,7 +15,7 @@ from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import Held, Reply, Text, Thinking, ToolCall, overloaded
 
-from reverie.cli.talk import layout as shapes
+from reverie.cli.talk import output as shapes
 from reverie.cli.talk.terminal import OFFLINE_NOTE
 from reverie.conversation import journal
 from reverie.conversation.records import Said

@@ -325,11 +325,11 @@ TURN: list[Event] = [
 
 def test_a_turn_as_it_is_told() -> None:
     paper = Paper()
-    telling = EventPrinter(paper)
-    telling.began()
+    printer = EventPrinter(paper)
+    printer.began()
     for event in TURN:
-        telling.hear(event)
-    telling.ended()
+        printer.on_event(event)
+    printer.ended()
     assert paper.lines == [
         *("", "∴ Hm, let me see."),
         *("", "I look."),
@@ -347,25 +347,25 @@ def test_a_turn_as_it_is_told() -> None:
 
 def test_a_turn_told_in_quiet() -> None:
     paper = Paper()
-    telling = EventPrinter(paper, quiet=True)
+    printer = EventPrinter(paper, quiet=True)
     for event in TURN:
-        telling.hear(event)
+        printer.on_event(event)
     assert not [line for line in paper.lines if line.startswith(("▸", "∴"))]
     assert "● Read a.py" in paper.lines
 
 
 def test_what_came_before_an_interrupt_is_told() -> None:
     paper = Paper()
-    telling = EventPrinter(paper)
-    telling.hear(TextDelta("Half a sent"))
-    telling.ended()
+    printer = EventPrinter(paper)
+    printer.on_event(TextDelta("Half a sent"))
+    printer.ended()
     assert paper.lines == ["", "Half a sent"]
 
 
 def test_counting() -> None:
     tally = Tally()
     for event in (*TURN, MemoriesSurfaced(("a.md", "b.md"), ""), MemoriesSurfaced(("a.md",), "")):
-        tally.hear(event)
+        tally.on_event(event)
     assert tally.requests == 2
     assert dict(tally.layers) == {"tool results": 1}
     assert tally.memories == ["a.md", "b.md"]

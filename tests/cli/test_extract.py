@@ -92,7 +92,7 @@ class TestWithAModel:
         done = run(*options)
         assert done.exit_code == 1
         assert "1 session with 1 new message, with anthropic:claude-haiku-5-5" in done.stderr
-        assert "say so with --yes, or use the rules with --no-model" in done.stderr
+        assert "confirm with --yes, or use the rules with --no-model" in done.stderr
         assert provider.requests == []
 
     def test_a_trial_stops_at_the_plan(

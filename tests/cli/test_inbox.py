@@ -196,7 +196,7 @@ def test_what_is_declined_waits_on(place: Place):
     result = run("inbox", "approve", "--all")
     assert result.exit_code == 1
     assert f"Approved {other[:8]}" in result.stdout
-    assert result.stderr.startswith(f"reverie: {port[:8]} waits on: {file} already says so")
+    assert result.stderr.startswith(f"reverie: {port[:8]} still waits: {file} already says so")
     assert waiting() == [port]
     text = done("inbox", "approve", port, "--supersedes", file.removesuffix(".md"))
     assert f"  replaces {file}, which is kept" in text
@@ -218,7 +218,7 @@ def test_what_is_suspicious_needs_a_word_more(place: Place):
     message = failed("inbox", "approve", "--all")
     assert message == (
         f"reverie: this would approve 2 proposals, 1 of them suspicious ({order[:8]}); "
-        "say so with --yes\n"
+        "confirm with --yes\n"
     )
     assert waiting() == [port, order]
     assert data("list") == []

@@ -163,7 +163,7 @@ def test_memories_do_not_get_out_of_sight_unnoticed(place: Place):
     remembered(AUDIT)
     folder = claude(place)
     message = failed("adopt", "claude-code")
-    assert "1 memory saved here would get out of sight" in message
+    assert "1 memory saved here would become hidden" in message
     done("export", place.base / "mine.zip")
     done("adopt", "claude-code", "--anyway")
     done("import", place.base / "mine.zip")

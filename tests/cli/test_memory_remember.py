@@ -113,7 +113,7 @@ def test_another_value_is_saved_and_the_way_to_replace_is_told(place: Place):
     assert len(data("list")) == 2
     assert "is replaced by" in done("retire", old, "--by", new)
     assert [row["file"] for row in data("list")] == [new]
-    assert "holds again" in done("retire", old, "--off")
+    assert "is valid again" in done("retire", old, "--off")
     assert len(data("list")) == 2
     assert "say which memory replaces it" in run("retire", old).stderr
     assert remembered("The service listens on 9000", "--supersedes", old)["supersedes"] == old

@@ -47,7 +47,7 @@ def test_the_log_tells_it_plainly(place: Place):
     assert done("redo").splitlines()[0] == f"Redid {short}: remember {AUDIT}"
     text = done("undo")
     assert text.splitlines()[0] == f"Undid {short}: remember {AUDIT}"
-    assert text.splitlines()[-1] == "  the way back: reverie redo"
+    assert text.splitlines()[-1] == "  to reverse this: reverie redo"
     assert [row["summary"] for row in data("log")] == [
         f"undo {short}: remember {AUDIT}",
         f"redo {short}: remember {AUDIT}",
