@@ -1,4 +1,4 @@
-"""`agents`: who was hired, how they stand, their story, and the types one can choose from."""
+"""`agents`: the agents of a session, their state, their story, and the agent types."""
 
 import re
 from pathlib import Path
@@ -85,7 +85,7 @@ def team(place: Place) -> Place:
 # --- the list ---
 
 
-def test_nobody_was_hired(place: Place) -> None:
+def test_no_agent_was_hired(place: Place) -> None:
     assert done("agents") == "No session of this project has hired an agent yet.\n"
     assert data("agents") == []
     place.journal(FIRST, Opened(FIRST, NOON))
@@ -95,7 +95,7 @@ def test_nobody_was_hired(place: Place) -> None:
     )
 
 
-def test_the_newest_session_that_hired_somebody(team: Place) -> None:
+def test_the_newest_session_that_hired_an_agent(team: Place) -> None:
     session, head, dora, eric, rita, count = done("agents").splitlines()
     assert session == f"session {SECOND}"
     assert head.split() == ["name", "type", "how", "hired", "by", "state", "since", "tokens", "for"]
@@ -103,7 +103,7 @@ def test_the_newest_session_that_hired_somebody(team: Place) -> None:
     assert dora.endswith("12.3k  what dora does")
     assert "ended early: it was stopped by \\x1b[2J force" in eric
     assert "lost with its session" in rita
-    assert count == "3 agents, 0 running; see one whole with: reverie agents show NAME"
+    assert count == "3 agents, 0 running; for details: reverie agents show NAME"
 
 
 def test_all_sessions_and_one(team: Place) -> None:

@@ -64,7 +64,7 @@ COMMANDS = [
         ["about you: known in every project", "1 memory about you"],
     ),
     (["/remember --scope project I like tea"], ["~/.reverie/projects/"]),
-    (["/remember --scope moon I like tea"], ["✗", "there are: project, person"]),
+    (["/remember --scope moon I like tea"], ["✗", "choose one of: project, person"]),
     (["/remember Ada owns billing", "/memory"], ["1 memory in", "• Ada owns billing"]),
     (["/context"], ["█ system", "window 200.0k (default)", "estimated"]),
     (["/compact"], ["Nothing was said yet"]),

@@ -210,7 +210,7 @@ def test_what_cannot_be_is_1(place: Place, options: list[str], told: str) -> Non
 MISUSED = [
     (["-p"], "Nothing to say"),
     (["-p", "Hello", "--resume"], "Say which one"),
-    (["-p", "Hello", "--resume", "s1", "--continue"], "give one"),
+    (["-p", "Hello", "--resume", "s1", "--continue"], "not both"),
     (["-p", "Hello", "--permission-mode", "yolo"], "Invalid value for '--permission-mode'"),
     (["-p", "Hello", "--output-format", "xml"], "Invalid value for '--output-format'"),
 ]

@@ -203,7 +203,7 @@ def test_a_moved_project_is_offered_its_memory_and_linked(place: Place):
         "doctor", *at
     )
     command = result.stderr.split("reverie ")[1].split()
-    assert done(*command, *at).startswith("Goes on with the memory of")
+    assert done(*command, *at).startswith("Continuing the memory of")
     assert [row["name"] for row in data("list", *at)] == [AUDIT]
     remembered(TESTS, *at)
     assert len(data("log", *at)) == 2

@@ -72,7 +72,7 @@ def test_what_cannot_be_saved_is_kept_and_opened_again(desk: Desk, name: str):
     [draft] = desk.drafts
     assert said in message
     assert f"your text is kept in ~/{draft.relative_to(desk.place.person)}" in message
-    assert f"go on with: reverie edit {desk.file}" in message
+    assert f"continue with: reverie edit {desk.file}" in message
     assert desk.path.read_bytes() == before
     kept = draft.read_bytes()
     assert "an edit was not saved" in done("doctor")

@@ -30,7 +30,7 @@ def test_words_mean_every_memory_that_holds_them_all(place: Place):
     files = [remembered(text)["file"] for text in (AUDIT, TESTS, PERSON)]
     message = failed("forget", "A", "DATABASE migration")
     assert message == f"reverie: this would forget {files[1]}; confirm with --yes\n"
-    assert "no memory holds 'flying saucer'" in failed("forget", "flying", "saucer", "--yes")
+    assert "no memory contains 'flying saucer'" in failed("forget", "flying", "saucer", "--yes")
     assert [row["file"] for row in data("forget", "a", "DATABASE migration", "--yes")] == [files[1]]
     done("forget", "e", "--yes")
     assert data("list") == []
