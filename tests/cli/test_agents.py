@@ -62,7 +62,7 @@ def mail(
 
 @pytest.fixture
 def team(place: Place) -> Place:
-    """Two sessions: one long over, one with everybody the list can show."""
+    """Two sessions: one long over, one with every kind of agent the list can show."""
     place.journal(
         FIRST,
         Opened(FIRST, NOON),
@@ -149,7 +149,7 @@ def test_what_was_lost_with_an_earlier_process_is_not_called_ended(place: Place)
     assert (row["state"], row["until"], row["tokens"]) == ("lost", None, 100)
 
 
-def test_whom_a_teammate_hired_in_a_process_of_its_own(place: Place) -> None:
+def test_agents_hired_by_a_teammate_in_its_own_process(place: Place) -> None:
     paul = hired(place, "paul", how="teammate")
     place.journal(SECOND, paul, hired(place, "general-1"))
     transcript(
@@ -159,14 +159,14 @@ def test_whom_a_teammate_hired_in_a_process_of_its_own(place: Place) -> None:
         AgentLeft("general-1", "done", 7, NOON),
     )
 
-    def told() -> list[tuple[str, str, str]]:
+    def rows() -> list[tuple[str, str, str]]:
         return [(row["name"], row["by"], row["state"]) for row in data("agents")]
 
     names = [("paul/general-1", "paul", "done"), ("paul/general-2", "paul", "lost")]
-    assert told() == [("paul", "lead", "lost"), *names, ("general-1", "lead", "lost")]
-    # Whether whom it hired is there is for its own process to say.
+    assert rows() == [("paul", "lead", "lost"), *names, ("general-1", "lead", "lost")]
+    # Only its own process knows whether the agents it hired are running.
     with sole(folder(place) / "agents" / "paul" / "lock", "it is open"):
-        assert told()[2] == ("paul/general-2", "paul", "running")
+        assert rows()[2] == ("paul/general-2", "paul", "running")
     assert data("agents", "show", "paul/general-2")["by"] == "paul"
 
 
@@ -307,7 +307,7 @@ def test_one_type_with_its_prompt(place: Place) -> None:
     assert data("agents", "types", "explore")["tools"] == ["Read", "Grep", "Glob"]
 
 
-def test_types_say_when_nobody_can_be_hired(place: Place) -> None:
+def test_types_say_when_no_agent_can_be_hired(place: Place) -> None:
     text = done("agents", "types", "--set", "features.agents=false")
     assert text.splitlines()[-1] == "Agents are off: no session can hire one (features.agents)."
 

@@ -1,4 +1,4 @@
-"""What is typed: which line means what, what completes it, and text that is cut into blocks."""
+"""Typed lines: parsing, completion, and cutting streamed text into blocks."""
 
 import re
 from pathlib import Path

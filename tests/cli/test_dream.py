@@ -102,7 +102,7 @@ def test_a_timer_for_every_system(*, systemd: bool) -> None:
 
 
 class TestWithAModel:
-    """What is said before a dream with a model, and what it says of the cost afterwards."""
+    """The notice before a dream with a model, and the cost reported afterwards."""
 
     @pytest.fixture
     def options(

@@ -1,4 +1,4 @@
-"""`reverie extract`: past conversations, ours or Claude Code's, looked through for what should last."""
+"""`reverie extract`: memories from past conversations of Reverie or Claude Code."""
 
 import json
 from pathlib import Path
@@ -43,9 +43,9 @@ def test_small_talk_gives_nothing(place: Place) -> None:
 
 def test_for_programs(place: Place) -> None:
     talked(place)
-    told = json.loads(run("extract", "s1", "--json").output)
-    assert (told["plan"]["sessions"], told["plan"]["model"], told["cost"]) == (1, "", 0.0)
-    [row] = told["sessions"]
+    output = json.loads(run("extract", "s1", "--json").output)
+    assert (output["plan"]["sessions"], output["plan"]["model"], output["cost"]) == (1, "", 0.0)
+    [row] = output["sessions"]
     assert row["session"] == "s1"
     assert len(row["saved"]) == 1
     assert row["waiting"] == []

@@ -170,13 +170,13 @@ def test_everywhere_reaches_the_project_of_an_adopted_directory(place: Place):
 
 def test_on_a_terminal_it_asks_first(place: Place):
     file = remembered(AUDIT)["file"]
-    code, heard = asked(place, "n", "forget", file)
+    code, output = asked(place, "n", "forget", file)
     assert code != 0
-    assert f"{file}  {AUDIT}" in heard
-    assert "Forget this memory?" in heard
+    assert f"{file}  {AUDIT}" in output
+    assert "Forget this memory?" in output
     assert Path(directory(place) / file).exists()
-    code, heard = asked(place, "y", "forget", "audit", "--everywhere")
-    assert (code, "Forget this memory for good, with its history?" in heard) == (0, True)
+    code, output = asked(place, "y", "forget", "audit", "--everywhere")
+    assert (code, "Forget this memory for good, with its history?" in output) == (0, True)
     assert not Path(directory(place) / file).exists()
 
 
