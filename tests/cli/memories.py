@@ -23,15 +23,15 @@ TRACKER = "Complaints are tracked in Linear, board HARBOR"
 
 
 def remembered(text: str, *options: object) -> dict[str, Any]:
-    """Save a memory; what the command says about it."""
+    """Save a memory and return the command's JSON."""
     made: dict[str, Any] = json.loads(done("remember", *options, "--json", "--", text))
     return made
 
 
 def typed(text: str, *arguments: object) -> Result:
     """Run a command with something on its standard input."""
-    told = [str(argument) for argument in arguments]
-    return CliRunner().invoke(cli, told, text, catch_exceptions=False, prog_name="reverie")
+    words = [str(argument) for argument in arguments]
+    return CliRunner().invoke(cli, words, text, catch_exceptions=False, prog_name="reverie")
 
 
 def directory(place: Place) -> Path:
@@ -53,24 +53,24 @@ def editor(place: Place, script: str) -> str:
 
 
 def asked(place: Place, answer: str, *arguments: str, **env: str) -> tuple[int, str]:
-    """Run on a terminal of its own, and answer what it asks."""
+    """Run on a separate terminal and answer the question it asks."""
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "reverie", *arguments],
         stdin=slave, stdout=slave, stderr=slave, cwd=place.root, env=environment(place, **env),
     )  # fmt: skip
     os.close(slave)
-    heard = b""
+    output = b""
     while select.select([master], [], [], 20)[0]:
         try:
             piece = os.read(master, 4096)
         except OSError:
             break
-        heard += piece
-        if piece and heard.lower().rstrip().endswith(b"y/n]:") and answer:
+        output += piece
+        if piece and output.lower().rstrip().endswith(b"y/n]:") and answer:
             os.write(master, f"{answer}\n".encode())
             answer = ""
         if not piece:
             break
     os.close(master)
-    return process.wait(20), heard.decode()
+    return process.wait(20), output.decode()

@@ -1,4 +1,4 @@
-"""The command line, in this process or in one of its own."""
+"""Run the command line in this process or in a separate one."""
 
 import json
 import os
@@ -14,14 +14,14 @@ from reverie.cli.group import cli
 
 
 def run(*arguments: object) -> Result:
-    """Run here; an exception nobody expected fails the test."""
+    """Run in this process; an unexpected exception fails the test."""
     return CliRunner().invoke(
         cli, [str(a) for a in arguments], "", catch_exceptions=False, prog_name="reverie"
     )
 
 
 def done(*arguments: object) -> str:
-    """What a command that succeeds prints."""
+    """The output of a command that succeeds."""
     result = run(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
@@ -32,7 +32,7 @@ def data(*arguments: object) -> Any:
 
 
 def failed(*arguments: object) -> str:
-    """The one message of a command that fails."""
+    """The message of a command that fails."""
     result = run(*arguments)
     assert result.exit_code == 1, result.output
     assert result.stdout == ""

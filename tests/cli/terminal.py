@@ -1,4 +1,4 @@
-"""A program on a terminal of its own: keys go in, what is on the screen comes out."""
+"""Run a program on a pseudo-terminal: send keys, read the screen."""
 
 import fcntl
 import os
@@ -26,7 +26,7 @@ _PIECE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b[()][A-Z0-9]|\x1b[=>78]|(.)
 
 
 class Picture:
-    """What a terminal shows, with everything that has scrolled out of it."""
+    """The terminal's screen, with the lines that scrolled out of it."""
 
     def __init__(self, columns: int) -> None:
         self._columns = columns
@@ -126,13 +126,13 @@ class Terminal:
         self._process.send_signal(number)
 
     def hang_up(self) -> None:
-        """The window is closed: nobody looks, nobody types."""
+        """Close the terminal window."""
         os.close(self._slave)
         os.close(self._master)
         self._master = self._slave = -1
 
     def ended(self) -> int:
-        """Its exit code, once it has said all it had to say."""
+        """Wait for the program to end and return its exit code."""
         deadline = time.monotonic() + PATIENCE
         while self._master >= 0 and self._process.poll() is None and self._more(deadline):
             pass

@@ -1,4 +1,4 @@
-"""`agents`: who was hired, how they stand, their story, and the types one can choose from."""
+"""`agents`: the agents of a session, their state, their story, and the agent types."""
 
 import re
 from pathlib import Path
@@ -62,7 +62,7 @@ def mail(
 
 @pytest.fixture
 def team(place: Place) -> Place:
-    """Two sessions: one long over, one with everybody the list can show."""
+    """Two sessions: one long over, one with every kind of agent the list can show."""
     place.journal(
         FIRST,
         Opened(FIRST, NOON),
@@ -85,17 +85,17 @@ def team(place: Place) -> Place:
 # --- the list ---
 
 
-def test_nobody_was_hired(place: Place) -> None:
+def test_no_agent_was_hired(place: Place) -> None:
     assert done("agents") == "No session of this project has hired an agent yet.\n"
     assert data("agents") == []
     place.journal(FIRST, Opened(FIRST, NOON))
-    assert done("agents", "--session", FIRST) == "This session has hired nobody.\n"
+    assert done("agents", "--session", FIRST) == "This session has not hired an agent.\n"
     assert (
         failed("agents", "show", "rita") == "reverie: there is no agent 'rita'; nobody was hired\n"
     )
 
 
-def test_the_newest_session_that_hired_somebody(team: Place) -> None:
+def test_the_newest_session_that_hired_an_agent(team: Place) -> None:
     session, head, dora, eric, rita, count = done("agents").splitlines()
     assert session == f"session {SECOND}"
     assert head.split() == ["name", "type", "how", "hired", "by", "state", "since", "tokens", "for"]
@@ -103,7 +103,7 @@ def test_the_newest_session_that_hired_somebody(team: Place) -> None:
     assert dora.endswith("12.3k  what dora does")
     assert "ended early: it was stopped by \\x1b[2J force" in eric
     assert "lost with its session" in rita
-    assert count == "3 agents, 0 running; see one whole with: reverie agents show NAME"
+    assert count == "3 agents, 0 running; for details: reverie agents show NAME"
 
 
 def test_all_sessions_and_one(team: Place) -> None:
@@ -149,7 +149,7 @@ def test_what_was_lost_with_an_earlier_process_is_not_called_ended(place: Place)
     assert (row["state"], row["until"], row["tokens"]) == ("lost", None, 100)
 
 
-def test_whom_a_teammate_hired_in_a_process_of_its_own(place: Place) -> None:
+def test_agents_hired_by_a_teammate_in_its_own_process(place: Place) -> None:
     paul = hired(place, "paul", how="teammate")
     place.journal(SECOND, paul, hired(place, "general-1"))
     transcript(
@@ -159,14 +159,14 @@ def test_whom_a_teammate_hired_in_a_process_of_its_own(place: Place) -> None:
         AgentLeft("general-1", "done", 7, NOON),
     )
 
-    def told() -> list[tuple[str, str, str]]:
+    def rows() -> list[tuple[str, str, str]]:
         return [(row["name"], row["by"], row["state"]) for row in data("agents")]
 
     names = [("paul/general-1", "paul", "done"), ("paul/general-2", "paul", "lost")]
-    assert told() == [("paul", "lead", "lost"), *names, ("general-1", "lead", "lost")]
-    # Whether whom it hired is there is for its own process to say.
+    assert rows() == [("paul", "lead", "lost"), *names, ("general-1", "lead", "lost")]
+    # Only its own process knows whether the agents it hired are running.
     with sole(folder(place) / "agents" / "paul" / "lock", "it is open"):
-        assert told()[2] == ("paul/general-2", "paul", "running")
+        assert rows()[2] == ("paul/general-2", "paul", "running")
     assert data("agents", "show", "paul/general-2")["by"] == "paul"
 
 
@@ -281,7 +281,7 @@ def test_types_with_their_files_and_those_that_make_none(place: Place) -> None:
     text = done("agents", "types")
     assert text.splitlines()[-5:] == [
         "reviewer: Reads a change.",
-        "  .reverie/agents/reviewer.md · tools: Read · model: that of whoever hires it"
+        "  .reverie/agents/reviewer.md · tools: Read · model: that of the agent that hires it"
         " · memory: project · at most 40 requests",
         "  note: mcp__db__query is left out: tools of MCP servers cannot be granted by an agent file",
         "hidden by a nearer reviewer: .claude/agents/reviewer.md",
@@ -301,13 +301,13 @@ def test_one_type_with_its_prompt(place: Place) -> None:
         "explore",
         "built-in",
         "tools: Read, Grep, Glob",
-        "model: that of whoever hires it",
+        "model: that of the agent that hires it",
     ]
     assert any(line.startswith("  You look things up") for line in lines)
     assert data("agents", "types", "explore")["tools"] == ["Read", "Grep", "Glob"]
 
 
-def test_types_say_when_nobody_can_be_hired(place: Place) -> None:
+def test_types_say_when_no_agent_can_be_hired(place: Place) -> None:
     text = done("agents", "types", "--set", "features.agents=false")
     assert text.splitlines()[-1] == "Agents are off: no session can hire one (features.agents)."
 

@@ -18,7 +18,7 @@ LONG = "The quick brown fox jumps over the lazy dog near the river bank. " * 800
 
 
 class Typist:
-    """Somebody who types these lines, and keeps everything that is shown."""
+    """A terminal that types these lines and records the output."""
 
     markdown = True
     width = 100
@@ -45,7 +45,7 @@ class Typist:
 
 
 async def typed(app: Workspace, *lines: str) -> str:
-    """What is shown while these lines are typed."""
+    """The output while these lines are typed."""
     typist = Typist(*lines)
     await Chat(app, typist).run(SessionOptions(model="offline"))
     return typist.text
@@ -64,7 +64,7 @@ COMMANDS = [
         ["about you: known in every project", "1 memory about you"],
     ),
     (["/remember --scope project I like tea"], ["~/.reverie/projects/"]),
-    (["/remember --scope moon I like tea"], ["✗", "there are: project, person"]),
+    (["/remember --scope moon I like tea"], ["✗", "choose one of: project, person"]),
     (["/remember Ada owns billing", "/memory"], ["1 memory in", "• Ada owns billing"]),
     (["/context"], ["█ system", "window 200.0k (default)", "estimated"]),
     (["/compact"], ["Nothing was said yet"]),
@@ -73,7 +73,7 @@ COMMANDS = [
     (["/inbox"], ["Nothing waits in the inbox."]),
     (["/dream stop"], ["No dream is under way now"]),
     (["/todos"], ["Nothing is on the list."]),
-    (["/agents"], ["Nobody was hired yet."]),
+    (["/agents"], ["No agents were hired yet."]),
     (["/agents types"], ["explore: ", "tools: Read, Grep, Glob", "general: ", "every tool"]),
     (["/agents stop rita"], ["✗ there is no agent 'rita'; nobody was hired"]),
     (["/agents stop"], ["✗ /agents takes nothing, types, or stop NAME, not 'stop'"]),
@@ -92,20 +92,20 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize(("lines", "told"), COMMANDS, ids=lambda value: str(value)[:40])
-async def test_a_command(place: Place, lines: list[str], told: list[str]) -> None:
+@pytest.mark.parametrize(("lines", "expected"), COMMANDS, ids=lambda value: str(value)[:40])
+async def test_a_command(place: Place, lines: list[str], expected: list[str]) -> None:
     text = await typed(place.app(), *lines)
     at = 0
-    for want in told:
+    for want in expected:
         assert want in text[at:], text
         at = text.index(want, at) + len(want)
-    if not told:
+    if not expected:
         assert text == ""
 
 
 async def test_notes_and_compaction_work_without_a_model(place: Place) -> None:
-    said = [f"Question {number}. {LONG}" for number in range(1, 5)]
-    text = await typed(place.app("window.tokens=40000"), *said, "/notes", "/compact the river")
+    questions = [f"Question {number}. {LONG}" for number in range(1, 5)]
+    text = await typed(place.app("window.tokens=40000"), *questions, "/notes", "/compact the river")
     assert "▸ notes updated, by rules alone" in text
     assert re.search(r"▸ compaction: \d\d\.\dk → \d\d\.\dk tokens, the summary was made", text)
     assert "Task specification" in text

@@ -1,4 +1,4 @@
-"""What is typed: which line means what, what completes it, and text that is cut into blocks."""
+"""Typed lines: parsing, completion, and cutting streamed text into blocks."""
 
 import re
 from pathlib import Path
@@ -10,22 +10,22 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from reverie.cli.talk.actions import ACTIONS
-from reverie.cli.talk.layout import Paragraphs
+from reverie.cli.talk.output import Paragraphs
 from reverie.cli.talk.slash import (
     COMMANDS,
     NAMES,
     Called,
     ChatCompleter,
     Mistyped,
-    Said,
+    Prompt,
     read_line,
 )
 
 LINES = [
     ("", None),
     (" \n ", None),
-    ("hello", Said("hello")),
-    ("  hello\nthere ", Said("hello\nthere")),
+    ("hello", Prompt("hello")),
+    ("  hello\nthere ", Prompt("hello\nthere")),
     ("/help", Called(NAMES["help"])),
     ("/HELP", Called(NAMES["help"])),
     ("/?", Called(NAMES["help"])),
@@ -36,10 +36,10 @@ LINES = [
     ("/remember", Mistyped("/remember needs more: /remember TEXT")),
     ("/compct", Mistyped("there is no /compct; did you mean /compact?")),
     ("/zzz", Mistyped("there is no /zzz; /help lists them")),
-    ("/etc/hosts is wrong", Said("/etc/hosts is wrong")),
-    ("/ is the root", Said("/ is the root")),
-    ("//", Said("//")),
-    ("remember that I like tea", Said("remember that I like tea")),
+    ("/etc/hosts is wrong", Prompt("/etc/hosts is wrong")),
+    ("/ is the root", Prompt("/ is the root")),
+    ("//", Prompt("//")),
+    ("remember that I like tea", Prompt("remember that I like tea")),
 ]
 
 
@@ -62,7 +62,7 @@ OFFLINE = [
 
 @pytest.mark.parametrize(("typed", "saved"), OFFLINE)
 def test_remembering_in_plain_words_where_no_model_would(typed: str, saved: str | None) -> None:
-    meant = Said(typed) if saved is None else Called(NAMES["remember"], saved)
+    meant = Prompt(typed) if saved is None else Called(NAMES["remember"], saved)
     assert read_line(typed, offline=True) == meant
 
 

@@ -15,7 +15,7 @@ from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import Held, Reply, Text, Thinking, ToolCall, overloaded
 
-from reverie.cli.talk import layout as shapes
+from reverie.cli.talk import output as shapes
 from reverie.cli.talk.terminal import OFFLINE_NOTE
 from reverie.conversation import journal
 from reverie.conversation.records import Said
@@ -34,9 +34,9 @@ def asked(
 ) -> subprocess.CompletedProcess[str]:
     """Ask a model that is the provider on loopback."""
     address = f"providers.anthropic.base_url={provider.anthropic_url}"
-    told = ["chat", "--set", address, "--model", MODEL, *ALONE, *arguments]
+    command = ["chat", "--set", address, "--model", MODEL, *ALONE, *arguments]
     return subprocess.run(
-        [sys.executable, "-m", "reverie", *map(str, told)],
+        [sys.executable, "-m", "reverie", *map(str, command)],
         cwd=place.root,
         env=environment(place, **{"ANTHROPIC_API_KEY": "test", **env}),
         input=given,
@@ -101,10 +101,10 @@ def test_recall_that_is_late_is_told(place: Place, provider: Provider) -> None:
     place.app().memory().keeper.remember(NewMemory("Deploys freeze in winter."), Author("user"))
     never = ("--set", "recall.deadline=0", "-p", "When do deploys freeze?")
     done = asked(place, provider, *never)
-    told = "note: recall took longer than 0 s (recall.deadline); answering without it\n"
-    assert (done.stdout, done.stderr) == ("Fine.\n", told)
-    heard = lines(asked(place, provider, "--output-format", "stream-json", *never))
-    assert {"type": "memories_late", "seconds": 0.0} in heard
+    note = "note: recall took longer than 0 s (recall.deadline); answering without it\n"
+    assert (done.stdout, done.stderr) == ("Fine.\n", note)
+    events = lines(asked(place, provider, "--output-format", "stream-json", *never))
+    assert {"type": "memories_late", "seconds": 0.0} in events
 
 
 def test_without_a_model_recall_is_waited_for(place: Place) -> None:
@@ -120,28 +120,28 @@ def test_every_event_a_line_for_programs(place: Place, provider: Provider) -> No
         [Thinking("Look."), Text("I look."), ToolCall("Read", {"path": "app.py"}, id="t1")],
         "It prints hello.",
     )
-    heard = lines(asked(place, provider, "--output-format", "stream-json", "What does it do?"))
+    events = lines(asked(place, provider, "--output-format", "stream-json", "What does it do?"))
     session = place.app().journals()[0].stem
-    assert heard[0] == {
+    assert events[0] == {
         "type": "session",
         "session": session,
         "model": "claude-sonnet-5-5",
         "window": 1_000_000,
         "resumed": False,
     }
-    kinds = [line["type"] for line in heard]
+    kinds = [line["type"] for line in events]
     wanted = ["thinking", "text", "tool_requested", "replied", "tool_started", "tool_finished"]
     assert [kind for kind in dict.fromkeys(kinds) if kind in wanted] == wanted
-    [finished] = [line for line in heard if line["type"] == "tool_finished"]
+    [finished] = [line for line in events if line["type"] == "tool_finished"]
     assert finished["id"] == "t1"
     assert finished["headline"] == "Read app.py"
     assert finished["error"] is False
     assert "print('hello')" in finished["text"]
-    assert {"type": "turn_ended", "why": "end"} in heard
-    assert heard[-1]["type"] == "result"
-    assert heard[-1]["result"] == "It prints hello."
-    spent = [line["cost"] for line in heard if line["type"] == "spent"]
-    assert heard[-1]["cost"] == pytest.approx(sum(spent))
+    assert {"type": "turn_ended", "why": "end"} in events
+    assert events[-1]["type"] == "result"
+    assert events[-1]["result"] == "It prints hello."
+    spent = [line["cost"] for line in events if line["type"] == "spent"]
+    assert events[-1]["cost"] == pytest.approx(sum(spent))
 
 
 def test_going_on_with_a_conversation(place: Place, provider: Provider) -> None:
@@ -156,7 +156,7 @@ def test_going_on_with_a_conversation(place: Place, provider: Provider) -> None:
     assert spoken == ["One", "First.", "Two", "Second.", "Three", "Third."]
 
 
-def test_nobody_is_there_to_ask(place: Place, provider: Provider) -> None:
+def test_without_a_terminal_a_call_is_not_allowed(place: Place, provider: Provider) -> None:
     call = [ToolCall("Write", {"path": "new.txt", "content": "made\n"})]
     provider.script(call, "I may not.", call, "Made.")
     assert asked(place, provider, "-p", "Make it").stdout == "I may not.\n"
@@ -199,29 +199,29 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("options", "told"), WRONG, ids=lambda value: str(value)[:24])
-def test_what_cannot_be_is_1(place: Place, options: list[str], told: str) -> None:
+@pytest.mark.parametrize(("options", "expected"), WRONG, ids=lambda value: str(value)[:24])
+def test_what_cannot_be_is_1(place: Place, options: list[str], expected: str) -> None:
     result = run("chat", "-p", "Hello", *options)
     assert result.exit_code == 1
     assert result.stdout == ""
-    assert told in result.stderr
+    assert expected in result.stderr
 
 
 MISUSED = [
     (["-p"], "Nothing to say"),
     (["-p", "Hello", "--resume"], "Say which one"),
-    (["-p", "Hello", "--resume", "s1", "--continue"], "give one"),
+    (["-p", "Hello", "--resume", "s1", "--continue"], "not both"),
     (["-p", "Hello", "--permission-mode", "yolo"], "Invalid value for '--permission-mode'"),
     (["-p", "Hello", "--output-format", "xml"], "Invalid value for '--output-format'"),
 ]
 
 
-@pytest.mark.parametrize(("options", "told"), MISUSED, ids=lambda value: str(value)[:24])
-def test_wrong_usage_is_2(place: Place, options: list[str], told: str) -> None:
+@pytest.mark.parametrize(("options", "expected"), MISUSED, ids=lambda value: str(value)[:24])
+def test_wrong_usage_is_2(place: Place, options: list[str], expected: str) -> None:
     result = run("chat", *options)
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert told in result.stderr
+    assert expected in result.stderr
 
 
 def test_commands_are_for_the_terminal(place: Place) -> None:
@@ -257,9 +257,9 @@ def test_an_interrupt_is_clean(
     gate = Gate(bound=60)
     provider.script(Held(Reply((Text("Slowly"),)), gate))
     address = f"providers.anthropic.base_url={provider.anthropic_url}"
-    told = ["chat", "-p", "Tell me a story", "--set", address, "--model", MODEL, *ALONE]
+    command = ["chat", "-p", "Tell me a story", "--set", address, "--model", MODEL, *ALONE]
     child = subprocess.Popen(
-        [sys.executable, "-m", "reverie", *told],
+        [sys.executable, "-m", "reverie", *command],
         cwd=place.root,
         env=environment(place, ANTHROPIC_API_KEY="test"),
         stdin=subprocess.DEVNULL,
@@ -286,18 +286,18 @@ def test_no_kind_of_event_is_without_a_shape_and_a_place_in_the_manual() -> None
     manual = (Path(__file__).parents[2] / "docs" / "chat.md").read_text("utf-8")
     table = manual[manual.index("| `type` | fields |") :]
     listed = re.findall(r"^\| (`[a-z_`, ]+) \|", table, re.MULTILINE)
-    told = {name for row in listed for name in re.findall(r"`([a-z_]+)`", row)}
-    assert told == {"type", *names, "session", "result"}
+    documented = {name for row in listed for name in re.findall(r"`([a-z_]+)`", row)}
+    assert documented == {"type", *names, "session", "result"}
 
 
-@pytest.mark.parametrize("said", ["", "I will not help with that."])
-def test_a_refusal_is_told_and_is_no_success(place: Place, provider: Provider, said: str) -> None:
-    refusal = Reply((Text(said),) if said else (), stop_reason="refusal")
+@pytest.mark.parametrize("text", ["", "I will not help with that."])
+def test_a_refusal_is_told_and_is_no_success(place: Place, provider: Provider, text: str) -> None:
+    refusal = Reply((Text(text),) if text else (), stop_reason="refusal")
     provider.script(refusal, refusal)
     done = asked(place, provider, "-p", "Do evil.")
-    assert (done.returncode, done.stdout) == (1, f"{said}\n" if said else "")
+    assert (done.returncode, done.stdout) == (1, f"{text}\n" if text else "")
     assert "claude-sonnet-5-5 refused to" in done.stderr
-    told = asked(place, provider, "-p", "Do evil.", "--output-format", "json")
-    result = json.loads(told.stdout)
-    assert told.returncode == 1
-    assert (result["result"], "refused to" in result["error"]) == (said, True)
+    failed_run = asked(place, provider, "-p", "Do evil.", "--output-format", "json")
+    result = json.loads(failed_run.stdout)
+    assert failed_run.returncode == 1
+    assert (result["result"], "refused to" in result["error"]) == (text, True)

@@ -1,4 +1,4 @@
-"""What is shown: events, tools, questions and the status, as lines of text."""
+"""Chat output: events, tools, questions and the status as lines of text."""
 
 import io
 from pathlib import Path
@@ -90,9 +90,9 @@ REMARKS: list[tuple[Event, str]] = [
 
 @pytest.mark.parametrize(("event", "line"), REMARKS, ids=lambda value: type(value).__name__)
 def test_an_event_in_one_line(event: Event, line: str) -> None:
-    told = render.remark(event)
-    assert told is not None
-    assert shown(told, width=200) == [line]
+    remark = render.remark(event)
+    assert remark is not None
+    assert shown(remark, width=200) == [line]
 
 
 SILENT = [
@@ -177,7 +177,7 @@ def test_nothing_a_stranger_writes_breaks_the_screen(text: str, width: int) -> N
         assert cell_len(row) <= max(width, 2)
 
 
-def said(*texts: str) -> list[Message]:
+def exchange(*texts: str) -> list[Message]:
     messages: list[Message] = []
     for at, text in enumerate(texts):
         role = "assistant" if at % 2 else "user"
@@ -185,12 +185,12 @@ def said(*texts: str) -> list[Message]:
     return messages
 
 
-def test_the_last_exchanges_for_somebody_who_comes_back() -> None:
-    messages = said("one", "1", "two", "2", "three", "a\n\nb\nc\nd\ne")
+def test_the_last_exchanges_of_a_resumed_conversation() -> None:
+    messages = exchange("one", "1", "two", "2", "three", "a\n\nb\nc\nd\ne")
     lines = ["❯ two", "  2", "❯ three", "  a", "  b", "  c", "  … 2 more lines"]
     assert shown(render.recap(messages)) == lines
     assert shown(render.recap(messages[:1])) == ["❯ one"]
-    working = [*said("one"), *(new_message("assistant", Text(t)) for t in ("I look", "Done"))]
+    working = [*exchange("one"), *(new_message("assistant", Text(t)) for t in ("I look", "Done"))]
     assert shown(render.recap(working)) == ["❯ one", "  Done"]
 
 
@@ -231,7 +231,7 @@ async def nothing(arguments: Arguments, workplace: Workplace) -> str:
 
 
 def asked(name: str, arguments: dict[str, object], *paths: Path) -> list[str]:
-    """What somebody is shown who must allow a call."""
+    """The question a user sees before allowing a call."""
     spec = ToolSpec.of(name, "", {})
     tool = Tool(spec, nothing, lambda a, w: "edit", lambda a: f"{name} …", paths=lambda a, w: paths)
     call = Call(tool, arguments, "edit", paths)
@@ -325,11 +325,11 @@ TURN: list[Event] = [
 
 def test_a_turn_as_it_is_told() -> None:
     paper = Paper()
-    telling = EventPrinter(paper)
-    telling.began()
+    printer = EventPrinter(paper)
+    printer.began()
     for event in TURN:
-        telling.hear(event)
-    telling.ended()
+        printer.on_event(event)
+    printer.ended()
     assert paper.lines == [
         *("", "∴ Hm, let me see."),
         *("", "I look."),
@@ -347,25 +347,25 @@ def test_a_turn_as_it_is_told() -> None:
 
 def test_a_turn_told_in_quiet() -> None:
     paper = Paper()
-    telling = EventPrinter(paper, quiet=True)
+    printer = EventPrinter(paper, quiet=True)
     for event in TURN:
-        telling.hear(event)
+        printer.on_event(event)
     assert not [line for line in paper.lines if line.startswith(("▸", "∴"))]
     assert "● Read a.py" in paper.lines
 
 
 def test_what_came_before_an_interrupt_is_told() -> None:
     paper = Paper()
-    telling = EventPrinter(paper)
-    telling.hear(TextDelta("Half a sent"))
-    telling.ended()
+    printer = EventPrinter(paper)
+    printer.on_event(TextDelta("Half a sent"))
+    printer.ended()
     assert paper.lines == ["", "Half a sent"]
 
 
 def test_counting() -> None:
     tally = Tally()
     for event in (*TURN, MemoriesSurfaced(("a.md", "b.md"), ""), MemoriesSurfaced(("a.md",), "")):
-        tally.hear(event)
+        tally.on_event(event)
     assert tally.requests == 2
     assert dict(tally.layers) == {"tool results": 1}
     assert tally.memories == ["a.md", "b.md"]

@@ -35,8 +35,8 @@ def chat(place: Place, provider: Provider, *arguments: str, **env: str) -> Itera
     address = f"providers.anthropic.base_url={provider.anthropic_url}"
     # Nothing is learnt after a turn: the conversation is the provider's only caller.
     alone = ("--set", "features.extract=false")
-    told = ("chat", "--set", address, "--model", f"anthropic:{MODEL}", *alone, *arguments)
-    with on_terminal(place, *told, ANTHROPIC_API_KEY="test", **env) as terminal:
+    command = ("chat", "--set", address, "--model", f"anthropic:{MODEL}", *alone, *arguments)
+    with on_terminal(place, *command, ANTHROPIC_API_KEY="test", **env) as terminal:
         yield terminal
 
 
@@ -47,8 +47,8 @@ def offline(place: Place, *arguments: str, **env: str) -> Iterator[Terminal]:
         yield terminal
 
 
-def said(place: Place) -> list[str]:
-    """What the newest journal has been told by the person and answered by the model."""
+def messages(place: Place) -> list[str]:
+    """The user's messages and the model's answers in the newest journal."""
     records = journal.load(place.app().journals()[0]).records
     spoken = (record.message for record in records if isinstance(record, Said))
     return [message.text for message in spoken if message.origin in ("user", "assistant")]
@@ -83,7 +83,7 @@ def test_a_whole_visit(place: Place, provider: Provider) -> None:
         terminal.type(CTRL_D)
         assert terminal.ended() == 0
         assert terminal.as_found
-    assert said(place) == [
+    assert messages(place) == [
         "What does app.py do?",
         "I look.",
         "It prints **hello**.\n\nThat is all.",
@@ -104,7 +104,7 @@ def test_what_is_typed_meanwhile_waits_for_its_turn(place: Place, provider: Prov
         terminal.until("Slowly", "❯ second", "Quickly")
         terminal.type(CTRL_D)
         assert terminal.ended() == 0
-    assert said(place) == ["first", "Slowly", "second", "Quickly"]
+    assert messages(place) == ["first", "Slowly", "second", "Quickly"]
 
 
 def test_what_waited_is_given_back_when_the_turn_is_interrupted(
@@ -119,7 +119,7 @@ def test_what_waited_is_given_back_when_the_turn_is_interrupted(
         terminal.until("interrupted", "❯ second")
         terminal.type(CTRL_C + CTRL_C + CTRL_C)
         assert terminal.ended() == 0
-    assert said(place) == ["first"]
+    assert messages(place) == ["first"]
 
 
 @pytest.mark.parametrize(("key", "made"), [("y", True), ("a", True), ("n", False)])
@@ -178,7 +178,7 @@ def test_lines_history_and_completion(place: Place) -> None:
 
 def test_without_a_model_it_remembers_recalls_and_says_what_it_is(place: Place) -> None:
     with offline(place) as terminal:
-        assert terminal.text.count("No model is set") == 1
+        assert terminal.text.count("No model is configured") == 1
         terminal.enter("remember that Ada owns the billing service since March")
         terminal.until("Remembered (project): Ada owns the billing service", "undo with")
         terminal.enter("who owns the billing service?")
@@ -208,10 +208,10 @@ def test_another_conversation_and_back(place: Place, provider: Provider) -> None
         terminal.until("going on with", "First question", "The first answer.")
         terminal.enter("Third question")
         terminal.until("The third answer.")
-        # What is shown is written down a moment later: only an end waits for it.
+        # The journal is written after the screen; only the end of the process waits for it.
         terminal.type(CTRL_D)
         assert terminal.ended() == 0
-    assert said(place)[-2:] == ["Third question", "The third answer."]
+    assert messages(place)[-2:] == ["Third question", "The third answer."]
 
 
 def test_another_model_goes_on_with_the_conversation(place: Place, provider: Provider) -> None:
@@ -231,7 +231,7 @@ def test_another_model_goes_on_with_the_conversation(place: Place, provider: Pro
         assert terminal.ended() == 0
     models = [request.json["model"] for request in provider.requests]
     assert models == [MODEL, "claude-opus-5-5"]
-    assert said(place) == [
+    assert messages(place) == [
         "First question",
         "From the first.",
         "Second question",
@@ -266,7 +266,7 @@ def test_a_signal_ends_it_tidily(place: Place, provider: Provider, number: int) 
         assert terminal.ended() == 128 + number
         assert terminal.as_found
         assert "Traceback" not in terminal.text
-    assert said(place) == ["Tell me a story"]
+    assert messages(place) == ["Tell me a story"]
 
 
 def test_a_window_that_is_closed(place: Place, provider: Provider) -> None:
@@ -275,7 +275,7 @@ def test_a_window_that_is_closed(place: Place, provider: Provider) -> None:
         terminal.until("answering")
         terminal.hang_up()
         assert terminal.ended() == 128 + signal.SIGHUP
-    assert said(place) == ["Tell me a story"]
+    assert messages(place) == ["Tell me a story"]
 
 
 def test_leaving_waits_for_the_notes_unless_told_not_to(place: Place, provider: Provider) -> None:
@@ -327,7 +327,7 @@ def test_a_dumb_terminal(place: Place, provider: Provider) -> None:
         assert terminal.ended() == 0
         assert "\x1b[" not in terminal.raw
     assert file.read_text() == "port = 8443\n"
-    assert said(place)[0] == "Change\nthe port"
+    assert messages(place)[0] == "Change\nthe port"
 
 
 def test_a_small_window_and_a_long_line(place: Place) -> None:
@@ -339,7 +339,7 @@ def test_a_small_window_and_a_long_line(place: Place) -> None:
         assert terminal.ended() == 0
 
 
-def test_history_is_nobody_elses_business(place: Place) -> None:
+def test_history_is_private(place: Place) -> None:
     with offline(place) as terminal:
         terminal.enter("hello")
         terminal.until("language model")

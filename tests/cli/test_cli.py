@@ -106,8 +106,8 @@ def test_shared_options_stand_before_or_after(talked: Place, name: str) -> None:
 
 
 def test_the_inner_option_wins(talked: Place) -> None:
-    told = ["--set", "models.main=inner"]
-    [item] = data("--set", "models.main=outer", "settings", "models.main", *told)
+    inner = ["--set", "models.main=inner"]
+    [item] = data("--set", "models.main=outer", "settings", "models.main", *inner)
     assert item["value"] == "inner"
     [item] = data("--home", talked.base / "a", "settings", "home", "--home", talked.base / "b")
     assert item["value"] == str(talked.base / "b")
@@ -143,12 +143,12 @@ USAGE = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "said"), USAGE, ids=lambda value: str(value)[:20])
-def test_wrong_usage_is_2(place: Place, typed: list[str], said: str) -> None:
+@pytest.mark.parametrize(("typed", "expected"), USAGE, ids=lambda value: str(value)[:20])
+def test_wrong_usage_is_2(place: Place, typed: list[str], expected: str) -> None:
     result = run(*typed)
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert said in result.stderr
+    assert expected in result.stderr
 
 
 def test_no_command_shows_help() -> None:

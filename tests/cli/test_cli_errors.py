@@ -51,7 +51,7 @@ WHAT_IF = {
 
 @pytest.mark.parametrize("name", WHAT_IF)
 def test_transcripts_that_cannot_be_replayed(place: Place, name: str) -> None:
-    content, said = WHAT_IF[name]
+    content, expected = WHAT_IF[name]
     path = place.base / "t.jsonl"
     if content == "folder":
         path.mkdir()
@@ -60,7 +60,7 @@ def test_transcripts_that_cannot_be_replayed(place: Place, name: str) -> None:
     elif content is not None:
         write_lines(path, content)
     message = failed("cache", "--what-if", path)
-    assert said in message
+    assert expected in message
     assert message.count("\n") == 1
 
 
@@ -139,11 +139,11 @@ SETTINGS: list[tuple[str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("source", "text", "said"), SETTINGS)
-def test_settings_files(place: Place, source: str, text: str, said: str) -> None:
+@pytest.mark.parametrize(("source", "text", "expected"), SETTINGS)
+def test_settings_files(place: Place, source: str, text: str, expected: str) -> None:
     path = place.settings(text, source)
     message = failed("settings")
-    assert re.search(said, message), message
+    assert re.search(expected, message), message
     assert str(path) in message
 
 
@@ -164,7 +164,7 @@ def test_wrong_variables(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "expected"),
     [
         ("spend.day", "write --set key=value"),
         ("nope=1", "nope"),
@@ -172,21 +172,21 @@ def test_wrong_variables(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
         ("=", "--set"),
     ],
 )
-def test_wrong_options(place: Place, option: str, said: str) -> None:
-    assert said in failed("settings", "--set", option)
+def test_wrong_options(place: Place, option: str, expected: str) -> None:
+    assert expected in failed("settings", "--set", option)
 
 
-def test_a_setting_nobody_knows(place: Place) -> None:
+def test_an_unknown_setting(place: Place) -> None:
     assert "models.main" in failed("settings", "models.mian")
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("model", "expected"),
     [("claude-opus5", "did you mean claude-opus-5"), ("antropic:claude-opus9", "did you mean")],
 )
-def test_a_model_nobody_serves(place: Place, model: str, said: str) -> None:
+def test_a_model_without_a_provider(place: Place, model: str, expected: str) -> None:
     path = write_lines(place.base / "c.jsonl", [claude.prompt(), claude.reply(claude.text("x"))])
-    assert said in failed("cache", "--what-if", path, "--model", model)
+    assert expected in failed("cache", "--what-if", path, "--model", model)
 
 
 def test_a_project_that_is_no_folder(place: Place) -> None:

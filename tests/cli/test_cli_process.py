@@ -18,7 +18,7 @@ REVERIE = [sys.executable, "-m", "reverie"]
 
 
 def modules_after(code: str) -> set[str]:
-    """What a fresh interpreter has loaded once this ran."""
+    """The modules a fresh interpreter has loaded after running this."""
     script = f"{code}\nimport sys, json; print('\\n' + json.dumps(list(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -59,7 +59,7 @@ def test_help_loads_next_to_nothing() -> None:
     assert not loaded & (modules - shared)
 
 
-def test_importing_the_library_loads_nobody_elses_code() -> None:
+def test_importing_the_library_loads_no_third_party_code() -> None:
     before = modules_after("")
     new = {name.partition(".")[0] for name in modules_after("import reverie") - before}
     assert new - set(sys.stdlib_module_names) == {"reverie"}

@@ -182,12 +182,12 @@ class TestSpend:
         assert len(found["per_day"]) == 3
 
     def test_caps(self, spent: Workspace) -> None:
-        told = ["--set", "spend.day=2", "--set", "spend.purpose.recall=0.1"]
-        assert data("spend", *told)["caps"] == [
+        caps = ["--set", "spend.day=2", "--set", "spend.purpose.recall=0.1"]
+        assert data("spend", *caps)["caps"] == [
             {"cap": "day", "limit": 2.0, "spent": 0.5},
             {"cap": "recall", "limit": 0.1, "spent": 0.0},
         ]
-        text = done("spend", *told)
+        text = done("spend", *caps)
         assert "cap day: $1.50 of $2.00 left today" in text
         assert "cap recall: $0.1000 of $0.1000 left today" in text
 

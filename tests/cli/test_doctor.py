@@ -21,11 +21,11 @@ def wrong(place: Place, *overrides: str) -> list[Finding]:
 
 def test_a_fresh_machine_is_in_order(place: Place) -> None:
     assert {finding.state for finding in findings(place)} == {"ok"}
-    said = " ".join(finding.what for finding in findings(place))
-    assert str(place.home) in said
-    assert str(place.root) in said
+    text = " ".join(finding.what for finding in findings(place))
+    assert str(place.home) in text
+    assert str(place.root) in text
     for role in ("main", "side", "summary"):
-        assert f"models.{role} = offline, window 200,000 (default)" in said
+        assert f"models.{role} = offline, window 200,000 (default)" in text
 
 
 def test_a_missing_key_is_wrong(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_a_local_model_needs_no_key_and_its_price_is_a_note(place: Place) -> Non
 
 
 @pytest.mark.parametrize("model", ["claude-opus5", "zzz:x"])
-def test_a_model_nobody_serves_is_wrong(place: Place, model: str) -> None:
+def test_a_model_without_a_provider_is_wrong(place: Place, model: str) -> None:
     [finding] = wrong(place, f"models.summary={model}")
     assert finding.what.startswith("models.summary: no ")
 
@@ -71,12 +71,12 @@ def test_a_home_that_cannot_be_written_is_wrong(place: Place) -> None:
 
 
 def test_two_switches_that_manage_the_window_are_a_note(place: Place) -> None:
-    def told(*overrides: str) -> list[Finding]:
+    def conflicts(*overrides: str) -> list[Finding]:
         return [one for one in findings(place, *overrides) if "features.collapse" in one.what]
 
-    [finding] = told("features.collapse=true")
+    [finding] = conflicts("features.collapse=true")
     assert finding.state == "note"
-    assert told("features.collapse=true", "features.autocompact=false") == []
+    assert conflicts("features.collapse=true", "features.autocompact=false") == []
 
 
 def test_what_a_project_file_asks_for_is_a_note(place: Place) -> None:

@@ -31,14 +31,14 @@ def files(place: Place) -> int:
 def test_it_is_not_time_yet(twice: Place) -> None:
     assert done("dream") == (
         "No dream now: 0 of 5 sessions since the last dream; "
-        "`reverie dream --force` dreams all the same.\n"
+        "`reverie dream --force` dreams anyway.\n"
     )
     assert data("dream") == {"state": "not due", "why": "0 of 5 sessions since the last dream"}
 
 
 def test_a_trial_shows_what_would_be_done(twice: Place) -> None:
     text = done("dream", "--force", "--dry-run")
-    assert "a trial: nothing was changed" in text
+    assert "a dry run: nothing was changed" in text
     assert "c1 proposed: merge " in text
     assert "says the same" in text
     assert "-The port of the harbour service is 8080." in text
@@ -102,7 +102,7 @@ def test_a_timer_for_every_system(*, systemd: bool) -> None:
 
 
 class TestWithAModel:
-    """What is said before a dream with a model, and what it says of the cost afterwards."""
+    """The notice before a dream with a model, and the cost reported afterwards."""
 
     @pytest.fixture
     def options(

@@ -1,4 +1,4 @@
-"""`reverie extract`: past conversations, ours or Claude Code's, looked through for what should last."""
+"""`reverie extract`: memories from past conversations of Reverie or Claude Code."""
 
 import json
 from pathlib import Path
@@ -43,9 +43,9 @@ def test_small_talk_gives_nothing(place: Place) -> None:
 
 def test_for_programs(place: Place) -> None:
     talked(place)
-    told = json.loads(run("extract", "s1", "--json").output)
-    assert (told["plan"]["sessions"], told["plan"]["model"], told["cost"]) == (1, "", 0.0)
-    [row] = told["sessions"]
+    output = json.loads(run("extract", "s1", "--json").output)
+    assert (output["plan"]["sessions"], output["plan"]["model"], output["cost"]) == (1, "", 0.0)
+    [row] = output["sessions"]
     assert row["session"] == "s1"
     assert len(row["saved"]) == 1
     assert row["waiting"] == []
@@ -92,7 +92,7 @@ class TestWithAModel:
         done = run(*options)
         assert done.exit_code == 1
         assert "1 session with 1 new message, with anthropic:claude-haiku-5-5" in done.stderr
-        assert "say so with --yes, or use the rules with --no-model" in done.stderr
+        assert "confirm with --yes, or use the rules with --no-model" in done.stderr
         assert provider.requests == []
 
     def test_a_trial_stops_at_the_plan(

@@ -1,4 +1,4 @@
-"""Numbers as people read them, and logging for who asks for it."""
+"""Formatted numbers, and logging with -v."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TestLogging:
 
     def test_silent_unless_asked(self, place: Place, capfd: pytest.CaptureFixture[str]) -> None:
         start_logging(place.app().settings, 0)
-        self.log.info("nobody hears this")
+        self.log.info("this is not logged")
         assert capfd.readouterr() == ("", "")
 
     @pytest.mark.parametrize(("verbose", "heard"), [(1, ["info"]), (2, ["info", "debug"])])

@@ -1,4 +1,4 @@
-"""`inbox`: what nobody agreed to is looked at and decided, and until then nothing finds it."""
+"""`inbox`: proposals are listed and decided; until then nothing finds them."""
 
 import re
 from dataclasses import replace
@@ -130,7 +130,7 @@ def test_a_broken_file_is_mentioned(place: Place):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         (["show"], "say which: reverie inbox show ID"),
         (["approve"], "say which: reverie inbox approve ID, or --all"),
@@ -143,10 +143,10 @@ def test_a_broken_file_is_mentioned(place: Place):
         (["burn"], "'burn' is not one of"),
     ],
 )
-def test_wrong_usage(place: Place, arguments: list[str], said: str):
+def test_wrong_usage(place: Place, arguments: list[str], expected: str):
     result = run("inbox", *arguments)
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert expected in result.stderr
 
 
 def test_an_unknown_id_names_what_is_close(place: Place):
@@ -196,7 +196,7 @@ def test_what_is_declined_waits_on(place: Place):
     result = run("inbox", "approve", "--all")
     assert result.exit_code == 1
     assert f"Approved {other[:8]}" in result.stdout
-    assert result.stderr.startswith(f"reverie: {port[:8]} waits on: {file} already says so")
+    assert result.stderr.startswith(f"reverie: {port[:8]} still waits: {file} already says so")
     assert waiting() == [port]
     text = done("inbox", "approve", port, "--supersedes", file.removesuffix(".md"))
     assert f"  replaces {file}, which is kept" in text
@@ -218,7 +218,7 @@ def test_what_is_suspicious_needs_a_word_more(place: Place):
     message = failed("inbox", "approve", "--all")
     assert message == (
         f"reverie: this would approve 2 proposals, 1 of them suspicious ({order[:8]}); "
-        "say so with --yes\n"
+        "confirm with --yes\n"
     )
     assert waiting() == [port, order]
     assert data("list") == []
@@ -234,10 +234,10 @@ def test_words_of_a_tool_about_the_person_are_suspicious_by_themselves(place: Pl
 
 def test_on_a_terminal_it_asks(place: Place):
     port, order = proposed(place, PORT, ORDER)
-    code, heard = asked(place, "n", "inbox", "approve", "--all")
+    code, output = asked(place, "n", "inbox", "approve", "--all")
     assert code == 130
-    assert "may have been planted" in heard
-    assert "Approve 2 proposals, 1 of them suspicious?" in heard
+    assert "may have been planted" in output
+    assert "Approve 2 proposals, 1 of them suspicious?" in output
     assert waiting() == [port, order]
     code, _ = asked(place, "y", "inbox", "reject", "--all")
     assert (code, waiting()) == (0, [])

@@ -1,4 +1,4 @@
-"""`reverie learning`, as it is typed, and what its phrases do."""
+"""`reverie learning`, and the effect of its phrases."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ from reverie.conversation.records import Opened, Said
 
 @pytest.fixture
 def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An editor that appends what a file says to whatever it is given."""
+    """An editor that appends the text of one file to the file it opens."""
     wanted = tmp_path / "wanted"
     script = tmp_path / "editor.py"
     script.write_text(
@@ -34,16 +34,16 @@ def test_nothing_is_written_yet(place: Place) -> None:
 
 def test_it_is_edited_for_all_projects_or_for_one(place: Place, editor: Path) -> None:
     editor.write_text("- salaries\n")
-    told = data("learning", "--edit")
-    assert told["never"] == ["salaries"]
+    output = data("learning", "--edit")
+    assert output["never"] == ["salaries"]
     assert (place.home / "learning.md").read_text().endswith("- salaries\n")
     editor.write_text("- bonuses\n")
-    told = data("learning", "--edit", "--here")
-    assert told["never"] == ["salaries", "bonuses"]
+    output = data("learning", "--edit", "--here")
+    assert output["never"] == ["salaries", "bonuses"]
     assert (place.app().memory_location.state / "learning.md").is_file()
 
 
-def test_a_template_nobody_filled_in_is_not_kept(place: Place, editor: Path) -> None:
+def test_an_unchanged_template_is_not_kept(place: Place, editor: Path) -> None:
     done("learning", "--edit")
     assert not (place.home / "learning.md").exists()
 
@@ -64,8 +64,8 @@ def test_a_repository_has_no_say_in_it(place: Place) -> None:
 def test_what_contains_a_phrase_is_not_remembered(place: Place) -> None:
     place.home.mkdir(parents=True, exist_ok=True)
     (place.home / "learning.md").write_text("## Never\n- salaries\n")
-    said = "Remember that salaries are paid on Fridays."
-    place.journal("s1", Opened("s1", NOON), Said(user(said, at=NOON)))
-    told = done("extract", "s1")
-    assert "left out, as learning.md says never: Salaries are paid on Fridays." in told
+    text = "Remember that salaries are paid on Fridays."
+    place.journal("s1", Opened("s1", NOON), Said(user(text, at=NOON)))
+    output = done("extract", "s1")
+    assert "left out, as learning.md says never: Salaries are paid on Fridays." in output
     assert place.app().memory().store.entries() == ()

@@ -34,7 +34,7 @@ def fixed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def claude(place: Place, config: Path | None = None) -> Path:
-    """What that client made for this project."""
+    """The memory directory Claude Code made for this project."""
     key = re.sub(r"[^A-Za-z0-9]", "-", str(place.root))
     folder = (config or place.person / ".claude") / "projects" / key / "memory"
     folder.mkdir(parents=True)
@@ -65,9 +65,9 @@ def loaded_by_claude(folder: Path) -> list[tuple[str, str, str, str]]:
 def test_a_real_layout_is_adopted_in_place(place: Place):
     folder = claude(place)
     assert str(folder) in done("adopt")
-    told = data("adopt", "claude-code")
-    assert (told["directory"], told["memories"]) == (str(folder), 2)
-    assert Path(told["state"]).is_relative_to(place.home)
+    output = data("adopt", "claude-code")
+    assert (output["directory"], output["memories"]) == (str(folder), 2)
+    assert Path(output["state"]).is_relative_to(place.home)
     assert contents(folder) == THEIRS
     assert {row["file"]: row["type"] for row in data("list")} == {
         "build-tip.md": "feedback",
@@ -163,7 +163,7 @@ def test_memories_do_not_get_out_of_sight_unnoticed(place: Place):
     remembered(AUDIT)
     folder = claude(place)
     message = failed("adopt", "claude-code")
-    assert "1 memory saved here would get out of sight" in message
+    assert "1 memory saved here would become hidden" in message
     done("export", place.base / "mine.zip")
     done("adopt", "claude-code", "--anyway")
     done("import", place.base / "mine.zip")
@@ -203,7 +203,7 @@ def test_a_moved_project_is_offered_its_memory_and_linked(place: Place):
         "doctor", *at
     )
     command = result.stderr.split("reverie ")[1].split()
-    assert done(*command, *at).startswith("Goes on with the memory of")
+    assert done(*command, *at).startswith("Continuing the memory of")
     assert [row["name"] for row in data("list", *at)] == [AUDIT]
     remembered(TESTS, *at)
     assert len(data("log", *at)) == 2
@@ -242,7 +242,7 @@ def test_what_a_project_is_known_by_is_written_with_its_first_memory(place: Plac
     assert known.remote == "https://example.invalid/shop.git"
 
 
-def test_projects_nobody_knows(place: Place):
+def test_unknown_projects(place: Place):
     assert "no project 'nope' under" in failed("adopt", "--from", "nope")
     remembered(AUDIT)
     assert "is this project itself" in failed("adopt", "--from", place.root, "--anyway")

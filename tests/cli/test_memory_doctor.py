@@ -1,4 +1,4 @@
-"""`doctor` looks at memory: what is broken, what is missing, what was left behind."""
+"""`doctor` checks memory: broken, missing and leftover files."""
 
 import shutil
 
@@ -27,9 +27,9 @@ def found(part: str, *options: object) -> tuple[str, str]:
 
 def test_all_is_well(place: Place):
     remembered(AUDIT)
-    told = done("doctor").splitlines()
-    assert any(line.endswith("/memory: 1 memory") for line in told)
-    assert all(line.startswith("✓") for line in told)
+    lines = done("doctor").splitlines()
+    assert any(line.endswith("/memory: 1 memory") for line in lines)
+    assert all(line.startswith("✓") for line in lines)
 
 
 def test_files(place: Place):

@@ -36,8 +36,8 @@ def test_there_and_back_again(place: Place, form: str):
     assert done("export", path) == f"Exported 4 memories to {path}\n"
     # Another home: what is about the person is known to all projects of this one.
     there = ["--project", other(place), "--home", place.base / "elsewhere"]
-    told = data("import", path, *there)
-    assert (len(told["imported"]), told["declined"]) == (4, [])
+    output = data("import", path, *there)
+    assert (len(output["imported"]), output["declined"]) == (4, [])
     person = contents(person_location(place.home).directory)
     ours = contents(directory(place)) | {f"person/{name}": text for name, text in person.items()}
     theirs = {
@@ -50,7 +50,7 @@ def test_there_and_back_again(place: Place, form: str):
         if not name.endswith("MEMORY.md")
     }
     assert [row["pinned"] for row in data("list", *there) if row["type"] == "user"] == [False]
-    assert [row["dropped"] for row in told["imported"] if row["dropped"]] == [["pinned"]]
+    assert [row["dropped"] for row in output["imported"] if row["dropped"]] == [["pinned"]]
     assert len(data("index", *there)["text"].splitlines()) == 1
     assert len(data("index", *there)["others"]["person"].splitlines()) == 1
     again = data("import", path, *there)
@@ -87,16 +87,16 @@ def test_what_is_declined_is_told(place: Place):
         f"# Rules\n\n- {TESTS}\n- Run the linter before every single commit, please.\n"
         f"- {AUDIT}\n- {AUDIT}\n- The key of the staging account is {KEY}\n"
     )
-    told = data("import", path)
-    assert [row["reason"].split(":")[0] for row in told["declined"]] == [
+    output = data("import", path)
+    assert [row["reason"].split(":")[0] for row in output["declined"]] == [
         f"{data('list')[-1]['file']} already says so",
         "Not saved",
         "project_deploys_freeze_on_2026_12_20_because_of_the_audit.md, from the same import, already says so",
     ]
-    assert [row["secrets"] for row in told["imported"]] == [[], ["aws access key"]]
+    assert [row["secrets"] for row in output["imported"]] == [[], ["aws access key"]]
     assert KEY not in "".join(data("show", row["file"])["text"] for row in data("list"))
     assert {
-        data("show", row["file"])["text"].count("origin: import") for row in told["imported"]
+        data("show", row["file"])["text"].count("origin: import") for row in output["imported"]
     } == {1}
 
 
@@ -117,9 +117,9 @@ def test_what_is_too_large_does_not_stop_the_rest(place: Place):
     notes.mkdir()
     (notes / "a.md").write_text("word " * 20_000)
     (notes / "b.md").write_text("Ada likes tea with milk.\n")
-    told = data("import", notes)
-    assert len(told["imported"]) == 1
-    assert "a memory holds at most 65,536" in told["declined"][0]["reason"]
+    output = data("import", notes)
+    assert len(output["imported"]) == 1
+    assert "a memory holds at most 65,536" in output["declined"][0]["reason"]
 
 
 def test_keys_of_others_and_taken_names(place: Place):
@@ -148,9 +148,9 @@ def test_export_overwrites_nothing_and_keeps_secrets(place: Place):
     assert "nothing to export" in failed("export")
     remembered(AUDIT)
     (directory(place) / "hand.md").write_text(f"---\nname: h\n---\nkey {KEY}\n")
-    told = data("export")
-    assert told["path"] == str(place.root / "project-memory.zip")
-    assert told["secrets"] == {"hand.md": ["aws access key"]}
+    output = data("export")
+    assert output["path"] == str(place.root / "project-memory.zip")
+    assert output["secrets"] == {"hand.md": ["aws access key"]}
     assert "exists already" in failed("export")
     taken = place.base / "taken"
     taken.mkdir()

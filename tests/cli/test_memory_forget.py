@@ -29,8 +29,8 @@ def test_a_file_leaves_the_directory_and_the_index(place: Place):
 def test_words_mean_every_memory_that_holds_them_all(place: Place):
     files = [remembered(text)["file"] for text in (AUDIT, TESTS, PERSON)]
     message = failed("forget", "A", "DATABASE migration")
-    assert message == f"reverie: this would forget {files[1]}; say so with --yes\n"
-    assert "no memory holds 'flying saucer'" in failed("forget", "flying", "saucer", "--yes")
+    assert message == f"reverie: this would forget {files[1]}; confirm with --yes\n"
+    assert "no memory contains 'flying saucer'" in failed("forget", "flying", "saucer", "--yes")
     assert [row["file"] for row in data("forget", "a", "DATABASE migration", "--yes")] == [files[1]]
     done("forget", "e", "--yes")
     assert data("list") == []
@@ -74,7 +74,7 @@ def test_everywhere_leaves_no_trace_and_prints_a_receipt(place: Place):
     (state / "drafts").mkdir()
     (state / "drafts" / gone).write_text("Okapi, not saved")
     place.app().memory().uses.record([gone, kept], "used")
-    assert "say so with --yes" in failed("forget", gone, "--everywhere")
+    assert "confirm with --yes" in failed("forget", gone, "--everywhere")
     rows = {
         row["place"]: row["done"]
         for row in data("forget", gone, "--everywhere", "--yes")[0]["receipt"]
@@ -170,13 +170,13 @@ def test_everywhere_reaches_the_project_of_an_adopted_directory(place: Place):
 
 def test_on_a_terminal_it_asks_first(place: Place):
     file = remembered(AUDIT)["file"]
-    code, heard = asked(place, "n", "forget", file)
+    code, output = asked(place, "n", "forget", file)
     assert code != 0
-    assert f"{file}  {AUDIT}" in heard
-    assert "Forget this memory?" in heard
+    assert f"{file}  {AUDIT}" in output
+    assert "Forget this memory?" in output
     assert Path(directory(place) / file).exists()
-    code, heard = asked(place, "y", "forget", "audit", "--everywhere")
-    assert (code, "Forget this memory for good, with its history?" in heard) == (0, True)
+    code, output = asked(place, "y", "forget", "audit", "--everywhere")
+    assert (code, "Forget this memory for good, with its history?" in output) == (0, True)
     assert not Path(directory(place) / file).exists()
 
 

@@ -1,4 +1,4 @@
-"""`log`, `diff`, `blame`, `undo`: what memory was, and taking it back."""
+"""`log`, `diff`, `blame`, `undo`: earlier states of memory, and undoing changes."""
 
 import pytest
 from tests.cli.memories import AUDIT, PERSON, TESTS, directory, remembered
@@ -15,7 +15,7 @@ def fixed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def learnt(place: Place, text: str, author: Author) -> str:
-    """What a session or a dream saved."""
+    """Save a memory as a session or a dream."""
     outcome = place.app().memory().keeper.remember(NewMemory(text, origin="assistant"), author)
     return outcome.revision.id  # type: ignore[union-attr]
 
@@ -103,8 +103,8 @@ def test_undo_the_last_change_and_do_it_again(place: Place):
 
 def test_undo_one_in_the_middle_keeps_what_came_later(place: Place):
     first, second = remembered(AUDIT), remembered(TESTS)
-    told = data("undo", first["revision"][:10])
-    assert [one["revision"] for one in told["undone"]] == [first["revision"]]
+    output = data("undo", first["revision"][:10])
+    assert [one["revision"] for one in output["undone"]] == [first["revision"]]
     assert [row["file"] for row in data("list")] == [second["file"]]
     assert second["file"] in data("index")["text"]
     assert "nothing to undo: memory is already as it was" in failed("undo", first["revision"])

@@ -106,14 +106,14 @@ def test_what_is_known_is_named(place: Place):
 
 def test_another_value_is_saved_and_the_way_to_replace_is_told(place: Place):
     old = remembered("The service listens on 8080")["file"]
-    told = done("remember", "The service listens on 8443")
+    output = done("remember", "The service listens on 8443")
     new = data("list")[0]["file"]
-    assert f"is another value of {old} — The service listens on 8080" in told
-    assert f"both are kept; if it is replaced: reverie retire {old} --by {new}" in told
+    assert f"is another value of {old} — The service listens on 8080" in output
+    assert f"both are kept; if it is replaced: reverie retire {old} --by {new}" in output
     assert len(data("list")) == 2
     assert "is replaced by" in done("retire", old, "--by", new)
     assert [row["file"] for row in data("list")] == [new]
-    assert "holds again" in done("retire", old, "--off")
+    assert "is valid again" in done("retire", old, "--off")
     assert len(data("list")) == 2
     assert "say which memory replaces it" in run("retire", old).stderr
     assert remembered("The service listens on 9000", "--supersedes", old)["supersedes"] == old

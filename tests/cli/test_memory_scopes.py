@@ -1,4 +1,4 @@
-"""Memory about the person on the command line: told, chosen, moved, and in every history command."""
+"""Memory about the person on the command line: shown, chosen, moved, and in every history command."""
 
 from pathlib import Path
 
@@ -142,8 +142,8 @@ def test_one_name_for_all_of_them(place: Place):
     [row] = data("list")
     assert data("move", *SHORT.split(), "--scope", "person")["file"] == FILE
     newer = remembered("I like long answers", "--scope", "person")["file"]
-    told = data("retire", "short", "answers", "--by", "long answers")
-    assert (told["file"], told["by"]) == (FILE, newer)
+    output = data("retire", "short", "answers", "--by", "long answers")
+    assert (output["file"], output["by"]) == (FILE, newer)
     rows = {row["file"]: row for row in data("list", "--all")}
     assert rows[FILE]["superseded_by"] == newer
     assert data("retire", rows[FILE]["id"], "--off")["file"] == FILE
@@ -168,9 +168,9 @@ def test_there_and_back_again(place: Place, form: str):
     assert done("export", path).startswith("Exported 2 memories")
     assert data("export", place.base / f"own-{form}", "--scope", "project")["memories"] == 1
     home = ["--home", place.base / "elsewhere"]
-    told = data("import", path, *home)
-    assert FILE in [row["file"] for row in told["imported"]]
-    assert len(told["revisions"]) == 2
+    output = data("import", path, *home)
+    assert FILE in [row["file"] for row in output["imported"]]
+    assert len(output["revisions"]) == 2
     assert {row["scope"] for row in data("list", *home)} == {"project", "person"}
     off = ["--home", place.base / "off", "--set", "memory.person=false"]
     assert len(data("import", path, *off)["imported"]) == 2

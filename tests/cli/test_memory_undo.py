@@ -47,7 +47,7 @@ def test_the_log_tells_it_plainly(place: Place):
     assert done("redo").splitlines()[0] == f"Redid {short}: remember {AUDIT}"
     text = done("undo")
     assert text.splitlines()[0] == f"Undid {short}: remember {AUDIT}"
-    assert text.splitlines()[-1] == "  the way back: reverie redo"
+    assert text.splitlines()[-1] == "  to reverse this: reverie redo"
     assert [row["summary"] for row in data("log")] == [
         f"undo {short}: remember {AUDIT}",
         f"redo {short}: remember {AUDIT}",
@@ -75,9 +75,13 @@ def test_what_was_taken_back_by_hand_is_passed_over(place: Place):
     path.write_text(before)
     data("log")
     remembered(TESTS)
-    told = [done("undo").splitlines()[0].partition(": ")[2] for _ in range(4)]
-    assert told[0].startswith("remember Never mock")
-    assert told[1:] == [f"edited by hand: {first}", f"edited by hand: {first}", f"remember {AUDIT}"]
+    undone = [done("undo").splitlines()[0].partition(": ")[2] for _ in range(4)]
+    assert undone[0].startswith("remember Never mock")
+    assert undone[1:] == [
+        f"edited by hand: {first}",
+        f"edited by hand: {first}",
+        f"remember {AUDIT}",
+    ]
     assert files() == []
 
 
@@ -97,7 +101,7 @@ def test_a_session_goes_and_comes_back_as_one(place: Place):
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "expected"),
     [
         ("000", "'000' is too short for a revision; give at least 4 characters of its id"),
         ("a", "'a' is too short for a revision"),
@@ -107,9 +111,9 @@ def test_a_session_goes_and_comes_back_as_one(place: Place):
         ("f" * 40, "no revision 'fff"),
     ],
 )
-def test_what_is_no_revision(place: Place, typed: str, said: str):
+def test_what_is_no_revision(place: Place, typed: str, expected: str):
     remembered(AUDIT)
-    assert said in failed("undo", typed)
+    assert expected in failed("undo", typed)
 
 
 def test_after_forgetting_everywhere_undo_still_knows_what_was_undone(place: Place):
@@ -142,8 +146,8 @@ def test_an_approval_that_is_undone_waits_again(place: Place):
     item = proposed(place)
     done("inbox", "approve", item.id, "--yes")
     assert (waiting(), len(files())) == ([], 1)
-    told = data("undo")
-    assert told["waiting"] == [item.id]
+    output = data("undo")
+    assert output["waiting"] == [item.id]
     assert (waiting(), files()) == ([item.id], [])
     done("redo")
     assert (waiting(), len(files())) == ([], 1)

@@ -73,7 +73,7 @@ async def test_listed_and_stopped(desk: Team, provider: Provider) -> None:
     assert re.search(r"general-1\s+general\s+background\s+0\s+0 s\s+at work \(wait\)", first)
     assert "✗ there is no agent 'generl-1'; did you mean general-1?" in text
     assert "Stopped: general-1\n" in text
-    assert "general-1 is not at work any more: ended early: the user stopped it" in text
+    assert "general-1 is no longer running: ended early: the user stopped it" in text
     assert re.search(r"general-1 .* ended early: the user stopped it \(wait\)", second)
 
 

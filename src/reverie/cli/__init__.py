@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; a hook goes its own way, for a client waits for it."""
+    """Run the command line; a hook skips click and its imports, since a client waits for it."""
     arguments = sys.argv[2:]
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & {*arguments}:
         _hook(arguments)
@@ -19,7 +19,7 @@ def main() -> None:
 
 
 def _hook(arguments: list[str]) -> None:
-    """A hook ends well whatever happens: what ends with 2 forbids the client to go on."""
+    """Run a hook and always exit with 0: exit code 2 would block the client."""
     from reverie.clients import hook_client
 
     try:
@@ -27,6 +27,6 @@ def _hook(arguments: list[str]) -> None:
             from reverie.cli.wiring.hook import command
 
             command.main(arguments, prog_name="reverie hook", standalone_mode=False)
-    except Exception as error:  # noqa: BLE001 - a client must never suffer from its memory
-        said = str(error) or type(error).__name__
-        hook_client.note(hook_client.default_home(), f"hook {' '.join(arguments)}: {said}")
+    except Exception as error:  # noqa: BLE001 - a failing hook must not break the client
+        message = str(error) or type(error).__name__
+        hook_client.note(hook_client.default_home(), f"hook {' '.join(arguments)}: {message}")

@@ -1,4 +1,4 @@
-"""Numbers and foreign text as people read them: tokens, dollars, shares, times, sparklines."""
+"""Formatting for the terminal: tokens, dollars, shares, times, sparklines, patches."""
 
 from __future__ import annotations
 
@@ -14,8 +14,20 @@ from reverie.core.foreign_text import printable, printable_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["dollars", "printable", "printable_json", "share", "sparkline", "tokens", "when"]
-
+__all__ = [
+    "Finding",
+    "counted",
+    "date_option",
+    "dollars",
+    "late_recall",
+    "print_patch",
+    "printable",
+    "printable_json",
+    "share",
+    "sparkline",
+    "tokens",
+    "when",
+]
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -47,12 +59,12 @@ def when(at: float) -> str:
     try:
         return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M") if at else "–"
     except (ValueError, OverflowError, OSError):
-        # A time no calendar of this machine has, from a file somebody else wrote.
+        # Out of range: the file may have been written by another program.
         return "?"
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """One character a value, as tall as its share of the largest."""
+    """One character per value, scaled to the largest value."""
     top = max(values, default=0)
     if top <= 0:
         return _BARS[0] * len(values)
@@ -63,20 +75,20 @@ def late_recall(seconds: float) -> str:
     return f"recall took longer than {seconds:g} s (recall.deadline); answering without it"
 
 
-def moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    """`2026-03-01` is the end of that day, `2026-03-01T14:30` that minute, in the local zone."""
+def date_option(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    """Parse a date: `2026-03-01` is the end of that day, `2026-03-01T14:30` that minute, local time."""
     if value is None:
         return None
     text = value.strip()
     try:
-        found = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(text)
     except ValueError:
         raise click.BadParameter(
             f"{text!r} is not a date; write it like 2026-03-01 or 2026-03-01T14:30"
         ) from None
     if len(text) <= len("2026-03-01"):
-        found = datetime.combine(found.date(), time.max)
-    return found.astimezone()
+        parsed = datetime.combine(parsed.date(), time.max)
+    return parsed.astimezone()
 
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
@@ -84,7 +96,7 @@ _HEADS = ("diff --git", "index ", "--- ", "+++ ", "new file", "deleted file", "\
 
 
 def print_patch(console: Console, patch: str) -> None:
-    """Line by line; the plumbing of git is dimmed."""
+    """Print a patch line by line, with git's header lines dimmed."""
     from rich.text import Text
 
     for line in patch.split("\n")[:-1] if patch.endswith("\n") else patch.split("\n"):
@@ -94,7 +106,7 @@ def print_patch(console: Console, patch: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at; `advice` says what to do about it."""
+    """The result of one check; `advice` says what to do about it."""
 
     state: Literal["ok", "note", "wrong"]
     what: str

@@ -16,7 +16,7 @@ from reverie.errors import ReverieError
 
 
 class Entry(NamedTuple):
-    """A command's place: help group, module, and the one line `--help` prints without loading it."""
+    """A command's help group, its module, and the line `--help` prints without importing it."""
 
     group: str
     module: str
@@ -26,41 +26,41 @@ class Entry(NamedTuple):
 COMMANDS: dict[str, Entry] = {
     "chat": Entry("talk", "talk", "Talk to a model that remembers, reads, edits and runs."),
     "remember": Entry("memory", "memory.remember", "Save a memory, with absolute dates and without secrets."),
-    "recall": Entry("memory", "memory.recall", "The memories that fit a question, best first."),
+    "recall": Entry("memory", "memory.recall", "Find the memories that fit a question, best first."),
     "search": Entry("memory", "memory.search", "Search memories and past conversations."),
-    "list": Entry("memory", "memory.listing", "The memories of this project, newest first."),
+    "list": Entry("memory", "memory.listing", "List the memories of this project, newest first."),
     "show": Entry("memory", "memory.show", "Read a memory, a change to memory, or a session."),
     "edit": Entry("memory", "memory.edit", "Change a memory in your editor ($VISUAL, $EDITOR)."),
-    "move": Entry("memory", "memory.move", "Give a memory to the project, to you in every project, or to the team."),
+    "move": Entry("memory", "memory.move", "Move a memory to the project, to you in every project, or to the team."),
     "forget": Entry("memory", "memory.forget", "Remove a memory, or every trace of it."),
-    "retire": Entry("memory", "memory.retire", "Let a memory replace another, or bring one back; both are kept."),
+    "retire": Entry("memory", "memory.retire", "Mark a memory as replaced by another, or restore it; both are kept."),
     "pin": Entry("memory", "memory.pin", "Keep a memory first in the index."),
-    "index": Entry("memory", "memory.index", "MEMORY.md as it goes into every prompt."),
-    "import": Entry("memory", "memory.imports", "Bring in memories from files of many kinds."),
+    "index": Entry("memory", "memory.index", "Show MEMORY.md as it goes into every prompt."),
+    "import": Entry("memory", "memory.imports", "Import memories from files of many kinds."),
     "export": Entry("memory", "memory.exports", "Write all memories to a folder, a .zip or JSON."),
     "adopt": Entry("memory", "memory.adopt", "Use a memory that exists elsewhere, in place."),
-    "log": Entry("history", "history.log", "Every change to memory, newest first."),
-    "diff": Entry("history", "history.diff", "What changed in memory."),
-    "blame": Entry("history", "history.blame", "Which change taught us each line of a memory."),
-    "undo": Entry("history", "history.undo", "Take a change to memory back: the last one, or REV."),
-    "redo": Entry("history", "history.redo", "Bring back what was undone last."),
-    "dream": Entry("learning", "learning.dream", "Put memory in order: duplicates, dates, the index; nothing is lost by it."),
+    "log": Entry("history", "history.log", "List every change to memory, newest first."),
+    "diff": Entry("history", "history.diff", "Show what changed in memory."),
+    "blame": Entry("history", "history.blame", "Show which change wrote each line of a memory."),
+    "undo": Entry("history", "history.undo", "Undo a change to memory: the last one, or REV."),
+    "redo": Entry("history", "history.redo", "Redo what was undone last."),
+    "dream": Entry("learning", "learning.dream", "Tidy memory: duplicates, dates, the index; nothing is lost."),
     "extract": Entry("learning", "learning.extract", "Look through past conversations for what should be remembered."),
-    "learning": Entry("learning", "learning.learning", "What you want remembered and what never, in your own words."),
-    "inbox": Entry("learning", "learning.inbox", "Proposed memories that wait for you: look, approve, reject."),
-    "context": Entry("context", "context.context", "What fills the window of a session (default: the newest one)."),
-    "cache": Entry("context", "context.cache", "Cache hit rate, breaks and their cost; what-if."),
-    "spend": Entry("context", "context.spend", "What was spent, on what, and the caps."),
-    "sessions": Entry("context", "context.sessions", "The sessions of this project, newest first."),
+    "learning": Entry("learning", "learning.learning", "Show or edit what you want remembered and what never, in your own words."),
+    "inbox": Entry("learning", "learning.inbox", "Review proposed memories: list, show, approve, reject."),
+    "context": Entry("context", "context.context", "Show what fills the window of a session (default: the newest one)."),
+    "cache": Entry("context", "context.cache", "Show the cache hit rate, breaks and their cost; what-if."),
+    "spend": Entry("context", "context.spend", "Show what was spent, on what, and the caps."),
+    "sessions": Entry("context", "context.sessions", "List the sessions of this project, newest first."),
     "install": Entry("wiring", "wiring.install", "Give a coding agent Reverie's memory: hooks and the MCP server."),
-    "uninstall": Entry("wiring", "wiring.uninstall", "Take Reverie out of a coding agent again."),
+    "uninstall": Entry("wiring", "wiring.uninstall", "Remove Reverie from a coding agent."),
     "hook": Entry("wiring", "wiring.hook", "Answer a hook of a coding agent; `reverie install` sets them up."),
-    "daemon": Entry("wiring", "wiring.daemon", "The process behind the hooks: status, start, stop; run serves here."),
+    "daemon": Entry("wiring", "wiring.daemon", "Control the process behind the hooks: status, start, stop, or run it here."),
     "team": Entry("wiring", "wiring.team", "Share a part of memory with your team, through git."),
-    "agents": Entry("wiring", "wiring.agents", "The agents a session hired, how they stand, and the types there are."),
+    "agents": Entry("wiring", "wiring.agents", "List the agents a session hired, their state, and the agent types."),
     "mcp": Entry("wiring", "wiring.mcp", "Give any client memory over the Model Context Protocol."),
-    "settings": Entry("wiring", "wiring.settings", "Every setting, its value and where it came from."),
-    "trust": Entry("wiring", "wiring.trust", "What this project's settings files want, and your answer to it."),
+    "settings": Entry("wiring", "wiring.settings", "Show every setting, its value and where it came from."),
+    "trust": Entry("wiring", "wiring.trust", "Show what this project's settings files ask for, and answer."),
     "doctor": Entry("wiring", "wiring.doctor", "Check that everything is in order."),
     "demo": Entry("look", "demo", "A long session through the layers, live, without a key."),
 }  # fmt: skip
@@ -69,7 +69,7 @@ GROUPS = ("talk", "memory", "history", "learning", "context", "wiring", "look")
 
 
 class LazyGroup(click.Group):
-    """Knows the names and lines of all commands; imports one only to run it."""
+    """Lists all commands from the table and imports only the one it runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -101,29 +101,29 @@ class LazyGroup(click.Group):
         except ReverieError as error:
             raise Failed(str(error)) from error
         except BrokenPipeError:
-            # The reader went away (`reverie … | head`): nothing is wrong, nothing is left to say.
+            # The reader closed the pipe (`reverie … | head`): exit quietly.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
         except OSError as error:
-            # The disk, or who may write to it: a line for the person, not a traceback.
+            # Disk and permission errors: print one line, not a traceback.
             raise Failed(_disk_trouble(error)) from error
 
 
 def _disk_trouble(error: OSError) -> str:
     at = f"{error.filename}: " if error.filename else ""
-    said = error.strerror or str(error) or type(error).__name__
-    return f"{at}{said}; `reverie doctor` checks the home and the disk"
+    reason = error.strerror or str(error) or type(error).__name__
+    return f"{at}{reason}; `reverie doctor` checks the home and the disk"
 
 
 def show_error(error: click.ClickException) -> None:
-    """Click's message quotes what was typed: through the same filter as everything else."""
-    said = io.StringIO()
-    error.show(said)
-    click.echo(printable(said.getvalue()), nl=False, err=True)
+    """Print click's message; it quotes what was typed, so control characters are escaped."""
+    message = io.StringIO()
+    error.show(message)
+    click.echo(printable(message.getvalue()), nl=False, err=True)
 
 
 class Failed(click.ClickException):
-    """An error of ours: one message on stderr, exit code 1."""
+    """A command failed: one message on stderr, exit code 1."""
 
     exit_code = 1
 
@@ -164,7 +164,7 @@ def cli(ctx: click.Context, frame: Invocation) -> None:
 
 def main() -> None:
     """Run the command line; exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
-    # A transcript may hold text that no encoding has: show it escaped rather than fail.
+    # A transcript may hold text that cannot be encoded: print it escaped.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

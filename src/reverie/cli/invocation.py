@@ -1,4 +1,4 @@
-"""What every command shares: its options, its app, and one way to print."""
+"""What every command shares: options, the workspace, and one way to print."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Invocation:
     verbose: int = 0
 
     def over(self, outer: Invocation | None) -> Invocation:
-        """Options may stand before or after the command; the inner ones win."""
+        """Merge with the options given before the command; those after it win."""
         if outer is None:
             return self
         merged = {f.name: getattr(self, f.name) or getattr(outer, f.name) for f in fields(self)}
         return Invocation(**{**merged, "overrides": outer.overrides + self.overrides})
 
     def app(self) -> Workspace:
-        """The app these options ask for."""
+        """Open the workspace these options ask for."""
         from reverie.cli.screen import start_logging
         from reverie.workspace import Workspace
 
@@ -62,7 +62,7 @@ class Invocation:
             human(console())
 
     def warn(self, *notices: str) -> None:
-        """Tell what the person should hear, on stderr, where it is no part of the result."""
+        """Print notices on stderr, where they are not part of the result."""
         for notice in () if self.quiet else notices:
             click.echo(f"reverie: {printable(notice)}", err=True)
 
@@ -71,8 +71,8 @@ def console() -> Console:
     from reverie.cli.screen import Screen
     from reverie.settings.neighbours import columns
 
-    # Not a terminal: no colour, and no folding of long lines that a pipe would choke on, unless a
-    # width was asked for. Without markup: "[/b]" in a transcript is text.
+    # Do not wrap lines for a pipe unless a width was set. Markup is off: "[/b]" in a transcript is
+    # text.
     width = columns() or (None if sys.stdout.isatty() else 10_000)
     return Screen(highlight=False, soft_wrap=False, width=width, markup=False, emoji=False)
 
@@ -89,15 +89,15 @@ _OPTIONS = (
 
 
 def shared_options(handler: Handler) -> Handler:
-    """Add the shared options; the handler gets them as one `frame`."""
+    """Add the shared options; the handler receives them as `frame`."""
 
     @wraps(handler)
-    def framed(*args: Any, **kwargs: Any) -> Any:
+    def with_options(*args: Any, **kwargs: Any) -> Any:
         own = {f.name: kwargs.pop(f.name) for f in fields(Invocation)}
         outer = click.get_current_context().obj
         return handler(*args, frame=Invocation(**own).over(outer), **kwargs)
 
-    wrapped: Any = framed
+    wrapped: Any = with_options
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
     result: Handler = wrapped
@@ -105,10 +105,10 @@ def shared_options(handler: Handler) -> Handler:
 
 
 def reverie_command(**attributes: Any) -> Callable[[Callable[..., None]], click.Command]:
-    """A Reverie command: click's, with the shared options."""
+    """Like `click.command`, with the shared options."""
 
     def decorate(handler: Callable[..., None]) -> click.Command:
-        made: click.Command = click.command(**attributes)(shared_options(handler))
-        return made
+        command: click.Command = click.command(**attributes)(shared_options(handler))
+        return command
 
     return decorate

@@ -1,4 +1,4 @@
-"""What the memory and history commands share: whose memory, which file, and how a change is told."""
+"""Shared by the memory and history commands: options, finding a memory, showing a change."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-# Whoever types a command is the user.
+# The author of every change a command makes.
 PERSON = Author("user")
 
 
 def team_option(handler: Decorated) -> Decorated:
-    """`--team`: the part of memory that is shared."""
+    """Add `--team`: work on the shared memory."""
     return click.option("--team", is_flag=True, help="Work on the memory shared with the team.")(
         handler
     )
 
 
 def scope_option(handler: Decorated) -> Decorated:
-    """`--scope`: the memory of the project, about you, or of the team; `--team` is short for that."""
+    """Add `--scope` project, person or team; `--team` is short for `--scope team`."""
 
     @wraps(handler)
     def scoped(*args: Any, team: bool, scope: MemoryScope | None, **given: Any) -> Any:
@@ -49,26 +49,26 @@ def scope_option(handler: Decorated) -> Decorated:
 
 
 def opened(app: Workspace, scope: MemoryScope | None = None) -> OpenMemory:
-    """The project's memory, that about the person, or the shared one if it is on."""
+    """Open the memory of a scope (default: the project's); team memory must be turned on."""
     wanted = scope or "project"
     require_team(app, team=wanted == "team")
     return app.memory(wanted)
 
 
 def private(app: Workspace, scope: MemoryScope | None = None) -> tuple[OpenMemory, ...]:
-    """The memories that are this person's alone, or the one that is asked for."""
+    """The memories that are not shared, or only the one of `scope`."""
     return app.memory().private if scope is None else (opened(app, scope),)
 
 
 def opened_for(app: Workspace, file: str, *, team: bool = False) -> tuple[OpenMemory, str]:
-    """The memory that is meant and its file: by file name, short id, or words of the title."""
+    """Find a memory file by its name, its short id, or words of its title."""
     from reverie.workspace.handles import required
 
     return required(app, file, scope="team" if team else None)
 
 
-def replaced_by_it(app: Workspace, wanted: str, *, team: bool = False) -> str:
-    """The label of the memory that a new one replaces; the new one goes to where that one is."""
+def superseded_label(app: Workspace, wanted: str, *, team: bool = False) -> str:
+    """The label of the memory a new one replaces; the new one is saved in the same scope."""
     found, file = opened_for(app, wanted, team=team)
     if found.team and not team:
         raise InputError(
@@ -78,7 +78,7 @@ def replaced_by_it(app: Workspace, wanted: str, *, team: bool = False) -> str:
 
 
 def handle(words: tuple[str, ...]) -> str:
-    """What a person typed to name a memory: its words need no quotes."""
+    """Join the words that name a memory, so that they need no quotes."""
     return " ".join(words)
 
 
@@ -88,18 +88,18 @@ def require_team(app: Workspace, *, team: bool) -> None:
 
 
 def shown_path(app: Workspace, path: Path) -> str:
-    """A path as a person writes it: `~` for their home."""
+    """A path with `~` for the person's home."""
     person = app.settings.person_home
     return f"~/{path.relative_to(person)}" if path.is_relative_to(person) else str(path)
 
 
 def label(memory: OpenMemory, file: str) -> str:
-    """A file's name as any command takes it: others than the project's say whose they are."""
+    """A file's name as commands take it, with its scope unless it is the project's."""
     return memory.label(file)
 
 
 def up_to_date(memory: OpenMemory) -> OpenMemory:
-    """With what was edited by hand in its history; nothing is made where there is no memory."""
+    """Record edits made by hand in the history; create nothing if there is no memory."""
     if memory.place.directory.is_dir():
         memory.store.notice_hand_edits()
     return memory
@@ -125,8 +125,8 @@ def revision_json(revision: Revision) -> dict[str, Any]:
     }
 
 
-def who(revision: Revision) -> str:
-    """Who made a change, and in which session or dream."""
+def author_of(revision: Revision) -> str:
+    """The writer of a change, with its session or dream."""
     author = revision.author
     of = author.dream or author.session
     return f"{author.writer} {of[:8]}" if of else author.writer
@@ -137,13 +137,13 @@ def undo_hint(revision: Revision, *, team: bool = False) -> str:
 
 
 def mention_former(app: Workspace) -> None:
-    """A repository that moved is told where its memory is, before it starts an empty one."""
+    """In a repository that moved, say where its memory is before an empty one is started."""
     if app.memory_location.directory.is_dir() or app.adoption.current:
         return
     for folder, identity in app.adoption.former():
         if (folder / "memory").is_dir() or identity.adopted:
-            said = (
+            note = (
                 f"note: this repository has a memory from when it was {identity.root}; "
                 f"continue it with: reverie adopt --from {folder.name}"
             )
-            click.echo(printable(said), err=True)
+            click.echo(printable(note), err=True)

@@ -1,4 +1,4 @@
-"""Running a conversation to its end, or until a signal ends it: tidily, either way."""
+"""Run a coroutine until it ends or a signal ends it, and close everything either way."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ Result = TypeVar("Result")
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
-# What a shell reports of a command that a signal ended.
-_BY_SIGNAL = 128
+# Shells report 128 + N for a command that signal N ended.
+_SIGNAL_EXIT = 128
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:
-    """Like asyncio.run; when the terminal closes, or somebody ends it, everything is closed first."""
-    return asyncio.run(_watched(work))
+    """Like asyncio.run, but SIGTERM and SIGHUP cancel the work, so that everything is closed."""
+    return asyncio.run(_until_signal(work))
 
 
-def _let_go_of_the_terminal() -> None:
-    """It is closed: what is still to be written has no reader, and is no failure."""
+def _discard_output() -> None:
+    """The terminal is closed: discard further output instead of failing."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nowhere, stream.fileno())
 
 
-async def _watched(work: Coroutine[Any, Any, Result]) -> Result:
+async def _until_signal(work: Coroutine[Any, Any, Result]) -> Result:
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work)
-    came: list[int] = []
+    received: list[int] = []
 
     def stop(number: int) -> None:
-        came.append(number)
+        received.append(number)
         task.cancel()
 
     for number in _ENDING:
@@ -46,10 +46,10 @@ async def _watched(work: Coroutine[Any, Any, Result]) -> Result:
     try:
         return await task
     except asyncio.CancelledError:
-        if signal.SIGHUP in came:
-            _let_go_of_the_terminal()
-        if came:
-            raise click.exceptions.Exit(_BY_SIGNAL + came[0]) from None
+        if signal.SIGHUP in received:
+            _discard_output()
+        if received:
+            raise click.exceptions.Exit(_SIGNAL_EXIT + received[0]) from None
         raise
     finally:
         for number in _ENDING:

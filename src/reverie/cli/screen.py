@@ -1,4 +1,4 @@
-"""The terminal as rich draws on it: whatever is drawn, only we steer it."""
+"""A console that escapes control characters in text, and logging."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from reverie.workspace import without_secrets
 
 
 class Screen(Console):
-    """A console through which no text reaches the terminal unchecked.
+    """A console that escapes control characters in all text.
 
-    Colours and cursor movements are styles and control segments, never text; so every text that
-    would move a cursor or turn a line round is foreign, wherever in a table or a list it stands.
+    Rich writes colours and cursor movements as styles and control segments, never as text. A
+    control character in text therefore comes from outside, wherever in a table or list it stands.
     """
 
     def render(
@@ -32,7 +32,7 @@ class Screen(Console):
             yield segment if control else Segment(printable(text), style)
 
     def on_broken_pipe(self) -> None:
-        # Rich would exit with 1; the group knows better.
+        # Rich would exit with 1; LazyGroup exits with 0.
         raise BrokenPipeError
 
 
@@ -40,7 +40,7 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: time, level, logger, message, and whatever `extra` held."""
+    """One JSON object per line: time, level, logger, message and the fields of `extra`."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -56,14 +56,14 @@ class JsonLines(logging.Formatter):
 
 
 class Lines(logging.Formatter):
-    """One record for the eye; what it quotes cannot steer the terminal."""
+    """One readable line per record, with control characters escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))
 
 
 def start_logging(settings: Settings, verbose: int) -> None:
-    """To the log file if one is set; to stderr with -v."""
+    """Log to the file in `log.file`, if set, and to stderr with -v."""
     log = logging.getLogger("reverie")
     level = logging.getLevelName(str(settings["log.level"]).upper())
     log.setLevel(min(level, {0: level, 1: logging.INFO}.get(verbose, logging.DEBUG)))

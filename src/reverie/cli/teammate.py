@@ -1,7 +1,7 @@
-"""A teammate in a process of its own: `python -m reverie.cli.teammate`, started by a session.
+"""A teammate agent in its own process: `python -m reverie.cli.teammate`, started by a session.
 
-Its task comes as one line of JSON on standard input, which then stays open for as long as the session
-lives. How it gets on goes out as lines of JSON; letters go through the person's mail.
+The task arrives as one line of JSON on standard input, which then stays open as long as the session
+lives. Progress is written as lines of JSON to standard output; letters go through the mail store.
 """
 
 from __future__ import annotations
@@ -31,77 +31,77 @@ if TYPE_CHECKING:
     from reverie.subagents.crew import Crew
     from reverie.subagents.identity import AgentIdentity
 
-# One line holds the whole task.
+# The whole task is one line.
 LONGEST_LINE = 8 * 1024 * 1024
 
 
 def main() -> None:
-    tell = OutputPipe()
+    send = OutputPipe()
     try:
-        run(_until_the_session_ends(tell))
+        run(_run_until_session_ends(send))
     except ReverieError as error:
-        tell(error=str(error))
+        send(error=str(error))
         sys.exit(f"reverie: {error}")
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
 
 
 class OutputPipe:
-    """What we were given as standard output; whatever else prints goes where errors go."""
+    """The original standard output, for JSON lines only; other prints are redirected to stderr."""
 
     def __init__(self) -> None:
         self._out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
-    def __call__(self, **told: Any) -> None:
-        # Nobody listens any more: then we are about to end, too.
+    def __call__(self, **fields: Any) -> None:
+        # The session closed the pipe; this process is about to end, too.
         with suppress(BrokenPipeError):
-            self._out.write(json.dumps(told, ensure_ascii=False) + "\n")
+            self._out.write(json.dumps(fields, ensure_ascii=False) + "\n")
             self._out.flush()
 
 
-async def _until_the_session_ends(tell: OutputPipe) -> None:
+async def _run_until_session_ends(send: OutputPipe) -> None:
     reader = asyncio.StreamReader(limit=LONGEST_LINE)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     packed = json.loads(await reader.readline())
-    work = asyncio.create_task(_work(packed, tell))
-    alive = asyncio.create_task(reader.read())
-    await asyncio.wait({work, alive}, return_when=asyncio.FIRST_COMPLETED)
+    work = asyncio.create_task(_work(packed, send))
+    session_closed = asyncio.create_task(reader.read())
+    await asyncio.wait({work, session_closed}, return_when=asyncio.FIRST_COMPLETED)
     if not work.done():
         work.cancel()
         await asyncio.wait({work})
-    alive.cancel()
+    session_closed.cancel()
     if not work.cancelled():
         work.result()
 
 
-async def _work(packed: Mapping[str, Any], tell: OutputPipe) -> None:
-    here = unpacked(packed, open_session)
-    member = Member(here.brief, here.quarters.transcript(here.brief), here.app.clock.now())
+async def _work(packed: Mapping[str, Any], send: OutputPipe) -> None:
+    job = unpacked(packed, open_session)
+    member = Member(job.brief, job.quarters.transcript(job.brief), job.app.clock.now())
     try:
-        async with open_session(here.app, here.wish) as session:
+        async with open_session(job.app, job.wish) as session:
             if session.place is None:
                 raise InputError("features.agents is off")
             crew = session.place.crew
 
-            async def report(seat: AgentIdentity, who: Member) -> None:
-                await crew.send_report(seat, who)
-                tell(reported=True)
+            async def report(identity: AgentIdentity, reporter: Member) -> None:
+                await crew.send_report(identity, reporter)
+                send(reported=True)
 
-            with session.announce.heard_by(_teller(session, member, crew, tell)):
+            with session.announce.heard_by(_progress_listener(session, member, crew, send)):
                 await serve(session, session.place.seat, member, report)
     finally:
-        here.quarters.notice_memories(here.brief)
-    tell(answer=member.answer)
+        job.quarters.notice_memories(job.brief)
+    send(answer=member.answer)
 
 
-def _teller(
-    session: Session, member: Member, crew: Crew, tell: OutputPipe
+def _progress_listener(
+    session: Session, member: Member, crew: Crew, send: OutputPipe
 ) -> Callable[[Event], None]:
-    """Tells what it and whom it hired have used, and what it does."""
+    """Report tokens used, by hired agents too, and the current activity after each event."""
 
-    def hear(event: Event) -> None:
+    def on_event(event: Event) -> None:
         match event:
             case Replied(reply):
                 member.tokens += reply.usage.context
@@ -110,9 +110,9 @@ def _teller(
             case _:
                 return
         line = line_of_calls(session.conversation.messages) or ""
-        tell(line=line, tokens=member.tokens + crew.tokens)
+        send(line=line, tokens=member.tokens + crew.tokens)
 
-    return hear
+    return on_event
 
 
 if __name__ == "__main__":

@@ -373,7 +373,7 @@ class TestDoctor:
             "wrong",
             "Claude Code (user): ~/.claude/settings.json no longer holds what Reverie wrote",
         )
-        assert lost.advice == "bring it back: reverie install claude-code --scope user"
+        assert lost.advice == "restore it: reverie install claude-code --scope user"
         assert "hooks fire" in fired.what
         done("install", "claude-code", "--yes", "--no-mcp")
         assert len(self.told(place)) == 1
@@ -399,7 +399,7 @@ class TestDoctor:
         reverie.unlink()
         [gone] = self.told(place)
         assert gone.state == "wrong"
-        assert f"{reverie} is not there any more" in gone.what
+        assert f"{reverie} no longer exists" in gone.what
 
     @pytest.mark.parametrize(
         ("text", "said"),

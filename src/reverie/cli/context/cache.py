@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def command(
     frame: Invocation, session: str | None, transcripts: tuple[Path, ...], model: str | None
 ) -> None:
-    """Cache hit rate, breaks and their cost; what-if.
+    """Show the cache hit rate, breaks and their cost; what-if.
 
     Without SESSION, every session of this project.
     """
@@ -53,7 +53,7 @@ def _hit_rates(frame: Invocation, session: str | None, model: str | None) -> Non
 
 
 def _readable(app: Workspace, path: Path, model: str | None) -> list[CacheRow]:
-    """Among all sessions, one that cannot be read does not hide the others."""
+    """The rows of one session; a session that cannot be read is noted and skipped."""
     try:
         return report_on(app.settings, path, model=model)
     except TranscriptError as error:

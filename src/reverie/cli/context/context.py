@@ -1,4 +1,4 @@
-"""`reverie context`: what fills the window."""
+"""`reverie context`: show what fills the context window."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reverie.conversation.state import SessionState
     from reverie.core.window import Window
 
-# As wide as it is easy to compare, on any screen.
+# The widest bar that is easy to read.
 BAR = 80
 
 _COLOURS = {
@@ -34,7 +34,7 @@ _COLOURS = {
 @click.option("--model", help="Measure against this model's window.")
 @click.option("--ask", is_flag=True, help="Ask the model's provider how large its window is.")
 def command(frame: Invocation, session: str | None, model: str | None, ask: bool) -> None:
-    """What fills the window of a session (default: the newest one)."""
+    """Show what fills the window of a session (default: the newest one)."""
     from reverie.conversation import transcripts
     from reverie.conversation.state import SessionState
     from reverie.errors import InputError
@@ -72,7 +72,7 @@ def measured(state: SessionState, window: Window) -> dict[str, Any]:
 
 
 def drawn(data: dict[str, Any], width: int = BAR) -> RenderableType:
-    """The same as a bar and a table."""
+    """The measurement as a bar and a table."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text

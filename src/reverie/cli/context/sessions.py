@@ -1,4 +1,4 @@
-"""`reverie sessions`: what conversations this project has."""
+"""`reverie sessions`: list the sessions of this project."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
 )
 def command(frame: Invocation, limit: int) -> None:
-    """The sessions of this project, newest first."""
+    """List the sessions of this project, newest first."""
     app = frame.app()
     rows = [_row(app, path) for path in app.journals()[:limit]]
     frame.show(rows, lambda console: _table(console, rows))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--days", type=click.IntRange(min=1), default=30, show_default=True, help="How far back."
 )
 def command(frame: Invocation, by: str, days: int) -> None:
-    """What was spent, on what, and the caps."""
+    """Show what was spent, on what, and the caps."""
     app = frame.app()
     now = app.clock.now()
     entries = [entry for entry in app.ledger.entries() if now - entry.at <= days * 86_400]
@@ -71,7 +71,7 @@ def _row(name: str, entries: list[Entry]) -> dict[str, Any]:
 
 
 def _caps(app: Workspace) -> list[dict[str, Any]]:
-    """Today's caps and what counts against them, reservations of running calls included."""
+    """Today's caps and the spending that counts against them, with reservations of running calls."""
     caps = app.caps("main")
     spent = app.ledger.spent("main", "")
     found = [{"cap": "day", "limit": caps.day, "spent": spent.day}]

@@ -1,4 +1,4 @@
-"""`reverie blame`: who taught us each line of a memory."""
+"""`reverie blame`: which change wrote each line of a memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import click
 
 from reverie.cli.formatting import printable, when
 from reverie.cli.invocation import Invocation, reverie_command
-from reverie.cli.memories import handle, opened_for, revision_json, team_option, up_to_date, who
+from reverie.cli.memories import (
+    author_of,
+    handle,
+    opened_for,
+    revision_json,
+    team_option,
+    up_to_date,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 @click.argument("what", nargs=-1, required=True, metavar="MEMORY")
 @team_option
 def command(frame: Invocation, what: tuple[str, ...], team: bool) -> None:
-    """Which change taught us each line of a memory.
+    """Show which change wrote each line of a memory.
 
     MEMORY is a file name, a short id from `reverie list`, or words of the title.
 
@@ -40,7 +47,7 @@ def _as_json(number: int, text: str, revision: Revision) -> dict[str, Any]:
 
 
 def _print(console: Console, lines: list[tuple[Revision, str]]) -> None:
-    width = max((len(who(revision)) for revision, _ in lines), default=0)
+    width = max((len(author_of(revision)) for revision, _ in lines), default=0)
     for revision, text in lines:
-        head = f"{revision.short}  {when(revision.at)}  {who(revision):<{width}}"
+        head = f"{revision.short}  {when(revision.at)}  {author_of(revision):<{width}}"
         console.print(printable(f"{head}  {text}".rstrip()), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`reverie diff`: what changed between two moments of memory."""
+"""`reverie diff`: what changed between two revisions of memory."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 @click.argument("what", nargs=-1, metavar="[REV] [REV2] [MEMORY]")
 @scope_option
 def command(frame: Invocation, what: tuple[str, ...], scope: MemoryScope | None) -> None:
-    """What changed in memory.
+    """Show what changed in memory.
 
-    Nothing given: the last change. REV: all since that revision. REV REV2: from the one to the
-    other. MEMORY (a file name, short id or title): only that one; alone, its last change.
+    Without arguments: the last change. REV: everything since that revision. REV REV2: from the first
+    to the second. MEMORY (a file name, short id or title): only that one; alone, its last change.
 
     \b
     reverie diff
@@ -65,7 +65,7 @@ def _last_as_memory(
 
 
 def _memory(app: Workspace, revisions: tuple[str, ...], scope: MemoryScope | None) -> OpenMemory:
-    """The memory a revision is of."""
+    """The memory that contains the revision."""
     from reverie.memory.opening import with_revision
 
     return with_revision(private(app, scope), revisions[0])[0] if revisions else opened(app, scope)
@@ -74,7 +74,7 @@ def _memory(app: Workspace, revisions: tuple[str, ...], scope: MemoryScope | Non
 def _range(
     memory: OpenMemory, revisions: tuple[str, ...], file: str | None
 ) -> tuple[str | None, str]:
-    """From which revision to which; None is the beginning."""
+    """The revisions to compare; None is the beginning."""
     history = memory.history
     found = [history.revision(one) for one in revisions]
     if len(found) == 2:

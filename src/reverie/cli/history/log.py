@@ -10,7 +10,7 @@ import click
 
 from reverie.cli.formatting import printable, when
 from reverie.cli.invocation import Invocation, reverie_command
-from reverie.cli.memories import handle, private, revision_json, scope_option, who
+from reverie.cli.memories import author_of, handle, private, revision_json, scope_option
 from reverie.memory.format.taxonomy import MemoryScope
 
 if TYPE_CHECKING:
@@ -29,11 +29,10 @@ if TYPE_CHECKING:
 def command(
     frame: Invocation, what: tuple[str, ...], limit: int, scope: MemoryScope | None
 ) -> None:
-    """Every change to memory, newest first.
+    """List every change to memory, newest first.
 
-    Changes to what is about you (person/…) are among them; the team's are shown with --team. With
-    MEMORY (a file name, a short id, words of the title) the changes to that one, also when it is
-    gone.
+    Includes memories about you (person/…); use --team for the team's. With MEMORY (a file name, a
+    short id, words of the title): only changes to that memory, even if it is gone.
 
     \b
     reverie log
@@ -64,5 +63,5 @@ def _print(console: Console, revisions: list[Revision]) -> None:
     for column in table.columns[:3]:
         column.no_wrap = True
     for one in revisions:
-        table.add_row(one.short, when(one.at), printable(who(one)), printable(one.summary))
+        table.add_row(one.short, when(one.at), printable(author_of(one)), printable(one.summary))
     console.print(table)

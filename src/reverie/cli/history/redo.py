@@ -1,8 +1,8 @@
-"""`reverie redo`: bring back what was undone."""
+"""`reverie redo`: redo what was undone."""
 
 from __future__ import annotations
 
-from reverie.cli.history.undo import tell
+from reverie.cli.history.undo import report
 from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import PERSON, private, scope_option, up_to_date
 from reverie.memory.format.taxonomy import MemoryScope
@@ -11,10 +11,10 @@ from reverie.memory.format.taxonomy import MemoryScope
 @reverie_command(name="redo")
 @scope_option
 def command(frame: Invocation, scope: MemoryScope | None) -> None:
-    """Bring back what was undone last.
+    """Redo what was undone last.
 
-    Again, it brings back what was undone before that. What changed meanwhile stays. What is about
-    you is brought back too; what is the team's with --team.
+    Run it again to redo the change undone before that. Later changes stay. Includes memories about
+    you; use --team for the team's.
 
     \b
     reverie redo
@@ -23,4 +23,4 @@ def command(frame: Invocation, scope: MemoryScope | None) -> None:
 
     app = frame.app()
     memories = [up_to_date(memory) for memory in private(app, scope)]
-    tell(frame, [redo_last(app, memories, PERSON)], "Redid")
+    report(frame, [redo_last(app, memories, PERSON)], "Redid")

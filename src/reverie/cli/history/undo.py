@@ -1,4 +1,4 @@
-"""`reverie undo`: take changes to memory back."""
+"""`reverie undo`: undo changes to memory."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def command(
     dream: str | None,
     scope: MemoryScope | None,
 ) -> None:
-    """Take a change to memory back: the last one, or REV.
+    """Undo a change to memory: the last one, or REV.
 
-    Again, it takes back the change before that one, and so on; `reverie redo` brings back what was
-    undone last. Changes to what is about you are among them; the team's are meant with --team. What
-    came later stays. A proposal whose approval is undone waits in the inbox again.
+    Run it again to undo the change before that; `reverie redo` reverses the last undo. Includes
+    memories about you; use --team for the team's. Later changes stay. A proposal whose approval is
+    undone goes back to the inbox.
 
     \b
     reverie undo
@@ -49,7 +49,7 @@ def command(
         raise click.UsageError("give a revision, --session or --dream: one of them")
     app = frame.app()
     memories = [up_to_date(memory) for memory in private(app, scope)]
-    tell(frame, _undone(app, memories, rev, session, dream), "Undid")
+    report(frame, _undone(app, memories, rev, session, dream), "Undid")
 
 
 def _undone(
@@ -59,7 +59,7 @@ def _undone(
     session: str | None,
     dream: str | None,
 ) -> list[TakenBack]:
-    """Take back what is meant, in each memory that it changed."""
+    """Undo the chosen changes in every memory they touched."""
     from reverie.memory.changes.undo import of_dream, of_session
     from reverie.memory.opening import with_revision
     from reverie.workspace.undo import undo, undo_last
@@ -79,7 +79,7 @@ def _undone(
 def _each(
     memories: Sequence[OpenMemory], find: Callable[[OpenMemory], list[Revision]]
 ) -> list[tuple[OpenMemory, list[Revision]]]:
-    """What is found in each of the memories; in none of them is an error."""
+    """What `find` returns for each memory; raise if it fails for all of them."""
     found: list[tuple[OpenMemory, list[Revision]]] = []
     problems: list[InputError] = []
     for memory in memories:
@@ -92,8 +92,8 @@ def _each(
     return found
 
 
-def tell(frame: Invocation, done: Sequence[TakenBack], verb: str) -> None:
-    """Say what was undone or redone, and the way back."""
+def report(frame: Invocation, done: Sequence[TakenBack], verb: str) -> None:
+    """Show what was undone or redone, and how to reverse it."""
     data = {
         "undone": [revision_json(one) for part in done for one in part.revisions],
         "waiting": [proposal for part in done for proposal in part.waiting],
@@ -106,7 +106,7 @@ def tell(frame: Invocation, done: Sequence[TakenBack], verb: str) -> None:
 def _print(console: Console, done: Sequence[TakenBack], verb: str) -> None:
     for part in done:
         for one in part.revisions:
-            # An undo or a redo is told as the change that both are about.
+            # Describe an undo or a redo by the change it is about.
             about = (
                 one.summary.partition(" ")[2]
                 if one.author.undoes
@@ -120,4 +120,4 @@ def _print(console: Console, done: Sequence[TakenBack], verb: str) -> None:
     back = "reverie redo" if verb == "Undid" else "reverie undo"
     shared = " --team" if done[0].memory.team else ""
     times = f", {len(done)} times" if len(done) > 1 else ""
-    console.print(f"  the way back: {back}{shared}{times}")
+    console.print(f"  to reverse this: {back}{shared}{times}")

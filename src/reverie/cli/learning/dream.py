@@ -1,4 +1,4 @@
-"""`reverie dream`: put memory in order, and look at what dreams did."""
+"""`reverie dream`: tidy memory, and review what dreams did."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the options ask for."""
+    """The options of the command."""
 
     force: bool
     no_model: bool
@@ -59,12 +59,12 @@ class Asked:
 @click.option("--install-timer", is_flag=True, help="Dream every night (systemd or cron).")
 @scope_option
 def command(frame: Invocation, scope: MemoryScope | None, **options: Any) -> None:
-    """Put memory in order: duplicates, dates, the index; nothing is lost by it.
+    """Tidy memory: duplicates, dates, the index; nothing is lost.
 
     Without options: dream if a day and five sessions have passed since the last one. The side model
     (`models.side`, else `models.main`) dreams under the caps of `spend.dream` and
     `spend.purpose.dream`; without a model, or where it fails, the rules do. All that a dream
-    does is one change: `reverie undo --dream ID` takes it back.
+    does is one change: `reverie undo --dream ID` undoes it.
 
     \b
     reverie dream --dry-run --force
@@ -110,27 +110,31 @@ def _dream(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) 
 
     due = None if asked.force else gates_for(app, memory).due()
     if isinstance(due, NotDue):
-        _not_now(frame, due, "; `reverie dream --force` dreams all the same")
+        _not_now(frame, due, "; `reverie dream --force` dreams anyway")
         return
     use_model = not asked.no_model
-    means = means_for(app, DREAM, use_model=use_model)
+    side_model = means_for(app, DREAM, use_model=use_model)
     # On stderr: the report is the result.
     if not (frame.quiet or frame.as_json):
         verb = "A dream would go" if asked.dry_run else "Dreaming"
-        click.echo(printable(f"{verb} {means.told}."), err=True)
+        click.echo(printable(f"{verb} {side_model.told}."), err=True)
     options = DreamOptions(use_model=use_model, review=asked.review, dry=asked.dry_run)
     made = asyncio.run(dream(app, memory, options))
     if isinstance(made, NotDue):
         _not_now(frame, made)
     else:
-        _show(frame, made, {"with": {"model": means.model, "most": means.most, "why": means.why}})
+        _show(
+            frame,
+            made,
+            {"with": {"model": side_model.model, "most": side_model.most, "why": side_model.why}},
+        )
 
 
 def _not_now(frame: Invocation, no: NotDue, hint: str = "") -> None:
-    def told(console: Console) -> None:
+    def human(console: Console) -> None:
         console.print(printable(f"No dream now: {no.reason}{hint}."), soft_wrap=True)
 
-    frame.show({"state": "not due", "why": no.reason}, told)
+    frame.show({"state": "not due", "why": no.reason}, human)
 
 
 def _last(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
@@ -158,7 +162,7 @@ def _kill(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -
     frame.show({"id": id_, "asked": "stop"}, lambda console: console.print(f"Asked {id_} to stop."))
 
 
-# --- a report on the screen ---
+# --- report ---
 
 
 def _show(frame: Invocation, report: Report, more: dict[str, Any] | None = None) -> None:
@@ -168,9 +172,9 @@ def _show(frame: Invocation, report: Report, more: dict[str, Any] | None = None)
 
 
 def _print(console: Console, report: Report) -> None:
-    trial = " (a trial: nothing was changed)" if report.dry else ""
+    dry = " (a dry run: nothing was changed)" if report.dry else ""
     why = f": {report.why}" if report.why else ""
-    head = f"Dream {report.id}, {when(report.began)}: {report.state}{why}{trial}"
+    head = f"Dream {report.id}, {when(report.began)}: {report.state}{why}{dry}"
     console.print(printable(head), soft_wrap=True)
     for note in report.notes:
         console.print(printable(f"  note: {note}"), soft_wrap=True)
@@ -187,13 +191,13 @@ def _print(console: Console, report: Report) -> None:
         )
     console.print(printable(_summary(report)), soft_wrap=True)
     if report.revision:
-        console.print(f"take it back with: reverie undo --dream {report.id}")
+        console.print(f"undo with: reverie undo --dream {report.id}")
     if report.open and not report.dry:
         console.print(f"decide with: reverie dream --approve {report.id} [CHANGE]...")
 
 
 def _summary(report: Report) -> str:
-    """What came of it and what it cost, in one line."""
+    """The outcome and its cost in one line."""
     made = len(report.with_standing("made")) + len(report.with_standing("approved"))
     refused, waiting = (len(report.with_standing(fate)) for fate in ("refused", "waiting"))
     counts = [
@@ -205,7 +209,7 @@ def _summary(report: Report) -> str:
     if not report.model and not report.cost:
         paid = "by rules, without a model"
     else:
-        cost = "at a price that is not known" if report.cost is None else dollars(report.cost)
+        cost = "at an unknown price" if report.cost is None else dollars(report.cost)
         paid = f"{report.model or 'a model that failed'}, {cost}"
     return f"{', '.join(counts)}; {paid}"
 
@@ -222,7 +226,7 @@ def _print_entry(console: Console, entry: Entry) -> None:
     print_patch(console, patch(change))
 
 
-# --- following one ---
+# --- watch ---
 
 
 def _watch(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
@@ -263,7 +267,7 @@ def _print_status(console: Console, status: Status | None) -> None:
         console.print(printable(f"  {turn.text} ({turn.tools} tools){files}"), soft_wrap=True)
 
 
-# --- every night ---
+# --- timer ---
 
 
 def _install_timer(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
@@ -274,9 +278,9 @@ def _install_timer(frame: Invocation, app: Workspace, memory: OpenMemory, asked:
         install(wanted)
     data = {"kind": wanted.kind, "files": dict(wanted.files), "installed": not asked.dry_run}
 
-    def told(console: Console) -> None:
+    def human(console: Console) -> None:
         for name, text in wanted.files:
             console.print(printable(f"# {name}\n{text}"), soft_wrap=True)
         console.print("Nothing was installed." if asked.dry_run else "Installed.")
 
-    frame.show(data, told)
+    frame.show(data, human)

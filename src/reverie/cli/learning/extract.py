@@ -1,4 +1,4 @@
-"""`reverie extract`: what past conversations hold for memory, ours or Claude Code's."""
+"""`reverie extract`: save memories from past conversations of Reverie, Claude Code or Codex."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 @reverie_command(name="extract")
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
 @click.option("--yes", is_flag=True, help="Do not ask before a model is used.")
-@click.option("--no-model", is_flag=True, help="By rules alone, which costs nothing.")
-@click.option("--again", is_flag=True, help="Also what was read before.")
+@click.option("--no-model", is_flag=True, help="Use only the rules, which cost nothing.")
+@click.option("--again", is_flag=True, help="Also read what was read before.")
 @click.option(
     "--dry-run",
     is_flag=True,
@@ -49,8 +49,8 @@ def command(
     (`models.side`, else `models.main`) finds more, after you have seen what that costs. What is not
     surely yours goes to the inbox.
 
-    What was read is not read again: a run that was interrupted goes on where it was, and a session
-    that grew is read from there.
+    Nothing is read twice: an interrupted run continues where it stopped, and of a session that grew
+    only the new part is read.
 
     \b
     reverie extract 20261101
@@ -63,19 +63,21 @@ def command(
     app.memory()
     chosen = {(path := app.transcript(one)).stem: path for one in sessions} or None
     plan = plan_reading(app, chosen, use_model=not no_model, again=again)
-    told = _plan_json(plan)
+    planned = _plan_json(plan)
     if dry_run:
         rows = [_row(one.name, _by_rules(app, one), dry_run=True) for one in plan.open]
         skipped = _skipped(plan)
-        data = {"plan": told, "dry_run": True, "sessions": rows, "skipped": skipped}
-        frame.show(data, lambda console: _print_trial(console, plan, data))
+        data = {"plan": planned, "dry_run": True, "sessions": rows, "skipped": skipped}
+        frame.show(data, lambda console: _print_dry_run(console, plan, data))
         return
-    _tell_plan(frame, plan)
+    _print_plan(frame, plan)
     _confirm(frame, plan, yes=yes)
     try:
         done = asyncio.run(_read(app, plan, _progress(frame, plan)))
     except KeyboardInterrupt:
-        click.echo("What was read is kept; the next `reverie extract` goes on there.", err=True)
+        click.echo(
+            "What was read is saved; the next `reverie extract` continues from there.", err=True
+        )
         raise
     rows = [
         {
@@ -89,7 +91,7 @@ def command(
     costs = [one.cost for one in done]
     cost = None if None in costs else sum(one or 0.0 for one in costs)
     data = {
-        "plan": told,
+        "plan": planned,
         "dry_run": False,
         "sessions": rows,
         "skipped": _skipped(plan),
@@ -117,7 +119,7 @@ def _by_rules(app: Workspace, session: PastSession) -> Learnt:
     return learn(app, session.name, new, earlier, dry_run=True)
 
 
-# --- before it begins ---
+# --- plan ---
 
 
 def _plan_json(plan: ReadingPlan) -> dict[str, Any]:
@@ -139,8 +141,8 @@ def _plan_line(plan: ReadingPlan) -> str:
     return f"{line}, {plan.means.told}{about}"
 
 
-def _tell_plan(frame: Invocation, plan: ReadingPlan) -> None:
-    """On stderr: what was learnt is the result."""
+def _print_plan(frame: Invocation, plan: ReadingPlan) -> None:
+    """Print the plan on stderr; the result goes to stdout."""
     if not (frame.quiet or frame.as_json):
         click.echo(printable(f"{_plan_line(plan)}."), err=True)
 
@@ -150,14 +152,14 @@ def _confirm(frame: Invocation, plan: ReadingPlan, *, yes: bool) -> None:
         return
     if frame.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(
-            f"this would read {_plan_line(plan)}; say so with --yes, or use the rules with --no-model"
+            f"this would read {_plan_line(plan)}; confirm with --yes, or use the rules with --no-model"
         )
     if not click.confirm("Begin?", default=True, err=True):
         raise click.Abort
 
 
 def _progress(frame: Invocation, plan: ReadingPlan) -> Callable[[ReadSession, int], None]:
-    def told(one: ReadSession, number: int) -> None:
+    def report(one: ReadSession, number: int) -> None:
         if plan.means.model and not (frame.quiet or frame.as_json):
             saved, waiting = len(one.learnt.saved), len(one.learnt.waiting)
             line = (
@@ -165,7 +167,7 @@ def _progress(frame: Invocation, plan: ReadingPlan) -> Callable[[ReadSession, in
             )
             click.echo(printable(line), err=True)
 
-    return told
+    return report
 
 
 def _skipped(plan: ReadingPlan) -> list[dict[str, str]]:
@@ -176,14 +178,14 @@ def _skipped(plan: ReadingPlan) -> list[dict[str, str]]:
     ]
 
 
-# --- what came of it ---
+# --- results ---
 
 
 def _row(session: str, learnt: Learnt, *, dry_run: bool) -> dict[str, Any]:
     return {"session": session, "dry_run": dry_run, **asdict(learnt)}
 
 
-def _print_trial(console: Console, plan: ReadingPlan, data: dict[str, Any]) -> None:
+def _print_dry_run(console: Console, plan: ReadingPlan, data: dict[str, Any]) -> None:
     console.print(printable(f"Would read {_plan_line(plan)}."), soft_wrap=True)
     _print_sessions(console, data)
 

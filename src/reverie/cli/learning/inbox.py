@@ -1,4 +1,4 @@
-"""`reverie inbox`: proposed memories, for a person to look at and decide."""
+"""`reverie inbox`: review, approve and reject proposed memories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reverie.cli.learning.proposals import (
     outcome_json,
     outcome_lines,
 )
-from reverie.cli.memories import PERSON, opened, replaced_by_it
+from reverie.cli.memories import PERSON, opened, superseded_label
 from reverie.errors import InputError
 from reverie.memory.format.proposals import Item
 from reverie.memory.format.taxonomy import TYPES, MemoryType
@@ -38,7 +38,7 @@ ACTIONS = ("list", "show", "approve", "reject")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the arguments ask for."""
+    """The arguments of the command."""
 
     ids: tuple[str, ...]
     everything: bool
@@ -55,7 +55,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class InboxView:
-    """The inbox, the memory beside it, and whoever asked."""
+    """An inbox, its memory, and the invocation."""
 
     frame: Invocation
     app: Workspace
@@ -66,17 +66,18 @@ class InboxView:
 @reverie_command(name="inbox")
 @click.argument("action", type=click.Choice(ACTIONS), default="list")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--all", "everything", is_flag=True, help="Approve or reject all that waits.")
+@click.option("--all", "everything", is_flag=True, help="Approve or reject every proposal.")
 @click.option("--from", "session", metavar="SESSION", help="Only what comes from this session.")
 @click.option("--type", "type_", type=click.Choice(TYPES), help="Only memories of this type.")
-@click.option("--even-if-known", is_flag=True, help="With approve: although it is known.")
+@click.option("--even-if-known", is_flag=True, help="With approve: save it even if it is known.")
 @click.option("--supersedes", metavar="MEMORY", help="With approve ID: replace this memory by it.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 def command(frame: Invocation, action: str, **options: Any) -> None:
-    """Proposed memories that wait for you: look, approve, reject.
+    """Review proposed memories: list, show, approve, reject.
 
-    What nobody said, or only a tool, page or file said, waits here: it is in no prompt, index or
-    search until you approve it. What you reject does not come back. `!` marks what may be planted.
+    Proposals that you did not state yourself, such as those from a tool, page or file, wait here:
+    they are in no prompt, index or search until you approve them. Rejected proposals do not come
+    back. `!` marks a proposal that may be an attack.
 
     \b
     reverie inbox show 3f9a
@@ -89,14 +90,14 @@ def command(frame: Invocation, action: str, **options: Any) -> None:
     _check_usage(action, asked)
     app = frame.app()
     memory = opened(app)
-    desk = InboxView(frame, app, memory, open_inbox(app, memory))
+    view = InboxView(frame, app, memory, open_inbox(app, memory))
     actions: dict[str, Callable[[InboxView, Asked], None]] = {
         "list": _list,
         "show": _show,
         "approve": _approve,
         "reject": _reject,
     }
-    actions[action](desk, asked)
+    actions[action](view, asked)
 
 
 def _check_usage(action: str, asked: Asked) -> None:
@@ -115,11 +116,11 @@ def _check_usage(action: str, asked: Asked) -> None:
         raise click.UsageError("--supersedes goes with one ID")
 
 
-# --- which ones ---
+# --- selection ---
 
 
 def _wanted(asked: Asked, contents: Contents) -> list[Item]:
-    """The proposals that are meant: by id, or all that fit."""
+    """The chosen proposals: by id, or all that fit the filters."""
     if asked.ids:
         found = [_named(one, contents.items) for one in asked.ids]
         return list(dict.fromkeys(found))
@@ -135,7 +136,7 @@ def _fits(item: Item, asked: Asked) -> bool:
 
 
 def _named(id_: str, items: Sequence[Item]) -> Item:
-    """The proposal whose id starts like this, or an error that names what is close to it."""
+    """The proposal whose id starts with `id_`; the error names similar ids."""
     fitting = [item for item in items if item.id.startswith(id_.lower())]
     if len(fitting) == 1:
         return fitting[0]
@@ -154,18 +155,18 @@ def _unknown(id_: str, items: Sequence[Item]) -> str:
     return f"no proposal {id_!r} in the inbox; {hint}"
 
 
-# --- looking ---
+# --- list and show ---
 
 
-def _list(desk: InboxView, asked: Asked) -> None:
-    contents = desk.inbox.contents()
+def _list(view: InboxView, asked: Asked) -> None:
+    contents = view.inbox.contents()
     rows = _wanted(asked, contents)
     _mention_broken(contents)
     data = {
         "waiting": [as_json(item) for item in rows],
         "broken": [{"file": one.file, "reason": one.reason} for one in contents.broken],
     }
-    desk.frame.show(data, lambda console: _print_list(console, desk, rows, asked))
+    view.frame.show(data, lambda console: _print_list(console, view, rows, asked))
 
 
 def _mention_broken(contents: Contents) -> None:
@@ -173,7 +174,7 @@ def _mention_broken(contents: Contents) -> None:
         click.echo(printable(f"note: {one.file} cannot be read: {one.reason}"), err=True)
 
 
-def _print_list(console: Console, desk: InboxView, rows: Sequence[Item], asked: Asked) -> None:
+def _print_list(console: Console, view: InboxView, rows: Sequence[Item], asked: Asked) -> None:
     from rich.table import Table
 
     if not rows:
@@ -184,41 +185,41 @@ def _print_list(console: Console, desk: InboxView, rows: Sequence[Item], asked: 
         column.no_wrap = True
     table.columns[3].overflow = "ellipsis"
     for item in rows:
-        table.add_row(*cells(item, desk.app))
+        table.add_row(*cells(item, view.app))
     console.print(table)
     count = counted(len(rows), "proposal waits", "proposals wait")
     console.print(f"{count}; decide with: reverie inbox approve|reject ID", style="dim")
 
 
-def _show(desk: InboxView, asked: Asked) -> None:
-    items = _wanted(asked, desk.inbox.contents())
+def _show(view: InboxView, asked: Asked) -> None:
+    items = _wanted(asked, view.inbox.contents())
 
     def human(console: Console) -> None:
         for item in items:
-            for line in described(item, desk.app):
+            for line in described(item, view.app):
                 console.print(line, soft_wrap=True)
 
-    desk.frame.show([as_json(item) for item in items], human)
+    view.frame.show([as_json(item) for item in items], human)
 
 
 # --- deciding ---
 
 
-def _approve(desk: InboxView, asked: Asked) -> None:
+def _approve(view: InboxView, asked: Asked) -> None:
     from reverie.workspace.inbox import approve
 
-    items = _wanted(asked, desk.inbox.contents())
+    items = _wanted(asked, view.inbox.contents())
     suspicious = [item for item in items if item.proposal.caution]
     if suspicious and not asked.yes:
         _ask(suspicious, f"approve {_counted(items)}, {len(suspicious)} of them suspicious")
-    supersedes = replaced_by_it(desk.app, asked.supersedes) if asked.supersedes else None
+    supersedes = superseded_label(view.app, asked.supersedes) if asked.supersedes else None
     made = [
         (
             item,
             approve(
-                desk.inbox,
+                view.inbox,
                 item,
-                desk.memory,
+                view.memory,
                 PERSON,
                 even_if_known=asked.even_if_known,
                 supersedes=supersedes,
@@ -226,15 +227,15 @@ def _approve(desk: InboxView, asked: Asked) -> None:
         )
         for item in items
     ]
-    _tell(desk.frame, made)
+    _report(view.frame, made)
 
 
-def _reject(desk: InboxView, asked: Asked) -> None:
-    items = _wanted(asked, desk.inbox.contents())
+def _reject(view: InboxView, asked: Asked) -> None:
+    items = _wanted(asked, view.inbox.contents())
     if items and asked.everything and not asked.yes:
         _ask(items, f"reject {_counted(items)} for good")
     for item in items:
-        desk.inbox.reject(item.id)
+        view.inbox.reject(item.id)
 
     def human(console: Console) -> None:
         for item in items:
@@ -242,18 +243,18 @@ def _reject(desk: InboxView, asked: Asked) -> None:
         if not items:
             console.print("Nothing like that waits.")
 
-    desk.frame.show([{"id": item.id, "rejected": True} for item in items], human)
+    view.frame.show([{"id": item.id, "rejected": True} for item in items], human)
 
 
-def _ask(items: Sequence[Item], deed: str) -> None:
-    """On a terminal the person is asked; elsewhere nobody is there, so they must have said so."""
+def _ask(items: Sequence[Item], action: str) -> None:
+    """Ask on a terminal; elsewhere --yes is required."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         names = ", ".join(item.id[:SHORT] for item in items)
-        raise InputError(f"this would {deed} ({names}); say so with --yes")
+        raise InputError(f"this would {action} ({names}); confirm with --yes")
     for item in items:
         warning = f"\n    ! {item.proposal.caution}" if item.proposal.caution else ""
         click.echo(printable(f"  {line_of(item)}{warning}"), err=True)
-    if not click.confirm(f"{deed.capitalize()}?", err=True):
+    if not click.confirm(f"{action.capitalize()}?", err=True):
         raise click.Abort
 
 
@@ -261,7 +262,7 @@ def _counted(items: Sequence[Item]) -> str:
     return counted(len(items), "proposal")
 
 
-def _tell(frame: Invocation, made: Sequence[tuple[Item, Decision]]) -> None:
+def _report(frame: Invocation, made: Sequence[tuple[Item, Decision]]) -> None:
     from reverie.memory.changes.draft import Declined
 
     def human(console: Console) -> None:
@@ -275,7 +276,9 @@ def _tell(frame: Invocation, made: Sequence[tuple[Item, Decision]]) -> None:
     frame.show([outcome_json(item, decision) for item, decision in made], human)
     declined = [(item, one) for item, one in made if isinstance(one, Declined)]
     for item, one in declined:
-        said = "; ".join(filter(None, (one.reason.rstrip("."), one.advice)))
-        click.echo(f"reverie: {printable(item.id[:SHORT])} waits on: {printable(said)}", err=True)
+        reason = "; ".join(filter(None, (one.reason.rstrip("."), one.advice)))
+        click.echo(
+            f"reverie: {printable(item.id[:SHORT])} still waits: {printable(reason)}", err=True
+        )
     if declined:
         click.get_current_context().exit(1)

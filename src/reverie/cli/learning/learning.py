@@ -32,12 +32,12 @@ What should be remembered here, in your own words. A model that learns or dreams
 @click.option("--edit", is_flag=True, help="Open it in your editor ($VISUAL, $EDITOR).")
 @click.option("--here", is_flag=True, help="The one for this project's memory alone.")
 def command(frame: Invocation, edit: bool, here: bool) -> None:
-    """What you want remembered and what never, in your own words.
+    """Show or edit what you want remembered and what never, in your own words.
 
     There is one file for all projects and one for this project's memory, both among Reverie's own
-    files: a repository has no say in it. Models that learn or dream read them; short lines of plain
-    words under a heading with "never" also hold without a model: what contains such a phrase is
-    not remembered.
+    files, so that a repository cannot change them. Models that learn or dream read them. Short
+    lines of plain words under a heading with "never" also apply without a model: text that contains
+    such a phrase is not remembered.
 
     \b
     reverie learning
@@ -77,7 +77,7 @@ def _open(path: Path) -> None:
             f"cannot start the editor {line[0]!r} ({error.strerror}); set VISUAL or EDITOR"
         ) from error
     finally:
-        # A text that nobody wrote would only cost tokens.
+        # An unchanged template would only cost tokens.
         if fresh and path.exists() and path.read_text("utf-8", "replace") == TEMPLATE:
             path.unlink()
     if code:
@@ -94,7 +94,7 @@ def _print(console: Console, data: dict[str, Any]) -> None:
         text = "  (not written yet)" if one["text"] is None else one["text"].rstrip()
         console.print(printable(text), soft_wrap=True)
     phrases = ", ".join(f"“{phrase}”" for phrase in data["never"]) or "none"
-    console.print(printable(f"Phrases that also hold without a model: {phrases}"), soft_wrap=True)
+    console.print(printable(f"Phrases that also apply without a model: {phrases}"), soft_wrap=True)
     for note in data["notes"]:
         console.print(printable(f"note: {note}"), soft_wrap=True)
     console.print("change it with: reverie learning --edit [--here]")

@@ -1,4 +1,4 @@
-"""A proposed memory on the screen and as JSON, and what came of it."""
+"""Proposed memories and decisions about them, as lines and as JSON."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def cells(item: Item, app: Workspace) -> tuple[str, ...]:
         item.id[:SHORT],
         proposal.type,
         "!" if proposal.caution else "",
-        printable(_told(item)[:_FIRST_WORDS]) + again,
+        printable(_summary(item)[:_FIRST_WORDS]) + again,
         _age(item, app),
         printable(", ".join(session[:SHORT] for session in proposal.sessions[:2])) or "–",
     )
 
 
-def _told(item: Item) -> str:
-    """A proposal in a line, with what it would do to which memory; a description could flatter it."""
+def _summary(item: Item) -> str:
+    """A proposal's text and operation in a line; its description could mislead."""
     proposal = item.proposal
     line = _flat(proposal.text)
     match proposal.operation:
@@ -59,7 +59,7 @@ def _age(item: Item, app: Workspace) -> str:
 
 
 def described(item: Item, app: Workspace) -> list[str]:
-    """All of a proposal; nothing of it is hidden from the person who decides."""
+    """All of a proposal: the user must see everything they approve."""
     proposal = item.proposal
     of = f" {proposal.file}" if proposal.file else ""
     head = f"{item.id} · {proposal.operation}{of} · {proposal.type} · since {_age(item, app)}"
@@ -76,7 +76,7 @@ def described(item: Item, app: Workspace) -> list[str]:
         "evidence": proposal.evidence,
     }
     lines = [f"{label}: {_flat(value)}" for label, value in facts.items() if value]
-    # Indented, so that no line of it passes for one of ours.
+    # Indented, so that the text cannot pass for our own output.
     text = [f"  {line}" for line in proposal.text.splitlines()]
     return [printable(line) for line in (head, *lines, "", *text, "")]
 
@@ -86,7 +86,7 @@ def _flat(text: str) -> str:
 
 
 def line_of(item: Item) -> str:
-    return f"{item.id[:SHORT]}: {_told(item)[:_FIRST_WORDS]}"
+    return f"{item.id[:SHORT]}: {_summary(item)[:_FIRST_WORDS]}"
 
 
 def outcome_lines(item: Item, decision: Decision) -> list[str]:
@@ -100,22 +100,22 @@ def outcome_lines(item: Item, decision: Decision) -> list[str]:
             lines += [f"  replaces {superseded}, which is kept"] if superseded else []
             return [*lines, f"  {undo_hint(revision)}"]
         case Forgotten(file, forgot):
-            return [f"Approved {item.id[:SHORT]}: forgot {file}", *_way_back(forgot)]
+            return [f"Approved {item.id[:SHORT]}: forgot {file}", *_undo_lines(forgot)]
         case Declined():
             return []
         case _:
             assert_never(decision)
 
 
-def _way_back(revision: Revision | None) -> list[str]:
+def _undo_lines(revision: Revision | None) -> list[str]:
     return [f"  {undo_hint(revision)}"] if revision else []
 
 
 def outcome_json(item: Item, decision: Decision) -> dict[str, Any]:
     match decision:
         case Remembered(saved, revision, _, secrets, superseded):
-            told = {"file": saved.file, "revision": revision.id, "secrets": list(secrets)}
-            return {"id": item.id, "approved": True, **told, "supersedes": superseded}
+            saved_json = {"file": saved.file, "revision": revision.id, "secrets": list(secrets)}
+            return {"id": item.id, "approved": True, **saved_json, "supersedes": superseded}
         case Forgotten(file, forgot):
             gone = {"forgot": file, "revision": forgot.id if forgot else None}
             return {"id": item.id, "approved": True, **gone}

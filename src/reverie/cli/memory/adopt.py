@@ -1,4 +1,4 @@
-"""`reverie adopt`: use a memory that exists elsewhere."""
+"""`reverie adopt`: use a memory directory that exists elsewhere."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ CLAUDE_CODE = "claude-code"
 @reverie_command(name="adopt")
 @click.argument("what", required=False, metavar="[claude-code|PATH]")
 @click.option(
-    "--from", "old", metavar="OLD", help="Go on with the memory this project had at another path."
+    "--from", "old", metavar="OLD", help="Continue the memory this project had at another path."
 )
 @click.option("--undo", "back", is_flag=True, help="Use this project's own memory again.")
-@click.option("--anyway", is_flag=True, help="Even if memories saved here get out of sight.")
+@click.option("--anyway", is_flag=True, help="Even if memories saved here become hidden.")
 def command(frame: Invocation, what: str | None, old: str | None, back: bool, anyway: bool) -> None:
     """Use a memory that exists elsewhere, in place.
 
     claude-code is the directory Claude Code keeps for this project; PATH is any memory directory.
-    Its files stay where and as they are; history and indexes are kept outside of it. With nothing
-    given, it says what could be adopted.
+    Its files stay where and as they are; history and indexes are kept outside of it. Without
+    arguments, it lists what could be adopted.
 
     \b
     reverie adopt claude-code
@@ -44,7 +44,7 @@ def command(frame: Invocation, what: str | None, old: str | None, back: bool, an
     app = frame.app()
     if back:
         left = app.adoption.give_back()
-        _tell(frame, app, f"No longer uses {left}; nothing in it was touched.")
+        _report(frame, app, f"{left} is no longer used; nothing in it was changed.")
         return
     if what is None and old is None:
         _offer(frame, app)
@@ -53,10 +53,10 @@ def command(frame: Invocation, what: str | None, old: str | None, back: bool, an
     _require_free(app, anyway=anyway)
     if directory is not None:
         app.adoption.adopt(directory)
-        _tell(frame, app, "Adopted, in place.")
+        _report(frame, app, "Adopted, in place.")
     else:
         app.adoption.continue_from(old or "")
-        _tell(frame, app, f"Goes on with the memory of {old}.")
+        _report(frame, app, f"Continuing the memory of {old}.")
 
 
 def _directory(app: Workspace, what: str) -> Path:
@@ -75,17 +75,17 @@ def _require_free(app: Workspace, *, anyway: bool) -> None:
     chosen = app.settings.origin("memory_directory")
     if app.settings.memory_directory is not None:
         raise InputError(
-            f"memory_directory is set ({chosen}) and wins over what is adopted; remove it first"
+            f"memory_directory is set ({chosen}) and overrides an adopted memory; remove it first"
         )
     count = len(app.memory().store.entries())
     if count and not anyway and not app.adoption.current:
         raise InputError(
-            f"{counted(count, 'memory', 'memories')} saved here would get out of sight; take them along: "
+            f"{counted(count, 'memory', 'memories')} saved here would become hidden; take them along: "
             "`reverie export mine.zip`, `reverie adopt … --anyway`, `reverie import mine.zip`"
         )
 
 
-def _tell(frame: Invocation, app: Workspace, done: str) -> None:
+def _report(frame: Invocation, app: Workspace, done: str) -> None:
     memory = app.memory()
     data = {
         "directory": str(memory.place.directory),

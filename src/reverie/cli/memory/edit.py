@@ -1,4 +1,4 @@
-"""Texts that are being edited: kept beside the memory until they are saved, never lost."""
+"""`reverie edit`: change a memory in an editor; unsaved text is kept as a draft."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What an edit began with, and the version a write is based on."""
+    """The topic and version an edit started from."""
 
     topic: Topic
     version: str
 
 
 class DraftFile:
-    """The file an editor opens for one memory, and which version it was made from."""
+    """The file the editor opens for one memory, and the version it was made from."""
 
     def __init__(self, state: Path, name: str) -> None:
         self.path = state / "drafts" / name.replace("/", "__")
@@ -50,7 +50,7 @@ class DraftFile:
 
     @property
     def waiting(self) -> bool:
-        """Is there a text from last time that was not saved?"""
+        """Whether there is unsaved text from an earlier edit."""
         return self.path.is_file()
 
     @property
@@ -64,11 +64,11 @@ class DraftFile:
         self.rebase(version)
 
     def replace(self, data: bytes) -> None:
-        """Other text, made from the same version."""
+        """Replace the text; the base version stays the same."""
         self.path.write_bytes(data)
 
     def rebase(self, version: str) -> None:
-        """The text is now meant to replace this version: the person was told what it says."""
+        """Base the draft on a newer version; the user was result about it."""
         self._base.write_text(version, "utf-8")
 
     def read(self) -> bytes:
@@ -81,15 +81,15 @@ class DraftFile:
 
 @reverie_command(name="edit")
 @click.argument("what", nargs=-1, required=True, metavar="MEMORY")
-@click.option("--fresh", is_flag=True, help="Drop a text that was not saved last time.")
+@click.option("--fresh", is_flag=True, help="Discard unsaved text from last time.")
 @team_option
 def command(frame: Invocation, what: tuple[str, ...], fresh: bool, team: bool) -> None:
     """Change a memory in your editor ($VISUAL, $EDITOR).
 
     MEMORY is a file name, a short id from `reverie list`, or words of the title.
 
-    It is checked when you save. What cannot be saved (broken frontmatter, too large, changed by
-    somebody else meanwhile) stays in a file that the next `reverie edit` opens again.
+    The text is checked when you save. If it cannot be saved (broken frontmatter, too large, the
+    memory changed meanwhile), it stays in a file that the next `reverie edit` opens again.
 
     \b
     EDITOR=nano reverie edit project_audit.md
@@ -104,7 +104,7 @@ def command(frame: Invocation, what: tuple[str, ...], fresh: bool, team: bool) -
         click.echo(f"reverie: {printable(problem)}", err=True)
         click.echo(printable(f"  your text is kept in {shown_path(app, draft.path)}"), err=True)
         if not (_at_terminal() and click.confirm("Open it again?", default=True, err=True)):
-            click.echo(printable(f"  go on with: reverie edit {label(memory, name)}"), err=True)
+            click.echo(printable(f"  continue with: reverie edit {label(memory, name)}"), err=True)
             frame.show({**data, "problem": problem, "draft": str(draft.path)}, lambda console: None)
             click.get_current_context().exit(1)
         problem, data = _edited(memory, draft, name)
@@ -113,16 +113,16 @@ def command(frame: Invocation, what: tuple[str, ...], fresh: bool, team: bool) -
 
 def _begin(memory: OpenMemory, draft: DraftFile, name: str, shown: str, *, fresh: bool) -> None:
     if draft.waiting and not fresh:
-        said = f"note: going on with {shown}, which was not saved last time"
-        click.echo(printable(said), err=True)
-        click.echo("  to begin anew from the memory: --fresh", err=True)
+        note = f"note: continuing {shown}, which was not saved last time"
+        click.echo(printable(note), err=True)
+        click.echo("  to start again from the memory: --fresh", err=True)
         return
     stored = memory.keeper.require(name)
     draft.write(render(stored.topic), stored.version)
 
 
 def _open(draft: DraftFile) -> str | None:
-    """Let the person edit; what went wrong with the editor, if something did."""
+    """Run the editor; return what went wrong with it, if anything."""
     from reverie.settings.neighbours import editor
 
     command = [*editor(), str(draft.path)]
@@ -134,37 +134,37 @@ def _open(draft: DraftFile) -> str | None:
 
 
 def _edited(memory: OpenMemory, draft: DraftFile, name: str) -> tuple[str | None, dict[str, Any]]:
-    """Edit once. Why it could not be saved, or None; and what there is to tell."""
+    """Edit once. Return why the text could not be saved, or None, and the result."""
     failed = _open(draft)
     found = memory.scrubber.scrub(draft.read().decode("utf-8", "surrogateescape"))
     if found.kinds:
-        # What cannot be saved stays in the draft, perhaps for long.
+        # A draft that cannot be saved may stay for long: keep no secrets in it.
         draft.replace(found.text.encode("utf-8", "surrogateescape"))
     data = draft.read()
     base = _base(memory, draft, name)
-    told: dict[str, Any] = {"file": label(memory, name), "saved": False, "revision": None}
+    result: dict[str, Any] = {"file": label(memory, name), "saved": False, "revision": None}
     if data == render(base.topic):
         draft.discard()
         if failed is not None:
             raise InputError(failed)
-        return None, told | {"secrets": [], "warnings": []}
+        return None, result | {"secrets": [], "warnings": []}
     fresh = parse(data, name)
     problem = failed or _broken(data, fresh, base.topic)
     if problem is not None:
-        return problem, told
+        return problem, result
     try:
         revision = memory.keeper.change(base, fresh, PERSON, f"edit {fresh.name}")
     except WriteConflict as conflict:
-        return _conflict(memory, draft, conflict), told
+        return _conflict(memory, draft, conflict), result
     except InputError as error:
-        return str(error), told
+        return str(error), result
     draft.discard()
-    told |= {"secrets": list(found.kinds), "warnings": list(fresh.warnings)}
-    return None, told | {"saved": True, "revision": revision.id if revision else None}
+    result |= {"secrets": list(found.kinds), "warnings": list(fresh.warnings)}
+    return None, result | {"saved": True, "revision": revision.id if revision else None}
 
 
 def _base(memory: OpenMemory, draft: DraftFile, name: str) -> Base:
-    """The version the draft was made from; one that history has not is compared and will differ."""
+    """The version the draft was made from; if history lacks it, the write will conflict."""
     content = memory.history.content(draft.base) if draft.base else None
     return Base(parse(content or b"", name), draft.base or "unknown")
 
@@ -174,14 +174,14 @@ def _broken(data: bytes, fresh: Topic, before: Topic) -> str | None:
         return "the text is empty; to remove a memory: reverie forget"
     if len(data) > LARGEST_FILE:
         return f"{len(data):,} bytes are too many; a memory holds at most {LARGEST_FILE:,}"
-    # A file that somebody else left broken may be edited; ours may not become so.
+    # A file that was broken before may be saved; a new problem may not be introduced.
     if fresh.problem is not None and fresh.problem != before.problem:
         return f"not saved: {fresh.problem}"
     return None
 
 
 def _conflict(memory: OpenMemory, draft: DraftFile, conflict: WriteConflict) -> str:
-    """The person is told what the file says now; saving again means they have seen it."""
+    """Describe the conflict, and rebase the draft so that saving again overwrites the change."""
     from reverie.memory.format.revisions import version
 
     if conflict.current is None:
@@ -190,7 +190,7 @@ def _conflict(memory: OpenMemory, draft: DraftFile, conflict: WriteConflict) -> 
     up_to_date(memory)
     return (
         f"{conflict.file} was changed meanwhile in the same place; look at it with "
-        f"`reverie show {conflict.file}`, put both together, and save again"
+        f"`reverie show {conflict.file}`, merge the two, and save again"
     )
 
 

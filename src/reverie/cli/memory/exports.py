@@ -1,4 +1,4 @@
-"""`reverie export`: all memories in one piece."""
+"""`reverie export`: write all memories to a folder, a .zip or JSON."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ FORMATS = ("folder", "zip", "json")
 
 @reverie_command(name="export")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--format", "format_", type=click.Choice(FORMATS), help="Otherwise by PATH's ending.")
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), help="Default: by the suffix of PATH."
+)
 @scope_option
 def command(
     frame: Invocation, path: Path | None, format_: str | None, scope: MemoryScope | None
 ) -> None:
     """Write all memories to a folder, a .zip or JSON.
 
-    What is about you lies in the folder person/ of it; --scope project leaves it out. Secrets are
-    taken out. Nothing that exists is overwritten. JSON without PATH is printed;
-    otherwise PATH is `<project>-memory.zip` here. `reverie import` reads all of them.
+    Memories about you go into its folder person/; --scope project leaves them out. Secrets are
+    removed. Existing files are never overwritten. JSON is printed if there is no PATH; otherwise
+    PATH defaults to `<project>-memory.zip` here. `reverie import` reads all three formats.
 
     \b
     reverie export ~/backup/memory
@@ -45,7 +47,7 @@ def command(
 
     app = frame.app()
     memories = private(app, scope)
-    export = _together([_exported(memory) for memory in memories])
+    export = _merged([_exported(memory) for memory in memories])
     if not export.memories:
         raise InputError("there is nothing to export: no memory is saved yet")
     chosen = format_ or _format_of(path)
@@ -74,7 +76,7 @@ def _exported(memory: OpenMemory) -> Exported:
     return exported(files, memory.scrubber)
 
 
-def _together(exports: list[Exported]) -> Exported:
+def _merged(exports: list[Exported]) -> Exported:
     from reverie.memory.changes.exports import Exported
 
     files = {name: data for one in exports for name, data in one.files.items()}

@@ -52,14 +52,14 @@ class Target:
 @click.option(
     "--everywhere",
     is_flag=True,
-    help="Also from history, transcripts, notes and all else of ours: for good.",
+    help="Also from history, transcripts, notes and all other files of Reverie: for good.",
 )
 @click.option(
     "--also",
     multiple=True,
     metavar="PATH",
     type=click.Path(path_type=Path),
-    help="With --everywhere: take it out of this file or folder of other software too.",
+    help="With --everywhere: also remove it from this file or folder of other software.",
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @team_option
@@ -73,8 +73,8 @@ def command(
 ) -> None:
     """Remove a memory, or every trace of it.
 
-    Give files or short ids from `reverie list`, a title, or words: every memory that holds all of
-    them is meant. On a terminal it asks first; elsewhere words, and --everywhere, need --yes.
+    Give files or short ids from `reverie list`, a title, or words: words select every memory that
+    contains all of them. On a terminal it asks first; elsewhere words, and --everywhere, need --yes.
 
     \b
     reverie forget project_audit.md
@@ -96,7 +96,7 @@ def command(
 def _targets(
     app: Workspace, what: tuple[str, ...], *, everywhere: bool, team: bool
 ) -> tuple[list[Target], bool]:
-    """The memories that are meant, and whether they were named one by one."""
+    """The chosen memories, and whether they were named exactly."""
     titled = _named(app, " ".join(what), everywhere=everywhere, team=team)
     if titled is not None:
         return [titled], True
@@ -106,11 +106,11 @@ def _targets(
         return named, True
     missing = [one for one, target in zip(what, found, strict=True) if target is None]
     if named or any(one.endswith(".md") for one in missing):
-        # A list of files with one that is not there: a typing mistake, not a search.
+        # A list of files of which one is missing is a typo, not a search: raise.
         opened_for(app, missing[0], team=team)
     matching = _matching(app, what, team=team)
     if not matching:
-        raise InputError(f"no memory holds {' '.join(what)!r}; `reverie list` shows them all")
+        raise InputError(f"no memory contains {' '.join(what)!r}; `reverie list` shows them all")
     return matching, False
 
 
@@ -125,7 +125,7 @@ def _named(app: Workspace, what: str, *, everywhere: bool, team: bool) -> Target
         raise InputError(explained(what, found))
     if not everywhere:
         return None
-    # One that was removed before can still be taken out of history.
+    # A memory that was removed before can still be removed from history.
     with suppress(InputError):
         memory, name = required_or_gone(app, what, "team" if team else None)
         if memory.store.read(name) is None:
@@ -154,7 +154,7 @@ def _confirm(
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         if everywhere or not exact:
             others = _held_elsewhere(app, targets) if everywhere else ""
-            raise InputError(f"this would forget {names}; say so with --yes{others}")
+            raise InputError(f"this would forget {names}; confirm with --yes{others}")
         return
     for target in targets:
         click.echo(printable(f"  {target.label}  {target.title}"), err=True)
@@ -173,7 +173,7 @@ def _for_good(app: Workspace, target: Target, also: tuple[Path, ...], *, yes: bo
 
 
 def _held_elsewhere(app: Workspace, targets: list[Target]) -> str:
-    """Named before it is too late: once the memory is gone, its words are not known any more."""
+    """The --also options for other files with its text; after forgetting, the text is unknown."""
     from reverie.api.forgetting import Forgetting
 
     found = [
@@ -181,11 +181,11 @@ def _held_elsewhere(app: Workspace, targets: list[Target]) -> str:
         for target in targets
         for one in Forgetting(app, target.memory, target.file).elsewhere()
     ]
-    return f"; these hold it too, and stay as they are without:{''.join(found)}" if found else ""
+    return f"; these contain it, too, and are not changed without:{''.join(found)}" if found else ""
 
 
 def _asked_about(app: Workspace, forgetting: Forgetting, also: tuple[Path, ...]) -> list[Path]:
-    """What else the person wants cleaned; nothing of others is changed unasked."""
+    """Ask which files of other software to clean; none is changed without asking."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return []
     known = {path.absolute() for path in also}
@@ -194,7 +194,7 @@ def _asked_about(app: Workspace, forgetting: Forgetting, also: tuple[Path, ...])
         one.path
         for one in found
         if click.confirm(
-            printable(f"{shown_path(app, one.path)} ({one.whose}) holds it too. Clean it?"),
+            printable(f"{shown_path(app, one.path)} ({one.whose}) contains it, too. Clean it?"),
             err=True,
         )
     ]
@@ -212,7 +212,9 @@ def _forget(targets: list[Target]) -> tuple[list[dict[str, Any]], Any]:
             console.print(printable(f"Forgot {target.label}: {target.title}"), soft_wrap=True)
             if revision is not None:
                 console.print(f"  {undo_hint(revision, team=target.memory.team)}")
-        console.print("  history and transcripts still hold it; for good: add --everywhere")
+        console.print(
+            "  history and transcripts still contain it; to remove it for good: add --everywhere"
+        )
 
     return data, human
 
@@ -250,7 +252,5 @@ def _print_elsewhere(console: Console, app: Workspace, found: Sequence[Elsewhere
         if one.redacted:
             console.print(f"  cleaned too: {where}", soft_wrap=True)
         else:
-            console.print(f"  not changed, still holds it: {where}", soft_wrap=True)
-    console.print(
-        "  backups, and copies elsewhere, were not looked at", style="dim", soft_wrap=True
-    )
+            console.print(f"  not changed, still contains it: {where}", soft_wrap=True)
+    console.print("  backups and other copies were not checked", style="dim", soft_wrap=True)

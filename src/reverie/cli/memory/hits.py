@@ -1,4 +1,4 @@
-"""What recall and search found, as a person reads it: each text once, marked when it is over."""
+"""The results of recall and search as lines, with marks for outdated memories."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A hit with what a reader must know about it; `good` ones are shown unasked."""
+    """A hit with its marks; without --all only `good` ones are shown."""
 
     hit: Hit
     good: bool
@@ -53,7 +53,7 @@ class Shown:
 def read_hits(
     app: Workspace, found: Results, question: str, as_of: datetime | None = None
 ) -> list[Shown]:
-    """Every hit with its marks, as memory is or was."""
+    """Every hit with its marks, from memory as it is now or was at `as_of`."""
     from reverie.workspace.handles import ids_of
 
     good = _judge(question)
@@ -67,7 +67,7 @@ def read_hits(
 
 
 def _judge(question: str) -> Callable[[Hit], bool]:
-    """Whether a hit is worth showing; who narrows a question down decides that themselves."""
+    """A test for good matches; with filters or phrases every hit is good."""
     from reverie.recall.fuse import GOOD_MATCH
     from reverie.recall.lexical import parse
 
@@ -77,7 +77,7 @@ def _judge(question: str) -> Callable[[Hit], bool]:
 
 
 def _marks(memory: OpenMemory, hit: Hit, as_of: datetime | None, now: datetime) -> dict[str, Any]:
-    """What is over, and by what a memory was replaced, under the name that commands take."""
+    """The marks of a memory: its replacement's label, whether it is archived, and its term."""
     from reverie.memory.format.age import term
 
     found = memory.part(hit.key) if hit.collection == "memories" else None
@@ -93,7 +93,7 @@ def _marks(memory: OpenMemory, hit: Hit, as_of: datetime | None, now: datetime) 
 
 
 def _topic(memory: OpenMemory, file: str, as_of: datetime | None) -> Topic | None:
-    """A memory as it is, or as it was."""
+    """A memory as it is now, or as it was at `as_of`."""
     from reverie.memory.format import topic
 
     if as_of is None:
@@ -107,7 +107,7 @@ def _topic(memory: OpenMemory, file: str, as_of: datetime | None) -> Topic | Non
 
 
 def hit_lines(one: Shown, *, explain: bool = False) -> list[Text]:
-    """Where it was found and what it says."""
+    """A hit as lines: its score, place and marks, then the snippet."""
     from rich.text import Text
 
     hit = one.hit
@@ -127,7 +127,7 @@ def hit_lines(one: Shown, *, explain: bool = False) -> list[Text]:
 def listing(
     shown: Sequence[Shown], command: str, *, everything: bool, explain: bool = False
 ) -> list[Text]:
-    """The good ones, best first; how many others there are is said, and which command shows them."""
+    """The good hits, best first, and how many weak ones `command --all` would add."""
     from rich.text import Text
 
     wanted = [one for one in shown if one.good or everything]

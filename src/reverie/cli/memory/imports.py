@@ -1,4 +1,4 @@
-"""`reverie import`: memories from elsewhere."""
+"""`reverie import`: import memories from other files."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Judged(NamedTuple):
-    """Where something stood, what becomes of it, and which of its keys were not taken over."""
+    """An imported item: its source, the decision, and the keys that were dropped."""
 
     source: str
     what: Prepared | Declined
     dropped: tuple[str, ...]
 
 
-# Where something goes, and what becomes of it.
+# The memory an item goes to, and the decision.
 Row: TypeAlias = "tuple[OpenMemory, Judged]"
 
 
 @reverie_command(name="import")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
-@click.option("--type", "type_", type=click.Choice(TYPES), help="The type of all that has none.")
-@click.option("--even-if-known", is_flag=True, help="Also what a memory here already says.")
+@click.option("--type", "type_", type=click.Choice(TYPES), help="The type for items without one.")
+@click.option("--even-if-known", is_flag=True, help="Also items that a memory already says.")
 @scope_option
 def command(
     frame: Invocation,
@@ -57,12 +57,12 @@ def command(
     even_if_known: bool,
     scope: MemoryScope | None,
 ) -> None:
-    """Bring in memories from files of many kinds.
+    """Import memories from files of many kinds.
 
-    A folder of markdown (one memory a file), an AGENTS.md or other single file (one memory for each
-    thing it says), a Mem0 or Letta export, or what `reverie export` wrote. What is known here, is
-    not memory, or holds a secret is reported. What an export has in its folder person/ is about
-    you; the rest belongs to this project, unless --scope says otherwise.
+    PATHS are folders of markdown (one memory per file), an AGENTS.md or other single file (one
+    memory per statement), Mem0 or Letta exports, or exports of `reverie export`. Items that are
+    known, are not memories, or contain a secret are reported. The folder person/ of an export is
+    about you; the rest goes to this project, unless --scope says otherwise.
 
     \b
     reverie import ~/notes --dry-run
@@ -75,8 +75,8 @@ def command(
     names = ", ".join(path.name for path in paths)
     outcomes: list[Row] = []
     made: list[tuple[OpenMemory, Revision]] = []
-    for memory, pile in _piles(app, found, scope):
-        judged = _judged(memory.keeper, pile, type_, even_if_known=even_if_known)
+    for memory, items in _grouped(app, found, scope):
+        judged = _judged(memory.keeper, items, type_, even_if_known=even_if_known)
         outcomes += [(memory, one) for one in judged]
         fresh = [one.what for one in judged if isinstance(one.what, Prepared)]
         summary = f"import {counted(len(fresh), 'memory', 'memories')} from {names}"
@@ -86,17 +86,17 @@ def command(
     frame.show(data, lambda console: _print(console, data, made))
 
 
-def _piles(
+def _grouped(
     app: Workspace, found: list[Found], scope: MemoryScope | None
 ) -> list[tuple[OpenMemory, list[Found]]]:
-    """What goes to which memory; without one about the person, all of it to the project's."""
+    """Group items by target memory; if there is no person memory, all go to the project."""
     if scope is not None or "person" not in app.scopes:
         return [(opened(app, scope), found)]
-    piles: dict[MemoryScope, list[Found]] = {}
+    groups: dict[MemoryScope, list[Found]] = {}
     for one in found:
         wanted = one.wish.scope if isinstance(one.wish, NewMemory) else None
-        piles.setdefault(wanted or "project", []).append(one)
-    return [(opened(app, wanted), pile) for wanted, pile in piles.items()]
+        groups.setdefault(wanted or "project", []).append(one)
+    return [(opened(app, wanted), items) for wanted, items in groups.items()]
 
 
 def _read(path: Path) -> list[Found]:
@@ -122,7 +122,7 @@ def _read(path: Path) -> list[Found]:
 
 
 def _content(path: Path, room: int) -> bytes | Declined:
-    """The bytes of a plain file that fits; links, pipes and devices are never read."""
+    """The bytes of a regular file within the limit; links, pipes and devices are never read."""
     try:
         opened = os.open(path, _READ)
     except OSError as error:
@@ -135,7 +135,7 @@ def _content(path: Path, room: int) -> bytes | Declined:
         seen = os.fstat(file.fileno())
         if not stat.S_ISREG(seen.st_mode):
             return Declined("it is not a plain file")
-        # A file may grow while it is read, and some say that they are empty.
+        # A file may grow while it is read, and some report size 0.
         data = file.read(room + 1) if seen.st_size <= room else b""
         if seen.st_size > room or len(data) > room:
             return Declined(f"it is too large: {room:,} bytes may still be imported", "split it")
@@ -143,26 +143,26 @@ def _content(path: Path, room: int) -> bytes | Declined:
 
 
 def _inside(folder: Path, endings: tuple[str, ...]) -> list[Path]:
-    """Files below a folder, hidden ones left out; links to folders are not followed."""
+    """Files below a folder, without hidden ones; links to folders are not followed."""
     found: list[Path] = []
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         here = Path(place).relative_to(folder)
-        found += [here / name for name in sorted(files) if _counts(name, endings)]
+        found += [here / name for name in sorted(files) if _is_wanted(name, endings)]
     return found
 
 
-def _counts(name: str, endings: tuple[str, ...]) -> bool:
+def _is_wanted(name: str, endings: tuple[str, ...]) -> bool:
     return name.endswith(endings) and not name.startswith(".")
 
 
 def _judged(
     keeper: Keeper, found: list[Found], type_: MemoryType | None, *, even_if_known: bool
 ) -> list[Judged]:
-    wishes = [one.wish for one in found if isinstance(one.wish, NewMemory)]
+    new = [one.wish for one in found if isinstance(one.wish, NewMemory)]
     judged = iter(
         keeper.prepare_all(
-            replace(wish, type=wish.type or type_, even_if_known=even_if_known) for wish in wishes
+            replace(item, type=item.type or type_, even_if_known=even_if_known) for item in new
         )
     )
     return [

@@ -1,4 +1,4 @@
-"""`reverie index`: what of memory is always in the prompt."""
+"""`reverie index`: show or rebuild the index that is in every prompt."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _TITLES = {"person": "About you, in every project", "team": "Shared by the team"
 
 
 @reverie_command(name="index")
-@click.option("--rebuild", is_flag=True, help="Make it anew from the memories; other lines stay.")
+@click.option("--rebuild", is_flag=True, help="Rebuild it from the memories; other lines stay.")
 @scope_option
 def command(frame: Invocation, rebuild: bool, scope: MemoryScope | None) -> None:
-    """MEMORY.md as it goes into every prompt.
+    """Show MEMORY.md as it goes into every prompt.
 
-    Those about you and of the team go into it too, and are shown below.
+    The indexes about you and of the team go into every prompt, too, and are shown below.
 
     \b
     reverie index --rebuild

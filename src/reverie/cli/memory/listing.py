@@ -1,4 +1,4 @@
-"""`reverie list`: what is remembered."""
+"""`reverie list`: list the memories."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ _OTHERS: dict[MemoryScope, str] = {
     "--problems",
     "which",
     flag_value="problems",
-    help="Only files that cannot be read as they should.",
+    help="Only files with problems.",
 )
 @scope_option
 def command(
     frame: Invocation, type_: str | None, which: Which | None, scope: MemoryScope | None
 ) -> None:
-    """The memories of this project, newest first.
+    """List the memories of this project, newest first.
 
-    Those about you (person/…) and of the team (team/…) come with them. Every command takes a memory
-    by its id, its file name, or words of its title.
+    Includes memories about you (person/…) and of the team (team/…). Every command takes a memory by
+    its id, its file name, or words of its title.
 
     \b
     reverie list --type feedback
@@ -67,8 +67,8 @@ def command(
     if not rows:
         mention_former(app)
     where = app.memory_location.directory if scope is None else memories[0].place.directory
-    told = shown_path(app, where) + (_about(rows) if scope is None else "")
-    frame.show(rows, lambda console: _print(console, rows, which, told))
+    footer = shown_path(app, where) + (_about(rows) if scope is None else "")
+    frame.show(rows, lambda console: _print(console, rows, which, footer))
 
 
 def _wanted(row: dict[str, Any], which: Which | None) -> bool:
@@ -86,7 +86,7 @@ def _wanted(row: dict[str, Any], which: Which | None) -> bool:
 def _rows(
     app: Workspace, memories: Sequence[OpenMemory], ids: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """All of them, newest first; what is no memory comes last."""
+    """A row for each memory, newest first, then for each skipped file."""
     now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
     found = [(entry, memory) for memory in memories for entry in memory.store.entries()]
     found.sort(key=lambda pair: pair[0].mtime, reverse=True)
@@ -126,7 +126,7 @@ def _row(memory: OpenMemory, entry: ManifestEntry, now: datetime) -> dict[str, A
     }
 
 
-# Below these widths a column is left out, and text goes over several lines.
+# Below these widths the column is left out.
 _FOR_AGE = 70
 _FOR_FILE = 110
 
@@ -137,12 +137,12 @@ def _print(console: Console, rows: list[dict[str, Any]], which: Which | None, wh
     if not rows:
         console.print(_NONE.get(which, 'Nothing remembered yet. Begin with: reverie remember "…"'))
         return
-    told = "problem" if which == "problems" else "what it says"
-    # A file that is no memory has no id: it is known by its name alone.
+    last = "problem" if which == "problems" else "what it says"
+    # A skipped file has no id, only a name.
     filed = console.width >= _FOR_FILE or any(row["skipped"] for row in rows)
     columns = ["id", "type", *(["memory"] if filed else [])]
     columns += ["changed"] if console.width >= _FOR_AGE else []
-    table = Table(*columns, told, box=None, pad_edge=False)
+    table = Table(*columns, last, box=None, pad_edge=False)
     for column in table.columns[:-1]:
         column.no_wrap = column.header != "memory"
         column.overflow = "fold"
@@ -154,22 +154,22 @@ def _print(console: Console, rows: list[dict[str, Any]], which: Which | None, wh
             "memory": printable(row["file"]),
             "changed": row["age"] or "–",
         }
-        said = row["problem"] or f"{_marks(row)}{_said(row)}"
-        table.add_row(*(cells[name] for name in columns), printable(said))
+        text = row["problem"] or f"{_marks(row)}{_title(row)}"
+        table.add_row(*(cells[name] for name in columns), printable(text))
     console.print(table)
     count = counted(len(rows), "memory", "memories")
     console.print(f"{count} in {where}", style="dim", soft_wrap=True)
 
 
-def _said(row: dict[str, Any]) -> str:
-    """The title and the description, each if it says something of its own."""
+def _title(row: dict[str, Any]) -> str:
+    """The title and the description, without repetition."""
     from reverie.text.words import said_once
 
     return said_once((row["name"] or row["file"], row["description"] or ""), ": ")
 
 
 def _about(rows: list[dict[str, Any]]) -> str:
-    """How many of them lie elsewhere."""
+    """How many of the memories are about the user or the team's."""
     scopes = [row["scope"] for row in rows]
     found = [f", {scopes.count(one)} of them {_OTHERS[one]}" for one in _OTHERS if one in scopes]
     return "".join(found)

@@ -1,4 +1,4 @@
-"""`reverie move`: whose memory it is."""
+"""`reverie move`: move a memory to another scope."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reverie.memory.format.taxonomy import SCOPES, MemoryScope
 if TYPE_CHECKING:
     from rich.console import Console
 
-_TOLD: dict[str, str] = {
+_MEANINGS: dict[str, str] = {
     "project": "it belongs to this project",
     "person": "about you: known in every project",
     "team": "shared with the team at the next `reverie team sync`",
@@ -23,12 +23,14 @@ _TOLD: dict[str, str] = {
 
 @reverie_command(name="move")
 @click.argument("what", nargs=-1, required=True, metavar="MEMORY")
-@click.option("--scope", type=click.Choice(SCOPES), required=True, help="Whose memory it is to be.")
+@click.option(
+    "--scope", type=click.Choice(SCOPES), required=True, help="The new scope of the memory."
+)
 def command(frame: Invocation, what: tuple[str, ...], scope: MemoryScope) -> None:
-    """Give a memory to the project, to you in every project, or to the team.
+    """Move a memory to the project, to you in every project, or to the team.
 
     MEMORY is a file name, a short id from `reverie list`, or words of the title. Both histories
-    keep the change; moving it back is a move again.
+    keep the change; to reverse it, move the memory back.
 
     \b
     reverie move feedback_short_answers.md --scope person
@@ -46,5 +48,5 @@ def command(frame: Invocation, what: tuple[str, ...], scope: MemoryScope) -> Non
 def _print(console: Console, data: dict[str, str], before: MemoryScope) -> None:
     fresh = printable(data["file"])
     console.print(printable(f"Moved {data['from']} to {data['file']}"), soft_wrap=True)
-    console.print(f"  {_TOLD[data['scope']]}")
-    console.print(f"  back with: reverie move {fresh} --scope {before}", soft_wrap=True)
+    console.print(f"  {_MEANINGS[data['scope']]}")
+    console.print(f"  to reverse this: reverie move {fresh} --scope {before}", soft_wrap=True)

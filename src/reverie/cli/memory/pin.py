@@ -51,5 +51,5 @@ def _print(
         return
     console.print(printable(f"{verb.capitalize()} {file}"), soft_wrap=True)
     if not off:
-        console.print("  it stands first in the index now")
+        console.print("  it is now first in the index")
     console.print(f"  {undo_hint(revision, team=shared)}")

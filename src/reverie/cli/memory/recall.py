@@ -1,4 +1,4 @@
-"""`reverie recall`: what would be put beside this message, and why."""
+"""`reverie recall`: find the memories that fit a question, and explain why."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import moment, printable
+from reverie.cli.formatting import date_option, printable
 from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memory.hits import Shown, listing, read_hits
 from reverie.memory.format.taxonomy import split
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 @click.option(
     "-n", "--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="How many."
 )
-@click.option("--as-of", callback=moment, metavar="DATE", help="Answer from memory as it was then.")
+@click.option(
+    "--as-of", callback=date_option, metavar="DATE", help="Answer from memory as it was then."
+)
 @click.option("--all", "everything", is_flag=True, help="Also weak matches.")
 @click.option(
     "--explain",
@@ -41,10 +43,9 @@ def command(
     everything: bool,
     explain: bool,
 ) -> None:
-    """The memories that fit a question, best first.
+    """Find the memories that fit a question, best first.
 
-    Those that fit badly are shown with --all or --explain only. JSON has all of them, each with
-    `shown`.
+    Weak matches are shown only with --all or --explain. JSON contains all matches, each with `shown`.
 
     \b
     reverie recall when can I ship
@@ -93,7 +94,7 @@ def _as_json(found: Results, shown: Sequence[Shown]) -> dict[str, Any]:
 def listed(
     found: Results, shown: Sequence[Shown], *, everything: bool = False, explain: bool = False
 ) -> RenderableType:
-    """The memories as a person reads them, best first."""
+    """The memories as lines, best first."""
     from rich.console import Group
     from rich.text import Text
 

@@ -14,9 +14,9 @@ from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import (
     PERSON,
     mention_former,
-    replaced_by_it,
     require_team,
     shown_path,
+    superseded_label,
     team_option,
     undo_hint,
 )
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 @click.option(
     "--replace",
     is_flag=True,
-    help="Retire the memory of which this is a newer value; both are kept.",
+    help="Retire the memory that has an older value of this; both are kept.",
 )
 @click.option("--even-if-known", is_flag=True, help="Save although a memory says the same.")
 @click.option(
-    "--allow-secret", is_flag=True, help="What looks like a secret in TEXT is none; recorded."
+    "--allow-secret", is_flag=True, help="TEXT contains no secret, even if it looks so; recorded."
 )
 @click.option(
     "--scope", type=click.Choice(OWN_SCOPES), help="About you, or the project; otherwise inferred."
@@ -57,9 +57,9 @@ def command(
 ) -> None:
     """Save a memory, with absolute dates and without secrets.
 
-    TEXT is a sentence or more; `-` reads it from standard input. What says the same as a memory is
-    not saved again. Words such as "from now on" or "no longer" retire the memory they speak of;
-    otherwise nothing is replaced unless you say so. What speaks of you and not of this project is
+    TEXT is a sentence or more; `-` reads it from standard input. Text that says the same as a memory
+    is not saved again. Words such as "from now on" or "no longer" retire the memory they are about;
+    otherwise nothing is replaced unless you ask for it. Text about you rather than this project is
     known in every project.
 
     \b
@@ -76,12 +76,12 @@ def command(
         raise click.UsageError("give --scope or --team: one of them")
     mention_former(app)
     if given["supersedes"]:
-        given["supersedes"] = replaced_by_it(app, given["supersedes"], team=team)
-    wish = NewMemory(_standard_input() if text == ("-",) else " ".join(text), **given)
-    memory, wish = app.memory_for(wish, team=team)
+        given["supersedes"] = superseded_label(app, given["supersedes"], team=team)
+    new = NewMemory(_standard_input() if text == ("-",) else " ".join(text), **given)
+    memory, new = app.memory_for(new, team=team)
     if allow_secret:
-        memory.scrubber.allow("\n".join((wish.text, wish.name or "", wish.description or "")))
-    outcome = remember_in(memory, app.memory(), wish, PERSON)
+        memory.scrubber.allow("\n".join((new.text, new.name or "", new.description or "")))
+    outcome = remember_in(memory, app.memory(), new, PERSON)
     if isinstance(outcome, Declined):
         _decline(frame, outcome)
     else:
@@ -92,7 +92,7 @@ def command(
 def _standard_input() -> str:
     from reverie.memory.format.topic import LARGEST_FILE
 
-    # No more is read than can be kept: what comes may never end.
+    # The input may never end: read no more than can be saved.
     data = sys.stdin.buffer.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
         raise InputError(
@@ -112,8 +112,8 @@ def _decline(frame: Invocation, declined: Declined) -> None:
         }
         frame.show(data, lambda console: None)
     joint = " " if declined.reason.endswith((".", "!", "?")) else "; "
-    said = joint.join(filter(None, (declined.reason, declined.advice)))
-    click.echo(f"reverie: {printable(said)}", err=True)
+    message = joint.join(filter(None, (declined.reason, declined.advice)))
+    click.echo(f"reverie: {printable(message)}", err=True)
     click.get_current_context().exit(1)
 
 
@@ -138,7 +138,7 @@ def _as_json(memory: OpenMemory, outcome: Remembered) -> dict[str, Any]:
 
 
 def saved_lines(app: Workspace, memory: OpenMemory, outcome: Remembered) -> list[str]:
-    """What was saved, where, what was changed in it, and the way back."""
+    """What was saved and where, what was changed in it, and how to undo it."""
     saved = outcome.topic
     lines = [f"Remembered ({saved.type}): {saved.name}"]
     lines.append(f"  in {shown_path(app, _path(memory, saved.file))}")
@@ -158,7 +158,7 @@ def saved_lines(app: Workspace, memory: OpenMemory, outcome: Remembered) -> list
 
 
 def _related_lines(file: str, near: Related) -> list[str]:
-    """A memory that is near; one that this may replace comes with the command that does it."""
+    """A related memory, with the command that lets one replace the other."""
     replacing = f"reverie retire {near.file} --by {file}"
     if near.likeness != "update":
         return [

@@ -1,4 +1,4 @@
-"""`reverie retire`: let one memory replace another, or bring back what was replaced."""
+"""`reverie retire`: mark a memory as replaced by another, or restore it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 @reverie_command(name="retire")
 @click.argument("what", nargs=-1, required=True, metavar="MEMORY")
 @click.option("--by", metavar="MEMORY", help="The memory that holds the newer value.")
-@click.option("--off", is_flag=True, help="Bring it back: it holds again, beside what replaced it.")
+@click.option("--off", is_flag=True, help="Restore it; the memory that replaced it is kept.")
 @team_option
 def command(
     frame: Invocation, what: tuple[str, ...], by: str | None, off: bool, team: bool
 ) -> None:
-    """Let a memory replace another, or bring one back; both are kept.
+    """Mark a memory as replaced by another, or restore it; both are kept.
 
     MEMORY is a file name, a short id from `reverie list`, or words of the title.
 
@@ -32,9 +32,7 @@ def command(
     reverie retire project_port_8080.md --off
     """
     if bool(by) == off:
-        raise click.UsageError(
-            "say which memory replaces it (--by MEMORY), or --off to bring it back"
-        )
+        raise click.UsageError("say which memory replaces it (--by MEMORY), or --off to restore it")
     from reverie.memory.changes.draft import Declined
 
     app = frame.app()
@@ -51,13 +49,13 @@ def command(
         revision: Revision | None = outcome.revision
     else:
         revision = memory.keeper.restore(name, PERSON)
-    told = f"{shown} holds again" if off else f"{shown} is replaced by {by} and kept"
+    message = f"{shown} is valid again" if off else f"{shown} is replaced by {by} and kept"
     data = {"file": shown, "by": by, "retired": not off, "revision": revision and revision.id}
     frame.show(
         data,
         lambda console: console.print(
             printable(
-                f"{told}\n  {undo_hint(revision, team=memory.team) if revision else ''}".rstrip()
+                f"{message}\n  {undo_hint(revision, team=memory.team) if revision else ''}".rstrip()
             ),
             soft_wrap=True,
         ),

@@ -31,7 +31,7 @@ def command(
 ) -> None:
     """Search memories and past conversations.
 
-    What fits badly is shown with --all only. JSON has all of it, each with `shown`.
+    Weak matches are shown only with --all. JSON contains all matches, each with `shown`.
 
     \b
     reverie search flaky login test
@@ -75,7 +75,7 @@ def _as_json(one: Shown) -> dict[str, Any]:
 
 
 def listed(found: Results, shown: Sequence[Shown], *, everything: bool = False) -> RenderableType:
-    """What was found as a person reads it, best first."""
+    """The matches as lines, best first."""
     from rich.console import Group
     from rich.text import Text
 

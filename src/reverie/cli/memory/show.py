@@ -1,4 +1,4 @@
-"""A session's transcript as a person reads it."""
+"""`reverie show`: a memory, a revision or a session."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import moment, printable, when
+from reverie.cli.formatting import date_option, printable, when
 from reverie.cli.invocation import Invocation, reverie_command
-from reverie.cli.memories import handle, label, private, revision_json, up_to_date, who
+from reverie.cli.memories import author_of, handle, label, private, revision_json, up_to_date
 from reverie.core.codec import message_to_json
 from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
 from reverie.errors import InputError
@@ -87,7 +87,7 @@ Show = Callable[[], None]
 @reverie_command(name="show")
 @click.argument("words", nargs=-1, required=True, metavar="WHAT")
 @click.option("--kind", type=click.Choice(KINDS), help="What WHAT is, when its name fits several.")
-@click.option("--as-of", metavar="DATE", callback=moment, help="The memory as it was then.")
+@click.option("--as-of", metavar="DATE", callback=date_option, help="The memory as it was then.")
 @click.option(
     "--before-compaction", is_flag=True, help="Also what compaction took out of the window."
 )
@@ -126,7 +126,7 @@ def command(
 
 
 def _first(what: str, finders: dict[str, Callable[[], Show]], by_words: Callable[[], Show]) -> Show:
-    """The first kind that fits; the others that would fit too are named. Words come last."""
+    """The first kind that fits, with a note on the others; words of a title are tried last."""
     found: dict[str, Show] = {}
     problems: dict[str, InputError] = {}
     for name, find in finders.items():
@@ -144,8 +144,8 @@ def _first(what: str, finders: dict[str, Callable[[], Show]], by_words: Callable
     shown, *others = found
     for name in others:
         hint = f"to see that: reverie show --kind {name} {what}"
-        said = f"note: {what} is shown as a {shown}; it is also a {name}, {hint}"
-        click.echo(printable(said), err=True)
+        note = f"note: {what} is shown as a {shown}; it is also a {name}, {hint}"
+        click.echo(printable(note), err=True)
     return found[shown]
 
 
@@ -254,7 +254,7 @@ def _show_revision(frame: Invocation, memory: OpenMemory, revision: Revision) ->
 def _print_revision(console: Console, revision: Revision, patch: str) -> None:
     from reverie.cli.formatting import print_patch
 
-    head = f"{revision.short} · {when(revision.at)} · {who(revision)} · {revision.summary}"
+    head = f"{revision.short} · {when(revision.at)} · {author_of(revision)} · {revision.summary}"
     console.print(printable(head), style="bold", soft_wrap=True)
     print_patch(console, patch)
 

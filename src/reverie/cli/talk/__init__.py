@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reverie.cli.invocation import Invocation, reverie_command
-from reverie.cli.wiring.trust import ask_what_waits
+from reverie.cli.wiring.trust import ask_pending
 from reverie.files.folders import make_private
 from reverie.session.system_prompt import refused_instructions
 
@@ -59,14 +59,14 @@ def command(frame: Invocation, prompt: tuple[str, ...], **given: Any) -> None:
     show = given["show"] or ("json" if frame.as_json else None)
     one_shot = given["once"] or show is not None or not _at_a_terminal()
     if not one_shot:
-        ask_what_waits(frame)
+        ask_pending(frame)
     app = frame.app()
     frame.warn(*app.notices, *refused_instructions(app))
-    wish = _wish(app, given, may_pick=not one_shot)
+    options = _session_options(app, given, may_pick=not one_shot)
     if one_shot:
-        _once(app, wish, _with_input(" ".join(prompt)), show or "text", quiet=frame.quiet)
+        _once(app, options, _with_input(" ".join(prompt)), show or "text", quiet=frame.quiet)
     else:
-        _talk(app, wish, " ".join(prompt), quiet=frame.quiet)
+        _talk(app, options, " ".join(prompt), quiet=frame.quiet)
 
 
 def _at_a_terminal() -> bool:
@@ -74,7 +74,7 @@ def _at_a_terminal() -> bool:
 
 
 def _with_input(prompt: str) -> str:
-    """What was asked, and what was piped in behind it."""
+    """The prompt, followed by the text that was piped in."""
     piped = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
     whole = "\n\n".join(part.strip("\n") for part in (prompt, piped) if part.strip())
     if not whole:
@@ -82,8 +82,8 @@ def _with_input(prompt: str) -> str:
     return whole
 
 
-def _wish(app: Workspace, given: dict[str, Any], *, may_pick: bool) -> SessionOptions:
-    """What the options ask for, checked before anything is opened."""
+def _session_options(app: Workspace, given: dict[str, Any], *, may_pick: bool) -> SessionOptions:
+    """The session's options, checked before anything is opened."""
     from reverie.cli.talk.terminal import require_model
     from reverie.session.options import SessionOptions
 
@@ -93,28 +93,28 @@ def _wish(app: Workspace, given: dict[str, Any], *, may_pick: bool) -> SessionOp
         model=given["model"],
         resume=resume,
         mode=given["permission_mode"],
-        # Nobody waits for a dream when one answer was asked for.
+        # A single answer must not wait for a dream.
         dreams=may_pick,
     )
 
 
-def _resumed(app: Workspace, told: str | None, *, newest: bool, may_pick: bool) -> Path | None:
+def _resumed(app: Workspace, id_: str | None, *, newest: bool, may_pick: bool) -> Path | None:
     from reverie.cli.talk import past_chats as past
 
-    if newest and told is not None:
-        raise click.UsageError("--resume and --continue are two ways to say which one: give one.")
+    if newest and id_ is not None:
+        raise click.UsageError("Give --resume or --continue, not both.")
     if newest:
         return past.newest(app)
-    if told != _LIST:
-        return None if told is None else past.chosen(app, told)
+    if id_ != _LIST:
+        return None if id_ is None else past.chosen(app, id_)
     if not may_pick:
         raise click.UsageError(
             "Say which one: --resume ID (see `reverie sessions`), or --continue."
         )
-    return _picked(app)
+    return _pick(app)
 
 
-def _picked(app: Workspace) -> Path:
+def _pick(app: Workspace) -> Path:
     from reverie.cli.invocation import console
     from reverie.cli.talk import past_chats as past
 
@@ -126,29 +126,29 @@ def _picked(app: Workspace) -> Path:
     return listed[number - 1].path
 
 
-def _once(app: Workspace, wish: SessionOptions, prompt: str, show: Any, *, quiet: bool) -> None:
+def _once(app: Workspace, options: SessionOptions, prompt: str, show: Any, *, quiet: bool) -> None:
     from reverie.cli.running import run
     from reverie.cli.talk.once import once
 
-    run(once(app, wish, prompt, show, quiet=quiet))
+    run(once(app, options, prompt, show, quiet=quiet))
 
 
-def _talk(app: Workspace, wish: SessionOptions, prompt: str, *, quiet: bool) -> None:
+def _talk(app: Workspace, options: SessionOptions, prompt: str, *, quiet: bool) -> None:
     from reverie.cli.running import run
 
-    run(_talking(app, wish, prompt, quiet=quiet))
+    run(_run_chat(app, options, prompt, quiet=quiet))
 
 
-async def _talking(app: Workspace, wish: SessionOptions, prompt: str, *, quiet: bool) -> None:
+async def _run_chat(app: Workspace, options: SessionOptions, prompt: str, *, quiet: bool) -> None:
     from reverie.cli.talk.chat import Chat
-    from reverie.cli.talk.layout import logged_on
+    from reverie.cli.talk.output import logged_on
 
     terminal = _terminal(app)
-    talk = Chat(app, terminal, quiet=quiet)
-    talk.greet(wish)
+    chat = Chat(app, terminal, quiet=quiet)
+    chat.greet(options)
     async with terminal:
         with logged_on(terminal):
-            await talk.run(wish, prompt)
+            await chat.run(options, prompt)
 
 
 def _terminal(app: Workspace) -> FullTerminal | PlainTerminal:
@@ -170,7 +170,7 @@ def _terminal(app: Workspace) -> FullTerminal | PlainTerminal:
 
 
 def _history(path: Path, scrubber: Scrubber) -> History:
-    """What was typed in this project before, less secrets; where it cannot be kept, it is not."""
+    """Input history of this project without secrets; in memory if the file cannot be written."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     class CleanHistory(FileHistory):

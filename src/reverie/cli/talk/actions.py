@@ -1,4 +1,4 @@
-"""Saving a memory from within a conversation."""
+"""The slash commands of a chat."""
 
 from __future__ import annotations
 
@@ -53,58 +53,58 @@ _SCOPE = re.compile(r"--scope[= ](\w+)\s+")
 
 
 def remember(app: Workspace, text: str) -> str:
-    """What was saved, in words; a memory that is not saved is an error that says why."""
-    scope, said = _scope_in(text)
-    memory, outcome = app.remember(NewMemory(said, scope=scope), PERSON)
+    """Save a memory and describe it; raise with the reason if it is declined."""
+    scope, body = _scope_in(text)
+    memory, outcome = app.remember(NewMemory(body, scope=scope), PERSON)
     if isinstance(outcome, Declined):
         raise InputError("; ".join(filter(None, (outcome.reason, outcome.advice))))
     return "\n".join(saved_lines(app, memory, outcome))
 
 
 def _scope_in(text: str) -> tuple[OwnScope | None, str]:
-    """`/remember --scope project …` says whose it is."""
-    told = _SCOPE.match(text)
-    if told is None:
+    """Split off the scope of `/remember --scope project …`."""
+    found = _SCOPE.match(text)
+    if found is None:
         return None, text
-    scope = next((one for one in OWN_SCOPES if one == told[1]), None)
+    scope = next((one for one in OWN_SCOPES if one == found[1]), None)
     if scope is None:
-        raise InputError(f"--scope {told[1]!r} is none; there are: {', '.join(OWN_SCOPES)}")
-    return scope, text[told.end() :]
+        raise InputError(f"--scope {found[1]!r} is unknown; choose one of: {', '.join(OWN_SCOPES)}")
+    return scope, text[found.end() :]
 
 
 STOPPED = "the user stopped it"
 
 
-def listed(sitting: ChatSession) -> RenderableType:
-    """Everybody hired in this session, with what they do or how they ended."""
-    agents = live_agents(_crew(sitting), sitting.session.conversation.state)
-    return _table(agents, sitting.app.clock.now()) if agents else "Nobody was hired yet."
+def _agent_list(chat: ChatSession) -> RenderableType:
+    """The agents hired in this session, with what they are doing or how they ended."""
+    agents = live_agents(_crew(chat), chat.session.conversation.state)
+    return _agent_table(agents, chat.app.clock.now()) if agents else "No agents were hired yet."
 
 
-def types(app: Workspace) -> RenderableType:
+def _type_list(app: Workspace) -> RenderableType:
     return Text("\n".join(printable(line) for line in type_lines(app, agent_types(app))))
 
 
-async def stopped(sitting: ChatSession, name: str) -> RenderableType:
-    """End an agent and everybody it hired; whoever has ended is let be."""
-    crew = _crew(sitting)
-    agent = named_agent(live_agents(crew, sitting.session.conversation.state), name)
+async def _stop_agent(chat: ChatSession, name: str) -> RenderableType:
+    """Stop an agent and every agent it hired; one that has ended is left alone."""
+    crew = _crew(chat)
+    agent = named_agent(live_agents(crew, chat.session.conversation.state), name)
     if agent.state != "running":
-        return Text(printable(f"{name} is not at work any more: {agent.told}"))
+        return Text(printable(f"{name} is no longer running: {agent.told}"))
     before = crew.running
     await crew.stop(name, STOPPED)
     ended = [member.name for member in before if not member.running]
     return Text(printable(f"Stopped: {', '.join(ended)}"))
 
 
-def _crew(sitting: ChatSession) -> Crew:
-    place = sitting.session.place
+def _crew(chat: ChatSession) -> Crew:
+    place = chat.session.place
     if place is None:
         raise InputError("agents are off; turn them on with features.agents = true in the settings")
     return place.crew
 
 
-def _table(agents: tuple[AgentStatus, ...], now: float) -> Table:
+def _agent_table(agents: tuple[AgentStatus, ...], now: float) -> Table:
     table = Table("name", "type", "how", "tokens", "time", "", box=None, pad_edge=False)
     for column in table.columns[:5]:
         column.no_wrap = True
@@ -112,22 +112,22 @@ def _table(agents: tuple[AgentStatus, ...], now: float) -> Table:
     for agent in agents:
         doing = agent.line or "at work" if agent.state == "running" else agent.told
         spent = f"{agent.seconds(now):,.0f} s" if agent.state != "lost" else "–"
-        told = (agent.name, agent.agent_type, agent.how, tokens(agent.tokens), spent)
-        table.add_row(*map(printable, told), printable(one_line(f"{doing} ({agent.summary})")))
+        cells = (agent.name, agent.agent_type, agent.how, tokens(agent.tokens), spent)
+        table.add_row(*map(printable, cells), printable(one_line(f"{doing} ({agent.summary})")))
     return table
 
 
 class Leave:
-    """The person is done."""
+    """The user leaves the chat."""
 
 
-# What comes after a command: the same session goes on (None), another one, or none at all.
+# After a command: stay in this session (None), open another one, or leave.
 Next: TypeAlias = "SessionOptions | Leave | None"
 Action: TypeAlias = Callable[[ChatSession, str], Awaitable[Next]]
 
 _KEYS = (
     ("Enter", "send; while an answer is coming, the message waits for its turn"),
-    ("Alt-Enter, Ctrl-J", "a new line; so does \\ at the end of one"),
+    ("Alt-Enter, Ctrl-J", "a new line; \\ at the end of a line does the same"),
     ("Tab", "complete a /command or an @file"),
     ("↑ ↓, Ctrl-R", "earlier messages in this project"),
     ("Ctrl-C", "interrupt; at an empty prompt, twice: leave"),
@@ -137,30 +137,30 @@ _RECALLED = 5
 _FOUND = 10
 
 
-async def _help(sitting: ChatSession, rest: str) -> Next:
+async def _help(chat: ChatSession, rest: str) -> Next:
     listed = _rows((command.usage, command.about) for command in COMMANDS)
-    sitting.show(listed, "", _rows(_KEYS))
+    chat.show(listed, "", _rows(_KEYS))
     return None
 
 
-async def _remember(sitting: ChatSession, rest: str) -> Next:
-    saved = await asyncio.to_thread(remember, sitting.app, rest)
-    sitting.show(Text(printable(saved)))
+async def _remember(chat: ChatSession, rest: str) -> Next:
+    saved = await asyncio.to_thread(remember, chat.app, rest)
+    chat.show(Text(printable(saved)))
     return None
 
 
-async def _recall(sitting: ChatSession, rest: str) -> Next:
-    found = await asyncio.to_thread(recall_service.recall, sitting.app, rest, limit=_RECALLED)
-    shown = await asyncio.to_thread(read_hits, sitting.app, found, rest)
-    sitting.show(recall.listed(found, shown))
+async def _recall(chat: ChatSession, rest: str) -> Next:
+    found = await asyncio.to_thread(recall_service.recall, chat.app, rest, limit=_RECALLED)
+    shown = await asyncio.to_thread(read_hits, chat.app, found, rest)
+    chat.show(recall.listed(found, shown))
     return None
 
 
-async def _search(sitting: ChatSession, rest: str) -> Next:
-    await asyncio.to_thread(recall_service.index_past_sessions, sitting.app)
-    found = await asyncio.to_thread(recall_service.search, sitting.app, rest, limit=_FOUND)
-    shown = await asyncio.to_thread(read_hits, sitting.app, found, rest)
-    sitting.show(search.listed(found, shown))
+async def _search(chat: ChatSession, rest: str) -> Next:
+    await asyncio.to_thread(recall_service.index_past_sessions, chat.app)
+    found = await asyncio.to_thread(recall_service.search, chat.app, rest, limit=_FOUND)
+    shown = await asyncio.to_thread(read_hits, chat.app, found, rest)
+    chat.show(search.listed(found, shown))
     return None
 
 
@@ -171,144 +171,142 @@ _WHOSE: dict[MemoryScope, str] = {
 }
 
 
-async def _memory(sitting: ChatSession, rest: str) -> Next:
-    memory = sitting.app.memory()
+async def _memory(chat: ChatSession, rest: str) -> Next:
+    memory = chat.app.memory()
     for part in memory.parts:
         index = part.store.index()
         count = len(index.pointers)
         if part is not memory and not count:
             continue
-        where = shown_path(sitting.app, part.place.directory)
+        where = shown_path(chat.app, part.place.directory)
         text = capped(index).text.strip()
-        body: RenderableType = (
-            render.prose(text, markdown=sitting.terminal.markdown) if text else ""
-        )
+        body: RenderableType = render.prose(text, markdown=chat.terminal.markdown) if text else ""
         memories = counted(count, "memory", "memories")
         about = f"{memories} {_WHOSE[part.scope]}in {printable(where)}"
-        sitting.show(Text(about, "bold"), body)
+        chat.show(Text(about, "bold"), body)
     return None
 
 
-async def _inbox(sitting: ChatSession, rest: str) -> Next:
-    items = await asyncio.to_thread(waiting, sitting.app)
+async def _inbox(chat: ChatSession, rest: str) -> Next:
+    items = await asyncio.to_thread(waiting, chat.app)
     if not items:
-        sitting.show("Nothing waits in the inbox.")
+        chat.show("Nothing waits in the inbox.")
         return None
     rows = ((item.id[:8], item.proposal.text) for item in items)
-    sitting.show(_rows(rows), render.line("decide with: reverie inbox approve|reject ID", "dim"))
+    chat.show(_rows(rows), render.line("decide with: reverie inbox approve|reject ID", "dim"))
     return None
 
 
-async def _dream(sitting: ChatSession, rest: str) -> Next:
-    dreaming = sitting.session.dreaming
+async def _dream(chat: ChatSession, rest: str) -> Next:
+    dreaming = chat.session.dreaming
     if dreaming is None:
         raise InputError("memory is off, so there is nothing to dream about (memory.enabled)")
     if rest == "stop":
-        await sitting.session.background.cancel(DREAM)
-        sitting.show("No dream is under way now; memory is as it was before it, or as it left it.")
+        await chat.session.background.cancel(DREAM)
+        chat.show("No dream is under way now; memory is as it was before it, or as it left it.")
     elif not dreaming.begin():
-        sitting.show("A dream is under way already; /dream stop ends it.")
+        chat.show("A dream is under way already; /dream stop ends it.")
     return None
 
 
-async def _context(sitting: ChatSession, rest: str) -> Next:
-    state, window = sitting.session.conversation.state, sitting.session.upkeep.window
-    width = min(sitting.terminal.width, context.BAR)
-    sitting.show(context.drawn(context.measured(state, window), width))
+async def _context(chat: ChatSession, rest: str) -> Next:
+    state, window = chat.session.conversation.state, chat.session.upkeep.window
+    width = min(chat.terminal.width, context.BAR)
+    chat.show(context.drawn(context.measured(state, window), width))
     return None
 
 
-async def _compact(sitting: ChatSession, rest: str) -> Next:
-    """The layer announces what it did, or why it could not."""
-    if not sitting.session.conversation.state.messages:
-        sitting.show("Nothing was said yet: there is nothing to compact.")
+async def _compact(chat: ChatSession, rest: str) -> Next:
+    """Compaction announces what it did, or why it could not, as an event."""
+    if not chat.session.conversation.state.messages:
+        chat.show("Nothing was said yet: there is nothing to compact.")
         return None
-    sitting.terminal.under_way(Text("compacting"))
-    await sitting.session.upkeep.compact_now("manual", instructions=rest)
+    chat.terminal.under_way(Text("compacting"))
+    await chat.session.upkeep.compact_now("manual", instructions=rest)
     return None
 
 
-async def _snip(sitting: ChatSession, rest: str) -> Next:
-    if not sitting.app.switches.on("snip"):
+async def _snip(chat: ChatSession, rest: str) -> Next:
+    if not chat.app.switches.on("snip"):
         raise InputError("snip is off; turn it on with features.snip = true in the settings")
     count, _, note = rest.partition(" ")
     if not count.isdecimal() or not int(count):
         raise InputError(
             f"/snip takes how many rounds, and a note: /snip 3 the search, not {rest!r}"
         )
-    wish = snip.SnipRequest(note.strip() or "finished work", rounds=int(count))
-    sitting.show(sitting.session.folding.mark(wish))
+    request = snip.SnipRequest(note.strip() or "finished work", rounds=int(count))
+    chat.show(chat.session.folding.mark(request))
     return None
 
 
-async def _notes(sitting: ChatSession, rest: str) -> Next:
-    file = sitting.session.notes.notebook.file
+async def _notes(chat: ChatSession, rest: str) -> Next:
+    file = chat.session.notes.notebook.file
     text = await asyncio.to_thread(file.read)
     if not text:
-        sitting.show("No notes yet: they begin when there is something to lose.")
+        chat.show("No notes yet: they begin when there is something to lose.")
         return None
     where = render.line(file.path, "dim")
-    sitting.show(render.prose(text, markdown=sitting.terminal.markdown), where)
+    chat.show(render.prose(text, markdown=chat.terminal.markdown), where)
     return None
 
 
-async def _todos(sitting: ChatSession, rest: str) -> Next:
-    listed = sitting.session.toolbox.workplace.todos
-    sitting.show(Text(printable(todos.render(listed))) if listed else "Nothing is on the list.")
+async def _todos(chat: ChatSession, rest: str) -> Next:
+    listed = chat.session.toolbox.workplace.todos
+    chat.show(Text(printable(todos.render(listed))) if listed else "Nothing is on the list.")
     return None
 
 
-async def _agents(sitting: ChatSession, rest: str) -> Next:
+async def _agents(chat: ChatSession, rest: str) -> Next:
     word, _, name = rest.partition(" ")
     match word, name.strip():
         case "", _:
-            sitting.show(listed(sitting))
+            chat.show(_agent_list(chat))
         case "types", "":
-            sitting.show(await asyncio.to_thread(types, sitting.app))
+            chat.show(await asyncio.to_thread(_type_list, chat.app))
         case "stop", name if name:
-            sitting.show(await stopped(sitting, name))
+            chat.show(await _stop_agent(chat, name))
         case _:
             raise InputError(f"/agents takes nothing, types, or stop NAME, not {rest!r}")
     return None
 
 
-async def _cost(sitting: ChatSession, rest: str) -> Next:
-    spent = sitting.spent
+async def _cost(chat: ChatSession, rest: str) -> Next:
+    spent = chat.spent
     if not spent:
-        sitting.show("Nothing was spent in this session.")
+        chat.show("Nothing was spent in this session.")
         return None
-    today = sitting.app.ledger.spent("main", "").day
+    today = chat.app.ledger.spent("main", "").day
     total = f"{dollars(cost_of(spent))} in this session, {dollars(today)} today in all projects"
-    sitting.show(_spending(spent), Text(total, "dim"))
+    chat.show(_spending(spent), Text(total, "dim"))
     return None
 
 
-async def _model(sitting: ChatSession, rest: str) -> Next:
-    window = sitting.session.upkeep.window
+async def _model(chat: ChatSession, rest: str) -> Next:
+    window = chat.session.upkeep.window
     if not rest:
-        name = sitting.session.conversation.model.name
-        sitting.show(f"{name}, window {tokens(window.tokens)} ({window.source})")
+        name = chat.session.conversation.model.name
+        chat.show(f"{name}, window {tokens(window.tokens)} ({window.source})")
         return None
-    require_model(sitting.app, rest)
-    return replace(sitting.wish, model=rest, resume=_journal(sitting))
+    require_model(chat.app, rest)
+    return replace(chat.options, model=rest, resume=_journal(chat))
 
 
-async def _clear(sitting: ChatSession, rest: str) -> Next:
-    return replace(sitting.wish, resume=None)
+async def _clear(chat: ChatSession, rest: str) -> Next:
+    return replace(chat.options, resume=None)
 
 
-async def _resume(sitting: ChatSession, rest: str) -> Next:
+async def _resume(chat: ChatSession, rest: str) -> Next:
     if rest:
-        return replace(sitting.wish, resume=past.chosen(sitting.app, rest))
-    listed = await asyncio.to_thread(past.recent, sitting.app)
+        return replace(chat.options, resume=past.chosen(chat.app, rest))
+    listed = await asyncio.to_thread(past.recent, chat.app)
     if not listed:
-        sitting.show("There are no conversations in this project yet.")
+        chat.show("There are no conversations in this project yet.")
         return None
-    sitting.show(past.table(listed), Text("go on with one: /resume NUMBER", "dim"))
+    chat.show(past.table(listed), Text("go on with one: /resume NUMBER", "dim"))
     return None
 
 
-async def _exit(sitting: ChatSession, rest: str) -> Next:
+async def _exit(chat: ChatSession, rest: str) -> Next:
     return Leave()
 
 
@@ -334,10 +332,10 @@ ACTIONS: Mapping[str, Action] = {
 }
 
 
-def _journal(sitting: ChatSession) -> Path | None:
-    """Where this session goes on; one in which nothing was said begins anew."""
-    state = sitting.session.conversation.state
-    return sitting.app.project.journal(state.session) if state.messages else None
+def _journal(chat: ChatSession) -> Path | None:
+    """The journal to resume; None if the session has no messages yet."""
+    state = chat.session.conversation.state
+    return chat.app.project.journal(state.session) if state.messages else None
 
 
 def _rows(pairs: Iterable[tuple[str, str]]) -> Table:

@@ -1,4 +1,4 @@
-"""The interactive loop: a line is typed, obeyed, and the next one may come."""
+"""The interactive chat loop: read a line, run it, repeat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reverie.cli.talk import render
 from reverie.cli.talk.actions import ACTIONS, Leave, Next
 from reverie.cli.talk.chat_session import ChatSession, EventPrinter
 from reverie.cli.talk.consent import question
-from reverie.cli.talk.slash import Called, Mistyped, Said, read_line
+from reverie.cli.talk.slash import Called, Mistyped, Prompt, read_line
 from reverie.cli.talk.terminal import OFFLINE_NOTE
 from reverie.errors import ReverieError
 from reverie.models.selection import OFFLINE
@@ -33,67 +33,67 @@ DRAIN_SECONDS = 60.0
 
 
 class Chat:
-    """One sitting after another at the same terminal, until the person leaves."""
+    """Runs one session after another on the same terminal, until the user leaves."""
 
     def __init__(self, app: Workspace, terminal: Terminal, *, quiet: bool = False) -> None:
         self._app = app
         self._terminal = terminal
-        self._telling = EventPrinter(terminal, quiet=quiet)
+        self._printer = EventPrinter(terminal, quiet=quiet)
         self._quiet = quiet
         self._last = ""
         self._asking = asyncio.Lock()
 
-    def greet(self, wish: SessionOptions) -> None:
-        """Where one is; and, in one line, that there is no model."""
+    def greet(self, options: SessionOptions) -> None:
+        """Show the version and folder, and a note if there is no model."""
         if self._quiet:
             return
-        name = wish.model or self._app.settings.model("main")
+        name = options.model or self._app.settings.model("main")
         place = shown_path(self._app, self._app.place)
         title = Text(f"reverie {__version__}", "bold").append(f"  {place}  /help", "dim")
         lines = [title, Text(OFFLINE_NOTE, "yellow")] if name == OFFLINE else [title]
         self._terminal.show(*lines)
 
-    async def run(self, wish: SessionOptions, prompt: str = "") -> None:
-        """`prompt` is said first, as if it had been typed."""
-        found: Next = replace(wish, ask=self._ask)
+    async def run(self, options: SessionOptions, prompt: str = "") -> None:
+        """Run sessions until the user leaves; `prompt` is sent first, as if typed."""
+        found: Next = replace(options, ask=self._ask)
         while found is not None and not isinstance(found, Leave):
-            found = await self._sit(found, prompt)
+            found = await self._run_session(found, prompt)
             prompt = ""
 
-    async def _sit(self, wish: SessionOptions, prompt: str) -> Next:
-        async with open_session(self._app, wish) as session:
+    async def _run_session(self, options: SessionOptions, prompt: str) -> Next:
+        async with open_session(self._app, options) as session:
             id_ = session.conversation.state.session
             before = [entry for entry in self._app.ledger.entries() if entry.session == id_]
-            sitting = ChatSession(self._app, session, self._terminal, self._telling, wish, before)
-            self._terminal.follow(sitting.status)
-            self._introduce(sitting)
-            with session.announce.heard_by(sitting.hear):
+            chat = ChatSession(self._app, session, self._terminal, self._printer, options, before)
+            self._terminal.follow(chat.status)
+            self._introduce(chat)
+            with session.announce.heard_by(chat.on_event):
                 try:
-                    found = await self._converse(sitting, prompt)
-                    await self._finish(sitting)
+                    found = await self._converse(chat, prompt)
+                    await self._finish(chat)
                 except BaseException:
-                    # Whatever ends it now, nobody waits for work in the background.
+                    # Do not wait for background work after an error.
                     await session.background.cancel()
                     raise
-        self._drop_when_empty(sitting)
+        self._drop_when_empty(chat)
         return found
 
-    async def _converse(self, sitting: ChatSession, prompt: str) -> Next:
+    async def _converse(self, chat: ChatSession, prompt: str) -> Next:
         if prompt:
             self._terminal.show("", render.spoken(prompt))
-        line: str | None = prompt or await self._next_line(sitting)
+        line: str | None = prompt or await self._next_line(chat)
         while line is not None:
-            found = await self._obey(sitting, line)
+            found = await self._run_line(chat, line)
             if found is not None:
                 return found
-            line = await self._next_line(sitting)
+            line = await self._next_line(chat)
         return Leave()
 
-    async def _next_line(self, sitting: ChatSession) -> str | None:
-        """What the person types; what other agents write meanwhile is attended to at once."""
+    async def _next_line(self, chat: ChatSession) -> str | None:
+        """The next line typed; letters from other agents are handled while waiting."""
         while True:
             typing = asyncio.ensure_future(self._terminal.line())
-            mail = asyncio.ensure_future(_mail(sitting))
+            mail = asyncio.ensure_future(_wait_for_mail(chat))
             try:
                 await asyncio.wait({typing, mail}, return_when=asyncio.FIRST_COMPLETED)
                 if typing.done():
@@ -101,34 +101,34 @@ class Chat:
             finally:
                 await _cancelled(typing, mail)
             try:
-                await self._stoppable(sitting, lambda: _listen(sitting.session.attend()))
+                await self._stoppable(chat, lambda: _consume(chat.session.attend()))
             except ReverieError as error:
-                sitting.show(render.failure(str(error)))
+                chat.show(render.failure(str(error)))
 
-    async def _obey(self, sitting: ChatSession, line: str) -> Next:
-        """Do what a line asks for; failures are told, and the next line may come."""
-        typed = read_line(line, offline=sitting.offline)
+    async def _run_line(self, chat: ChatSession, line: str) -> Next:
+        """Run one line; show an error instead of raising it."""
+        typed = read_line(line, offline=chat.offline)
         try:
             match typed:
                 case None:
                     return None
-                case Said(text):
-                    return await self._stoppable(sitting, lambda: _say(sitting, text))
+                case Prompt(text):
+                    return await self._stoppable(chat, lambda: _run_turn(chat, text))
                 case Called(command, rest):
                     action = ACTIONS[command.name]
-                    return await self._stoppable(sitting, lambda: action(sitting, rest))
+                    return await self._stoppable(chat, lambda: action(chat, rest))
                 case Mistyped(advice):
-                    sitting.show(render.failure(advice))
+                    chat.show(render.failure(advice))
                     return None
                 case _:
                     assert_never(typed)
         except ReverieError as error:
-            sitting.show(render.failure(str(error)))
+            chat.show(render.failure(str(error)))
             return None
 
-    async def _stoppable(self, sitting: ChatSession, work: Callable[[], Awaitable[Next]]) -> Next:
-        """Let it run until it is done or the person interrupts it."""
-        self._telling.began()
+    async def _stoppable(self, chat: ChatSession, work: Callable[[], Awaitable[Next]]) -> Next:
+        """Run until done or until the user interrupts."""
+        self._printer.began()
         task = asyncio.ensure_future(work())
         stopped = False
 
@@ -145,63 +145,63 @@ class Chat:
                 task.cancel()
                 await asyncio.wait({task})
                 raise
-            self._telling.ended()
-            sitting.show(Text("interrupted", "yellow"))
+            self._printer.ended()
+            chat.show(Text("interrupted", "yellow"))
             return None
         finally:
             self._terminal.on_interrupt = lambda: False
-            self._telling.ended()
-            sitting.refresh()
+            self._printer.ended()
+            chat.refresh()
 
-    async def _finish(self, sitting: ChatSession) -> None:
-        """Background work may finish, unless the person does not want to wait."""
-        running = sitting.session.background.unfinished
+    async def _finish(self, chat: ChatSession) -> None:
+        """Wait for background work, unless the user interrupts."""
+        running = chat.session.background.unfinished
         if not running:
             return
-        sitting.show(render.aside(f"finishing {', '.join(running)}… Ctrl-C to skip"))
-        await self._stoppable(sitting, lambda: _drain(sitting))
-        await sitting.session.background.cancel()
+        chat.show(render.aside(f"finishing {', '.join(running)}… Ctrl-C to skip"))
+        await self._stoppable(chat, lambda: _drain(chat))
+        await chat.session.background.cancel()
 
     async def _ask(self, call: Call, asked: Asked) -> Answer:
-        # Agents side by side may ask at the same time: one after the other.
+        # Several agents may ask at the same time: ask one question after another.
         async with self._asking:
             return await self._terminal.ask(question(call, asked))
 
-    def _introduce(self, sitting: ChatSession) -> None:
-        """What begins: another model, another conversation, or an old one, with how it stood."""
-        state = sitting.session.conversation.state
+    def _introduce(self, chat: ChatSession) -> None:
+        """Announce a changed model, a new conversation, or a resumed one with its last messages."""
+        state = chat.session.conversation.state
         first, same = not self._last, state.session == self._last
         self._last = state.session
         if same:
-            name = sitting.session.conversation.model.name
-            sitting.show(render.aside(f"{name} answers from here on"))
+            name = chat.session.conversation.model.name
+            chat.show(render.aside(f"{name} answers from here on"))
         elif state.messages:
             what = render.aside(f"going on with {state.session}")
-            sitting.show(what, render.recap(state.messages))
+            chat.show(what, render.recap(state.messages))
         elif not first:
-            sitting.show(render.aside("a new conversation"))
+            chat.show(render.aside("a new conversation"))
 
-    def _drop_when_empty(self, sitting: ChatSession) -> None:
-        """A session in which nothing was said leaves no journal behind."""
-        state = sitting.session.conversation.state
-        if sitting.wish.resume is None and not state.messages:
+    def _drop_when_empty(self, chat: ChatSession) -> None:
+        """Delete the journal of a new session without messages."""
+        state = chat.session.conversation.state
+        if chat.options.resume is None and not state.messages:
             self._app.project.journal(state.session).unlink(missing_ok=True)
 
 
-async def _say(sitting: ChatSession, text: str) -> None:
-    """One turn; what happens in it is heard by the sitting itself."""
-    await _listen(sitting.session.run(text))
+async def _run_turn(chat: ChatSession, text: str) -> None:
+    """Run one turn; its events reach the chat through `on_event`."""
+    await _consume(chat.session.run(text))
 
 
-async def _listen(turn: AsyncGenerator[Event, None]) -> None:
+async def _consume(turn: AsyncGenerator[Event, None]) -> None:
     async with aclosing(turn) as events:
         async for _ in events:
             pass
 
 
-async def _mail(sitting: ChatSession) -> None:
-    """Until another agent has written; for ever where there is none."""
-    place = sitting.session.place
+async def _wait_for_mail(chat: ChatSession) -> None:
+    """Wait until another agent has written; forever without agents."""
+    place = chat.session.place
     if place is None:
         await asyncio.Event().wait()
     else:
@@ -214,5 +214,5 @@ async def _cancelled(*tasks: asyncio.Future[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _drain(sitting: ChatSession) -> None:
-    await sitting.session.aclose(DRAIN_SECONDS)
+async def _drain(chat: ChatSession) -> None:
+    await chat.session.aclose(DRAIN_SECONDS)

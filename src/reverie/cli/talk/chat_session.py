@@ -1,4 +1,4 @@
-"""Events as they happen, told on a screen: text in finished blocks, tools and remarks in lines."""
+"""A session in a chat: prints its events, counts its costs, and feeds the status line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from rich.text import Text
 
 from reverie.cli.talk import render
-from reverie.cli.talk.layout import Paragraphs
+from reverie.cli.talk.output import Paragraphs
 from reverie.cli.talk.status import Status, Tally, cost_of
 from reverie.cli.talk.terminal import Screen
 from reverie.core.request import TextDelta, ThinkingDelta, ToolUseStarted
@@ -29,7 +29,7 @@ Kind: TypeAlias = Literal["start", "text", "tool", "aside"]
 
 
 class EventPrinter:
-    """Turns a session's events into what a person sees. `quiet` leaves the remarks out."""
+    """Prints a session's events on a screen; `quiet` leaves out remarks."""
 
     def __init__(self, screen: Screen, *, quiet: bool = False) -> None:
         self._screen = screen
@@ -39,11 +39,11 @@ class EventPrinter:
         self._tools: dict[str, ToolStarted] = {}
         self._last: Kind = "start"
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         match event:
             case TextDelta(text):
                 self._fold_thinking()
-                self._say(self._text.add(text))
+                self._print_blocks(self._text.add(text))
                 self._screen.under_way(Text("answering"), self._text.draft)
             case ThinkingDelta(text):
                 self._thinking += text
@@ -70,35 +70,35 @@ class EventPrinter:
         self._screen.under_way(Text("working"))
 
     def ended(self) -> None:
-        """A turn is over, however it ended: what was begun is told as far as it came."""
+        """A turn is over, however it ended: print the text that has arrived so far."""
         self._end_text()
         self._tools.clear()
         self._screen.under_way(None)
         self._last = "start"
 
-    def tell(self, kind: Kind, *what: RenderableType) -> None:
-        """Show something; different kinds of things are set apart by an empty line."""
+    def print(self, kind: Kind, *what: RenderableType) -> None:
+        """Print something, with an empty line between different kinds."""
         apart = kind != self._last or kind == "text"
         self._screen.show(*([""] if apart else []), *what)
         self._last = kind
 
-    def _say(self, blocks: list[str]) -> None:
+    def _print_blocks(self, blocks: list[str]) -> None:
         for block in blocks:
-            self.tell("text", render.prose(block, markdown=self._screen.markdown))
+            self.print("text", render.prose(block, markdown=self._screen.markdown))
 
     def _fold_thinking(self) -> None:
         if self._thinking.strip() and not self._quiet:
-            self.tell("aside", render.thought(self._thinking))
+            self.print("aside", render.thought(self._thinking))
         self._thinking = ""
 
     def _end_text(self) -> None:
         self._fold_thinking()
-        self._say(self._text.end())
+        self._print_blocks(self._text.end())
 
     def _finished(self, event: ToolFinished) -> None:
         self._tools.pop(event.id, None)
         lines = render.result_lines(event.result)
-        self.tell("tool", render.call_line(event.name, event.headline), *lines)
+        self.print("tool", render.call_line(event.name, event.headline), *lines)
         self._show_running()
 
     def _show_running(self) -> None:
@@ -106,20 +106,20 @@ class EventPrinter:
         self._screen.under_way(Text(", ").join(running) if running else Text("working"))
 
     def _remark(self, event: Event) -> None:
-        told = render.remark(event)
-        if told is not None and not self._quiet:
-            self.tell("aside", told)
+        remark = render.remark(event)
+        if remark is not None and not self._quiet:
+            self.print("aside", remark)
 
 
 @dataclass(slots=True)
 class ChatSession:
-    """`before` is what the session had cost when it was resumed."""
+    """A session with its terminal and costs; `before` holds its calls from earlier processes."""
 
     app: Workspace
     session: Session
     terminal: Terminal
-    telling: EventPrinter
-    wish: SessionOptions
+    printer: EventPrinter
+    options: SessionOptions
     before: list[Entry] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     _status: Status = field(init=False)
@@ -136,19 +136,19 @@ class ChatSession:
         """Every call of this session, in this process and before it."""
         return [*self.before, *self.tally.spent]
 
-    def hear(self, event: Event) -> None:
-        self.tally.hear(event)
-        self.telling.hear(event)
+    def on_event(self, event: Event) -> None:
+        self.tally.on_event(event)
+        self.printer.on_event(event)
         # Counting the window takes time; a piece of text does not change it by much.
         if not isinstance(event, TextDelta | ThinkingDelta):
             self.refresh()
 
     def show(self, *what: RenderableType) -> None:
-        """Show the outcome of a command, set apart from what came before."""
+        """Show the outcome of a command after an empty line."""
         self.terminal.show("", *what)
 
     def refresh(self) -> None:
-        """Measure what the status line tells."""
+        """Measure what the status line shows."""
         state, window = self.session.conversation.state, self.session.upkeep.window
         spent = self.spent
         self._status = Status(
@@ -159,7 +159,7 @@ class ChatSession:
             hit_rate=state.usage.hit_rate if state.usage.prompt else None,
             cost=cost_of(spent),
             unpriced=sum(entry.cost is None for entry in spent),
-            mode=self.wish.mode or self.app.settings.permission_mode,
+            mode=self.options.mode or self.app.settings.permission_mode,
         )
 
     def status(self) -> Status:

@@ -1,4 +1,4 @@
-"""What a person is shown before a tool does something: the command in full, or the change."""
+"""The question before a tool runs: the whole command, or the change as a diff."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HIDDEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
 def question(call: Call, asked: Asked) -> Question:
-    """The call with everything that must be seen to judge it."""
+    """The call with everything the user needs to judge it."""
     by = [render.aside(f"{asked.by} asks:")] if asked.by else []
     title = render.call_line(call.tool.name, call.headline)
     details = _details(call)
@@ -39,7 +39,7 @@ def _details(call: Call) -> list[Text]:
 
 
 def _edited(call: Call, old: str, new: str) -> tuple[str, str]:
-    """The whole file before and after, so that the diff has its lines; else the two texts."""
+    """The whole file before and after, so that the diff has line numbers; else the two texts."""
     before = _content(call)
     if old not in before:
         return old, new
@@ -54,7 +54,7 @@ def _change(before: str, after: str) -> list[Text]:
 
 
 def _block(text: str) -> list[Text]:
-    """All of it, wrapped rather than cut: what is allowed must have been seen."""
+    """The text, wrapped rather than cut: the user must see what they allow."""
     rows = _visible(text).split("\n")
     shown = [Text(f"    {row}", "yellow") for row in rows[:_MOST_LINES]]
     more = len(rows) - _MOST_LINES
@@ -64,12 +64,12 @@ def _block(text: str) -> list[Text]:
 
 
 def _visible(text: str) -> str:
-    """Nothing that turns or hides text on a screen: what is allowed must be what is seen."""
+    """Escape characters that reverse or hide text: the user must see what they allow."""
     return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), printable(text))
 
 
 def _content(call: Call) -> str:
-    """What the file holds now; one that is not there, or cannot be read, has no lines to show."""
+    """The file's current text; empty if it is missing or unreadable."""
     try:
         return call.paths[0].read_text("utf-8", "replace") if call.paths else ""
     except OSError:

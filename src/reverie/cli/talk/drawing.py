@@ -1,4 +1,4 @@
-"""The parts of the screen that do not stay, as text for prompt_toolkit to draw. Pure."""
+"""The redrawn part of the screen (activity, questions, drafts) for prompt_toolkit. Pure."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from reverie.cli.talk.terminal import Question
 
 TICK = 0.1
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-# Rows kept for what was said, the input and the status, however much is under way.
-_REST = 8
+# Rows reserved for the conversation, the input and the status line.
+_RESERVED_ROWS = 8
 _TRAILING_SPACES = re.compile(r" +((?:\x1b\[[0-9;]*m)*)(?=\n)")
 
 STYLE = Style.from_dict(
@@ -41,15 +41,15 @@ STYLE = Style.from_dict(
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """A screen's size, and how things look on it."""
+    """Draws renderables for a screen of this size."""
 
     width: int
     height: int
 
     @property
     def room(self) -> int:
-        """How many rows may be taken by what does not stay."""
-        return max(1, self.height - _REST)
+        """The most rows the redrawn part may take."""
+        return max(1, self.height - _RESERVED_ROWS)
 
     @property
     def console(self) -> Screen:
@@ -68,38 +68,38 @@ class Canvas:
         console = self.console
         with console.capture() as drawn:
             console.print(Group(*what))
-        # Rich fills lines up to the width; whoever copies text does not want that.
+        # Rich pads lines to the full width; copied text should not have trailing spaces.
         return _TRAILING_SPACES.sub(r"\1", drawn.get())
 
     def fits(self, question: Question) -> bool:
-        """Can all of it be seen at once?"""
+        """Does the whole question fit on the screen?"""
         return self.ansi(*question.shown).count("\n") <= self.room
 
     def asked(self, question: Question) -> str:
-        """The question and its keys; one that is too long was printed above."""
+        """The question and its keys; a question that does not fit was printed above."""
         keys = Text("Allow? ", "bold")
         keys.append(f"y yes · a always ({printable(question.scope)}) · n no", "yellow")
         return self.ansi("", *(question.shown if self.fits(question) else ()), keys)
 
     def draft(self, text: str) -> list[RenderableType]:
-        """The end of the text that is still coming."""
+        """The last rows of the text that is still streaming in."""
         if not text.strip():
             return []
         rows = max(1, self.room // 2)
-        # The rest of a very long draft need not be wrapped.
+        # Wrap only the end of a long draft.
         tail = Text(printable(text[-rows * self.width :].strip("\n")), "dim")
         return ["", *tail.wrap(self.console, self.width)[-rows:]]
 
 
 def activity(what: Text, now: float, since: float, hints: list[str]) -> Text:
-    """What is being done, for how long, and what can be done about it."""
+    """The current activity, its duration, and key hints."""
     frame = _SPINNER[int(now / TICK) % len(_SPINNER)]
-    told = Text(f"{frame} ", "cyan", no_wrap=True, overflow="ellipsis").append_text(what)
-    return told.append(f"  {' · '.join([f'{now - since:.0f} s', *hints])}", "dim")
+    line = Text(f"{frame} ", "cyan", no_wrap=True, overflow="ellipsis").append_text(what)
+    return line.append(f"  {' · '.join([f'{now - since:.0f} s', *hints])}", "dim")
 
 
 def lines(text: Callable[[], str]) -> Window:
-    """As many lines as the function makes."""
+    """A window as high as the text the function returns."""
     control = FormattedTextControl(lambda: ANSI(text().rstrip("\n")))
     return Window(control, dont_extend_height=True, height=Dimension(min=1))
 

@@ -1,8 +1,7 @@
-"""A real terminal: what was said scrolls up, below it stand what is under way, the input and the status.
+"""A full terminal: the conversation scrolls up above the activity, the input and the status line.
 
-The input is there all the time, so that the next message can be typed while the agent works. Lines
-that stay are written above it; everything else is drawn by prompt_toolkit, which changes only
-the cells that differ.
+The input is always there, so that the next message can be typed while the agent works. Finished
+lines are written above it; prompt_toolkit draws the rest and changes only the cells that differ.
 """
 
 from __future__ import annotations
@@ -50,13 +49,13 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _ANSWERS: dict[str, Answer] = {"y": "yes", "a": "always", "n": "no"}
-# Somebody who was typing when a question came up has not read it yet.
+# Ignore answers for this long if the user was typing when the question came up.
 _READING_SECONDS = 0.8
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """A question nobody has answered yet."""
+    """A question without an answer yet; keys before `not_before` are ignored."""
 
     question: Question
     answer: asyncio.Future[Answer]
@@ -64,7 +63,7 @@ class _Waiting:
 
 
 class FullTerminal:
-    """Use as `async with`; the terminal is given back as it was, however it ends."""
+    """Use as `async with`, which restores the terminal at the end."""
 
     markdown = True
 
@@ -76,10 +75,10 @@ class FullTerminal:
             history=history,
             multiline=True,
             complete_while_typing=True,
-            on_text_changed=lambda _: self._calm(),
+            on_text_changed=lambda _: self._reset_warning(),
         )
         self._output = Vt100_Output.from_pty(sys.stdout)
-        # Asking where the cursor is gains nothing here, and not every terminal answers.
+        # The cursor position is not needed, and not every terminal reports it.
         self._output.enable_cpr = False
         self._queue: deque[str] = deque()
         self._changed = asyncio.Event()
@@ -99,7 +98,7 @@ class FullTerminal:
         running = asyncio.create_task(self._run())
         running.add_done_callback(lambda _: self._leave())
         self._tasks = [running, asyncio.create_task(self._tick())]
-        # Opening a session takes a moment: whoever waits for it sees where they are.
+        # Opening a session takes time: draw the screen first.
         await self._drawn.wait()
         return self
 
@@ -120,7 +119,7 @@ class FullTerminal:
 
     def show(self, *renderables: RenderableType) -> None:
         text = self._canvas.ansi(*renderables)
-        # A terminal that is gone cannot be written to; the conversation is in its journal.
+        # The terminal may be closed; the journal has the conversation.
         with suppress(OSError):
             if self._app.is_running:
                 self._app.renderer.erase()
@@ -150,9 +149,9 @@ class FullTerminal:
 
     async def ask(self, question: Question) -> Answer:
         loop = asyncio.get_running_loop()
-        patience = _READING_SECONDS if self._buffer.text else 0.0
+        delay = _READING_SECONDS if self._buffer.text else 0.0
         answer: asyncio.Future[Answer] = loop.create_future()
-        self._waiting = _Waiting(question, answer, loop.time() + patience)
+        self._waiting = _Waiting(question, answer, loop.time() + delay)
         if not self._canvas.fits(question):
             self.show("", *question.shown)
         self._app.invalidate()
@@ -198,17 +197,17 @@ class FullTerminal:
     def _answer(self, event: KeyPressEvent) -> None:
         waiting = self._waiting
         answer = _ANSWERS.get(event.data.lower())
-        late = asyncio.get_running_loop().time()
-        if waiting and answer and late >= waiting.not_before and not waiting.answer.done():
+        now = asyncio.get_running_loop().time()
+        if waiting and answer and now >= waiting.not_before and not waiting.answer.done():
             waiting.answer.set_result(answer)
 
     def _interrupt(self) -> None:
-        """Stop what runs; else clear the line; else, the second time, leave."""
+        """Stop what is running, or clear the line, or leave the second time."""
         if self.on_interrupt():
-            # What waited for its turn was typed for another situation: it is given back.
-            held = [*self._queue, *([self._buffer.text] if self._buffer.text else [])]
+            # Queued messages were typed for another situation: put them back into the input.
+            drafts = [*self._queue, *([self._buffer.text] if self._buffer.text else [])]
             self._queue.clear()
-            self._buffer.text = "\n".join(held)
+            self._buffer.text = "\n".join(drafts)
             self._buffer.cursor_position = len(self._buffer.text)
         elif self._buffer.text:
             self._buffer.reset()
@@ -218,8 +217,8 @@ class FullTerminal:
             self._warned = True
         self._app.invalidate()
 
-    def _calm(self) -> None:
-        """Somebody who types does not want to leave."""
+    def _reset_warning(self) -> None:
+        """Typing takes back the first Ctrl-C."""
         self._warned = False
 
     def _leave(self) -> None:
@@ -228,7 +227,7 @@ class FullTerminal:
         self._changed.set()
         self._app.invalidate()
 
-    # --- the picture ---
+    # --- layout ---
 
     def _application(self, depth: ColorDepth | None) -> Application[None]:
         search = SearchToolbar()
@@ -243,20 +242,20 @@ class FullTerminal:
             wrap_lines=True,
             get_line_prefix=lambda number, wrapped: "  " if number or wrapped else "",
         )
-        picture = HSplit(
+        layout = HSplit(
             [
-                ConditionalContainer(drawing.lines(self._upper), Condition(self._has_upper)),
+                ConditionalContainer(drawing.lines(self._activity), Condition(self._has_activity)),
                 drawing.rule(),
                 entry,
                 search,
                 CompletionsMenu(max_height=8, extra_filter=has_completions),
                 drawing.rule(),
-                drawing.lines(self._lowest),
+                drawing.lines(self._status_line),
             ],
             align=VerticalAlign.TOP,
         )
         return Application(
-            Layout(picture, focused_element=entry),
+            Layout(layout, focused_element=entry),
             key_bindings=self._keys(),
             style=drawing.STYLE,
             color_depth=depth,
@@ -265,10 +264,10 @@ class FullTerminal:
             after_render=lambda _: self._drawn.set(),
         )
 
-    def _has_upper(self) -> bool:
+    def _has_activity(self) -> bool:
         return self._waiting is not None or self._what is not None
 
-    def _upper(self) -> str:
+    def _activity(self) -> str:
         canvas = self._canvas
         if self._waiting is not None:
             return canvas.asked(self._waiting.question)
@@ -279,7 +278,7 @@ class FullTerminal:
         doing = drawing.activity(self._what or Text(), now, self._since, hints)
         return canvas.ansi(*canvas.draft(self._draft), doing)
 
-    def _lowest(self) -> str:
+    def _status_line(self) -> str:
         if self._warned and self._what is None:
             return self._canvas.ansi(Text(" Ctrl-C again leaves", "yellow"))
         return self._canvas.ansi(status.render(self._status(), self.width))
@@ -292,7 +291,7 @@ class FullTerminal:
     # --- running ---
 
     async def _run(self) -> None:
-        # A keyboard that is gone is a person who left.
+        # A closed keyboard means the user has left.
         with suppress(EOFError, OSError):
             await self._app.run_async(handle_sigint=False, set_exception_handler=False)
 

@@ -1,4 +1,4 @@
-"""One question, one answer, and out: `-p`, for scripts and pipes."""
+"""`reverie chat -p`: one question, one answer, for scripts and pipes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from reverie.agent.turns import calls_of
 from reverie.cli.formatting import late_recall, printable, printable_json
 from reverie.cli.talk.actions import remember
-from reverie.cli.talk.layout import Json, event_json, opened_json, result_json
+from reverie.cli.talk.output import Json, event_json, opened_json, result_json
 from reverie.cli.talk.slash import Called, read_line
 from reverie.cli.talk.status import Tally
 from reverie.cli.talk.terminal import OFFLINE_NOTE
@@ -33,35 +33,35 @@ DRAIN_SECONDS = 60.0
 
 
 async def once(
-    app: Workspace, wish: SessionOptions, prompt: str, show: Format, *, quiet: bool
+    app: Workspace, options: SessionOptions, prompt: str, show: Format, *, quiet: bool
 ) -> None:
-    """Print the answer; an error is raised after what is known of it was printed."""
-    offline = (wish.model or app.settings.model("main")) == OFFLINE
+    """Run one turn and print the answer; an error is raised after the result is printed."""
+    offline = (options.model or app.settings.model("main")) == OFFLINE
     typed = read_line(prompt, offline=offline)
     if isinstance(typed, Called):
-        _commanded(app, typed, prompt)
+        _run_command(app, typed, prompt)
         return
-    async with open_session(app, wish) as session:
-        hearing = TurnPrinter(show, quiet=quiet)
-        hearing.opened(session, resumed=wish.resume is not None)
-        with session.announce.heard_by(hearing.hear):
+    async with open_session(app, options) as session:
+        printer = TurnPrinter(show, quiet=quiet)
+        printer.opened(session, resumed=options.resume is not None)
+        with session.announce.heard_by(printer.on_event):
             try:
-                await _answered(session, prompt)
-                hearing.answered()
-                hearing.finishing(session.background.unfinished)
+                await _run_turn(session, prompt)
+                printer.answered()
+                printer.finishing(session.background.unfinished)
                 await session.aclose(DRAIN_SECONDS)
-                hearing.require_answer(session.conversation.model.name)
+                printer.require_answer(session.conversation.model.name)
             except ReverieError as error:
-                hearing.closed(session, str(error))
+                printer.closed(session, str(error))
                 raise
             finally:
                 await session.background.cancel()
-        hearing.closed(session)
+        printer.closed(session)
 
 
 @dataclass(slots=True)
 class TurnPrinter:
-    """Listens to one turn, and prints what the format asks for."""
+    """Prints one turn in the chosen format."""
 
     show: Format
     quiet: bool = False
@@ -72,7 +72,7 @@ class TurnPrinter:
 
     @property
     def _so_far(self) -> str:
-        """What was said before in this turn; the next one has an answer of its own."""
+        """The answer so far in this turn; empty once the turn is over."""
         return "" if self._over else self.answer
 
     def opened(self, session: Session, *, resumed: bool) -> None:
@@ -83,10 +83,10 @@ class TurnPrinter:
         elif name == OFFLINE and not self.quiet:
             click.echo(f"note: {OFFLINE_NOTE}", err=True)
 
-    def hear(self, event: Event) -> None:
-        self.tally.hear(event)
+    def on_event(self, event: Event) -> None:
+        self.tally.on_event(event)
         if isinstance(event, Replied):
-            # A reply that was cut off and its continuation are one answer; a call begins anew.
+            # A cut-off reply and its continuation are one answer; a tool call starts a new one.
             self.answer = "" if calls_of(event.reply) else self._so_far + event.reply.text
         if isinstance(event, TurnEnded):
             self._refused = event.why == "refusal"
@@ -94,21 +94,21 @@ class TurnPrinter:
         if self.show == "stream-json":
             self._line(event_json(event))
         elif isinstance(event, TroubleNoted | CapReached | MemoriesLate) and not self.quiet:
-            click.echo(f"note: {printable(_told(event))}", err=True)
+            click.echo(f"note: {printable(_note(event))}", err=True)
 
     def answered(self) -> None:
-        """Text is given out at once; nobody who reads it waits for work in the background."""
+        """Print text at once: the reader must not wait for background work."""
         if self.show == "text" and not self.quiet and (self.answer or not self._refused):
             click.echo(printable(self.answer))
 
     def require_answer(self, model: str) -> None:
         """A script must not take a refusal for an answer."""
         if self._refused:
-            said = "refused to go on" if self.answer else "refused to answer"
-            raise RequestRefused(f"{model} {said}; put it another way, or choose another --model")
+            what = "refused to go on" if self.answer else "refused to answer"
+            raise RequestRefused(f"{model} {what}; rephrase it, or choose another --model")
 
     def finishing(self, running: tuple[str, ...]) -> None:
-        """Somebody who looks on is told why it is not over."""
+        """On a terminal, say which background work is still running."""
         if running and not self.quiet and sys.stderr.isatty():
             click.echo(printable(f"note: finishing {', '.join(running)}…"), err=True)
 
@@ -122,23 +122,23 @@ class TurnPrinter:
             click.echo(printable_json(data))
 
 
-async def _answered(session: Session, prompt: str) -> None:
-    """Whom it hires in the background is waited for: there is no later here."""
+async def _run_turn(session: Session, prompt: str) -> None:
+    """Run the turn and wait for agents hired in the background: there is no later turn."""
     await answer(session.run(prompt))
     if session.place is not None:
-        crew, seat = session.place.crew, session.place.seat
-        await see_through(session, seat, partial(crew.waits_for_somebody, seat.name))
+        crew, identity = session.place.crew, session.place.seat
+        await see_through(session, identity, partial(crew.waits_for_somebody, identity.name))
 
 
-def _commanded(app: Workspace, typed: Called, prompt: str) -> None:
-    """Without a model, "remember …" is done here; commands are for the interactive chat."""
+def _run_command(app: Workspace, typed: Called, prompt: str) -> None:
+    """Without a model, save "remember …"; slash commands need the interactive chat."""
     if prompt.lstrip().startswith("/"):
         name = typed.command.name
         raise InputError(f"/{name} works inside `reverie chat`; with -p, say what you want to know")
     click.echo(printable(remember(app, typed.rest)))
 
 
-def _told(event: TroubleNoted | CapReached | MemoriesLate) -> str:
+def _note(event: TroubleNoted | CapReached | MemoriesLate) -> str:
     match event:
         case TroubleNoted(where, what):
             return f"{where}: {what}"

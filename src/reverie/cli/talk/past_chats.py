@@ -1,4 +1,4 @@
-"""Conversations one may go on with: the newest ones of a project, by number, id or place."""
+"""Past conversations of a project: list them, and find one by number or id to resume."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIRST_WORDS = 60
 
 @dataclass(frozen=True, slots=True)
 class PastChat:
-    """One conversation: its journal, when it was last spoken in, and how it began."""
+    """One conversation: its journal, the time of its last message, and its first words."""
 
     path: Path
     at: float
@@ -38,7 +38,7 @@ class PastChat:
 
 
 def recent(app: Workspace, limit: int = MOST_LISTED) -> list[PastChat]:
-    """The newest first; those in which nothing was said are left out."""
+    """Conversations with messages, newest first."""
     found: list[PastChat] = []
     for path in app.journals():
         words = _first_words(path)
@@ -57,7 +57,7 @@ def newest(app: Workspace) -> Path:
 
 
 def chosen(app: Workspace, word: str) -> Path:
-    """A conversation by its number in the list, or by its id, or the start of one."""
+    """Find a conversation by its number in the list, its id, or the start of its id."""
     listed = recent(app)
     if word.isdecimal() and len(word) <= 2:
         if not 1 <= int(word) <= len(listed):
@@ -83,10 +83,10 @@ def table(listed: Sequence[PastChat]) -> Table:
 
 
 def _first_words(path: Path) -> str:
-    """The first thing the person said, without reading the rest of the journal."""
+    """The start of the user's first message; the rest of the journal is not read."""
     try:
         for _, value in journal.read_lines(path, []):
-            message = _said(value)
+            message = _message(value)
             if message is not None and message.origin == "user" and message.text.strip():
                 return " ".join(message.text.split())[:_FIRST_WORDS]
     except TranscriptError:
@@ -94,7 +94,7 @@ def _first_words(path: Path) -> str:
     return ""
 
 
-def _said(value: object) -> Message | None:
+def _message(value: object) -> Message | None:
     try:
         record = parse(value)
     except TranscriptError:

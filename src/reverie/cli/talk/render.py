@@ -1,4 +1,4 @@
-"""What happens, as lines for people: pure functions from events and values to rich renderables."""
+"""Events and values as lines on the screen: pure functions that return rich renderables."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ THEME = Theme(
     }
 )
 
-# Replies that ended as replies do need no word about it.
+# Ends of a turn that need no remark.
 _NATURAL_ENDS = frozenset({"end", "stop_sequence", "tool_use"})
 _ENDS = {
     "max_tokens": "the answer was cut off by the output limit",
@@ -72,12 +72,12 @@ def line(text: str, style: str = "", *, lead: str = "") -> Text:
 
 
 def aside(text: str, style: str = "dim") -> Text:
-    """A remark beside the conversation."""
+    """A remark outside the conversation."""
     return line(text, style, lead="▸ ")
 
 
 def failure(message: str) -> Text:
-    """What went wrong, in full: it says how to mend it."""
+    """An error message in full, since it says what to do."""
     return Text(f"✗ {printable(message)}", "red")
 
 
@@ -88,9 +88,9 @@ def spoken(text: str) -> Text:
 
 
 def remark(event: Event) -> Text | None:
-    """The one line an event is worth; None for those that are not, or are told otherwise."""
-    told = _REMARKS.get(type(event))
-    return None if told is None else told(event)
+    """One line about an event; None if it needs none or is shown in another way."""
+    render = _REMARKS.get(type(event))
+    return None if render is None else render(event)
 
 
 def _layer(event: LayerFired) -> Text:
@@ -104,28 +104,26 @@ def _memories(event: MemoriesSurfaced) -> Text:
 
 
 def _saved(event: MemoriesSaved) -> Text | None:
-    told = [f"saved to memory: {', '.join(event.files)}"] if event.files else []
-    told += [f"{event.waiting} waiting for your word (reverie inbox)"] if event.waiting else []
-    return aside("; ".join(told)) if told else None
+    parts = [f"saved to memory: {', '.join(event.files)}"] if event.files else []
+    parts += [f"{event.waiting} waiting for your word (reverie inbox)"] if event.waiting else []
+    return aside("; ".join(parts)) if parts else None
 
 
-def _dreaming(event: DreamBegan) -> Text:
-    return aside(
-        "dreaming: memory is put in order on a branch; nothing changes before it is checked"
-    )
+def _dream_began(event: DreamBegan) -> Text:
+    return aside("dreaming: memory is tidied on a branch; nothing changes until it is checked")
 
 
-def _dreamt(event: DreamEnded) -> Text:
+def _dream_ended(event: DreamEnded) -> Text:
     if event.state != "completed":
         return aside(f"dream {event.state}" + (f": {event.why}" if event.why else ""), "yellow")
-    told = ["dreamt: nothing had to change"]
+    parts = ["dreamt: nothing had to change"]
     if event.files:
-        told = [f"dreamt: {', '.join(event.files)} (undo with: reverie undo --dream {event.id})"]
+        parts = [f"dreamt: {', '.join(event.files)} (undo with: reverie undo --dream {event.id})"]
     if event.waiting:
-        told.append(f"for you to decide: {event.waiting} (reverie dream --last)")
+        parts.append(f"for you to decide: {event.waiting} (reverie dream --last)")
     if event.cost:
-        told.append(dollars(event.cost))
-    return aside("; ".join((*told, *event.notes)))
+        parts.append(dollars(event.cost))
+    return aside("; ".join((*parts, *event.notes)))
 
 
 def _notes(event: NotesUpdated) -> Text:
@@ -160,14 +158,14 @@ def _fork(event: ForkEnded) -> Text | None:
     return aside(f"{event.purpose}: {event.trouble}", "yellow") if event.trouble else None
 
 
-def _hired(event: AgentStarted) -> Text | None:
-    # Who is waited for shows as a tool call already.
+def _agent_started(event: AgentStarted) -> Text | None:
+    # An agent that is waited for shows as a tool call already.
     if event.how == "wait":
         return None
     return aside(f"{event.name} ({event.agent_type}, {event.how}) begins: {event.summary}")
 
 
-def _left(event: AgentEnded) -> Text:
+def _agent_ended(event: AgentEnded) -> Text:
     used = f"{event.name}: {event.why}, {tokens(event.tokens)} tokens"
     return aside(used, "dim" if event.why == "done" else "yellow")
 
@@ -188,24 +186,24 @@ _REMARKS: Mapping[type[Any], Callable[[Any], Text | None]] = {
     MemoriesSurfaced: _memories,
     MemoriesLate: lambda event: aside(late_recall(event.seconds), "yellow"),
     MemoriesSaved: _saved,
-    DreamBegan: _dreaming,
-    DreamEnded: _dreamt,
+    DreamBegan: _dream_began,
+    DreamEnded: _dream_ended,
     NotesUpdated: _notes,
     CacheBroke: _cache,
     ContextCleared: _cleared,
     CapReached: _cap,
     TroubleNoted: _trouble,
     ForkEnded: _fork,
-    AgentStarted: _hired,
+    AgentStarted: _agent_started,
     AgentProgressed: lambda event: aside(f"{event.name}: {event.line}"),
-    AgentEnded: _left,
+    AgentEnded: _agent_ended,
     LetterSent: _letter,
     TurnEnded: _ended,
 }
 
 
 def call_line(name: str, headline: str) -> Text:
-    """A tool call in one line: its name, then its words, however the tool writes them."""
+    """A tool call in one line: its name, then the headline without the name."""
     shown = line("", lead="● ")
     shown.stylize("cyan")
     shown.append_text(line(name, "bold"))
@@ -214,9 +212,9 @@ def call_line(name: str, headline: str) -> Text:
 
 
 def result_lines(result: ToolResult) -> list[Text]:
-    """A tool's result: how much came, or the first line of what went wrong.
+    """A tool's result: its size, or the first line of its error.
 
-    A change is shown as a diff, a list of things to do as it is.
+    A change is shown as a diff, a todo list as it is.
     """
     rows = result.text.strip("\n").rstrip().splitlines()
     if result.is_error:
@@ -255,7 +253,7 @@ def thought(text: str) -> Text:
 
 
 class _LeftHeading(Heading):
-    """Headings where text begins: a chat is no title page."""
+    """Left-aligned headings; rich centres them."""
 
     LEVEL_ALIGN = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
 
@@ -266,7 +264,7 @@ class _Markdown(Markdown):
 
 @dataclass(frozen=True, slots=True)
 class _Trimmed:
-    """Without the empty lines that rich puts around lists, code and tables."""
+    """A renderable without the empty lines rich puts around lists, code and tables."""
 
     what: RenderableType
 
@@ -287,16 +285,16 @@ def prose(text: str, *, markdown: bool = True) -> RenderableType:
 
 
 def recap(messages: Iterable[Message]) -> Group:
-    """The last two exchanges of a conversation, briefly, for somebody who comes back to it."""
-    said = [message for message in messages if message.origin in ("user", "assistant")]
-    told = [message for message in said if message.text.strip()]
-    starts = [at for at, message in enumerate(told) if message.origin == "user"]
-    shown = told[starts[-2] if len(starts) >= 2 else 0 :]
-    return Group(*(row for message in _ends(shown) for row in _recalled(message)))
+    """The last two exchanges of a resumed conversation, shortened."""
+    spoken = [message for message in messages if message.origin in ("user", "assistant")]
+    texts = [message for message in spoken if message.text.strip()]
+    starts = [at for at, message in enumerate(texts) if message.origin == "user"]
+    shown = texts[starts[-2] if len(starts) >= 2 else 0 :]
+    return Group(*(row for message in _last_replies(shown) for row in _recap_lines(message)))
 
 
-def _ends(messages: Sequence[Message]) -> list[Message]:
-    """Of several replies in a row, the last: the ones before it were on the way."""
+def _last_replies(messages: Sequence[Message]) -> list[Message]:
+    """Keep only the last of several replies in a row; the earlier ones were intermediate."""
     return [
         message
         for message, after in zip(messages, [*messages[1:], None], strict=True)
@@ -304,7 +302,7 @@ def _ends(messages: Sequence[Message]) -> list[Message]:
     ]
 
 
-def _recalled(message: Message) -> list[Text]:
+def _recap_lines(message: Message) -> list[Text]:
     rows = list(filter(str.strip, message.text.splitlines()))
     leads = ["❯ " if message.origin == "user" else "  ", *("  " for _ in rows)]
     shown = [line(row, "dim", lead=lead) for lead, row in zip(leads, rows, strict=False)]

@@ -1,4 +1,4 @@
-"""What a typed line means: words for the model, a slash command, or a slip of the finger. Pure."""
+"""Parses a typed line into a prompt, a slash command or a mistyped one; completes input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Slash:
-    """One slash command; `argument` is shown as it is typed, in brackets when it may be left out."""
+    """One slash command; an optional `argument` is written in brackets."""
 
     name: str
     argument: str
@@ -42,11 +42,11 @@ COMMANDS: tuple[Slash, ...] = (
     Slash("recall", "QUESTION", "The memories that fit a question."),
     Slash("search", "WORDS", "Memories and past conversations."),
     Slash("memory", "", "Where memory is kept, and its index."),
-    Slash("inbox", "", "What was proposed for memory and waits for you."),
-    Slash("dream", "[stop]", "Put memory in order now, beside the conversation; or stop it."),
+    Slash("inbox", "", "Proposed memories that wait for you."),
+    Slash("dream", "[stop]", "Tidy memory in the background now; or stop it."),
     Slash("context", "", "What fills the window."),
     Slash("compact", "[FOCUS]", "Summarise the conversation to make room; say what matters most."),
-    Slash("snip", "ROUNDS [NOTE]", "Leave so many finished rounds out of the window."),
+    Slash("snip", "ROUNDS [NOTE]", "Drop this many finished rounds from the window."),
     Slash("notes", "", "The notes of this session."),
     Slash("todos", "", "What the agent still has to do."),
     Slash("agents", "[types or stop NAME]", "The agents of this session; their types; or end one."),
@@ -63,15 +63,15 @@ NAMES: dict[str, Slash] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Words for the model."""
+class Prompt:
+    """A message for the model."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A slash command with what stands behind it."""
+    """A slash command with its argument."""
 
     command: Slash
     rest: str = ""
@@ -79,14 +79,14 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Mistyped:
-    """Meant as a command, and none; `advice` says what to type instead."""
+    """An unknown or incomplete command; `advice` says what to type instead."""
 
     advice: str
 
 
-Line: TypeAlias = Said | Called | Mistyped | None
+Line: TypeAlias = Prompt | Called | Mistyped | None
 
-# `/etc/hosts is wrong` is about a file: a command's name ends at a space or at the end.
+# `/etc/hosts is wrong` is about a file: a command's name ends at a space or the end of the line.
 _COMMAND = re.compile(r"/([A-Za-z?][A-Za-z-]*)(?:\s+(.*))?", re.DOTALL)
 _REMEMBER = re.compile(
     r"(?:please\s+)?remember\s*(?:(?:that|this)\b)?\s*[:,]?\s+(.+)", re.IGNORECASE | re.DOTALL
@@ -94,15 +94,15 @@ _REMEMBER = re.compile(
 
 
 def read_line(line: str, *, offline: bool = False) -> Line:
-    """None for an empty line. Without a model, "remember …" is the command: nobody else would do it."""
+    """Parse a line; None if it is empty. Offline, "remember …" is /remember: no model would do it."""
     text = line.strip()
     if not text:
         return None
     if found := _COMMAND.fullmatch(text):
         return _called(found[1].lower(), (found[2] or "").strip())
-    if offline and (wish := _REMEMBER.fullmatch(text)) and not text.endswith("?"):
-        return Called(NAMES["remember"], wish[1].strip())
-    return Said(text)
+    if offline and (found := _REMEMBER.fullmatch(text)) and not text.endswith("?"):
+        return Called(NAMES["remember"], found[1].strip())
+    return Prompt(text)
 
 
 def _called(name: str, rest: str) -> Called | Mistyped:
@@ -127,7 +127,7 @@ _MOST_FILES = 200
 
 
 class ChatCompleter(Completer):
-    """`root` is where paths begin."""
+    """Completes /commands and @files; paths are relative to `root`."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -157,20 +157,20 @@ def _commands(typed: str) -> Iterator[Completion]:
 
 
 def _files(root: Path, typed: str) -> Iterator[Completion]:
-    """What lies in the folder typed so far; hidden files only when asked for."""
+    """The files in the folder typed so far; hidden files only after a dot."""
     folder, _, start = typed.rpartition("/")
     lead = f"{folder}/" if folder or typed.startswith("/") else ""
     names = _names(root, lead)
     fitting = (name for name in names if name.lower().startswith(start.lower()))
     visible = (name for name in fitting if start.startswith(".") or not name.startswith("."))
-    # The line that is being edited is drawn as it is: no name that could steer the terminal.
+    # The input line is drawn unescaped: leave out names with control characters.
     visible = (name for name in visible if printable(name) == name)
     for name, _ in zip(visible, range(_MOST_FILES), strict=False):
         yield Completion(f"{lead}{name}", start_position=-len(typed), display=name)
 
 
 def _names(root: Path, folder: str) -> list[str]:
-    """None for a folder that cannot be read, or a `~somebody` nobody knows."""
+    """The names in a folder; none if it cannot be read or names an unknown `~user`."""
     try:
         with os.scandir(root / Path(folder).expanduser()) as entries:
             return sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)

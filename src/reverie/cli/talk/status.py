@@ -1,4 +1,4 @@
-"""What a session used so far, counted from its events: money, tokens, layers, memories. Pure."""
+"""A session's usage, counted from its events, and the status line. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reverie.events import Event, LayerFired, MemoriesSurfaced, MoneySpent, Repl
 
 @dataclass(slots=True)
 class Tally:
-    """`usage` is the conversation's own; `spent` has every purpose, background work too."""
+    """Usage counted from events: `usage` of the conversation alone, `spent` of all work."""
 
     usage: Usage = field(default_factory=Usage)
     requests: int = 0
@@ -25,7 +25,7 @@ class Tally:
     layers: Counter[str] = field(default_factory=Counter)
     memories: list[str] = field(default_factory=list)
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         match event:
             case Replied(reply):
                 self.usage += reply.usage
@@ -45,7 +45,7 @@ class Tally:
 
     @property
     def unpriced(self) -> int:
-        """Calls nobody knows the price of."""
+        """The number of calls without a known price."""
         return sum(entry.cost is None for entry in self.spent)
 
 
@@ -60,7 +60,7 @@ _MODES = {"accept-edits": "edits accepted", "plan": "plan only", "bypass": "asks
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the line tells; `hit_rate` is None before the first reply."""
+    """What the status line shows; `hit_rate` is None before the first reply."""
 
     model: str
     tokens: int
@@ -74,7 +74,7 @@ class Status:
 
 
 def render(status: Status | None, width: int) -> Text:
-    """The parts that fit, in their order; what matters least goes first. None: no session yet."""
+    """The parts that fit, in order; the least important are dropped first. None: no session yet."""
     parts = [(0, Text("opening…", "dim"))] if status is None else _parts(status)
     kept = set(range(len(parts)))
     for dropped in sorted(kept, key=lambda at: parts[at][0], reverse=True):
@@ -109,7 +109,7 @@ def _parts(status: Status) -> list[tuple[int, Text]]:
 
 
 def bar(filled: float, style: str, width: int = _BAR) -> Text:
-    """A share as a bar; whatever is in it shows, and only what is full looks full."""
+    """A share as a bar; any share above 0 shows, and only a full one looks full."""
     cells = min(width, max(0, int(filled * width)))
     if filled > 0 and cells == 0:
         cells = 1

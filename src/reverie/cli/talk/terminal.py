@@ -1,4 +1,4 @@
-"""What a conversation needs of a screen and a keyboard; a real terminal, or a dumb one."""
+"""The screen and keyboard interface of a chat, and its version for dumb terminals."""
 
 from __future__ import annotations
 
@@ -28,59 +28,59 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a tool wants to do, shown in full, and what "always" would cover."""
+    """What a tool wants to do, in full, and what the answer "always" covers."""
 
     shown: tuple[RenderableType, ...]
     scope: str
 
 
 class Screen(Protocol):
-    """Where things are shown."""
+    """Shows output."""
 
     @property
     def markdown(self) -> bool:
-        """Can it show more than plain text?"""
+        """Whether markdown is rendered."""
 
     @property
     def width(self) -> int:
-        """How many cells a line has."""
+        """The width of a line in cells."""
 
     def show(self, *renderables: RenderableType) -> None:
-        """Print whole lines; they stay."""
+        """Print whole lines permanently."""
 
     def under_way(self, what: Text | None, draft: str = "") -> None:
-        """Say what is being done, and show the text that is not finished; None: nothing is."""
+        """Show the current activity and the unfinished text; None when idle."""
 
 
 class Terminal(Screen, Protocol):
-    """A screen with somebody in front of it."""
+    """A screen with a keyboard."""
 
-    # Called when the person wants to stop what runs; says whether anything did.
+    # Called on Ctrl-C; returns whether anything was running.
     on_interrupt: Callable[[], bool]
 
     def follow(self, status: Callable[[], Status]) -> None:
-        """Keep telling how it stands, where there is a status line."""
+        """Show this status in the status line, if there is one."""
 
     async def line(self) -> str | None:
-        """The next thing the person types; None when they leave."""
+        """The next message typed; None when the user leaves."""
 
     async def ask(self, question: Question) -> Answer:
-        """May it be done?"""
+        """Ask for permission."""
 
 
 OFFLINE_NOTE = (
-    "No model is set: memory works, answers do not; choose one with --model or models.main"
+    "No model is configured: only memory works; choose a model with --model or models.main"
 )
 
 
 def require_model(app: Workspace, name: str) -> None:
-    """Raise, with what to do, for a model nobody serves or whose key is missing."""
+    """Raise with advice if the model has no provider or its key is missing."""
     provider = app.provider_of(name)
     if provider is None or provider.api_key_env is None or app.has_key(provider):
         return
     raise InputError(
         f"{name} has no key: set the environment variable {provider.api_key_env}, "
-        f"or go on without a model (--model {OFFLINE})"
+        f"or continue without a model (--model {OFFLINE})"
     )
 
 
@@ -88,7 +88,7 @@ _ANSWERS: dict[str, Answer] = {"y": "yes", "yes": "yes", "a": "always", "always"
 
 
 class PlainTerminal:
-    """Prompt, line, answer, prompt; nothing is drawn over."""
+    """A line-based terminal: prompt, line, answer; nothing is redrawn."""
 
     markdown = False
 
@@ -96,9 +96,9 @@ class PlainTerminal:
         self.on_interrupt: Callable[[], bool] = lambda: False
         self._console: Console = console()
         self._typed = b""
-        # Lines of an unfinished message: kept when the waiting for the next one is cut off.
+        # Lines of an unfinished message, kept if waiting for the next line is cancelled.
         self._lines: list[str] = []
-        # Done with False when the person wants to leave rather than type.
+        # Set to False when the user leaves instead of typing.
         self._reading: asyncio.Future[bool] | None = None
         self._warned = False
 
@@ -122,13 +122,13 @@ class PlainTerminal:
         self._console.print(Group(*renderables))
 
     def under_way(self, what: Text | None, draft: str = "") -> None:
-        """Nothing here can be shown and taken back."""
+        """Not shown: this terminal cannot redraw."""
 
     def follow(self, status: Callable[[], Status]) -> None:
-        """There is no status line: /context and /cost tell it."""
+        """Not shown: there is no status line; /context and /cost show the same."""
 
     async def line(self) -> str | None:
-        """A line, and the next ones while they end in a backslash."""
+        """Read a line, and further lines while they end in a backslash."""
         while True:
             read = await self._read("… " if self._lines else "> ")
             if read is None or not read.endswith("\\"):
@@ -143,11 +143,11 @@ class PlainTerminal:
         return _ANSWERS.get((read or "").strip().lower(), "no")
 
     async def _read(self, prompt: str) -> str | None:
-        """One line of the keyboard; None at its end. Nothing is left behind when it is cancelled."""
+        """Read one line; None at the end of input. Safe to cancel: what was typed is kept."""
         self._print(prompt)
         keyboard = sys.stdin.fileno()
         while b"\n" not in self._typed:
-            more = _taken(keyboard) if await self._touched(keyboard) else b""
+            more = _read_bytes(keyboard) if await self._wait_for_input(keyboard) else b""
             if not more:
                 self._print("\n")
                 return None
@@ -156,8 +156,8 @@ class PlainTerminal:
         line, _, self._typed = self._typed.partition(b"\n")
         return line.decode("utf-8", "replace").removesuffix("\r")
 
-    async def _touched(self, keyboard: int) -> bool:
-        """Wait for the keyboard; False when the person leaves instead."""
+    async def _wait_for_input(self, keyboard: int) -> bool:
+        """Wait for input; False when the user leaves instead."""
         loop = asyncio.get_running_loop()
         self._reading = loop.create_future()
         loop.add_reader(keyboard, self._wake, True)  # noqa: FBT003 - what the future is given
@@ -167,16 +167,16 @@ class PlainTerminal:
             loop.remove_reader(keyboard)
             self._reading = None
 
-    def _wake(self, goes_on: bool) -> None:
+    def _wake(self, has_input: bool) -> None:
         if self._reading is not None and not self._reading.done():
-            self._reading.set_result(goes_on)
+            self._reading.set_result(has_input)
 
     def _interrupt(self) -> None:
-        """Stop what runs; where nothing does, the second time, leave."""
+        """Stop what is running; if nothing is, leave the second time."""
         if self.on_interrupt() or self._reading is None:
             return
         if self._warned:
-            self._wake(goes_on=False)
+            self._wake(has_input=False)
         else:
             self._warned = True
             self._print("\nCtrl-C again leaves\n> ")
@@ -186,9 +186,9 @@ class PlainTerminal:
         sys.stdout.flush()
 
 
-def _taken(keyboard: int) -> bytes:
+def _read_bytes(keyboard: int) -> bytes:
     try:
         return os.read(keyboard, 65_536)
     except OSError:
-        # The terminal is gone.
+        # The terminal was closed.
         return b""

@@ -1,4 +1,4 @@
-"""`reverie agents`: who was hired, how they stand, and which types of agents there are."""
+"""`reverie agents`: the agents a session hired, their state, and the agent types."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ACTIONS = ("list", "types", "show")
 
-_NOBODY = "No session of this project has hired an agent yet."
+_NO_AGENTS = "No session of this project has hired an agent yet."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class Asked:
 @click.option("--session", metavar="ID", help="The agents of this session.")
 @click.option("--all", "everything", is_flag=True, help="With list: of every session.")
 def command(frame: Invocation, action: str, **options: Any) -> None:
-    """The agents a session hired, how they stand, and the types there are.
+    """List the agents a session hired, their state, and the agent types.
 
-    Without --session it is the newest session that hired somebody. An agent is lost when the process
-    of its session ended without it.
+    Without --session: the newest session that hired an agent. An agent is lost if the process of
+    its session ended before the agent did.
 
     \b
     reverie agents
@@ -66,7 +66,7 @@ def command(frame: Invocation, action: str, **options: Any) -> None:
 
 def _check_usage(action: str, asked: Asked) -> None:
     if action == "list" and asked.name:
-        raise click.UsageError("to see one agent whole: reverie agents show NAME")
+        raise click.UsageError("to see one agent in full: reverie agents show NAME")
     if action == "show" and not asked.name:
         raise click.UsageError("say which: reverie agents show NAME")
     if action == "types" and asked.session:
@@ -76,7 +76,7 @@ def _check_usage(action: str, asked: Asked) -> None:
 
 
 def _transcripts(app: Workspace, asked: Asked) -> Iterator[Path]:
-    """The session that is meant, or all that hired somebody, newest first."""
+    """The chosen session, or every session that hired an agent, newest first."""
     from reverie.subagents.listing import sessions_with_agents
 
     if asked.session is not None:
@@ -84,7 +84,7 @@ def _transcripts(app: Workspace, asked: Asked) -> Iterator[Path]:
     return sessions_with_agents(app)
 
 
-# --- who there is ---
+# --- list ---
 
 
 def _list(frame: Invocation, app: Workspace, asked: Asked) -> None:
@@ -115,7 +115,9 @@ def _agent_json(agent: AgentStatus) -> dict[str, Any]:
 
 def _print_list(console: Console, agents: Sequence[AgentStatus], asked: Asked) -> None:
     if not agents:
-        console.print(_NOBODY if asked.session is None else "This session has hired nobody.")
+        console.print(
+            _NO_AGENTS if asked.session is None else "This session has not hired an agent."
+        )
         return
     for session in dict.fromkeys(agent.session for agent in agents):
         own = [agent for agent in agents if agent.session == session]
@@ -137,19 +139,19 @@ def _table(agents: Sequence[AgentStatus]) -> RenderableType:
         table.columns[place].overflow = "ellipsis"
     table.columns[6].justify = "right"
     for agent in agents:
-        who = (agent.name, agent.agent_type, agent.how, agent.by, one_line(agent.told))
-        told = (*who, when(agent.since), tokens(agent.tokens), one_line(agent.summary))
-        table.add_row(*map(printable, told))
+        about = (agent.name, agent.agent_type, agent.how, agent.by, one_line(agent.told))
+        cells = (*about, when(agent.since), tokens(agent.tokens), one_line(agent.summary))
+        table.add_row(*map(printable, cells))
     return table
 
 
 def _counted(agents: Sequence[AgentStatus]) -> str:
     count = counted(len(agents), "agent")
     running = sum(agent.state == "running" for agent in agents)
-    return f"{count}, {running} running; see one whole with: reverie agents show NAME"
+    return f"{count}, {running} running; for details: reverie agents show NAME"
 
 
-# --- one of them ---
+# --- show ---
 
 
 def _show(frame: Invocation, app: Workspace, asked: Asked) -> None:
@@ -164,7 +166,7 @@ def _show(frame: Invocation, app: Workspace, asked: Asked) -> None:
     }
 
     def human(console: Console) -> None:
-        for line in _told(story, app):
+        for line in _story_lines(story, app):
             console.print(printable(line), soft_wrap=True)
 
     frame.show(data, human)
@@ -174,7 +176,7 @@ def _letter_json(letter: Letter) -> dict[str, Any]:
     return {**asdict(letter), "id": letter.id or None, "at": iso(letter.at)}
 
 
-def _told(story: AgentStory, app: Workspace) -> Iterator[str]:
+def _story_lines(story: AgentStory, app: Workspace) -> Iterator[str]:
     agent = story.agent
     there = "" if agent.transcript.is_file() else " (not there)"
     until = f" to {when(agent.until)}" if agent.until is not None else ""
@@ -200,12 +202,12 @@ def _told(story: AgentStory, app: Workspace) -> Iterator[str]:
 def _letter_lines(letter: Letter) -> Iterator[str]:
     answer = {True: ", agreed", False: ", not agreed", None: ""}[letter.agreed]
     kind = "" if letter.kind == "message" else f" ({letter.kind}{answer})"
-    who = f"{letter.sender} to {letter.to}{kind}"
-    yield f"  {when(letter.at)}  {one_line(f'{who}: {letter.summary}')}"
+    route = f"{letter.sender} to {letter.to}{kind}"
+    yield f"  {when(letter.at)}  {one_line(f'{route}: {letter.summary}')}"
 
 
 def _indented(text: str) -> Iterator[str]:
-    """No line of theirs passes for one of ours."""
+    """Indent an agent's text so that it cannot pass for our own output."""
     return (f"  {line}".rstrip() for line in text.strip().splitlines())
 
 
@@ -239,7 +241,7 @@ def _print_types(console: Console, app: Workspace, types: Catalogue) -> None:
 
 
 def type_lines(app: Workspace, types: Catalogue) -> Iterator[str]:
-    """Every type in two or three lines, then the files that make none."""
+    """Two or three lines for each type, then the hidden and the unusable ones."""
     for kind in types.types:
         yield f"{kind.name}: {one_line(kind.description)}"
         yield f"  {' · '.join(_terms(app, kind))}"
@@ -260,12 +262,12 @@ def _print_type(console: Console, app: Workspace, kind: AgentType) -> None:
 
 
 def _terms(app: Workspace, kind: AgentType) -> Iterator[str]:
-    """Where a type comes from and what its agents are given."""
+    """A type's source, tools, model, memory and limits."""
     yield _source(app, kind.source)
     every = "every tool" + (f" but {', '.join(kind.denied)}" if kind.denied else "")
     given = every if kind.tools is None else ", ".join(kind.tools) or "none"
     yield f"tools: {given}"
-    yield f"model: {kind.model or 'that of whoever hires it'}"
+    yield f"model: {kind.model or 'that of the agent that hires it'}"
     if kind.memory is not None:
         yield f"memory: {kind.memory}"
     if kind.max_turns is not None:
@@ -273,7 +275,7 @@ def _terms(app: Workspace, kind: AgentType) -> Iterator[str]:
 
 
 def _source(app: Workspace, source: str) -> str:
-    """A file of the project as seen from there; what is built in is no file."""
+    """Project files relative to the project; a built-in type's source is not a path."""
     path, root = Path(source), app.project.root
     if path.is_relative_to(root):
         return str(path.relative_to(root))

@@ -1,4 +1,4 @@
-"""The doctor's look at coding agents: do their files still hold our entries, and does a hook fire?"""
+"""Doctor checks of coding agents: do their files still hold our entries, and do the hooks fire?"""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from reverie.clients.install.plan import Installation
     from reverie.workspace import Workspace
 
-# What a client waits for; a hook that takes longer is cut off.
-_PATIENCE = 10.0
-# A person notices half a second before every prompt.
+# Clients cancel a hook that takes longer.
+_TIMEOUT = 10.0
+# A noticeable delay before every prompt.
 _SLOW = 0.5
 
-# Too little to look anything up for, and nothing to learn.
-_WORD = "hello"
+# Too short to look anything up for or to learn from.
+_PROMPT = "hello"
 
 _MANAGED = (
     Path("/etc/claude-code/managed-settings.json"),
@@ -47,7 +47,7 @@ _MANAGED = (
 
 
 def examine_clients(app: Workspace) -> Iterator[Finding]:
-    """Every client Reverie was installed into, for the person and for this project."""
+    """Check every client Reverie is installed in, for the person and for this project."""
     from reverie.clients.files import open_clients
 
     clients = open_clients(app)
@@ -58,30 +58,30 @@ def examine_clients(app: Workspace) -> Iterator[Finding]:
 
 def _one(app: Workspace, clients: Clients, one: Installation) -> Iterator[Finding]:
     name = f"{CLIENTS[one.client].title} ({one.scope})"
-    again = f"reverie install {one.client} --scope {one.scope}"
-    for said in _files(app, clients, one):
-        yield Finding("wrong", f"{name}: {said}", f"bring it back: {again}")
+    reinstall = f"reverie install {one.client} --scope {one.scope}"
+    for problem in _file_problems(app, clients, one):
+        yield Finding("wrong", f"{name}: {problem}", f"restore it: {reinstall}")
     if not (Path(one.program).is_file() and os.access(one.program, os.X_OK)):
-        yield Finding("wrong", f"{name}: {one.program} is not there any more", f"renew it: {again}")
+        yield Finding("wrong", f"{name}: {one.program} no longer exists", f"reinstall: {reinstall}")
         return
     if one.client == "claude-code":
-        yield from _hindered(app, clients, name)
+        yield from _blocked(app, clients, name)
     if not package.installed():
-        yield _without_package(name, again, wired=_has_server(app, clients, one))
-    yield from _fired(app, one, name)
+        yield _without_package(name, reinstall, wired=_has_server(app, clients, one))
+    yield from _fire_hooks(app, one, name)
 
 
-def _without_package(name: str, again: str, *, wired: bool) -> Finding:
+def _without_package(name: str, reinstall: str, *, wired: bool) -> Finding:
     if wired:
-        said = f"{name}: its MCP server does not start, since the package mcp is not installed"
-        return Finding("wrong", said, package.ADVICE)
-    said = f"{name}: without the MCP server, since the package mcp is not installed"
-    return Finding("note", said, f"to add it: {package.ADVICE}, then {again}")
+        what = f"{name}: its MCP server does not start, since the package mcp is not installed"
+        return Finding("wrong", what, package.ADVICE)
+    what = f"{name}: without the MCP server, since the package mcp is not installed"
+    return Finding("note", what, f"to add it: {package.ADVICE}, then {reinstall}")
 
 
 def _has_server(app: Workspace, clients: Clients, one: Installation) -> bool:
     """Is the MCP server among what the client's files hold?"""
-    with_server, without = (_wished(app, one, mcp=mcp) for mcp in (True, False))
+    with_server, without = (_expected_files(app, one, mcp=mcp) for mcp in (True, False))
     for file, other in zip(with_server, without, strict=True):
         filed = next((filed for filed in one.files if filed.role == file.role), None)
         if filed is not None and file != other:
@@ -90,19 +90,19 @@ def _has_server(app: Workspace, clients: Clients, one: Installation) -> bool:
     return False
 
 
-def _wished(app: Workspace, one: Installation, *, mcp: bool) -> tuple[ClientFile, ...]:
-    return CLIENTS[one.client].files(_wish(app, one, mcp=mcp))
+def _expected_files(app: Workspace, one: Installation, *, mcp: bool) -> tuple[ClientFile, ...]:
+    return CLIENTS[one.client].files(_install_options(app, one, mcp=mcp))
 
 
-def _wish(app: Workspace, one: Installation, *, mcp: bool = True) -> InstallOptions:
+def _install_options(app: Workspace, one: Installation, *, mcp: bool = True) -> InstallOptions:
     return InstallOptions(places_of(app), one.scope, one.program, mcp, home_of(app))
 
 
-def _files(app: Workspace, clients: Clients, one: Installation) -> Iterator[str]:
-    """What is wrong with the files that were written into."""
+def _file_problems(app: Workspace, clients: Clients, one: Installation) -> Iterator[str]:
+    """What is wrong with the files Reverie wrote to."""
     # It may have been installed without the server.
-    wished = (file for mcp in (True, False) for file in _wished(app, one, mcp=mcp))
-    files = [file for file in wished if file.wanted]
+    expected = (file for mcp in (True, False) for file in _expected_files(app, one, mcp=mcp))
+    files = [file for file in expected if file.wanted]
     for filed in one.files:
         path = shown_path(app, filed.path)
         try:
@@ -117,27 +117,27 @@ def _files(app: Workspace, clients: Clients, one: Installation) -> Iterator[str]
             yield str(error)
 
 
-def _hindered(app: Workspace, clients: Clients, name: str) -> Iterator[Finding]:
+def _blocked(app: Workspace, clients: Clients, name: str) -> Iterator[Finding]:
     own = places_of(app).claude
     for path in (own / "settings.json", own / "settings.local.json", *_MANAGED):
         try:
-            said = hindrance(value_of(clients.files.read(path) or "{}", comments=False))
+            problem = hindrance(value_of(clients.files.read(path) or "{}", comments=False))
         except (ReverieError, Malformed):
             continue
-        if said:
-            yield Finding("wrong", f"{name}: {said}", f"see {shown_path(app, path)}")
+        if problem:
+            yield Finding("wrong", f"{name}: {problem}", f"see {shown_path(app, path)}")
 
 
-def _fired(app: Workspace, one: Installation, name: str) -> Iterator[Finding]:
-    """Run every hook as the client would; a slow one may have started the daemon, and runs again."""
+def _fire_hooks(app: Workspace, one: Installation, name: str) -> Iterator[Finding]:
+    """Run every hook as the client would; rerun a slow one, which may have started the daemon."""
     client = CLIENTS[one.client]
-    taken: dict[str, float] = {}
+    durations: dict[str, float] = {}
     for event in client.events:
         answer = event == client.answered and app.settings.memory_enabled
         try:
-            taken[event] = _took(app, one, event, answer=answer)
+            durations[event] = _duration(app, one, event, answer=answer)
         except subprocess.TimeoutExpired:
-            yield Finding("wrong", f"{name}: its {event} hook took more than {_PATIENCE:.0f} s")
+            yield Finding("wrong", f"{name}: its {event} hook took more than {_TIMEOUT:.0f} s")
             return
         except OSError as error:
             yield Finding("wrong", f"{name}: {one.program} does not start: {error.strerror}")
@@ -145,10 +145,10 @@ def _fired(app: Workspace, one: Installation, name: str) -> Iterator[Finding]:
         except ValueError as failed:
             yield Finding("wrong", f"{name}: its {event} hook failed: {failed}", _where(app))
             return
-    slowest = max(taken, key=taken.__getitem__)
-    fires = f"{name}: hooks fire, {slowest} took {taken[slowest] * 1000:.0f} ms"
-    if taken[slowest] > _SLOW:
-        yield Finding("note", fires, "is the process behind the hooks there? reverie daemon")
+    slowest = max(durations, key=durations.__getitem__)
+    fires = f"{name}: hooks fire, {slowest} took {durations[slowest] * 1000:.0f} ms"
+    if durations[slowest] > _SLOW:
+        yield Finding("note", fires, "check the process behind the hooks: reverie daemon")
     else:
         yield Finding("ok", fires)
 
@@ -157,7 +157,7 @@ def _where(app: Workspace) -> str:
     return f"see {shown_path(app, app.settings.home / LOG)}, or run it by hand"
 
 
-def _took(app: Workspace, one: Installation, event: str, *, answer: bool) -> float:
+def _duration(app: Workspace, one: Installation, event: str, *, answer: bool) -> float:
     with suppress(ValueError):
         took = _timed(app, one, event, answer=answer)
         if took <= _SLOW:
@@ -166,17 +166,17 @@ def _took(app: Workspace, one: Installation, event: str, *, answer: bool) -> flo
 
 
 def _timed(app: Workspace, one: Installation, event: str, *, answer: bool) -> float:
-    """How long the hook takes. Raises ValueError with what it said if that will not do."""
+    """Run a hook and return its duration. Raise ValueError with its output if it fails."""
     root = app.project.root
     started = time.perf_counter()
     ran = subprocess.run(
-        shlex.split(_wish(app, one).hook(event, one.client)),
-        input=json.dumps(_told(event, root)),
+        shlex.split(_install_options(app, one).hook(event, one.client)),
+        input=json.dumps(_hook_input(event, root)),
         cwd=root,
         capture_output=True,
         text=True,
         check=False,
-        timeout=_PATIENCE,
+        timeout=_TIMEOUT,
     )
     took = time.perf_counter() - started
     plain = event in CLIENTS[one.client].plain
@@ -187,8 +187,8 @@ def _timed(app: Workspace, one: Installation, event: str, *, answer: bool) -> fl
     return took
 
 
-def _told(event: str, root: Path) -> dict[str, object]:
-    """What any client would tell; the session is the doctor's own, and this project's."""
+def _hook_input(event: str, root: Path) -> dict[str, object]:
+    """A hook's input with the fields of every client; the doctor has its own session per project."""
     session = f"{TRIAL}{hashlib.sha256(os.fsencode(root)).hexdigest()[:12]}"
     return {
         "session_id": session,
@@ -200,19 +200,19 @@ def _told(event: str, root: Path) -> dict[str, object]:
         "directory": str(root),
         "workspace_roots": [str(root)],
         "transcript_path": None,
-        "prompt": _WORD,
-        "text": _WORD,
+        "prompt": _PROMPT,
+        "text": _PROMPT,
         "tool_name": "Bash",
         "tool_input": {},
-        "tool_response": {"stdout": _WORD, "stderr": ""},
+        "tool_response": {"stdout": _PROMPT, "stderr": ""},
         "tool": "bash",
         "args": {},
-        "output": _WORD,
+        "output": _PROMPT,
     }
 
 
 def _is_answer(stdout: str) -> bool:
-    """Nothing, or the JSON a client expects."""
+    """Is the output empty, or the JSON object a client expects?"""
     if not stdout.strip():
         return True
     try:

@@ -1,4 +1,4 @@
-"""What `install` and `uninstall` share: where clients are, showing a plan, asking, carrying it out."""
+"""Shared by `install` and `uninstall`: where clients are; show, confirm and carry out a plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 
 def places_of(app: Workspace) -> Places:
-    """Where the clients of this machine look."""
+    """Where the clients of this machine keep their files."""
     return Places(
         person=app.settings.person_home,
         project=app.project.root,
@@ -48,18 +48,18 @@ def places_of(app: Workspace) -> Places:
 
 
 def home_of(app: Workspace) -> str:
-    """Reverie's home, as commands must name it; empty for the usual one, which they find."""
+    """Reverie's home as commands must name it; empty for the default, which they find."""
     usual = app.settings.person_home / ".reverie"
     return "" if app.settings.home == usual else str(app.settings.home)
 
 
 def bare(app: Workspace, client: str, scope: Scope, program: str = "") -> Installation:
-    """Who and where, with nothing written yet."""
+    """An installation with no files written yet."""
     return Installation(client, scope, "" if scope == "user" else str(app.project.root), program)
 
 
 def installations(clients: Clients) -> list[Installation]:
-    """What was written down, as far as it can be read."""
+    """Every recorded installation that can be read."""
     return list(_readable(clients.installed()))
 
 
@@ -76,9 +76,9 @@ def known(bare: Installation, there: Sequence[Installation]) -> Installation | N
 
 
 def carry_out(clients: Clients, plans: Sequence[Plan]) -> None:
-    """Write what is new, note it down, and remove what is no longer needed.
+    """Write and remove files, and record the installations.
 
-    The note comes before the files: who dies in between leaves nothing that cannot be found again.
+    The record is written before the files, so that every file can be found after a crash.
     """
     changes = [change for plan in plans for change in plan.changes]
     for change in changes:
@@ -90,11 +90,11 @@ def carry_out(clients: Clients, plans: Sequence[Plan]) -> None:
 
 def _carry_out(clients: Clients, plans: Sequence[Plan], changes: Sequence[Change]) -> None:
     kept = [plan.record for plan in plans if plan.record.files]
-    settled = {plan.record.key for plan in plans}
-    others = [one for one in installations(clients) if one.key not in settled]
-    both = [*others, *kept]
+    planned = {plan.record.key for plan in plans}
+    others = [one for one in installations(clients) if one.key not in planned]
+    records = [*others, *kept]
     if kept:
-        clients.write_down([one.as_json() for one in both])
+        clients.write_down([one.as_json() for one in records])
     for change in changes:
         if change.kind == "none":
             continue
@@ -105,7 +105,7 @@ def _carry_out(clients: Clients, plans: Sequence[Plan], changes: Sequence[Change
     for change in changes:
         clients.files.tidy(change.folders)
     if not kept:
-        clients.write_down([one.as_json() for one in both])
+        clients.write_down([one.as_json() for one in records])
 
 
 def settle(
@@ -165,7 +165,7 @@ def _print(
 
 
 def _ask(app: Workspace, plans: Sequence[Plan]) -> None:
-    """On a terminal the person is asked; elsewhere nobody is there, so they must have said so."""
+    """Ask on a terminal; elsewhere --yes is required."""
     files = [
         shown_path(app, change.path)
         for plan in plans
@@ -174,6 +174,6 @@ def _ask(app: Workspace, plans: Sequence[Plan]) -> None:
     ]
     named = ", ".join(files)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise InputError(f"this would change {named}; say so with --yes, or look with --dry-run")
+        raise InputError(f"this would change {named}; confirm with --yes, or look with --dry-run")
     if not click.confirm(f"Change {named}?", err=True):
         raise click.Abort

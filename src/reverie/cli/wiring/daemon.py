@@ -1,4 +1,4 @@
-"""`reverie daemon`: the process behind the hooks, which starts by itself; for people who wonder."""
+"""`reverie daemon`: show, start or stop the process behind the hooks."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ ACTIONS = ("status", "start", "stop", "run")
 @reverie_command(name="daemon")
 @click.argument("action", type=click.Choice(ACTIONS), default="status")
 def command(frame: Invocation, action: str) -> None:
-    """The process behind the hooks: status, start, stop; run serves here.
+    """Control the process behind the hooks: status, start, stop, or run it here.
 
-    It starts with the first hook of a coding agent and ends when none came for so many minutes as
-    the setting daemon.idle_minutes says.
+    It starts with the first hook of a coding agent and ends after daemon.idle_minutes without one.
     It listens on this machine only: a socket in Reverie's home, and a port of 127.0.0.1 for HTTP
     hooks that know its token (both in daemon/daemon.json).
 
@@ -45,27 +44,27 @@ def command(frame: Invocation, action: str) -> None:
             _show(frame, control.start(home))
         case "stop":
             ended = control.stop(home)
-            said = "It ended." if ended else "No daemon was running."
-            frame.show({"stopped": ended}, lambda console: console.print(said))
+            message = "It ended." if ended else "No daemon was running."
+            frame.show({"stopped": ended}, lambda console: console.print(message))
         case _:
             _show(frame, control.status(home))
 
 
-def _show(frame: Invocation, told: dict[str, Any] | None) -> None:
-    if told is None:
+def _show(frame: Invocation, status: dict[str, Any] | None) -> None:
+    if status is None:
         frame.show({"running": False}, lambda console: console.print("No daemon is running."))
     else:
-        frame.show({"running": True, **told}, lambda console: _print(console, told))
+        frame.show({"running": True, **status}, lambda console: _print(console, status))
 
 
-def _print(console: Console, told: dict[str, Any]) -> None:
+def _print(console: Console, status: dict[str, Any]) -> None:
     console.print(
-        f"Running: pid {told['pid']}, port {told['port']}, version {told['version']}, "
-        f"for {told['uptime_seconds']:,.0f} s; {told['errors']} errors, "
-        f"{told['hook_errors']} hooks without an answer."
+        f"Running: pid {status['pid']}, port {status['port']}, version {status['version']}, "
+        f"for {status['uptime_seconds']:,.0f} s; {status['errors']} errors, "
+        f"{status['hook_errors']} hooks without an answer."
     )
-    for name, event in told["events"].items():
+    for name, event in status["events"].items():
         taken = "" if event["median_ms"] is None else f", {event['median_ms']:g} ms (median)"
         errors = f", {event['errors']} errors" if event["errors"] else ""
         console.print(printable(f"  {name}: {event['count']}×{taken}{errors}"), soft_wrap=True)
-    console.print(printable(f"Log: {told['log']}"), soft_wrap=True)
+    console.print(printable(f"Log: {status['log']}"), soft_wrap=True)

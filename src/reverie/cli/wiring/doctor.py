@@ -1,4 +1,4 @@
-"""`reverie doctor`: is everything in order, and if not, what to do."""
+"""`reverie doctor`: check that everything is in order, and advise if not."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _provider(app: Workspace, name: str) -> Iterator[Finding]:
 
 
 def _trust(app: Workspace) -> Iterator[Finding]:
-    """What the project's own files ask for, and what was left out because of whose they are."""
+    """What the project's own files ask for, and what was ignored because they are not trusted."""
     if app.project.note:
         yield Finding("note", app.project.note)
     for wanted in app.settings.wanted:

@@ -1,4 +1,4 @@
-"""`reverie hook`: what a coding agent's hooks run. The usual call never comes here: see `hook_client`."""
+"""`reverie hook`: the command of a coding agent's hooks. `hook_client` usually answers without it."""
 
 from __future__ import annotations
 

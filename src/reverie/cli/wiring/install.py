@@ -54,16 +54,16 @@ def command(
 
     app = frame.app()
     clients = open_clients(app)
-    there = client_plans.installations(clients)
+    installed = client_plans.installations(clients)
     places, path, home = client_plans.places_of(app), program(), client_plans.home_of(app)
     mcp = not no_mcp and package.installed()
     plans: list[Plan] = []
     for name in dict.fromkeys(names):
         bare = client_plans.bare(app, name, scope, path)
         files = CLIENTS[name].files(InstallOptions(places, scope, path, mcp, home))
-        plans.append(install(bare, files, client_plans.known(bare, there), clients.files))
+        plans.append(install(bare, files, client_plans.known(bare, installed), clients.files))
     left_out = [] if mcp or no_mcp else [_LEFT_OUT.format(again=_again(names, scope))]
-    notes = {plan.record.client: [*left_out, *_notes(app, plan, there)] for plan in plans}
+    notes = {plan.record.client: [*left_out, *_notes(app, plan, installed)] for plan in plans}
     go = client_plans.settle(frame, app, plans, notes, asked=yes, dry=dry_run)
     if go:
         client_plans.carry_out(clients, plans)
@@ -77,8 +77,8 @@ def _again(names: Sequence[str], scope: Scope) -> str:
     return f"reverie install {' '.join(dict.fromkeys(names))} --scope {scope}"
 
 
-def _notes(app: Workspace, plan: Plan, there: Sequence[Installation]) -> list[str]:
-    """What a person has to know or do beside it."""
+def _notes(app: Workspace, plan: Plan, installed: Sequence[Installation]) -> list[str]:
+    """What the user has to know or do as well."""
     made = plan.record
     client = CLIENTS[made.client]
     home = shown_path(app, app.settings.home)
@@ -88,7 +88,8 @@ def _notes(app: Workspace, plan: Plan, there: Sequence[Installation]) -> list[st
         notes += [client.project_note] if client.project_note else []
     roots = {"", str(app.project.root)}
     if any(
-        one.client == made.client and one.scope != made.scope and one.root in roots for one in there
+        one.client == made.client and one.scope != made.scope and one.root in roots
+        for one in installed
     ):
         notes.append("It is installed in both scopes now: hooks may run twice in this project.")
     return notes

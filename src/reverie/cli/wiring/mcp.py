@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from reverie.workspace import Workspace
 
-USUAL_PORT = 8765
+DEFAULT_PORT = 8765
 
 
 @reverie_command(name="mcp")
@@ -25,7 +25,7 @@ USUAL_PORT = 8765
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help=f"Where to listen with --http ({USUAL_PORT}); 0 takes any free port.",
+    help=f"Where to listen with --http ({DEFAULT_PORT}); 0 takes any free port.",
 )
 @click.option(
     "--token-file",
@@ -35,8 +35,8 @@ USUAL_PORT = 8765
 def command(frame: Invocation, over_http: bool, port: int | None, token_file: Path | None) -> None:
     """Give any client memory over the Model Context Protocol.
 
-    A client starts it and speaks over standard input and output. With --http it waits for clients
-    of this machine; they show the token that is printed, or the one in REVERIE_MCP_TOKEN.
+    A client starts it and talks to it over standard input and output. With --http it serves clients
+    on this machine; they send the token that is printed, or the one in REVERIE_MCP_TOKEN.
 
     \b
     reverie mcp
@@ -49,7 +49,7 @@ def command(frame: Invocation, over_http: bool, port: int | None, token_file: Pa
     app = frame.app()
     _require_package()
     if over_http:
-        _serve_http(frame, app, USUAL_PORT if port is None else port, token_file)
+        _serve_http(frame, app, DEFAULT_PORT if port is None else port, token_file)
     else:
         _serve_stdio(app)
 
@@ -61,7 +61,7 @@ def _require_package() -> None:
         raise InputError(
             f"`reverie mcp` needs the package mcp, 2.3 or newer; install it with: {package.ADVICE}"
         )
-    # Thousands of small objects come with the import, and none of them is garbage.
+    # The import makes thousands of objects, none of them garbage: collecting would waste time.
     gc.disable()
     try:
         import reverie.clients.mcp.server  # noqa: F401
@@ -70,7 +70,7 @@ def _require_package() -> None:
 
 
 def _clients_project() -> Path | None:
-    """The project Claude Code says it works in; others start the server in its folder."""
+    """The project Claude Code names; other clients start the server in the project's folder."""
     from reverie.clients.mcp.caller import PROJECT_VARIABLE
     from reverie.settings.sources import environment
 
@@ -94,10 +94,10 @@ def _serve_http(frame: Invocation, app: Workspace, port: int, token_file: Path |
     from reverie.settings.sources import environment
 
     token = http.choose_token(environment().get(http.TOKEN_VARIABLE), token_file)
-    opened = http.listen(port)
-    url = http.address(opened)
+    listener = http.listen(port)
+    url = http.address(listener)
 
-    def tell(console: Console) -> None:
+    def human(console: Console) -> None:
         console.print(f"Memory of {app.project.root}", soft_wrap=True)
         console.print(f"  at {url}", soft_wrap=True)
         if token.fresh:
@@ -106,4 +106,4 @@ def _serve_http(frame: Invocation, app: Workspace, port: int, token_file: Path |
 
     data = {"url": url, "project": str(app.project.root)}
     data |= {"token": token.value} if token.fresh else {}
-    http.serve(make_server(app), opened, token, lambda: frame.show(data, tell))
+    http.serve(make_server(app), listener, token, lambda: frame.show(data, human))

@@ -1,4 +1,4 @@
-"""The doctor's look at memory: files, index, history, leftovers, projects that are gone."""
+"""Doctor checks of memory: files, index, history, leftovers, projects that are gone."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ def examine_memory(app: Workspace) -> Iterator[Finding]:
         yield Finding("wrong", f"memory: {error}")
         return
     for memory in memories:
-        # The others begin with the first memory that is theirs.
+        # The other scopes have no directory until their first memory is saved.
         if memory.scope == "project" or memory.place.directory.is_dir():
             yield from _one(app, memory)
     yield from _projects(app)
 
 
 def _one(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
-    """What cannot even be looked at is a finding too."""
+    """Run every check of one memory; a check that fails is a finding."""
     for check in (_count, _files, _index, _retired, _history, _leftovers):
         try:
             yield from list(check(app, memory))
-        except Exception as error:  # noqa: BLE001 - whatever damage does to a check is a finding
-            yield Finding("wrong", f"memory: {_said(error)}")
+        except Exception as error:  # noqa: BLE001 - damage can fail a check in any way
+            yield Finding("wrong", f"memory: {_message(error)}")
             return
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return str(error) if isinstance(error, ReverieError) else f"{type(error).__name__}: {error}"
 
 
@@ -112,11 +112,11 @@ def _index(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
 
 
 def _retired(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
-    """Memories that were retired by one about another thing, as an earlier rule did."""
+    """Memories that an earlier rule replaced by one about something else."""
     doubtful = [
         Finding(
             "note",
-            f"{label(memory, old)} was replaced by {new}, which speaks of something else",
+            f"{label(memory, old)} was replaced by {new}, which is about something else",
             f"if both hold: reverie retire {label(memory, old)} --off",
         )
         for old, new in retired_by_siblings(memory.store)
@@ -132,7 +132,7 @@ def _history(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
             memory.history.files(newest.id)
     except Exception as error:  # noqa: BLE001 - a damaged repository fails in many ways
         advice = f"keep a copy of {memory.place.history}, then remove it: files are the truth"
-        yield Finding("wrong", f"history cannot be read: {_said(error)}", advice)
+        yield Finding("wrong", f"history cannot be read: {_message(error)}", advice)
         return
     if unfinished:
         advice = "the next change completes it by itself"

@@ -1,4 +1,4 @@
-"""`reverie settings`: every value, and where it came from."""
+"""`reverie settings`: every setting, its value and where it came from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("key", required=False)
 @click.option("--changed", is_flag=True, help="Only what differs from the defaults.")
 def command(frame: Invocation, key: str | None, changed: bool) -> None:
-    """Every setting, its value and where it came from.
+    """Show every setting, its value and where it came from.
 
     With KEY, only that setting (or the whole table it names), and what it overrides.
     """

@@ -27,7 +27,7 @@ ACTIONS = ("status", "sync", "remote")
 def command(frame: Invocation, action: str, url: str | None, branch: str) -> None:
     """Share a part of memory with your team, through git.
 
-    remote URL says where; sync pulls, merges each file and pushes; status says what waits.
+    remote URL sets the remote; sync pulls, merges each file and pushes; status shows what is unsent.
 
     \b
     reverie team remote git@example.com:team/memory.git
@@ -77,14 +77,14 @@ def _sync(frame: Invocation, app: Workspace) -> None:
     require_team(app, team=True)
     address = app.team_address()
     if address is None:
-        raise InputError("no remote yet; say where with: reverie team remote URL")
+        raise InputError("no remote yet; set one with: reverie team remote URL")
     data = asdict(app.sync_team(address, PERSON))
     frame.show(data, lambda console: _print_report(console, data))
 
 
 def _print_report(console: Console, data: dict[str, Any]) -> None:
     lines = [f"{word}: {', '.join(data[word])}" for word in ("pulled", "pushed") if data[word]]
-    lines += ["The branch was not there; it is now."] if data["started"] else []
+    lines += ["The branch did not exist; it was created."] if data["started"] else []
     for one in data["conflicts"]:
         kept = f"; yours is kept in {one['beside']}" if one["beside"] else ""
         lines.append(f"conflict in {one['file']}: {one['reason']}{kept}")

@@ -1,4 +1,4 @@
-"""`reverie trust`: what the settings files inside a project want, and the person's answer."""
+"""`reverie trust`: what the settings files inside a project ask for, and the user's answer."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @reverie_command(name="trust")
 @click.option("--yes", is_flag=True, help="Agree to the files as they are now, without a question.")
-@click.option("--no", "refuse", is_flag=True, help="Say no to them; they are not asked about again until they change.")  # fmt: skip
+@click.option("--no", "refuse", is_flag=True, help="Refuse them; you are not asked again until they change.")  # fmt: skip
 @click.option("--forget", is_flag=True, help="Take back every answer for this project.")
 @click.option("--move", is_flag=True, help="Make .reverie/settings.local.toml your own: move it to the home.")  # fmt: skip
 def command(frame: Invocation, yes: bool, refuse: bool, forget: bool, move: bool) -> None:
-    """What this project's settings files want, and your answer to it.
+    """Show what this project's settings files ask for, and answer.
 
-    A file inside a project came with a clone or an archive. What could cost money or allow more than
-    you did is used only after you agreed; a file that changes is asked about again.
+    A file inside a project came with a clone or an archive. Settings that could cost money or allow
+    more than yours are used only after you agree; if the file changes, you are asked again.
 
     \b
     reverie trust
@@ -45,8 +45,8 @@ def command(frame: Invocation, yes: bool, refuse: bool, forget: bool, move: bool
         _answer(frame, project, True if yes else False if refuse else None)
 
 
-def ask_what_waits(frame: Invocation) -> None:
-    """At the start of a chat: each file that waits for an answer, once."""
+def ask_pending(frame: Invocation) -> None:
+    """Ask about each file that has no answer yet; called when a chat starts."""
     project = _project(frame)
     for asked in _waiting(project):
         _print_file(console(), asked)
@@ -91,8 +91,8 @@ def _at_a_terminal(frame: Invocation) -> bool:
 
 def _forget(frame: Invocation, project: ProjectTrust) -> None:
     paths = project.forget()
-    said = f"Forgotten: {len(paths)} answers." if paths else "There was no answer to forget."
-    frame.show({"forgotten": paths}, lambda screen: screen.print(said))
+    message = f"Forgotten: {len(paths)} answers." if paths else "There was no answer to forget."
+    frame.show({"forgotten": paths}, lambda screen: screen.print(message))
 
 
 def _move(frame: Invocation, project: ProjectTrust, *, sure: bool) -> None:

@@ -1,4 +1,4 @@
-"""`reverie uninstall`: take Reverie out of a coding agent again."""
+"""`reverie uninstall`: remove Reverie from a coding agent."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from reverie.clients.install.wiring import InstallOptions
 def command(
     frame: Invocation, names: tuple[str, ...], scope: Scope | None, dry_run: bool, yes: bool
 ) -> None:
-    """Take Reverie out of a coding agent again.
+    """Remove Reverie from a coding agent.
 
-    A file nobody touched since becomes what it was, byte for byte; from one that was edited only
-    Reverie's own entries go. Memories stay where they are.
+    A file that was not edited since is restored byte for byte; from an edited file only Reverie's
+    own entries are removed. Memories stay where they are.
 
     \b
     reverie uninstall claude-code --dry-run
@@ -34,13 +34,13 @@ def command(
 
     app = frame.app()
     clients = open_clients(app)
-    there = client_plans.installations(clients)
+    installed = client_plans.installations(clients)
     places = client_plans.places_of(app)
     plans: list[Plan] = []
     for name in dict.fromkeys(names):
         for one in SCOPES if scope is None else (scope,):
             bare = client_plans.bare(app, name, one)
-            known = client_plans.known(bare, there)
+            known = client_plans.known(bare, installed)
             files = CLIENTS[name].files(InstallOptions(places, one, known.program if known else ""))
             plan = uninstall(known or bare, files, clients.files)
             if known or not plan.empty:
@@ -51,6 +51,6 @@ def command(
     if frame.as_json:
         frame.show(client_plans.as_json(plans, {}, written=go), lambda _: None)
     else:
-        said = "Uninstalled." if go else "Nothing of Reverie is installed there."
+        message = "Uninstalled." if go else "Nothing of Reverie is installed there."
         if go or not plans:
-            frame.show(None, lambda out: out.print(said))
+            frame.show(None, lambda out: out.print(message))

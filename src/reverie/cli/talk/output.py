@@ -1,4 +1,4 @@
-"""Markdown as it streams in, given out in blocks that are finished and can be rendered. Pure."""
+"""Chat output: streamed markdown in finished blocks, log lines, and events as JSON."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Paragraphs:
 
     @property
     def draft(self) -> str:
-        """What has come of the block that is not finished."""
+        """The unfinished block so far."""
         return "\n".join([*self._lines, self._tail])
 
     def add(self, text: str) -> list[str]:
-        """Take in more; the blocks it finished."""
+        """Add text and return the blocks it finished."""
         *whole, self._tail = (self._tail + text).split("\n")
         done = [block for line in whole if (block := self._line(line))]
         if self._gap and self._tail[:1].strip():
@@ -68,13 +68,13 @@ class Paragraphs:
         return done
 
     def end(self) -> list[str]:
-        """Nothing more comes: what is left, if anything."""
+        """End the stream and return the rest, if any."""
         self._lines.append(self._tail)
         self._tail, self._fence = "", ""
         return self._cut()
 
     def _line(self, line: str) -> str:
-        """Take in a whole line; the block before it, if that is finished now."""
+        """Add a whole line and return the block it finished, or an empty string."""
         if self._fence:
             self._lines.append(line)
             if _closes(line, self._fence):
@@ -88,7 +88,7 @@ class Paragraphs:
         self._gap = False
         self._lines.append(line)
         if opened := _FENCE.fullmatch(line):
-            # A line of inline code may begin with three backticks; its own end is on it.
+            # Inline code may begin with three backticks, too; it closes on the same line.
             self._fence = "" if opened[1][0] in opened[2] else opened[1]
         return done[0] if done else ""
 
@@ -104,7 +104,7 @@ def _closes(line: str, fence: str) -> bool:
 
 
 class LogLines(logging.Handler):
-    """Shows what is logged, whichever thread logs it."""
+    """Shows log records from any thread on the screen."""
 
     def __init__(self, screen: Screen) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class LogLines(logging.Handler):
 
 @contextmanager
 def logged_on(screen: Screen) -> Iterator[None]:
-    """In place of what logs to the terminal; a log file is written as before."""
+    """Show log records on the screen instead of stderr; a log file is still written."""
     log = logging.getLogger("reverie")
     before = list(log.handlers)
     log.handlers = [handler for handler in before if isinstance(handler, logging.FileHandler)]
@@ -133,7 +133,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 def event_json(event: Event) -> Json:
-    """`type` comes first, so that a person can scan the stream."""
+    """An event as JSON; `type` comes first so that the stream is easy to scan."""
     name, fields = _SHAPES[type(event)]
     return {"type": name, **fields(event)}
 
@@ -211,7 +211,7 @@ def _spent(event: MoneySpent) -> Json:
     }
 
 
-# A name, and the fields behind it; a kind of event that is missing here fails a test.
+# The JSON name and fields of each event; a test fails if an event is missing.
 _SHAPES: Mapping[type[Any], tuple[str, Callable[[Any], Json]]] = {
     TextDelta: ("text", asdict),
     ThinkingDelta: ("thinking", asdict),
