@@ -103,7 +103,7 @@ class TestRunning:
     async def test_one_thing_at_a_time(self, provider: Provider, given: dict[str, Any]) -> None:
         async with Agent(**given) as agent, aclosing(agent.run("Hello there.")) as events:
             await anext(events)
-            with pytest.raises(InputError, match="still at work"):
+            with pytest.raises(InputError, match="still working"):
                 await agent.ask("And?")
 
     async def test_closed_is_closed(self, provider: Provider, given: dict[str, Any]) -> None:
@@ -161,7 +161,7 @@ class TestPermission:
         assert asked == ["Allow launch(what='it')?"]
 
     def test_a_plain_function_is_no_tool(self, place: Place) -> None:
-        with pytest.raises(InputError, match=r"print is no tool; decorate .* with @reverie\.tool"):
+        with pytest.raises(InputError, match=r"print is not a tool; decorate .* with @reverie\.tool"):
             Agent(tools=[print])  # type: ignore[list-item]
 
 

@@ -374,7 +374,7 @@ class TestResuming:
     @pytest.mark.parametrize("name", ["../up", "a/b", "", ".hidden"])
     async def test_a_name_is_a_plain_one(self, place: Place, name: str) -> None:
         context = Context(model="offline", session=name)
-        with pytest.raises(InputError, match="cannot be a file name"):
+        with pytest.raises(InputError, match="cannot be used as a file name"):
             await context.prepare([{"role": "user", "content": "Hello!"}])
 
 

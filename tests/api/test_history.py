@@ -301,7 +301,7 @@ def test_the_system_prompt_may_lead() -> None:
         ),
         (
             [{"role": "user", "content": [{"type": "file", "file": {"file_data": "abc"}}]}],
-            "must be a data: address",
+            "must be a data: URL",
         ),
         (
             [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}],

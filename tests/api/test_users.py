@@ -209,8 +209,8 @@ def test_which_project_was_opened_is_told(place: Place, caplog: pytest.LogCaptur
     with caplog.at_level(logging.INFO):
         memory = Memory.open(inner)
     assert memory.project == place.root
-    [line] = [line for line in caplog.messages if "whose memory is used" in line]
+    [line] = [line for line in caplog.messages if "using its memory" in line]
     assert str(inner) in line
     caplog.clear()
     assert Memory.open(place.root).project == place.root
-    assert "whose memory is used" not in caplog.text
+    assert "using its memory" not in caplog.text

@@ -394,7 +394,7 @@ class TestFences:
         call(tool, "create", path="/memories/a.md", file_text="One.")
         path = "/memories/MEMORY.md"
         said = refused(tool, "str_replace", path=path, old_str="One", new_str="Two")
-        assert said == f"Error: {path} is an index; it follows the memories by itself"
+        assert said == f"Error: {path} is an index; it is updated automatically"
         refused(tool, "delete", path=path)
         refused(tool, "rename", old_path="/memories/a.md", new_path=path)
 

@@ -193,8 +193,8 @@ def test_a_head_or_a_reply_that_cannot_be_read_stops_nobody(place: Place) -> Non
     one.bridge.observe_sync(RUN, fail)
     one.bridge.close()
     assert [trouble.rpartition("; ")[2] for trouble in one.troubles] == [
-        "the history goes as it is",
-        "a reply was not taken in",
+        "the history is sent as it is",
+        "a reply was not recorded",
     ]
 
 

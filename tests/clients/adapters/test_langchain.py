@@ -332,7 +332,7 @@ class TestFailure:
         assert agent.invoke(asked)["messages"][-1].text == "odd"
         talk.middleware.close()
         [trouble] = talk.ear.events(TroubleNoted)
-        assert "holds no AIMessage; a reply was not taken in" in trouble.what.replace("')", "")
+        assert "holds no AIMessage; a reply was not recorded" in trouble.what.replace("')", "")
 
     def test_a_broken_memory_stops_nobody(self, place: Place, provider: Provider) -> None:
         talk = Talk(place, provider, session="broken")
@@ -340,7 +340,7 @@ class TestFailure:
         assert talk.say("Hello there.")
         talk.middleware.close()
         [trouble] = talk.ear.events(TroubleNoted)
-        assert "the history goes as it is" in trouble.what
+        assert "the history is sent as it is" in trouble.what
 
     def test_a_cap_is_kept(self, place: Place, provider: Provider) -> None:
         caps = {"spend.day": 0.0001, "spend.main_on_cap": "stop"}

@@ -349,7 +349,7 @@ class TestFailure:
         assert await talk.say("Hello there.")
         await talk.close()
         [trouble] = talk.ear.events(TroubleNoted)
-        assert "the history goes as it is" in trouble.what
+        assert "the history is sent as it is" in trouble.what
         assert [item["content"] for item in bodies(provider)[0]["input"]] == ["Hello there."]
 
     async def test_a_cap_is_kept(

@@ -289,7 +289,7 @@ class TestFailure:
         assert await talk.say("Hello there.")
         await talk.close()
         [trouble] = talk.ear.events(TroubleNoted)
-        assert "the history goes as it is" in trouble.what
+        assert "the history is sent as it is" in trouble.what
         assert "Be brief." in str(bodies(provider)[0]["system"])
 
     async def test_a_cap_is_kept(

@@ -458,7 +458,7 @@ async def test_it_does_not_end_while_there_is_work(
     try:
         assert await asyncio.to_thread(begun.wait, 20)
         async with asyncio.timeout(20):
-            assert await daemon.until_nobody_needs_it(tick=0.001) == "idle"
+            assert await daemon.run_until_idle(tick=0.001) == "idle"
         assert done.is_set()
         assert looks[:3] == [True, True, True]
     finally:

@@ -67,10 +67,10 @@ async def test_changed_settings_are_followed_by_the_next_hook(
     service: Service, place: Place, other: Path, more: dict[str, Any]
 ) -> None:
     await prompted(service, place.root, **more, prompt="hello there")
-    [before] = service._attendants.values()
+    [before] = service._services.values()
     place.settings("[memory]\nenabled = false\n")
     assert await prompted(service, place.root, **more) == ""
-    [after] = service._attendants.values()
+    [after] = service._services.values()
     assert after is not before
     place.settings("[memory]\nenabled = true\n")
     assert VPN in await prompted(service, place.root, **more)
@@ -90,7 +90,7 @@ async def test_nobody_waits_for_a_project_that_has_to_go(
 ) -> None:
     monkeypatch.setattr(services, "MOST_PROJECTS", 1)
     await prompted(service, place.root, session_id="s1")
-    [busy] = service._attendants.values()
+    [busy] = service._services.values()
     async with asyncio.timeout(20), busy._recalling:
         assert await prompted(service, other, session_id="s2") == ""
-        assert list(service._attendants) == [other]
+        assert list(service._services) == [other]

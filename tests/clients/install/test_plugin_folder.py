@@ -12,7 +12,6 @@ import yaml
 
 from reverie import __version__
 from reverie.cli.group import COMMANDS
-from reverie.clients.install import claude_code
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.wiring import InstallOptions, Places
 
@@ -33,7 +32,7 @@ def test_the_manifest_has_our_version() -> None:
 def test_its_hooks_are_the_ones_that_are_installed() -> None:
     nowhere = Path("/nowhere")
     places = Places(*[nowhere] * 6)
-    settings = claude_code.files(InstallOptions(places, "user", "reverie"))[0]
+    settings = CLIENTS["claude-code"].files(InstallOptions(places, "user", "reverie"))[0]
     assert settings.holds(json.dumps(load("hooks/hooks.json")))
 
 

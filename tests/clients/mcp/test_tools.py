@@ -66,7 +66,7 @@ def test_the_page_names_every_tool_and_argument() -> None:
     rows = [line.split("|") for line in PAGE.read_text("utf-8").splitlines() if "|" in line]
     takes = {row[1].strip(): row[2] for row in rows}
     for tool in TOOLS:
-        for name, shape in tool.takes["properties"].items():
+        for name, shape in tool.input_schema["properties"].items():
             usual = f" {shape['default']}" if shape.get("type") == "integer" else ""
             assert f"`{name}`{usual}" in takes[f"`{tool.name}`"]
 
