@@ -1,4 +1,4 @@
-"""Programs with a loop of their own, as people write them with the official SDKs."""
+"""Programs with their own loop on the official SDKs, which the tests of `Context` drive."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def sunny(given: dict[str, Any]) -> str:
 
 
 class Loop:
-    """What all of them share: a history of their own, a client of their own, two lines of ours."""
+    """What all loops share: their own history and SDK client, and two calls to `Context`."""
 
     model = CLAUDE
     tools: tuple[Any, ...]
@@ -65,7 +65,7 @@ class Loop:
         return said
 
     async def step(self) -> str | None:
-        """One call; the answer, or None when tools were run."""
+        """One model call; the answer, or None if tools were run."""
         raise NotImplementedError
 
     async def close(self) -> None:

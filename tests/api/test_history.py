@@ -1,4 +1,4 @@
-"""A caller's messages, in every way people write them down."""
+"""A caller's messages, in every format the SDKs use."""
 
 import json
 from typing import Any
@@ -245,7 +245,7 @@ def test_parallel_results_are_one_message() -> None:
     assert len(found) == 2
 
 
-def test_an_empty_reply_is_no_message() -> None:
+def test_an_empty_reply_is_not_a_message() -> None:
     assert read({"role": "assistant", "content": []}, {"role": "assistant", "content": None}) == []
 
 

@@ -1,4 +1,4 @@
-"""A program that serves several people: nobody recalls what another said, whatever they try."""
+"""A service with several users: no user can read another's memory."""
 
 import logging
 import re
@@ -45,7 +45,7 @@ def bobs_file(place: Place) -> Path:
     return bob.directory / next(iter(bob)).file
 
 
-class TestNobodyReadsAnother:
+class TestUsersCannotReadEachOther:
     def test_by_searching(self, alice: Memory) -> None:
         found = [
             *alice.recall(QUESTION, limit=50),
@@ -202,7 +202,7 @@ def test_the_place_of_a_user(place: Place) -> None:
     assert of(place, None).user is None
 
 
-def test_which_project_was_opened_is_told(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_which_project_was_opened_is_logged(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     git(place.root, "init", "-q")
     inner = place.root / "src" / "deep"
     inner.mkdir(parents=True)

@@ -106,8 +106,8 @@ def remember(place: Place, text: str, name: str) -> str:
     return done.topic.file
 
 
-class TestAStartThatIsToldLate:
-    async def test_the_first_prompt_is_told_and_no_other(self, client: Client) -> None:
+class TestOpeningWithTheFirstPrompt:
+    async def test_only_the_first_prompt_gets_the_opening(self, client: Client) -> None:
         remember(client.place, VPN, "vpn")
         assert isinstance(await client.at(SessionMet(resumed=False)), Nothing)
         first = await client.at(Prompted(QUESTION, opens=True))
@@ -120,7 +120,7 @@ class TestAStartThatIsToldLate:
         ("resumed", "changed", "again"),
         [(True, False, False), (True, True, True), (False, False, True)],
     )
-    async def test_it_is_told_again_when_the_conversation_lacks_it(
+    async def test_it_is_given_again_when_the_conversation_lacks_it(
         self, client: Client, resumed: bool, changed: bool, again: bool
     ) -> None:
         await client.at(SessionMet(resumed=False))
@@ -131,7 +131,7 @@ class TestAStartThatIsToldLate:
         found = await client.at(Prompted("and the tests?", opens=True))
         assert isinstance(found, Context) is again
 
-    async def test_without_memory_nothing_is_told(self, client: Client) -> None:
+    async def test_without_memory_there_is_no_opening(self, client: Client) -> None:
         client.place.settings("[memory]\nenabled = false\n")
         await client.at(SessionMet(resumed=False))
         assert isinstance(await client.at(Prompted(QUESTION, opens=True)), Nothing)
@@ -299,7 +299,7 @@ TODO = {"todos": [{"content": "write the tests", "status": "in_progress"}]}
 
 
 def worked(client: Client) -> None:
-    """A Claude Code session in which something is left to do."""
+    """A Claude Code session with open work."""
     lines = [
         claude.prompt("please add a parser for dates"),
         claude.reply({"type": "tool_use", "id": "t1", "name": "TodoWrite", "input": TODO}, id="m1"),
@@ -349,10 +349,8 @@ class TestTheEnd:
         client.catch_up()
         assert len(client.memories) == 1
 
-    async def test_what_was_looked_through_is_not_looked_through_again(
-        self, client: Client
-    ) -> None:
-        """A memory that a person took out does not come back with the next turn."""
+    async def test_messages_are_searched_for_memories_only_once(self, client: Client) -> None:
+        """A memory that the person removed does not come back with the next turn."""
         line = claude.prompt(REQUEST)
         client.transcript = write_lines(client.place.base / "s1.jsonl", [line])
         await client.at(Stopped(again=False, answer=""))
@@ -373,9 +371,7 @@ class TestTheEnd:
             client.waiting.clear()
         assert waits == [False, False, True, False, False, True]
 
-    async def test_where_the_client_writes_nothing_readable_the_hooks_tell(
-        self, client: Client
-    ) -> None:
+    async def test_without_a_readable_transcript_the_hooks_record_one(self, client: Client) -> None:
         client.name = "gemini"
         await client.at(Prompted(REQUEST))
         await client.at(Answered("I will."))
@@ -383,7 +379,7 @@ class TestTheEnd:
         client.catch_up()
         assert len(client.memories) == 1
 
-    async def test_what_was_only_overheard_is_learnt_too(self, client: Client) -> None:
+    async def test_recorded_messages_are_learnt_from(self, client: Client) -> None:
         client.name = "cursor"
         remember(client.place, VPN, "vpn")
         assert isinstance(await client.at(PromptSeen(QUESTION)), Nothing)

@@ -130,7 +130,7 @@ def test_a_closed_one_goes_on(bridge: Bridge[Any], place: Place) -> None:
     assert len(list(Workspace.open(place.root).project.sessions.glob("*.jsonl"))) == 1
 
 
-def test_failure_falls_through_and_is_told(place: Place) -> None:
+def test_failure_falls_through_and_is_reported(place: Place) -> None:
     heard: list[Any] = []
     bridge: Bridge[Any] = Bridge(Plain(), {"listener": heard.append})
     history = [assistant(Text("I begin."))]
@@ -153,7 +153,7 @@ def test_conversations_that_were_not_used_for_long_make_room(place: Place) -> No
 
 
 class Listened:
-    """A bridge on which more than one run is at work, and what is heard of it."""
+    """A bridge that several runs use, and its events."""
 
     def __init__(self, place: Place) -> None:
         self.heard: list[Any] = []
@@ -182,7 +182,7 @@ def test_a_reply_is_never_stored_under_another_runs_question(place: Place) -> No
     assert "For Ann." not in journal.read_text()
 
 
-def test_a_head_or_a_reply_that_cannot_be_read_stops_nobody(place: Place) -> None:
+def test_an_unreadable_head_or_reply_does_not_stop_the_agent(place: Place) -> None:
     def fail() -> Any:
         raise KeyError("odd")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.clients.adapters.common import FACT, LONG, QUESTION, Ear, bodies, memory
+from tests.clients.adapters.common import FACT, LONG, QUESTION, Listener, bodies, memory
 from tests.flows.examples import Example, examples, run
 from tests.place import Place
 from tests.provider.provider import Provider
@@ -30,7 +30,7 @@ LEARN = "Please remember that deploys freeze on 2026-12-20 because of the audit.
 
 class Wired:
     def __init__(self, place: Place, provider: Provider) -> None:
-        self.ear = Ear(provider)
+        self.ear = Listener(provider)
         self.memory = memory(place, provider)
         self.hooks = ReverieHooks(memory=self.memory, listener=self.ear)
 

@@ -11,7 +11,7 @@ from tests.clients.adapters.common import (
     LONG,
     OFF,
     QUESTION,
-    Ear,
+    Listener,
     bodies,
     memory,
     meteorologist,
@@ -70,7 +70,7 @@ class Talk:
             """The weather of a city."""
             return text
 
-        self.ear = Ear(provider)
+        self.ear = Listener(provider)
         self.memory = memory(place, provider, **given.pop("overrides", {}))
         self.middleware = ReverieMiddleware(memory=self.memory, listener=self.ear, **given)
         self.saver = saver or InMemorySaver()
@@ -292,7 +292,7 @@ def _journals(place: Place) -> list[Any]:
 
 
 class _Crossing(AgentMiddleware[Any, Any, Any]):
-    """Answers both of two calls, and neither before the other has come; the first one last."""
+    """Answers two calls only once both have arrived, the second one first."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -313,7 +313,7 @@ class TestFailure:
     @pytest.mark.parametrize(
         "tool", [{"google_search": {}}, {"type": "web_search_20250305", "name": "web_search"}]
     )
-    def test_a_tool_of_any_shape_is_no_hindrance(
+    def test_tools_of_any_shape_are_accepted(
         self, tool: Any, place: Place, provider: Provider
     ) -> None:
         talk = Talk(place, provider)
@@ -323,7 +323,7 @@ class TestFailure:
         talk.middleware.close()
         assert talk.ear.events(TroubleNoted) == []
 
-    def test_an_answer_without_a_models_message_is_no_hindrance(
+    def test_an_answer_without_a_models_message_is_accepted(
         self, place: Place, provider: Provider
     ) -> None:
         talk = Talk(place, provider)
@@ -334,7 +334,9 @@ class TestFailure:
         [trouble] = talk.ear.events(TroubleNoted)
         assert "holds no AIMessage; a reply was not recorded" in trouble.what.replace("')", "")
 
-    def test_a_broken_memory_stops_nobody(self, place: Place, provider: Provider) -> None:
+    def test_a_broken_memory_does_not_stop_the_agent(
+        self, place: Place, provider: Provider
+    ) -> None:
         talk = Talk(place, provider, session="broken")
         Workspace.open(place.root).project.journal("langchain-broken").mkdir(parents=True)
         assert talk.say("Hello there.")
@@ -352,7 +354,7 @@ class TestFailure:
 
 
 class _Odd(AgentMiddleware[Any, Any, Any]):
-    """Answers in the model's place; without a text, with something that is no answer."""
+    """Answers in the model's place; without a text, with an object that is not an answer."""
 
     def __init__(self, text: str | None) -> None:
         super().__init__()

@@ -12,7 +12,7 @@ from tests.clients.adapters.common import (
     LONG,
     OFF,
     QUESTION,
-    Ear,
+    Listener,
     bodies,
     memory,
     meteorologist,
@@ -91,7 +91,7 @@ class Talk:
         self.agent = Agent(
             "Meteorologist", instructions="Be brief.", model=model, tools=[get_weather]
         )
-        self.ear = Ear(provider)
+        self.ear = Listener(provider)
         self.memory = memory(place, provider, **given.pop("overrides", {}))
         session = given.pop("session", "ticket-42")
         self.session = ReverieSession(session, memory=self.memory, listener=self.ear, **given)
@@ -289,7 +289,7 @@ class TestFiles:
         assert body["input"][0]["content"] == parts
         assert "6543" in str(body["input"][1])
 
-    async def test_what_is_kept_is_for_its_owner_alone(
+    async def test_stored_files_are_readable_by_their_owner_only(
         self, place: Place, provider: Provider, client: AsyncOpenAI
     ) -> None:
         talk = Talk(place, provider, client)
@@ -314,7 +314,7 @@ class TestTwoRunsOfOneSession:
 
 
 class _Crossing(Model):
-    """Answers both of two calls, and neither before the other has come; the first one last."""
+    """Answers two calls only once both have arrived, the second one first."""
 
     model = "gpt-5.5"
 
@@ -340,7 +340,7 @@ class _Crossing(Model):
 
 
 class TestFailure:
-    async def test_a_broken_memory_stops_nobody(
+    async def test_a_broken_memory_does_not_stop_the_agent(
         self, place: Place, provider: Provider, client: AsyncOpenAI
     ) -> None:
         talk = Talk(place, provider, client)

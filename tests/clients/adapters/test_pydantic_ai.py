@@ -11,7 +11,7 @@ from tests.clients.adapters.common import (
     LONG,
     OFF,
     QUESTION,
-    Ear,
+    Listener,
     bodies,
     memory,
     meteorologist,
@@ -66,7 +66,7 @@ class Talk:
     def __init__(
         self, place: Place, provider: Provider, model: Any, *, text: str = "sunny", **given: Any
     ) -> None:
-        self.ear = Ear(provider)
+        self.ear = Listener(provider)
         self.memory = memory(place, provider, **given.pop("overrides", {}))
         prompt = {given.pop("prompt", "instructions"): "Be brief."}
         self.capability = ReverieCapability(memory=self.memory, listener=self.ear, **given)
@@ -261,7 +261,7 @@ class TestTwoRunsOfOneConversation:
         came: list[asyncio.Event] = []
 
         async def answer(messages: list[Any], info: Any) -> ModelResponse:
-            """Both of two calls, and neither before the other has come; the first one last."""
+            """Answers two calls only once both have arrived, the second one first."""
             mine = asyncio.Event()
             came.append(mine)
             if len(came) == 1:
@@ -281,7 +281,7 @@ class TestTwoRunsOfOneConversation:
 
 
 class TestFailure:
-    async def test_a_broken_memory_stops_nobody(
+    async def test_a_broken_memory_does_not_stop_the_agent(
         self, place: Place, provider: Provider, claude: AnthropicModel
     ) -> None:
         talk = Talk(place, provider, claude, session="broken", prompt="system_prompt")

@@ -1,4 +1,4 @@
-"""HTTP as hooks speak it: what is not plainly right is refused."""
+"""The daemon's HTTP subset: every invalid request is refused."""
 
 import asyncio
 from http import HTTPStatus
@@ -35,11 +35,11 @@ async def test_a_request() -> None:
 
 
 @pytest.mark.parametrize("told", ["100-continue", "100-Continue"])
-def test_who_waits_to_be_asked_for_the_body(told: str) -> None:
+def test_a_sender_that_waits_for_continue(told: str) -> None:
     assert parse_head(f"POST / HTTP/1.1\r\nExpect: {told}\r\n\r\n".encode()).waits
 
 
-def test_what_else_is_expected_is_refused() -> None:
+def test_other_expectations_are_refused() -> None:
     with pytest.raises(Refused, match="417"):
         assert parse_head(b"POST / HTTP/1.1\r\nExpect: miracles\r\n\r\n").waits
 

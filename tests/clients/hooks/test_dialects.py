@@ -1,4 +1,4 @@
-"""How each client tells what happens, and how it wants to be answered."""
+"""How each client's hook JSON is parsed, and how it is answered."""
 
 import json
 from pathlib import Path
@@ -54,20 +54,20 @@ def parsed(client: str, event: str, data: dict[str, Any]) -> Payload:
         ("SessionEnd", {"reason": "other"}, SessionEnded()),
     ],
 )  # fmt: skip
-def test_claude_code_tells(event: str, fields: dict[str, Any], expected: Payload) -> None:
-    event_ = DIALECTS["claude-code"].parse(event, claude(event, **fields))
-    assert event_.payload == expected
-    assert (event_.session, event_.cwd) == ("5e55-1", "/repo")
-    assert event_.transcript == Path("/person/.claude/projects/-repo/5e55-1.jsonl")
+def test_events_of_claude_code(event: str, fields: dict[str, Any], expected: Payload) -> None:
+    parsed_event = DIALECTS["claude-code"].parse(event, claude(event, **fields))
+    assert parsed_event.payload == expected
+    assert (parsed_event.session, parsed_event.cwd) == ("5e55-1", "/repo")
+    assert parsed_event.transcript == Path("/person/.claude/projects/-repo/5e55-1.jsonl")
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
 @pytest.mark.parametrize(
-    "told", ["/t/s.jsonl.gz", "/t/s.gz", "/t/s", "s.jsonl", "", None, 7, "/t/\0.jsonl", "/dev/zero"]
+    "path", ["/t/s.jsonl.gz", "/t/s.gz", "/t/s", "s.jsonl", "", None, 7, "/t/\0.jsonl", "/dev/zero"]
 )
-def test_only_plain_lines_are_taken_for_a_transcript(client: str, told: object) -> None:
-    event_ = DIALECTS[client].parse("Stop", {"cwd": "/repo", "transcript_path": told})
-    assert event_.transcript is None
+def test_only_plain_lines_are_taken_for_a_transcript(client: str, path: object) -> None:
+    parsed_event = DIALECTS[client].parse("Stop", {"cwd": "/repo", "transcript_path": path})
+    assert parsed_event.transcript is None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_only_plain_lines_are_taken_for_a_transcript(client: str, told: object) 
         ("WorktreeCreate", {}, "Reverie does not handle WorktreeCreate"),
     ],
 )  # fmt: skip
-def test_claude_code_is_not_heeded(event: str, fields: dict[str, Any], reason: str) -> None:
+def test_ignored_events_of_claude_code(event: str, fields: dict[str, Any], reason: str) -> None:
     found = parsed("claude-code", event, claude(event, **fields))
     assert isinstance(found, Ignored)
     assert reason in found.reason
@@ -122,11 +122,11 @@ def test_results_of_claude_codes_tools(
         ("SessionEnd", {}, SessionEnded()),
     ],
 )  # fmt: skip
-def test_codex_tells(event: str, fields: dict[str, Any], expected: Payload) -> None:
+def test_events_of_codex(event: str, fields: dict[str, Any], expected: Payload) -> None:
     assert parsed("codex", event, codex(event, **fields)) == expected
 
 
-def test_codex_is_not_sent_round_in_circles() -> None:
+def test_a_repeated_stop_of_codex_is_ignored() -> None:
     assert isinstance(parsed("codex", "Stop", codex("Stop", stop_hook_active=True)), Ignored)
 
 
@@ -155,7 +155,9 @@ def test_codex_is_not_sent_round_in_circles() -> None:
         ("opencode", "session.deleted", {}, SessionEnded()),
     ],
 )  # fmt: skip
-def test_the_others_tell(client: str, event: str, data: dict[str, Any], expected: Payload) -> None:
+def test_events_of_other_clients(
+    client: str, event: str, data: dict[str, Any], expected: Payload
+) -> None:
     assert parsed(client, event, data) == expected
 
 
@@ -169,14 +171,18 @@ def test_the_others_tell(client: str, event: str, data: dict[str, Any], expected
         ("opencode", "tool.execute.after", {"tool": "x_y", "output": {"content": []}}),
     ],
 )
-def test_the_others_are_not_heeded(client: str, event: str, data: dict[str, Any]) -> None:
+def test_ignored_events_of_other_clients(client: str, event: str, data: dict[str, Any]) -> None:
     assert isinstance(parsed(client, event, data), Ignored)
 
 
 def test_where_cursor_works() -> None:
     data = {"conversation_id": "c1", "workspace_roots": ["/repo", "/other"]}
-    event_ = DIALECTS["cursor"].parse("stop", data)
-    assert (event_.session, event_.cwd, event_.transcript) == ("c1", "/repo", None)
+    parsed_event = DIALECTS["cursor"].parse("stop", data)
+    assert (parsed_event.session, parsed_event.cwd, parsed_event.transcript) == (
+        "c1",
+        "/repo",
+        None,
+    )
 
 
 SHAPED = ReplacedOutput("Bash", {"stdout": "short", "stderr": ""})

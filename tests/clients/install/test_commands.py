@@ -36,7 +36,7 @@ def reverie(place: Place, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def nobodys(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def foreign_owner(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
 
@@ -50,7 +50,7 @@ def called_as(path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """Every file and folder below, ours excepted."""
+    """Every file and folder below, except Reverie's own."""
     return {
         str(path.relative_to(folder)): path.read_text() if path.is_file() else "/"
         for path in sorted(folder.rglob("*"))
@@ -98,7 +98,7 @@ def test_a_dry_run_shows_and_writes_nothing(place: Place, reverie: Path) -> None
     assert client["files"][0]["diff"].startswith("--- /dev/null\n")
 
 
-def test_nobody_is_there_to_ask(place: Place, reverie: Path) -> None:
+def test_without_a_terminal_it_cannot_ask(place: Place, reverie: Path) -> None:
     before = tree(place.base)
     result = run("install", "cursor")
     assert result.exit_code == 1
@@ -127,7 +127,7 @@ def test_clients_own_variables_are_honoured(
         "xdg_config_home/opencode/plugins/reverie.js",
     ):
         assert (place.base / file).is_file()
-    # They are found again where they were put, whatever the variables say by then.
+    # They are found where they were written, even if the variables have changed since.
     monkeypatch.undo()
     monkeypatch.setenv("HOME", str(place.person))
     monkeypatch.chdir(place.root)
@@ -153,7 +153,7 @@ def test_links_and_permissions_are_kept(place: Place, reverie: Path) -> None:
     assert link.is_symlink()
 
 
-def test_a_read_only_file_is_somebody_elses(place: Place, reverie: Path) -> None:
+def test_a_read_only_file_is_not_changed(place: Place, reverie: Path) -> None:
     settings = place.person / ".gemini" / "settings.json"
     settings.parent.mkdir()
     settings.write_text("{}")
@@ -178,7 +178,7 @@ def test_one_malformed_file_and_nothing_is_written_anywhere(place: Place, reveri
 
 
 @pytest.mark.parametrize("make", ["link", "folder", "bytes"])
-def test_what_is_no_text_is_refused(place: Place, reverie: Path, make: str) -> None:
+def test_what_is_not_text_is_refused(place: Place, reverie: Path, make: str) -> None:
     path = place.person / ".cursor" / "hooks.json"
     path.parent.mkdir()
     if make == "link":
@@ -214,7 +214,7 @@ def test_both_scopes_at_once_are_mentioned(place: Place, reverie: Path) -> None:
 
 
 def test_installs_at_the_same_time_lose_no_record(place: Place, reverie: Path) -> None:
-    """Between reading the note and writing it, each waits for the others."""
+    """The record is locked between reading and writing it."""
     clients = open_clients(place.app())
     app, places = place.app(), places_of(place.app())
     plans = []
@@ -237,7 +237,7 @@ def test_installs_at_the_same_time_lose_no_record(place: Place, reverie: Path) -
 
 @pytest.fixture
 def no_mcp(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if Reverie was installed without its extra."""
+    """As if Reverie was installed without the `mcp` extra."""
     monkeypatch.setitem(sys.modules, "mcp", None)
 
 
@@ -287,7 +287,7 @@ def test_another_home_is_named_in_every_command(place: Place, reverie: Path) -> 
 
 
 def test_entries_for_another_home_are_known_again(place: Place, reverie: Path) -> None:
-    """The usual home has no note of them."""
+    """The default home has no record of them."""
     done("install", *CLIENTS, "--home", place.base / "elsewhere", "--yes")
     done("install", *CLIENTS, "--yes")
     assert not any("--home" in text for text in tree(place.person).values())
@@ -382,7 +382,7 @@ class TestDoctor:
         settings.write_text("{")
         assert "line 1" in self.told(place)[0].what
 
-    def test_a_missing_package_is_told(
+    def test_a_missing_package_is_reported(
         self, place: Place, reverie: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         done("install", "claude-code", "gemini", "--yes")
@@ -394,7 +394,7 @@ class TestDoctor:
         assert found["Gemini CLI"].advice == "pip install 'reverie[mcp]'"
         assert found["Codex"].advice.endswith("then reverie install codex --scope user")
 
-    def test_a_command_that_went_away_is_wrong(self, place: Place, reverie: Path) -> None:
+    def test_a_missing_command_is_wrong(self, place: Place, reverie: Path) -> None:
         done("install", "gemini", "--yes")
         reverie.unlink()
         [gone] = self.told(place)
@@ -426,9 +426,7 @@ class TestDoctor:
         assert off.state == "wrong"
         assert "disableAllHooks is set" in off.what
 
-    def test_a_note_that_cannot_be_read_is_as_good_as_none(
-        self, place: Place, reverie: Path
-    ) -> None:
+    def test_an_unreadable_record_is_ignored(self, place: Place, reverie: Path) -> None:
         done("install", "gemini", "--yes")
         note = place.home / "clients.json"
         assert stat.S_IMODE(note.stat().st_mode) == 0o600

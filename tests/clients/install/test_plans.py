@@ -1,4 +1,4 @@
-"""Install and uninstall on any configuration: nothing of anybody else's is ever lost."""
+"""Install and uninstall on any configuration: no foreign entry is ever lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def load(text: str) -> Any:
 
 @st.composite
 def machines(draw: st.DrawFn) -> Machine:
-    """Any client on a machine where its files hold anything, or are not there."""
+    """Any client on a machine where its files have any content, or do not exist."""
     client = draw(st.sampled_from(JSON_CLIENTS))
     disk = Texts()
     for path in json_paths(client):
@@ -125,7 +125,7 @@ def test_what_others_add_meanwhile_stays(machine: Machine, data: st.DataObject) 
     left = load(machine.disk.there[path])
     assert left["added"] == 1
     expected = without_ours(value, machine.client)
-    # What the client insists on stays for the others.
+    # A member that the client requires stays for the other entries.
     assert {"version": 1, **without_empty(left)} == {"version": 1, **without_empty(expected)}
 
 
@@ -141,7 +141,7 @@ def test_leaving_and_coming_back_without_the_server(value: dict[str, Any], clien
 
 
 def without_ours(value: dict[str, Any], client: str) -> dict[str, Any]:
-    """By Python's own means, to compare with."""
+    """The value without our entries, computed independently for comparison."""
     value = json.loads(json.dumps(value))
     for elements in value["hooks"].values() if isinstance(value.get("hooks"), dict) else ():
         for element in list(elements):
@@ -158,7 +158,7 @@ def without_ours(value: dict[str, Any], client: str) -> dict[str, Any]:
 
 
 def without_empty(value: dict[str, Any]) -> dict[str, Any]:
-    """Containers that may come and go with our entries."""
+    """The value without empty containers, which may come and go with our entries."""
     value = dict(value)
     if isinstance(value.get("hooks"), dict):
         value["hooks"] = {event: kept for event, kept in value["hooks"].items() if kept}
@@ -230,7 +230,7 @@ class TestEntries:
         assert tomllib.loads(machine.disk.there[path])["mcp_servers"] == {
             "reverie": {"command": PROGRAM, "args": ["mcp"]}
         }
-        # Codex writes a new trust record behind our table; it is not ours to remove.
+        # Codex writes a new trust record after our table, which must not be removed.
         machine.disk.there[path] += (
             '\n# trusted by hand\n[hooks.state."x:stop:1:0"]\nenabled = true\n'
         )

@@ -1,4 +1,4 @@
-"""A home, a project and the real server over them, spoken to by the protocol's own client."""
+"""A home, a project and a real MCP server for them, with the SDK's own client."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Stage:
 
 @contextmanager
 def stage(base: Path) -> Iterator[Stage]:
-    """Nothing of the person who runs the tests is seen."""
+    """Isolated from the files and settings of the person who runs the tests."""
     made = Stage(base)
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(("REVERIE_", "CLAUDE"))]:
@@ -101,7 +101,7 @@ async def text_of(client: Client, tool: str, **arguments: Any) -> str:
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:
-    """What a call that fails says: one message, and no data."""
+    """The message of a call that must fail, without data."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     assert result.structured_content is None

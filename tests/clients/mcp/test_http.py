@@ -1,4 +1,4 @@
-"""The server on loopback HTTP: who gets in, and who does not."""
+"""The server on loopback HTTP: which requests are accepted and which refused."""
 
 import http.client
 import json
@@ -122,7 +122,7 @@ async def test_a_client_with_the_token_has_everything(
         assert (await client.get_prompt("save", {})).messages
         assert "no memory" in await refused(client, "forget", file="nowhere.md")
     author = next(place.app().memory().history.log(saved["file"])).author
-    # The session in the server's environment is not that of whoever calls over HTTP.
+    # The session in the server's environment is not the session of an HTTP client.
     assert (author.session, author.model) == ("", "mcp:remote-editor")
 
 
@@ -144,7 +144,7 @@ async def test_a_client_with_the_token_has_everything(
         ({"Content_Type": "text/plain"}, 400),
     ],
 )
-def test_who_gets_in(server: Running, headers: dict[str, str], status: int) -> None:
+def test_which_requests_are_accepted(server: Running, headers: dict[str, str], status: int) -> None:
     got, text = server.post(INITIALIZE, **headers)
     assert got == status, text
     if status == 401:
@@ -187,7 +187,7 @@ def test_it_can_be_stopped_as_soon_as_it_speaks(place: Stage) -> None:
     assert Running(place, REVERIE_MCP_TOKEN="0123456789abcdef").stop() == (0, "")
 
 
-def test_a_port_that_is_taken_is_told(server: Running, place: Stage) -> None:
+def test_a_port_that_is_taken_is_reported(server: Running, place: Stage) -> None:
     port = str(urlsplit(server.told["url"]).port)
     second = Running(place, "--port", port)
     _, errors = second.process.communicate(timeout=20)

@@ -22,7 +22,7 @@ PING = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
 
 
 class Pipes:
-    """The server, spoken to by hand."""
+    """The server's process and its pipes, without a client library."""
 
     def __init__(self, place: Stage, *command: str, **env: str) -> None:
         self.process = subprocess.Popen(
@@ -112,7 +112,7 @@ def test_the_list_of_tools_loads_no_search(place: Stage) -> None:
 
 
 @pytest.mark.parametrize("missing", ["mcp", "mcp_types", "anyio"])
-def test_a_missing_package_is_told_in_one_line(place: Stage, missing: str) -> None:
+def test_a_missing_package_is_reported_in_one_line(place: Stage, missing: str) -> None:
     script = (
         f"import sys; sys.modules[{missing!r}] = None; sys.argv = ['reverie', 'mcp']\n"
         "from reverie.cli import main; main()"
@@ -134,7 +134,7 @@ def test_a_missing_package_is_told_in_one_line(place: Stage, missing: str) -> No
         (["--port", "70000", "--http"], 2, "70000"),
     ],
 )
-def test_wrong_options_are_told(
+def test_wrong_options_are_reported(
     place: Stage, arguments: list[str], code: int, message: str
 ) -> None:
     result = run("mcp", *arguments)
@@ -154,7 +154,7 @@ async def test_the_project_is_the_one_claude_code_names(place: Stage) -> None:
 
 
 @pytest.mark.anyio
-async def test_memory_that_is_off_is_told_by_every_tool(place: Stage) -> None:
+async def test_every_tool_reports_that_memory_is_off(place: Stage) -> None:
     async with place.client(REVERIE_DISABLE_MEMORY="1") as client:
         assert len((await client.list_tools()).tools) == 7
         for tool, arguments in (

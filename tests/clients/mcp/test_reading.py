@@ -1,4 +1,4 @@
-"""What needs a clock of the test's own, or a disk that fails."""
+"""The reading tools with a clock of the test's own, or a failing disk."""
 
 import shutil
 
@@ -15,7 +15,7 @@ from reverie.workspace import Workspace
 
 
 class Hurried:
-    """Ten seconds pass whenever somebody looks."""
+    """A clock that advances ten seconds with every look."""
 
     at = 1_750_000_000.0
 

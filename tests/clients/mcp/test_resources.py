@@ -1,4 +1,4 @@
-"""Memory as resources: what is offered, and addresses that lead astray."""
+"""Memory as resources: what is listed and read, and which addresses are refused."""
 
 import pytest
 from mcp import Client
@@ -90,11 +90,11 @@ ASTRAY = [
 
 
 @pytest.mark.parametrize(("uri", "message"), ASTRAY)
-async def test_addresses_that_lead_astray_are_refused(
+async def test_addresses_outside_memory_are_refused(
     client: Client, place: Stage, uri: str, message: str
 ) -> None:
     outside = place.directory.parent / "outside.md"
-    outside.write_text("nobody's business")
+    outside.write_text("a private file")
     for link, target in (("link.md", outside), ("folder", outside.parent)):
         path = place.directory / link
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,4 +103,4 @@ async def test_addresses_that_lead_astray_are_refused(
     with pytest.raises(MCPError) as caught:
         await read(client, uri)
     assert message in caught.value.message
-    assert "nobody's business" not in caught.value.message
+    assert "a private file" not in caught.value.message

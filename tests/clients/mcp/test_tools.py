@@ -1,4 +1,4 @@
-"""Every tool, as a client sees it: what it gives, and what it says to bad input."""
+"""Every tool as a client sees it: its results, and its messages for bad input."""
 
 import json
 from pathlib import Path
@@ -156,7 +156,7 @@ async def test_what_is_known_is_not_saved_again_but_can_be_replaced(client: Clie
     assert old["warnings"][0] == f"Superseded by {newer['file']}; kept for history."
 
 
-async def test_what_is_no_memory_is_declined_with_advice(client: Client) -> None:
+async def test_what_is_not_memory_is_declined_with_advice(client: Client) -> None:
     diff = "diff --git a/x.py b/x.py\n@@ -1,2 +1,2 @@\n-a = 1\n+a = 2\n"
     said = await told(client, "remember", text=diff)
     assert said["saved"] is False
@@ -242,7 +242,7 @@ async def test_an_old_memory_says_so(client: Client, place: Stage) -> None:
     assert memory["warnings"] == [caveat]
 
 
-async def test_bytes_that_are_no_text_are_still_told(client: Client, place: Stage) -> None:
+async def test_bytes_that_are_not_text_are_still_shown(client: Client, place: Stage) -> None:
     place.write("odd.md", "x")
     (place.directory / "odd.md").write_bytes(b"---\nname: odd \xff\ntype: user\n---\nodd \xfe\n")
     assert "\ufffd" in (await told(client, "read_memory", file="odd.md"))["text"]
@@ -266,14 +266,14 @@ async def test_the_list_is_narrowed_and_bounded(client: Client, place: Stage) ->
 
 
 async def test_no_tool_leaves_the_memory_directory(client: Client, place: Stage) -> None:
-    (place.base / "secret.md").write_text("nobody's business")
+    (place.base / "secret.md").write_text("a private file")
     place.write("real.md", LONG_AGO)
     link = place.directory / "link.md"
     link.symlink_to(place.base / "secret.md")
     inside = str(place.directory / "real.md")
     for file in ("link.md", "../secret.md", str(place.base / "secret.md"), inside):
         for tool in ("read_memory", "forget"):
-            assert "nobody's business" not in await refused(client, tool, file=file)
+            assert "a private file" not in await refused(client, tool, file=file)
     link.unlink()
     assert (place.base / "secret.md").exists()
 
