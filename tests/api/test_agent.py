@@ -113,11 +113,11 @@ class TestRunning:
             await agent.ask("And?")
 
     async def test_a_listener_hears_the_background(self, place: Place) -> None:
-        heard: list[Event] = []
+        events: list[Event] = []
         model = ScriptedModel(otherwise="Fine. " * 20_000)
-        async with Agent(model, listener=heard.append) as agent:
+        async with Agent(model, listener=events.append) as agent:
             await agent.ask("Tell me a long story.")
-        assert any(isinstance(event, NotesUpdated) for event in heard)
+        assert any(isinstance(event, NotesUpdated) for event in events)
 
     async def test_resuming(self, provider: Provider, given: dict[str, Any]) -> None:
         async with Agent(**given) as agent:

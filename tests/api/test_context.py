@@ -585,7 +585,7 @@ class TestWhatIsWrong:
             assert context.session is None
 
     @pytest.mark.parametrize(
-        ("tools", "said"),
+        ("tools", "message"),
         [
             (["get_weather"], r"tools\[0\] is 'get_weather'; give a tool's dictionary"),
             ([{"type": "web_search_20250305", "name": "web"}], "tools that run at the provider"),
@@ -593,8 +593,8 @@ class TestWhatIsWrong:
             ([{"function": {"name": "x", "parameters": []}}], "no input_schema and no parameters"),
         ],
     )  # fmt: skip
-    def test_tools(self, place: Place, tools: list[Any], said: str) -> None:
-        with pytest.raises(InputError, match=said):
+    def test_tools(self, place: Place, tools: list[Any], message: str) -> None:
+        with pytest.raises(InputError, match=message):
             Context(tools=tools)
 
     @pytest.mark.parametrize("system", [3, [3], [{"type": "text"}]])

@@ -29,7 +29,7 @@ T = TypeVar("T")
 class Agent:
     """An agent that reads, edits, runs and remembers, in one conversation.
 
-    The conversation begins with the first `run` or `ask` and goes on with the next. Close the agent
+    The conversation begins with the first `run` or `ask` and continues with the next. Close the agent
     with `async with`, `aclose()`, or (where it was used without async) `with` or `close()`.
     """
 

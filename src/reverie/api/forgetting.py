@@ -59,7 +59,7 @@ _BY_HAND = (
 _SHARED_HISTORY = Cleaned(
     "history.git",
     "not changed",
-    remains="`reverie team sync` removes the file for all; the history lies in the team's repository "
+    remains="`reverie team sync` removes the file for all; the history is in the team's repository, "
     "too, for its owners to rewrite",
 )
 

@@ -225,7 +225,7 @@ def _check_start(home: str, process: subprocess.Popen[bytes] | None) -> None:
     if process is not None and process.poll():
         mark_failed(home)
     if has_failed(home):
-        raise Unanswered(f"the daemon does not start; see {os.path.join(home, FOLDER, DAEMON_LOG)}")  # noqa: PTH118
+        raise Unanswered(f"the daemon did not start; see {os.path.join(home, FOLDER, DAEMON_LOG)}")  # noqa: PTH118
 
 
 def _plain(name: str) -> str:

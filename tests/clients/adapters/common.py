@@ -34,10 +34,10 @@ class Listener:
 
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
-        self.heard: list[Event] = []
+        self.received: list[Event] = []
 
     def __call__(self, event: Event) -> None:
-        self.heard.append(event)
+        self.received.append(event)
         if isinstance(event, ForkStarted):
             # Reverie renders the same conversation differently: another prefix on the wire.
             self.provider.expect_conversation(event.purpose)
@@ -45,7 +45,7 @@ class Listener:
             self.provider.expect_break(event.layer)
 
     def events(self, kind: type) -> list[Any]:
-        return [event for event in self.heard if isinstance(event, kind)]
+        return [event for event in self.received if isinstance(event, kind)]
 
 
 def settings(provider: Provider, **more: Any) -> dict[str, Any]:

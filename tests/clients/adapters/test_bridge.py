@@ -77,12 +77,12 @@ def histories(draw: st.DrawFn) -> list[Any]:
 
 @pytest.fixture
 def bridge(place: Place) -> Iterator[Bridge[Any]]:
-    heard: list[Any] = []
-    off: AdapterOptions = {"memory": False, "listener": heard.append, "project": place.root}
+    events: list[Any] = []
+    off: AdapterOptions = {"memory": False, "listener": events.append, "project": place.root}
     made: Bridge[Any] = Bridge(Plain(), off)
     yield made
     made.close()
-    assert not [event for event in heard if isinstance(event, TroubleNoted)]
+    assert not [event for event in events if isinstance(event, TroubleNoted)]
 
 
 @settings(
@@ -131,11 +131,11 @@ def test_a_closed_one_goes_on(bridge: Bridge[Any], place: Place) -> None:
 
 
 def test_failure_falls_through_and_is_reported(place: Place) -> None:
-    heard: list[Any] = []
-    bridge: Bridge[Any] = Bridge(Plain(), {"listener": heard.append})
+    events: list[Any] = []
+    bridge: Bridge[Any] = Bridge(Plain(), {"listener": events.append})
     history = [assistant(Text("I begin."))]
     assert bridge.prepare_sync(RUN, lambda: HEAD, history) == history
-    [trouble] = heard
+    [trouble] = events
     assert "the first message is the assistant's" in trouble.what
     bridge.close()
 
@@ -156,14 +156,14 @@ class Listened:
     """A bridge that several runs use, and its events."""
 
     def __init__(self, place: Place) -> None:
-        self.heard: list[Any] = []
+        self.events: list[Any] = []
         self.bridge: Bridge[Any] = Bridge(
-            Plain(), {"memory": False, "listener": self.heard.append, "project": place.root}
+            Plain(), {"memory": False, "listener": self.events.append, "project": place.root}
         )
 
     @property
     def troubles(self) -> list[str]:
-        return [event.what for event in self.heard if isinstance(event, TroubleNoted)]
+        return [event.what for event in self.events if isinstance(event, TroubleNoted)]
 
 
 def test_a_reply_is_never_stored_under_another_runs_question(place: Place) -> None:
@@ -241,9 +241,9 @@ class TestHistoriesWithoutAName:
 
 def test_turns_that_say_nothing_go_along() -> None:
     silent = Turn(Message("", "assistant", ()), ("silent",))
-    said = Turn(Message("", "user", (Text("Hi"),)), ("said",))
-    assert [turn.entries for turn in joined([silent, said])] == [("silent", "said")]
-    assert [turn.entries for turn in joined([said, silent])] == [("said", "silent")]
+    spoken = Turn(Message("", "user", (Text("Hi"),)), ("spoken",))
+    assert [turn.entries for turn in joined([silent, spoken])] == [("silent", "spoken")]
+    assert [turn.entries for turn in joined([spoken, silent])] == [("spoken", "silent")]
     assert joined([silent]) == []
 
 

@@ -141,7 +141,7 @@ class TestHttp:
 
 class TestTheCommand:
     @pytest.mark.parametrize(
-        ("arguments", "said"),
+        ("arguments", "message"),
         [
             ([], "Missing"),
             (["UserPromptSubmit"], "Missing"),
@@ -153,12 +153,14 @@ class TestTheCommand:
             (["Stop", "--client", "codex", "--home"], "requires an argument"),
         ],
     )
-    def test_wrong_usage_ends_well_too(self, hooks: Hooks, arguments: list[str], said: str) -> None:
+    def test_wrong_usage_ends_well_too(
+        self, hooks: Hooks, arguments: list[str], message: str
+    ) -> None:
         """Exit code 2 would stop the client."""
         hooks.place.home.mkdir()
         done = process(hooks.place, "hook", *arguments)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-        assert said in hooks.errors
+        assert message in hooks.errors
 
     def test_help_is_given(self, place: Place) -> None:
         assert "Answer a hook" in process(place, "hook", "--help").stdout
@@ -258,16 +260,16 @@ class TestTheCommand:
         assert hook_client.worth_waiting(event) == seconds
 
     @pytest.mark.parametrize(
-        ("told", "age", "failed"),
+        ("content", "age", "failed"),
         [(b"", 0, False), (b"failed", 1, True), (b"", 5, True), (b"failed", 60, False), (None, 0, False)],
     )  # fmt: skip
     def test_a_start_that_failed_is_not_waited_for_again(
-        self, place: Place, told: bytes | None, age: float, failed: bool
+        self, place: Place, content: bytes | None, age: float, failed: bool
     ) -> None:
         mark = place.home / hook_client.FOLDER / hook_client.STARTING
-        if told is not None:
+        if content is not None:
             assert hook_client.may_start(str(place.home))
-            mark.write_bytes(told)
+            mark.write_bytes(content)
             began = mark.stat().st_mtime - age
             os.utime(mark, (began, began))
         assert hook_client.has_failed(str(place.home)) is failed
@@ -276,7 +278,7 @@ class TestTheCommand:
         hooks.place.settings("nonsense = [")
         for times in (1, 2):
             assert hooks.raw("claude-code", "SessionStart", prompt(hooks)) == b""
-            assert hooks.errors.count("the daemon does not start; see ") == times
+            assert hooks.errors.count("the daemon did not start; see ") == times
             assert (hooks.daemon.folder / hook_client.STARTING).read_bytes() == b"failed"
         assert hooks.log.count("settings.toml") == 1
 
@@ -313,9 +315,13 @@ class TestTheCommand:
 class TestTheCommandLine:
     def test_status(self, started: Hooks) -> None:
         started.context("claude-code", "SessionStart", **STARTED)
-        told: dict[str, Any] = json.loads(process(started.place, "daemon", "--json").stdout)
-        assert (told["running"], told["pid"], told["errors"]) == (True, started.address.pid, 0)
-        event = told["events"]["claude-code/SessionStart"]
+        status: dict[str, Any] = json.loads(process(started.place, "daemon", "--json").stdout)
+        assert (status["running"], status["pid"], status["errors"]) == (
+            True,
+            started.address.pid,
+            0,
+        )
+        event = status["events"]["claude-code/SessionStart"]
         assert event["count"] == 1
         assert event["median_ms"] > 0
         text = process(started.place, "daemon", "status").stdout
@@ -334,17 +340,17 @@ class TestTheCommandLine:
         assert not started.daemon.socket.exists()
 
     def test_it_does_not_inherit_settings_from_the_environment(self, hooks: Hooks) -> None:
-        told = process(hooks.place, "daemon", "start", "--json", REVERIE_DAEMON_IDLE_MINUTES="7")
-        assert json.loads(told.stdout)["idle_seconds"] == 30 * 60
+        done = process(hooks.place, "daemon", "start", "--json", REVERIE_DAEMON_IDLE_MINUTES="7")
+        assert json.loads(done.stdout)["idle_seconds"] == 30 * 60
 
     def test_one_that_cannot_start_says_why_at_once(self, place: Place) -> None:
         place.settings("nonsense = [")
         # An earlier failed start by a hook must not matter.
         assert hook_client.may_start(str(place.home))
-        told = process(place, "daemon", "start")
-        assert told.returncode == 1
-        assert "the daemon does not start: reverie: " in told.stderr
-        assert "settings.toml" in told.stderr
+        done = process(place, "daemon", "start")
+        assert done.returncode == 1
+        assert "the daemon did not start: reverie: " in done.stderr
+        assert "settings.toml" in done.stderr
 
     def test_broken_settings_do_not_hide_it(self, started: Hooks) -> None:
         started.place.settings("nonsense = [")

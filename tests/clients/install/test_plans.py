@@ -314,7 +314,7 @@ class TestEntries:
 
 class TestRefusals:
     @pytest.mark.parametrize(
-        ("client", "file", "text", "said"),
+        ("client", "file", "text", "message"),
         [
             ("claude-code", ".claude/settings.json", '{\n "a": 1,\n}', "line 3: a ',' too many"),
             ("claude-code", ".claude/settings.json", '{\n // x\n}', "line 2: a comment"),
@@ -334,13 +334,13 @@ class TestRefusals:
         ],
     )  # fmt: skip
     def test_a_file_that_cannot_be_changed_safely(
-        self, client: str, file: str, text: str, said: str
+        self, client: str, file: str, text: str, message: str
     ) -> None:
         machine = Machine(client, Texts({HOME / file: text}))
         with pytest.raises(InputError) as refused:
             machine.install()
         assert str(refused.value).startswith(f"{HOME / file}, line ")
-        assert said in str(refused.value)
+        assert message in str(refused.value)
         assert str(refused.value).endswith("; nothing was written")
         assert machine.disk.there == {HOME / file: text}
 

@@ -87,7 +87,7 @@ def stage(base: Path) -> Iterator[Stage]:
         yield made
 
 
-async def told(client: Client, tool: str, **arguments: Any) -> Any:
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
     """The data of a call that went well."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
@@ -105,6 +105,6 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     assert result.structured_content is None
-    [said] = result.content
-    assert "Traceback" not in said.text
-    return said.text
+    [message] = result.content
+    assert "Traceback" not in message.text
+    return message.text

@@ -42,8 +42,8 @@ def test_recall_that_cannot_be_counted_still_answers(
     place: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = place.app()
-    wish = checked(BY_NAME["remember"], {"text": "The tapir sleeps in the north house"})
-    remember(app, wish, Caller("test"))
+    arguments = checked(BY_NAME["remember"], {"text": "The tapir sleeps in the north house"})
+    remember(app, arguments, Caller("test"))
     uses = app.memory().place.state / "uses.jsonl"
     uses.unlink(missing_ok=True)
     uses.mkdir()

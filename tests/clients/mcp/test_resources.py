@@ -3,7 +3,7 @@
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from tests.clients.mcp.stage import Stage, told
+from tests.clients.mcp.stage import Stage, call
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +30,7 @@ async def test_an_empty_memory_has_an_index(client: Client) -> None:
 
 
 async def test_index_and_memories_are_listed_and_read(client: Client, place: Stage) -> None:
-    saved = await told(client, "remember", text="The harbour gate closes at nine")
+    saved = await call(client, "remember", text="The harbour gate closes at nine")
     place.write("deep/über den rand.md", MEMORY.format("rim"))
     found = {one.uri: one for one in (await client.list_resources()).resources}
     assert set(found) == {

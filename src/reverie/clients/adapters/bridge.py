@@ -141,7 +141,7 @@ class Bridge(Generic[E]):
         self._history, self._answered = history, None
 
     def leads_to(self, history: tuple[Message, ...]) -> int:
-        """How many messages of a history were exchanged here, including the reply; 0 if it is another conversation."""
+        """How many messages at the start of a history were exchanged here; 0 for another conversation."""
         answered = self._answered or ()
         return (
             len(answered)

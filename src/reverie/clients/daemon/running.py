@@ -133,7 +133,7 @@ class Daemon:
         self._address = Address(0, 0, place.token(), reverie.__version__, 0.0)
 
     async def listen(self) -> None:
-        """Open the socket and the HTTP port, then write the address: a process that reads it finds both open."""
+        """Open the socket and the HTTP port, and only then write the address for clients."""
         known = self._place.address()
         self._place.socket.unlink(missing_ok=True)
         local = partial(self._connected, local=True)
@@ -279,7 +279,7 @@ async def _discard_rest(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
 
 
 def _another_version(first: Stamp, before: Stamp, now: Stamp) -> bool:
-    """Has the package changed since the start, and not since the last check, while it may be half installed?"""
+    """Is another version installed completely, that is, unchanged since the last check?"""
     return now is not None and now != first and now == before
 
 

@@ -33,7 +33,7 @@ CLIENT = "claude-code"
 
 MCP = "mcp__"
 
-# The fields of a tool's structured result that the model reads. File tools are left out: files are on disk already.
+# The fields of a tool's result that the model reads. File tools are left out: files are on disk already.
 OUTPUTS: Mapping[str, tuple[str, ...]] = {
     "Bash": ("stdout", "stderr"),
     "Grep": ("content",),

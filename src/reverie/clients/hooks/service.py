@@ -135,12 +135,10 @@ class HookService:
                 return await self._compacted(event, folder)
             case SessionStarted(source):
                 self._warm_up()
-                return await asyncio.to_thread(
-                    self._session_started, event, folder, source == "resume"
-                )
+                return await asyncio.to_thread(self._started, event, folder, source == "resume")
             case SessionMet(resumed):
                 self._warm_up()
-                return await asyncio.to_thread(self._session_met, event, folder, resumed)
+                return await asyncio.to_thread(self._met, event, folder, resumed)
             case AboutToCompact():
                 return await self._about_to_compact(folder)
             case SessionEnded():
@@ -168,7 +166,7 @@ class HookService:
 
     # --- the start of a session, and its restart after a compaction ---
 
-    def _session_started(self, event: HookEvent, folder: SessionFolder, resumed: bool) -> Outcome:
+    def _started(self, event: HookEvent, folder: SessionFolder, resumed: bool) -> Outcome:
         sweep(self.app.project, self.app.clock.now())
         if not self.app.settings.memory_enabled:
             return Nothing("memory is off")
@@ -179,7 +177,7 @@ class HookService:
         self._write(folder, replace(shown, opening=digest))
         return Context(text)
 
-    def _session_met(self, event: HookEvent, folder: SessionFolder, resumed: bool) -> Outcome:
+    def _met(self, event: HookEvent, folder: SessionFolder, resumed: bool) -> Outcome:
         shown = folder.shown()
         if not resumed:
             shown = shown.forgotten()
@@ -191,7 +189,7 @@ class HookService:
     def _first_prompt_opening(self, event: HookEvent, folder: SessionFolder) -> Outcome:
         if folder.shown().opening:
             return Nothing("the conversation holds it already")
-        return self._session_started(event, folder, resumed=False)
+        return self._started(event, folder, resumed=False)
 
     async def _compacted(self, event: HookEvent, folder: SessionFolder) -> Outcome:
         shown = folder.shown().forgotten()

@@ -1,4 +1,4 @@
-"""What Reverie stores for another client's session: what it was shown, how far it was read, notes, long results."""
+"""The folder Reverie keeps for another client's session: memories shown, progress, notes, long results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KEPT_SECONDS = 30 * 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a session has been shown: its opening's digest, the memories and their size; and its turn count."""
+    """What a session was shown (the opening's digest, memories and their size), and its turn count."""
 
     opening: str = ""
     files: tuple[str, ...] = ()
