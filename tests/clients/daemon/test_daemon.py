@@ -200,7 +200,7 @@ class TestTheCommand:
         command = f"{sys.executable} -m reverie hook Stop --client codex <&-"
         done = subprocess.run(["sh", "-c", command], env=started.env, cwd=started.place.root, capture_output=True, check=False)  # fmt: skip
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-        assert "there is no input" in started.errors
+        assert "there is no standard input" in started.errors
 
     def test_a_daemon_that_was_killed_is_replaced(self, started: Hooks) -> None:
         before = started.address.pid
@@ -214,11 +214,11 @@ class TestTheCommand:
     def test_a_prompt_waits_for_the_daemon(self, hooks: Hooks) -> None:
         assert process(hooks.place, "remember", "Deploys freeze on 2026-12-20.").returncode == 0
         found = hooks.context("claude-code", "UserPromptSubmit", prompt="when do deploys freeze?")
-        assert "Deploys freeze" in found or "is being started" in hooks.errors
+        assert "Deploys freeze" in found or "is still starting" in hooks.errors
 
     def test_a_session_waits_for_the_daemon(self, hooks: Hooks) -> None:
         hooks.context("claude-code", "SessionStart", **STARTED)
-        assert control.start(hooks.place.home)["events"] or "is being started" in hooks.errors
+        assert control.start(hooks.place.home)["events"] or "is still starting" in hooks.errors
         hooks.finish()
         assert hooks.log.count(" serves, pid ") == 1
 

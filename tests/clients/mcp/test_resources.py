@@ -59,7 +59,7 @@ async def test_the_list_is_bounded(client: Client, place: Stage) -> None:
         (place.directory / f"many_{n}.md").unlink()
 
 
-ASTRAY = [
+OUTSIDE = [
     ("memory://../outside.md", "parent traversal"),
     ("memory://a/../../outside.md", "parent traversal"),
     ("memory://%2e%2e/outside.md", "parent traversal"),
@@ -89,7 +89,7 @@ ASTRAY = [
 ]
 
 
-@pytest.mark.parametrize(("uri", "message"), ASTRAY)
+@pytest.mark.parametrize(("uri", "message"), OUTSIDE)
 async def test_addresses_outside_memory_are_refused(
     client: Client, place: Stage, uri: str, message: str
 ) -> None:
