@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.conversation import claude_lines
-from tests.conversation.build import user
+from tests.conversation.build import user as user_message
 from tests.conversation.build import write_lines
 from tests.place import NOON, Place, git
 
@@ -134,7 +134,7 @@ class TestUsersCannotReadEachOther:
             alice.move(next(iter(alice)).file, "team")
 
     def test_by_past_conversations(self, alice: Memory, place: Place) -> None:
-        place.journal("s1", Opened("s1", NOON), Said(user(SECRET)))
+        place.journal("s1", Opened("s1", NOON), Said(user_message(SECRET)))
         claude = (
             place.person / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(place.root))
         )
