@@ -176,7 +176,7 @@ class ConnectionLimit:
         timer = connection.loop.call_later(self._head, self._abort, connection)
         self._unauthenticated[connection] = timer
 
-    def closed(self, connection: _Connection) -> None:
+    def forget(self, connection: _Connection) -> None:
         timer = self._unauthenticated.pop(connection, None)
         if timer is not None:
             timer.cancel()
@@ -184,10 +184,10 @@ class ConnectionLimit:
     def admitted(self, client: tuple[str, int] | None) -> None:
         """A request from this address sent the token."""
         for connection in [one for one in self._unauthenticated if one.client == client]:
-            self.closed(connection)
+            self.forget(connection)
 
     def _abort(self, connection: _Connection) -> None:
-        self.closed(connection)
+        self.forget(connection)
         connection.transport.abort()
 
 
@@ -203,7 +203,7 @@ class _Connection(H11Protocol):
         self._limit.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._limit.closed(self)
+        self._limit.forget(self)
         super().connection_lost(exc)
 
 
