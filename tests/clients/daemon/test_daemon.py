@@ -66,7 +66,7 @@ class TestHttp:
             ("/hook/claude-code/SessionStart", {"Authorization": ""}, 401),
             ("/hook/claude-code/SessionStart", {"Host": "evil.example"}, 403),
             ("/hook/claude-code/SessionStart", {"Host": "evil.example:80"}, 403),
-            ("/hook/nobody/SessionStart", {}, 404),
+            ("/hook/unknown/SessionStart", {}, 404),
             ("/hook/claude-code", {}, 404),
             ("/", {}, 404),
             ("/stop", {}, 404),
