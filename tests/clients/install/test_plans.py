@@ -350,7 +350,7 @@ class TestRefusals:
         machine = Machine("codex", Texts({path: text}))
         machine.install()
         machine.disk.there[path] += "# seen\n"
-        with pytest.raises(InputError, match="take it out by hand"):
+        with pytest.raises(InputError, match="remove it by hand"):
             machine.uninstall()
 
 
