@@ -86,7 +86,7 @@ def named_session(sessions: list[PastSession], name: str) -> PastSession:
         return found[0]
     if found:
         names = ", ".join(session.id for session in found[:5])
-        raise InputError(f"{name!r} matches {len(found)} sessions: {names}; give more of the id")
+        raise InputError(f"{name!r} fits {len(found)} sessions: {names}; give more of the id")
     newest = ", ".join(session.id for session in sessions[:5])
     hint = f"; the newest are {newest}" if newest else "; this project has none yet"
     raise InputError(f"no session {name!r} in this project{hint}")
