@@ -29,7 +29,7 @@ from reverie.clients.hooks.events import (
     AboutToCompact,
     Answered,
     HookEvent,
-    Moment,
+    Payload,
     Prompted,
     ToolFinished,
 )
@@ -133,16 +133,16 @@ def team(app: Workspace, leaks: Sequence[Leak]) -> list[Leak]:
 
 async def hooks(app: Workspace, leaks: Sequence[Leak]) -> None:
     """A client whose transcript is told by its hooks: prompts, answers, long outputs, notes."""
-    attendant = HookService(app, unheard, lambda key, work: work(), lambda project: None)
+    service = HookService(app, unheard, lambda key, work: work(), lambda project: None)
     for number, leak in enumerate(leaks):
         session = f"s{number // 40}"
         long = ToolFinished("Bash", f"t{number}", {}, f"{LONG}{leak.text}\n{LONG}", ("",))
-        moments: list[Moment] = [Prompted(leak.text), Answered(f"I will use it: {leak.text}")]
-        moments += [long] if number % 4 == 0 else []
-        moments += [AboutToCompact("auto", "")] if number % 40 == 39 else []
-        for moment in moments:
-            await attendant.attend(HookEvent("cursor", session, str(app.place), moment))
-    await attendant.aclose()
+        payloads: list[Payload] = [Prompted(leak.text), Answered(f"I will use it: {leak.text}")]
+        payloads += [long] if number % 4 == 0 else []
+        payloads += [AboutToCompact("auto", "")] if number % 40 == 39 else []
+        for payload in payloads:
+            await service.attend(HookEvent("cursor", session, str(app.place), payload))
+    await service.aclose()
 
 
 async def chat(app: Workspace, leaks: Sequence[Leak]) -> None:

@@ -1,4 +1,4 @@
-"""Programs with a loop of their own, as people write them with the official SDKs."""
+"""Programs with their own loop on the official SDKs, which the tests of `Context` drive."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def sunny(given: dict[str, Any]) -> str:
 
 
 class Loop:
-    """What all of them share: a history of their own, a client of their own, two lines of ours."""
+    """What all loops share: their own history and SDK client, and two calls to `Context`."""
 
     model = CLAUDE
     tools: tuple[Any, ...]
@@ -37,7 +37,7 @@ class Loop:
     def __init__(self, place: Place, provider: Provider, *, run: Run = sunny, **given: Any) -> None:
         self.provider = provider
         self.run = run
-        self.heard: list[Event] = []
+        self.received: list[Event] = []
         self.messages: list[Any] = []
         settings = {
             "providers.anthropic.base_url": provider.anthropic_url,
@@ -47,25 +47,25 @@ class Loop:
             **given.pop("settings", {}),
         }
         self.memory = Memory.open(place.root, settings=settings, clock=place.clock)
-        told: dict[str, Any] = {"system": SYSTEM, "tools": self.tools, "memory": self.memory}
-        self.context = Context(model=self.model, listener=self._hear, **(told | given))
+        options: dict[str, Any] = {"system": SYSTEM, "tools": self.tools, "memory": self.memory}
+        self.context = Context(model=self.model, listener=self._receive, **(options | given))
 
-    def _hear(self, event: Event) -> None:
-        self.heard.append(event)
+    def _receive(self, event: Event) -> None:
+        self.received.append(event)
         if isinstance(event, LayerFired) and event.layer != "tool results":
             self.provider.expect_break(event.layer)
 
     def events(self, kind: type) -> list[Any]:
-        return [event for event in self.heard if isinstance(event, kind)]
+        return [event for event in self.received if isinstance(event, kind)]
 
     async def say(self, text: str) -> str:
         self.messages.append({"role": "user", "content": text})
-        while (said := await self.step()) is None:
+        while (answer := await self.step()) is None:
             pass
-        return said
+        return answer
 
     async def step(self) -> str | None:
-        """One call; the answer, or None when tools were run."""
+        """One model call; the answer, or None if tools were run."""
         raise NotImplementedError
 
     async def close(self) -> None:

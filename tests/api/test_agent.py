@@ -1,4 +1,4 @@
-"""Our loop from a program: events, tools, permission, resuming, and no async where there is none."""
+"""`Agent`: events, tools, permission, resuming, and use from synchronous code."""
 
 import asyncio
 from contextlib import aclosing
@@ -41,7 +41,7 @@ def launch(what: str) -> str:
 
 @pytest.fixture
 def given(place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What every agent of these tests is given."""
+    """The arguments of every agent in these tests."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
     settings = {"providers.anthropic.base_url": provider.anthropic_url, **QUIET}
     memory = Memory.open(place.root, settings=settings, clock=place.clock)
@@ -103,7 +103,7 @@ class TestRunning:
     async def test_one_thing_at_a_time(self, provider: Provider, given: dict[str, Any]) -> None:
         async with Agent(**given) as agent, aclosing(agent.run("Hello there.")) as events:
             await anext(events)
-            with pytest.raises(InputError, match="still at work"):
+            with pytest.raises(InputError, match="still working"):
                 await agent.ask("And?")
 
     async def test_closed_is_closed(self, provider: Provider, given: dict[str, Any]) -> None:
@@ -113,11 +113,11 @@ class TestRunning:
             await agent.ask("And?")
 
     async def test_a_listener_hears_the_background(self, place: Place) -> None:
-        heard: list[Event] = []
+        events: list[Event] = []
         model = ScriptedModel(otherwise="Fine. " * 20_000)
-        async with Agent(model, listener=heard.append) as agent:
+        async with Agent(model, listener=events.append) as agent:
             await agent.ask("Tell me a long story.")
-        assert any(isinstance(event, NotesUpdated) for event in heard)
+        assert any(isinstance(event, NotesUpdated) for event in events)
 
     async def test_resuming(self, provider: Provider, given: dict[str, Any]) -> None:
         async with Agent(**given) as agent:
@@ -126,7 +126,7 @@ class TestRunning:
             await again.ask("What is my name?")
         assert "My name is Ada." in str(provider.requests[-1].json)
 
-    def test_a_session_nobody_knows(self, given: dict[str, Any]) -> None:
+    def test_an_unknown_session(self, given: dict[str, Any]) -> None:
         with pytest.raises(InputError, match="no session 'nope' here"):
             Agent(**given, resume="nope")
 
@@ -148,7 +148,7 @@ class TestPermission:
             [found] = results([event async for event in agent.run("Launch it, please.")])
         assert found.startswith(result)
 
-    async def test_somebody_is_asked(self, provider: Provider, given: dict[str, Any]) -> None:
+    async def test_approval_is_asked_for(self, provider: Provider, given: dict[str, Any]) -> None:
         asked: list[str] = []
 
         async def approve(call: Any, question: Any) -> Any:
@@ -160,8 +160,10 @@ class TestPermission:
             assert results([event async for event in agent.run("Launch it.")]) == ["launched it"]
         assert asked == ["Allow launch(what='it')?"]
 
-    def test_a_plain_function_is_no_tool(self, place: Place) -> None:
-        with pytest.raises(InputError, match=r"print is no tool; decorate .* with @reverie\.tool"):
+    def test_a_plain_function_is_not_a_tool(self, place: Place) -> None:
+        with pytest.raises(
+            InputError, match=r"print is not a tool; decorate .* with @reverie\.tool"
+        ):
             Agent(tools=[print])  # type: ignore[list-item]
 
 

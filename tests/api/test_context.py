@@ -63,8 +63,8 @@ def bodies(provider: Provider) -> list[Any]:
     return [request.json for request in provider.requests]
 
 
-def said(place: Place, session: str | None) -> list[str]:
-    """What the journal of a session holds, in order."""
+def journal_texts(place: Place, session: str | None) -> list[str]:
+    """The messages in a session's journal, in order."""
     records = journal.load(Workspace.open(place.root).project.journal(session or "")).records
     return [f"{r.message.origin}: {r.message.text}" for r in records if isinstance(r, Said)]
 
@@ -79,7 +79,7 @@ class TestALoop:
         assert await loop.say("How is the weather in Bern?") == "It is sunny."
         assert await loop.say("Thank you.") == "You are welcome."
         await loop.close()
-        assert said(place, loop.context.session) == [
+        assert journal_texts(place, loop.context.session) == [
             "user: How is the weather in Bern?",
             "assistant: Let me look.",
             "tool: ",
@@ -126,7 +126,7 @@ class TestALoop:
         again = await loop.context.prepare(loop.messages)
         assert once == again
         assert await loop.step() is not None
-        assert len(said(place, loop.context.session)) == 2
+        assert len(journal_texts(place, loop.context.session)) == 2
 
     async def test_may_leave_out_observing(self, loop: ClaudeLoop, provider: Provider) -> None:
         history = [
@@ -277,7 +277,7 @@ class TestTheWindow:
         assert "no key" in str(loop.events(TroubleNoted))
 
     async def test_is_kept_on_a_local_server(self, place: Place, provider: Provider) -> None:
-        """Its window of 32,768 tokens is refused beyond, and the settings say so."""
+        """The server refuses requests beyond its window of 32,768 tokens, which the settings name."""
         provider.respond(meteorologist)
         small = {"window.tokens": 32_000}
         loop = ChatLoop(place, provider, run=lambda given: LONG[:12_000], settings=small)
@@ -337,7 +337,7 @@ class TestResuming:
         assert await again.step() is not None
         await again.close()
         assert again.events(CacheBroke) == []
-        assert len(said(place, again.context.session)) == len(again.messages) + 1
+        assert len(journal_texts(place, again.context.session)) == len(again.messages) + 1
 
     async def test_needs_the_name_alone(
         self, loop: ClaudeLoop, place: Place, provider: Provider
@@ -374,7 +374,7 @@ class TestResuming:
     @pytest.mark.parametrize("name", ["../up", "a/b", "", ".hidden"])
     async def test_a_name_is_a_plain_one(self, place: Place, name: str) -> None:
         context = Context(model="offline", session=name)
-        with pytest.raises(InputError, match="cannot be a file name"):
+        with pytest.raises(InputError, match="cannot be used as a file name"):
             await context.prepare([{"role": "user", "content": "Hello!"}])
 
 
@@ -394,7 +394,7 @@ class TestAChangedHistory:
         assert texts[2] == loop.messages[2]["content"]
         assert texts[0] == loop.messages[0]["content"]
 
-    async def test_a_turn_that_was_taken_back(
+    async def test_a_turn_that_was_removed(
         self, loop: ClaudeLoop, place: Place, provider: Provider
     ) -> None:
         await loop.say("Tell me one thing.")
@@ -464,7 +464,7 @@ class TestAChangedHistory:
         await loop.context._loop.session.background.drain()
         assert "zeppelin" not in notes.read_text()
 
-    async def test_one_that_was_not_lived_here_has_its_long_results_stored(
+    async def test_a_history_from_elsewhere_has_its_long_results_stored(
         self, place: Place, provider: Provider
     ) -> None:
         other = ClaudeLoop(place, provider, memory=False, run=lambda given: LONG)
@@ -564,7 +564,7 @@ class TestWhatIsWrong:
         await stream.close()
 
     @pytest.mark.parametrize("response", [{}, {"content": []}, {"choices": []}, {"output": [3]}, 7])
-    async def test_observing_what_is_no_response(self, place: Place, response: object) -> None:
+    async def test_observing_what_is_not_a_response(self, place: Place, response: object) -> None:
         async with Context(model="offline") as context:
             await context.prepare([{"role": "user", "content": "Hello!"}])
             with pytest.raises(InputError, match="give the SDK's response"):
@@ -578,14 +578,14 @@ class TestWhatIsWrong:
             await loop.say("And now?")
         await loop.close()
 
-    async def test_nothing_is_written_down_for_it(self, place: Place) -> None:
+    async def test_no_journal_is_written_for_it(self, place: Place) -> None:
         async with Context(model="offline") as context:
             with pytest.raises(ReverieError):
                 await context.prepare([{"role": "assistant", "content": "Hello!"}])
             assert context.session is None
 
     @pytest.mark.parametrize(
-        ("tools", "said"),
+        ("tools", "message"),
         [
             (["get_weather"], r"tools\[0\] is 'get_weather'; give a tool's dictionary"),
             ([{"type": "web_search_20250305", "name": "web"}], "tools that run at the provider"),
@@ -593,8 +593,8 @@ class TestWhatIsWrong:
             ([{"function": {"name": "x", "parameters": []}}], "no input_schema and no parameters"),
         ],
     )  # fmt: skip
-    def test_tools(self, place: Place, tools: list[Any], said: str) -> None:
-        with pytest.raises(InputError, match=said):
+    def test_tools(self, place: Place, tools: list[Any], message: str) -> None:
+        with pytest.raises(InputError, match=message):
             Context(tools=tools)
 
     @pytest.mark.parametrize("system", [3, [3], [{"type": "text"}]])
@@ -602,6 +602,6 @@ class TestWhatIsWrong:
         with pytest.raises(InputError, match="system"):
             Context(system=system)
 
-    def test_a_project_that_is_no_folder(self, place: Place) -> None:
+    def test_a_project_that_is_not_a_folder(self, place: Place) -> None:
         with pytest.raises(InputError, match="is not a folder"):
             Context(project=place.root / "nowhere")

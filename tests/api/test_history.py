@@ -1,4 +1,4 @@
-"""A caller's messages, in every way people write them down."""
+"""A caller's messages, in every format the SDKs use."""
 
 import json
 from typing import Any
@@ -245,7 +245,7 @@ def test_parallel_results_are_one_message() -> None:
     assert len(found) == 2
 
 
-def test_an_empty_reply_is_no_message() -> None:
+def test_an_empty_reply_is_not_a_message() -> None:
     assert read({"role": "assistant", "content": []}, {"role": "assistant", "content": None}) == []
 
 
@@ -261,7 +261,7 @@ def test_the_system_prompt_may_lead() -> None:
 
 
 @pytest.mark.parametrize(
-    ("messages", "said"),
+    ("messages", "error"),
     [
         ("hello", "messages is a str; give a list"),
         ({"role": "user"}, "messages is a dict; give a list"),
@@ -269,8 +269,8 @@ def test_the_system_prompt_may_lead() -> None:
         ([{}], r"messages\[0\] has neither a role nor a type"),
         ([{"role": "bot", "content": "x"}], r"messages\[0\].role is 'bot'; known: user, assistant"),
         ([{"role": 3, "content": "x"}], r"messages\[0\].role must be text, not 3"),
-        ([{"role": "user", "content": ""}], r"messages\[0\] says nothing"),
-        ([{"role": "user"}], r"messages\[0\] says nothing"),
+        ([{"role": "user", "content": ""}], r"messages\[0\] has no content"),
+        ([{"role": "user"}], r"messages\[0\] has no content"),
         ([{"role": "user", "content": 3}], r"messages\[0\].content must be a list, not 3"),
         (
             [{"role": "user", "content": ["x"]}],
@@ -301,7 +301,7 @@ def test_the_system_prompt_may_lead() -> None:
         ),
         (
             [{"role": "user", "content": [{"type": "file", "file": {"file_data": "abc"}}]}],
-            "must be a data: address",
+            "must be a data: URL",
         ),
         (
             [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}],
@@ -309,8 +309,8 @@ def test_the_system_prompt_may_lead() -> None:
         ),
     ],
 )
-def test_what_is_wrong(messages: Any, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_is_wrong(messages: Any, error: str) -> None:
+    with pytest.raises(InputError, match=error):
         read_history(messages)
 
 

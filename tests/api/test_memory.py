@@ -1,4 +1,4 @@
-"""A project's memory from a program."""
+"""`Memory`: a project's memory as a library."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -113,7 +113,7 @@ class TestFinding:
 
 
 class TestHistory:
-    def test_a_change_is_taken_back(self, memory: Memory) -> None:
+    def test_a_change_is_undone(self, memory: Memory) -> None:
         file = kept(memory)
         memory.forget(file)
         assert list(memory) == []
@@ -160,7 +160,7 @@ class TestOpening:
         assert list(Memory.open(home=place.base / "home")) == []
         assert len(list(Memory.open(str(other), home=str(place.base / "home")))) == 1
 
-    def test_where_the_program_goes_afterwards_does_not_matter(
+    def test_the_working_directory_may_change(
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         memory = Memory.open()
@@ -176,7 +176,7 @@ class TestOpening:
         with pytest.raises(InputError, match="memory is off"):
             Memory.open(settings=settings)
 
-    def test_a_setting_nobody_knows(self, place: Place) -> None:
+    def test_an_unknown_setting(self, place: Place) -> None:
         with pytest.raises(SettingsError, match=r"recall\.late"):
             Memory.open(settings={"recall.lat": "drop"})
 

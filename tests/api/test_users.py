@@ -1,4 +1,4 @@
-"""A program that serves several people: nobody recalls what another said, whatever they try."""
+"""A service with several users: no user can read another's memory."""
 
 import logging
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.conversation import claude_lines
-from tests.conversation.build import user as said
+from tests.conversation.build import user as user_message
 from tests.conversation.build import write_lines
 from tests.place import NOON, Place, git
 
@@ -45,7 +45,7 @@ def bobs_file(place: Place) -> Path:
     return bob.directory / next(iter(bob)).file
 
 
-class TestNobodyReadsAnother:
+class TestUsersCannotReadEachOther:
     def test_by_searching(self, alice: Memory) -> None:
         found = [
             *alice.recall(QUESTION, limit=50),
@@ -134,7 +134,7 @@ class TestNobodyReadsAnother:
             alice.move(next(iter(alice)).file, "team")
 
     def test_by_past_conversations(self, alice: Memory, place: Place) -> None:
-        place.journal("s1", Opened("s1", NOON), Said(said(SECRET)))
+        place.journal("s1", Opened("s1", NOON), Said(user_message(SECRET)))
         claude = (
             place.person / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(place.root))
         )
@@ -202,15 +202,15 @@ def test_the_place_of_a_user(place: Place) -> None:
     assert of(place, None).user is None
 
 
-def test_which_project_was_opened_is_told(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_which_project_was_opened_is_logged(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     git(place.root, "init", "-q")
     inner = place.root / "src" / "deep"
     inner.mkdir(parents=True)
     with caplog.at_level(logging.INFO):
         memory = Memory.open(inner)
     assert memory.project == place.root
-    [line] = [line for line in caplog.messages if "whose memory is used" in line]
+    [line] = [line for line in caplog.messages if "using its memory" in line]
     assert str(inner) in line
     caplog.clear()
     assert Memory.open(place.root).project == place.root
-    assert "whose memory is used" not in caplog.text
+    assert "using its memory" not in caplog.text

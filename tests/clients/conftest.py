@@ -1,4 +1,4 @@
-"""Clients are tested beside the command line: the same fixture for logging."""
+"""The logging fixture of the command line's tests, for the clients' tests."""
 
 from tests.cli.conftest import quiet_log
 

@@ -1,4 +1,4 @@
-"""What Reverie does at each moment of another client's session."""
+"""How HookService answers the events of another client's session."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from reverie.clients.hooks.events import (
     Context,
     HookEvent,
     Instructions,
-    Moment,
     Nothing,
     Outcome,
+    Payload,
     Prompted,
     PromptSeen,
     ReplacedOutput,
@@ -41,40 +41,40 @@ from reverie.memory.format.revisions import Author
 
 pytestmark = pytest.mark.anyio
 
-WISH = "From now on always use pnpm instead of npm in this repository."
+REQUEST = "From now on always use pnpm instead of npm in this repository."
 VPN = "The deploy script needs the VPN to be up before it starts."
 QUESTION = "does the deploy script need the VPN?"
 
 
 @dataclass
-class Desk:
-    """An attendant whose later work the test does itself."""
+class Client:
+    """A HookService whose background work the test runs itself."""
 
     place: Place
-    client: str = "claude-code"
+    name: str = "claude-code"
     transcript: Path | None = None
     heard: list[Event] = field(default_factory=list)
     waiting: dict[str, Callable[[], None]] = field(default_factory=dict)
     dreams: list[Path] = field(default_factory=list)
-    attendant: HookService | None = None
+    service: HookService | None = None
 
-    async def at(self, moment: Moment, session: str = "s1") -> Outcome:
-        if self.attendant is None or not self.attendant.fresh:
+    async def at(self, payload: Payload, session: str = "s1") -> Outcome:
+        if self.service is None or not self.service.fresh:
             await self.close()
-            self.attendant = HookService(
+            self.service = HookService(
                 self.place.app(), self.heard.append, self.waiting.__setitem__, self.dreams.append
             )
-        occasion = HookEvent(self.client, session, str(self.place.root), moment, self.transcript)
-        return await self.attendant.attend(occasion)
+        event = HookEvent(self.name, session, str(self.place.root), payload, self.transcript)
+        return await self.service.attend(event)
 
     def catch_up(self) -> None:
         while self.waiting:
             self.waiting.popitem()[1]()
 
     async def close(self) -> None:
-        if self.attendant is not None:
-            await self.attendant.aclose()
-            self.attendant = None
+        if self.service is not None:
+            await self.service.aclose()
+            self.service = None
 
     @property
     def memories(self) -> list[str]:
@@ -90,8 +90,8 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(place: Place) -> AsyncIterator[Desk]:
-    found = Desk(place)
+async def client(place: Place) -> AsyncIterator[Client]:
+    found = Client(place)
     yield found
     await found.close()
 
@@ -106,61 +106,61 @@ def remember(place: Place, text: str, name: str) -> str:
     return done.topic.file
 
 
-class TestAStartThatIsToldLate:
-    async def test_the_first_prompt_is_told_and_no_other(self, desk: Desk) -> None:
-        remember(desk.place, VPN, "vpn")
-        assert isinstance(await desk.at(SessionMet(resumed=False)), Nothing)
-        first = await desk.at(Prompted(QUESTION, opens=True))
+class TestOpeningWithTheFirstPrompt:
+    async def test_only_the_first_prompt_gets_the_opening(self, client: Client) -> None:
+        remember(client.place, VPN, "vpn")
+        assert isinstance(await client.at(SessionMet(resumed=False)), Nothing)
+        first = await client.at(Prompted(QUESTION, opens=True))
         assert isinstance(first, Context)
         assert first.text.startswith("# Memory, kept by Reverie")
         assert VPN in first.text.rpartition("## ")[2]
-        assert isinstance(await desk.at(Prompted("and the tests?", opens=True)), Nothing)
+        assert isinstance(await client.at(Prompted("and the tests?", opens=True)), Nothing)
 
     @pytest.mark.parametrize(
         ("resumed", "changed", "again"),
         [(True, False, False), (True, True, True), (False, False, True)],
     )
-    async def test_it_is_told_again_when_the_conversation_lacks_it(
-        self, desk: Desk, resumed: bool, changed: bool, again: bool
+    async def test_it_is_given_again_when_the_conversation_lacks_it(
+        self, client: Client, resumed: bool, changed: bool, again: bool
     ) -> None:
-        await desk.at(SessionMet(resumed=False))
-        await desk.at(Prompted("hello there", opens=True))
+        await client.at(SessionMet(resumed=False))
+        await client.at(Prompted("hello there", opens=True))
         if changed:
-            remember(desk.place, VPN, "vpn")
-        await desk.at(SessionMet(resumed))
-        found = await desk.at(Prompted("and the tests?", opens=True))
+            remember(client.place, VPN, "vpn")
+        await client.at(SessionMet(resumed))
+        found = await client.at(Prompted("and the tests?", opens=True))
         assert isinstance(found, Context) is again
 
-    async def test_without_memory_nothing_is_told(self, desk: Desk) -> None:
-        desk.place.settings("[memory]\nenabled = false\n")
-        await desk.at(SessionMet(resumed=False))
-        assert isinstance(await desk.at(Prompted(QUESTION, opens=True)), Nothing)
+    async def test_without_memory_there_is_no_opening(self, client: Client) -> None:
+        client.place.settings("[memory]\nenabled = false\n")
+        await client.at(SessionMet(resumed=False))
+        assert isinstance(await client.at(Prompted(QUESTION, opens=True)), Nothing)
 
 
 class TestTheStart:
-    async def test_of_an_empty_memory_there_is_only_the_section(self, desk: Desk) -> None:
-        found = await desk.at(SessionStarted("startup"))
+    async def test_of_an_empty_memory_there_is_only_the_section(self, client: Client) -> None:
+        found = await client.at(SessionStarted("startup"))
         assert isinstance(found, Context)
         assert found.text.startswith("# Memory, kept by Reverie")
-        assert str(desk.place.app().memory_location.directory) in found.text
+        assert str(client.place.app().memory_location.directory) in found.text
         assert "MEMORY.md\n" not in found.text
         assert len(found.text) < 1_600
 
-    async def test_the_index_follows(self, desk: Desk) -> None:
-        file = remember(desk.place, VPN, "Deploys need the VPN")
-        found = await desk.at(SessionStarted("startup"))
+    async def test_the_index_follows(self, client: Client) -> None:
+        file = remember(client.place, VPN, "Deploys need the VPN")
+        found = await client.at(SessionStarted("startup"))
         assert isinstance(found, Context)
         assert f"- [Deploys need the VPN]({file})" in found.text
 
-    async def test_a_long_index_is_cut_at_a_line(self, desk: Desk) -> None:
-        directory = desk.place.app().memory_location.directory
+    async def test_a_long_index_is_cut_at_a_line(self, client: Client) -> None:
+        directory = client.place.app().memory_location.directory
         directory.mkdir(parents=True)
         lines = [
             f"- [Memory number {n}](m{n}.md) — {'what it is about, ' * 5}and more"
             for n in range(190)
         ]
         (directory / "MEMORY.md").write_text("\n".join(lines) + "\n")
-        found = await desk.at(SessionStarted("startup"))
+        found = await client.at(SessionStarted("startup"))
         assert isinstance(found, Context)
         assert ROOM - 200 < len(found.text) <= ROOM
         *_, last, note = found.text.splitlines()
@@ -168,89 +168,89 @@ class TestTheStart:
         assert note == f"[{len(lines) - lines.index(last) - 1} more lines in the file]"
 
     async def test_a_client_that_reads_this_memory_gets_what_it_lacks(
-        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        projects = desk.place.person / ".claude" / "projects" / "-the-project"
+        projects = client.place.person / ".claude" / "projects" / "-the-project"
         (projects / "memory").mkdir(parents=True)
         (projects / "memory" / "MEMORY.md").write_text("- [Old](old.md) — known\n")
-        desk.place.app().adoption.adopt(projects / "memory")
-        desk.transcript = projects / "s1.jsonl"
-        found = await desk.at(SessionStarted("startup"))
+        client.place.app().adoption.adopt(projects / "memory")
+        client.transcript = projects / "s1.jsonl"
+        found = await client.at(SessionStarted("startup"))
         assert isinstance(found, Context)
         assert "the memory directory you already know" in found.text
         assert "old.md" not in found.text
-        desk.client = "codex"
-        other = await desk.at(SessionStarted("startup"))
+        client.name = "codex"
+        other = await client.at(SessionStarted("startup"))
         assert isinstance(other, Context)
         assert "old.md" in other.text
 
-    async def test_a_session_that_goes_on_holds_it_already(self, desk: Desk) -> None:
-        await desk.at(SessionStarted("startup"))
-        assert isinstance(await desk.at(SessionStarted("resume")), Nothing)
-        remember(desk.place, VPN, "Deploys need the VPN")
-        assert isinstance(await desk.at(SessionStarted("resume")), Context)
-        assert isinstance(await desk.at(SessionStarted("resume"), "unknown"), Context)
+    async def test_a_session_that_goes_on_holds_it_already(self, client: Client) -> None:
+        await client.at(SessionStarted("startup"))
+        assert isinstance(await client.at(SessionStarted("resume")), Nothing)
+        remember(client.place, VPN, "Deploys need the VPN")
+        assert isinstance(await client.at(SessionStarted("resume")), Context)
+        assert isinstance(await client.at(SessionStarted("resume"), "unknown"), Context)
 
-    async def test_with_memory_off_nothing_is_said(self, desk: Desk) -> None:
-        desk.place.settings("[memory]\nenabled = false\n")
-        assert isinstance(await desk.at(SessionStarted("startup")), Nothing)
-        assert isinstance(await desk.at(Prompted(QUESTION)), Nothing)
-        await desk.at(Stopped(again=False, answer=""))
-        assert desk.waiting == {}
+    async def test_with_memory_off_nothing_is_said(self, client: Client) -> None:
+        client.place.settings("[memory]\nenabled = false\n")
+        assert isinstance(await client.at(SessionStarted("startup")), Nothing)
+        assert isinstance(await client.at(Prompted(QUESTION)), Nothing)
+        await client.at(Stopped(again=False, answer=""))
+        assert client.waiting == {}
 
-    async def test_sessions_of_long_ago_are_swept(self, desk: Desk) -> None:
+    async def test_sessions_of_long_ago_are_swept(self, client: Client) -> None:
         for number in range(KEPT_SESSIONS + 5):
-            folder = desk.folder / f"codex-{number:03}"
+            folder = client.folder / f"codex-{number:03}"
             folder.mkdir(parents=True)
             age = NOON - (60 if number >= 5 else 40 * 86_400 + number)
             os.utime(folder, (age, age))
-        await desk.at(SessionStarted("startup"))
-        assert sorted(path.name for path in desk.folder.iterdir())[:2] == [
+        await client.at(SessionStarted("startup"))
+        assert sorted(path.name for path in client.folder.iterdir())[:2] == [
             "claude-code-s1",
             "codex-005",
         ]
 
 
 class TestAPrompt:
-    async def test_a_memory_that_fits_is_given_once_a_session(self, desk: Desk) -> None:
-        file = remember(desk.place, VPN, "Deploys need the VPN")
-        found = await desk.at(Prompted(QUESTION))
+    async def test_a_memory_that_fits_is_given_once_a_session(self, client: Client) -> None:
+        file = remember(client.place, VPN, "Deploys need the VPN")
+        found = await client.at(Prompted(QUESTION))
         assert isinstance(found, Context)
         assert f"## {file} (saved today)" in found.text
         assert VPN in found.text
-        assert isinstance(await desk.at(Prompted(QUESTION)), Nothing)
-        assert isinstance(await desk.at(Prompted(QUESTION), "another"), Context)
+        assert isinstance(await client.at(Prompted(QUESTION)), Nothing)
+        assert isinstance(await client.at(Prompted(QUESTION), "another"), Context)
 
-    async def test_what_was_given_is_known_to_the_next_process(self, desk: Desk) -> None:
-        remember(desk.place, VPN, "Deploys need the VPN")
-        await desk.at(Prompted(QUESTION))
-        await desk.close()
-        assert isinstance(await desk.at(Prompted(QUESTION)), Nothing)
+    async def test_what_was_given_is_known_to_the_next_process(self, client: Client) -> None:
+        remember(client.place, VPN, "Deploys need the VPN")
+        await client.at(Prompted(QUESTION))
+        await client.close()
+        assert isinstance(await client.at(Prompted(QUESTION)), Nothing)
 
-    async def test_after_a_compaction_it_is_given_again(self, desk: Desk) -> None:
-        remember(desk.place, VPN, "Deploys need the VPN")
-        await desk.at(Prompted(QUESTION))
-        await desk.at(SessionStarted("compact"))
-        assert isinstance(await desk.at(Prompted(QUESTION)), Context)
+    async def test_after_a_compaction_it_is_given_again(self, client: Client) -> None:
+        remember(client.place, VPN, "Deploys need the VPN")
+        await client.at(Prompted(QUESTION))
+        await client.at(SessionStarted("compact"))
+        assert isinstance(await client.at(Prompted(QUESTION)), Context)
 
-    async def test_recall_may_be_off(self, desk: Desk) -> None:
-        remember(desk.place, VPN, "Deploys need the VPN")
-        desk.place.settings("[features]\nrecall = false\n")
-        assert await desk.at(Prompted(QUESTION)) == Nothing("recall is off")
+    async def test_recall_may_be_off(self, client: Client) -> None:
+        remember(client.place, VPN, "Deploys need the VPN")
+        client.place.settings("[features]\nrecall = false\n")
+        assert await client.at(Prompted(QUESTION)) == Nothing("recall is off")
 
-    async def test_settings_are_followed(self, desk: Desk) -> None:
-        remember(desk.place, VPN, "Deploys need the VPN")
-        assert isinstance(await desk.at(Prompted("hello there")), Nothing)
-        desk.place.settings("[memory]\nenabled = false\n")
-        assert isinstance(await desk.at(Prompted(QUESTION)), Nothing)
+    async def test_settings_are_followed(self, client: Client) -> None:
+        remember(client.place, VPN, "Deploys need the VPN")
+        assert isinstance(await client.at(Prompted("hello there")), Nothing)
+        client.place.settings("[memory]\nenabled = false\n")
+        assert isinstance(await client.at(Prompted(QUESTION)), Nothing)
 
 
 @pytest.mark.parametrize(("session", "looks"), [("s1", True), (f"{TRIAL}ab", False)])
-async def test_nothing_comes_of_a_trial(desk: Desk, session: str, looks: bool) -> None:
-    await desk.at(Prompted(WISH), session)
-    for moment in (AboutToCompact("", ""), Stopped(again=False, answer=""), SessionEnded()):
-        await desk.at(moment, session)
-    assert bool(desk.waiting) is looks
+async def test_nothing_comes_of_a_trial(client: Client, session: str, looks: bool) -> None:
+    await client.at(Prompted(REQUEST), session)
+    for payload in (AboutToCompact("", ""), Stopped(again=False, answer=""), SessionEnded()):
+        await client.at(payload, session)
+    assert bool(client.waiting) is looks
 
 
 def finished(response: Any, outputs: tuple[str, ...], name: str = "Bash") -> ToolFinished:
@@ -260,59 +260,59 @@ def finished(response: Any, outputs: tuple[str, ...], name: str = "Bash") -> Too
 class TestAToolsResult:
     LONG = "".join(f"line {n}\n" for n in range(5_000))
 
-    async def test_a_long_output_goes_to_a_file(self, desk: Desk) -> None:
+    async def test_a_long_output_goes_to_a_file(self, client: Client) -> None:
         response = {"stdout": self.LONG, "stderr": "", "interrupted": False, "isImage": False}
-        found = await desk.at(finished(response, ("stdout", "stderr")))
+        found = await client.at(finished(response, ("stdout", "stderr")))
         assert isinstance(found, ReplacedOutput)
         assert found.response.keys() == response.keys()
         assert {**found.response, "stdout": ""} == {**response, "stdout": ""}
-        stored = desk.folder / "claude-code-s1" / "tool-results" / "toolu_1-stdout.txt"
+        stored = client.folder / "claude-code-s1" / "tool-results" / "toolu_1-stdout.txt"
         assert str(stored) in found.response["stdout"]
         assert len(found.response["stdout"]) < 4_000
         assert stored.read_text() == self.LONG
 
-    async def test_text_stays_text(self, desk: Desk) -> None:
-        found = await desk.at(finished(self.LONG, ("",)))
+    async def test_text_stays_text(self, client: Client) -> None:
+        found = await client.at(finished(self.LONG, ("",)))
         assert isinstance(found, ReplacedOutput)
         assert isinstance(found.response, str)
 
     @pytest.mark.parametrize("response", [{"stdout": "short"}, {"stdout": None}, {}])
-    async def test_what_is_short_stays(self, desk: Desk, response: Any) -> None:
-        assert isinstance(await desk.at(finished(response, ("stdout", "stderr"))), Nothing)
+    async def test_what_is_short_stays(self, client: Client, response: Any) -> None:
+        assert isinstance(await client.at(finished(response, ("stdout", "stderr"))), Nothing)
 
     @pytest.mark.parametrize(
         "settings",
         ["[features]\ntool_result_storage = false\n", '[tools.Bash]\nresult_threshold = "never"\n'],
     )
-    async def test_it_may_be_off(self, desk: Desk, settings: str) -> None:
-        desk.place.settings(settings)
-        assert isinstance(await desk.at(finished({"stdout": self.LONG}, ("stdout",))), Nothing)
+    async def test_it_may_be_off(self, client: Client, settings: str) -> None:
+        client.place.settings(settings)
+        assert isinstance(await client.at(finished({"stdout": self.LONG}, ("stdout",))), Nothing)
 
-    async def test_without_a_disk_it_stays_whole(self, desk: Desk) -> None:
-        desk.folder.parent.mkdir(parents=True, exist_ok=True)
-        desk.folder.write_text("in the way")
-        assert isinstance(await desk.at(finished({"stdout": self.LONG}, ("stdout",))), Nothing)
-        assert any("cannot keep a tool result" in what for what in desk.troubles)
+    async def test_without_a_disk_it_stays_whole(self, client: Client) -> None:
+        client.folder.parent.mkdir(parents=True, exist_ok=True)
+        client.folder.write_text("in the way")
+        assert isinstance(await client.at(finished({"stdout": self.LONG}, ("stdout",))), Nothing)
+        assert any("cannot keep a tool result" in what for what in client.troubles)
 
 
 TODO = {"todos": [{"content": "write the tests", "status": "in_progress"}]}
 
 
-def worked(desk: Desk) -> None:
-    """A Claude Code session in which something is left to do."""
+def worked(client: Client) -> None:
+    """A Claude Code session with open work."""
     lines = [
         claude.prompt("please add a parser for dates"),
         claude.reply({"type": "tool_use", "id": "t1", "name": "TodoWrite", "input": TODO}, id="m1"),
         claude.result("t1", "ok"),
         claude.reply(claude.text("Shall I also support weeks?"), id="m2"),
     ]
-    desk.transcript = write_lines(desk.place.base / "s1.jsonl", lines)
+    client.transcript = write_lines(client.place.base / "s1.jsonl", lines)
 
 
 class TestACompaction:
-    async def test_the_summarizer_is_told_what_is_owed(self, desk: Desk) -> None:
-        worked(desk)
-        found = await desk.at(AboutToCompact("auto", ""))
+    async def test_the_summarizer_is_told_what_is_owed(self, client: Client) -> None:
+        worked(client)
+        found = await client.at(AboutToCompact("auto", ""))
         assert isinstance(found, Instructions)
         for owed in (
             "> please add a parser for dates",
@@ -320,106 +320,104 @@ class TestACompaction:
             "support weeks?",
         ):
             assert owed in found.text
-        notes = (desk.folder / "claude-code-s1" / "notes.md").read_text()
+        notes = (client.folder / "claude-code-s1" / "notes.md").read_text()
         assert "please add a parser for dates" in notes
 
-    async def test_afterwards_the_model_is_told_again(self, desk: Desk) -> None:
-        worked(desk)
-        remember(desk.place, VPN, "Deploys need the VPN")
-        found = await desk.at(SessionStarted("compact"))
+    async def test_afterwards_the_model_is_told_again(self, client: Client) -> None:
+        worked(client)
+        remember(client.place, VPN, "Deploys need the VPN")
+        found = await client.at(SessionStarted("compact"))
         assert isinstance(found, Context)
         assert found.text.index("write the tests") < found.text.index("# Memory, kept by Reverie")
         assert "Deploys need the VPN" in found.text
         assert len(found.text) <= ROOM
-        assert isinstance(await desk.at(SessionStarted("resume")), Nothing)
+        assert isinstance(await client.at(SessionStarted("resume")), Nothing)
 
-    async def test_without_a_transcript_there_is_only_memory(self, desk: Desk) -> None:
-        desk.transcript = desk.place.base / "gone.jsonl"
-        assert isinstance(await desk.at(AboutToCompact("auto", "")), Nothing)
-        found = await desk.at(SessionStarted("compact"))
+    async def test_without_a_transcript_there_is_only_memory(self, client: Client) -> None:
+        client.transcript = client.place.base / "gone.jsonl"
+        assert isinstance(await client.at(AboutToCompact("auto", "")), Nothing)
+        found = await client.at(SessionStarted("compact"))
         assert isinstance(found, Context)
         assert found.text.startswith("# Memory, kept by Reverie")
 
 
 class TestTheEnd:
-    async def test_what_was_said_is_learnt_later(self, desk: Desk) -> None:
-        desk.transcript = write_lines(desk.place.base / "s1.jsonl", [claude.prompt(WISH)])
-        assert isinstance(await desk.at(Stopped(again=False, answer="ok")), Nothing)
-        assert desk.memories == []
-        desk.catch_up()
-        assert len(desk.memories) == 1
+    async def test_what_was_said_is_learnt_later(self, client: Client) -> None:
+        client.transcript = write_lines(client.place.base / "s1.jsonl", [claude.prompt(REQUEST)])
+        assert isinstance(await client.at(Stopped(again=False, answer="ok")), Nothing)
+        assert client.memories == []
+        client.catch_up()
+        assert len(client.memories) == 1
 
-    async def test_what_was_looked_through_is_not_looked_through_again(self, desk: Desk) -> None:
-        """A memory that a person took out does not come back with the next turn."""
-        line = claude.prompt(WISH)
-        desk.transcript = write_lines(desk.place.base / "s1.jsonl", [line])
-        await desk.at(Stopped(again=False, answer=""))
-        desk.catch_up()
-        [file] = desk.memories
-        desk.place.app().memory().keeper.forget(file, Author("person"))
-        write_lines(desk.transcript, [line, claude.reply(claude.text("done"))])
-        await desk.at(SessionEnded())
-        desk.catch_up()
-        assert desk.memories == []
+    async def test_messages_are_searched_for_memories_only_once(self, client: Client) -> None:
+        """A memory that the person removed does not come back with the next turn."""
+        line = claude.prompt(REQUEST)
+        client.transcript = write_lines(client.place.base / "s1.jsonl", [line])
+        await client.at(Stopped(again=False, answer=""))
+        client.catch_up()
+        [file] = client.memories
+        client.place.app().memory().keeper.forget(file, Author("person"))
+        write_lines(client.transcript, [line, claude.reply(claude.text("done"))])
+        await client.at(SessionEnded())
+        client.catch_up()
+        assert client.memories == []
 
-    async def test_a_person_says_every_how_many_turns(self, desk: Desk) -> None:
-        desk.place.settings("[learning]\nevery = 3\n")
+    async def test_a_person_says_every_how_many_turns(self, client: Client) -> None:
+        client.place.settings("[learning]\nevery = 3\n")
         waits = []
         for _ in range(6):
-            await desk.at(Stopped(again=False, answer=""))
-            waits.append(bool(desk.waiting))
-            desk.waiting.clear()
+            await client.at(Stopped(again=False, answer=""))
+            waits.append(bool(client.waiting))
+            client.waiting.clear()
         assert waits == [False, False, True, False, False, True]
 
-    async def test_where_the_client_writes_nothing_readable_the_hooks_tell(
-        self, desk: Desk
-    ) -> None:
-        desk.client = "gemini"
-        await desk.at(Prompted(WISH))
-        await desk.at(Answered("I will."))
-        await desk.at(Stopped(again=False, answer="Done."))
-        desk.catch_up()
-        assert len(desk.memories) == 1
+    async def test_without_a_readable_transcript_the_hooks_record_one(self, client: Client) -> None:
+        client.name = "gemini"
+        await client.at(Prompted(REQUEST))
+        await client.at(Answered("I will."))
+        await client.at(Stopped(again=False, answer="Done."))
+        client.catch_up()
+        assert len(client.memories) == 1
 
-    async def test_what_was_only_overheard_is_learnt_too(self, desk: Desk) -> None:
-        desk.client = "cursor"
-        remember(desk.place, VPN, "vpn")
-        assert isinstance(await desk.at(PromptSeen(QUESTION)), Nothing)
-        assert isinstance(await desk.at(PromptSeen(WISH)), Nothing)
-        await desk.at(Stopped(again=False, answer="I will."))
-        desk.catch_up()
-        assert len(desk.memories) == 2
+    async def test_recorded_messages_are_learnt_from(self, client: Client) -> None:
+        client.name = "cursor"
+        remember(client.place, VPN, "vpn")
+        assert isinstance(await client.at(PromptSeen(QUESTION)), Nothing)
+        assert isinstance(await client.at(PromptSeen(REQUEST)), Nothing)
+        await client.at(Stopped(again=False, answer="I will."))
+        client.catch_up()
+        assert len(client.memories) == 2
 
-    async def test_an_agent_that_saved_by_itself_is_left_alone(self, desk: Desk) -> None:
-        directory = desk.place.app().memory_location.directory
+    async def test_an_agent_that_saved_by_itself_is_left_alone(self, client: Client) -> None:
+        directory = client.place.app().memory_location.directory
         use = {
             "type": "tool_use",
             "id": "t",
             "name": "Write",
             "input": {"file_path": f"{directory}/a.md"},
         }
-        lines = [claude.prompt(WISH), claude.reply(use), claude.result("t")]
-        desk.transcript = write_lines(desk.place.base / "s1.jsonl", lines)
-        await desk.at(Stopped(again=False, answer=""))
-        desk.catch_up()
-        assert desk.memories == []
+        lines = [claude.prompt(REQUEST), claude.reply(use), claude.result("t")]
+        client.transcript = write_lines(client.place.base / "s1.jsonl", lines)
+        await client.at(Stopped(again=False, answer=""))
+        client.catch_up()
+        assert client.memories == []
 
-    async def test_a_missing_transcript_is_no_trouble(self, desk: Desk) -> None:
-        desk.transcript = desk.place.base / "gone.jsonl"
-        await desk.at(Stopped(again=False, answer=""))
-        desk.catch_up()
-        assert desk.troubles == []
+    async def test_a_missing_transcript_is_no_trouble(self, client: Client) -> None:
+        client.transcript = client.place.base / "gone.jsonl"
+        await client.at(Stopped(again=False, answer=""))
+        client.catch_up()
+        assert client.troubles == []
 
-    async def test_a_dream_begins_when_it_is_time(self, desk: Desk) -> None:
-        desk.place.settings("[dream]\nsessions = 2\n")
-        await desk.at(Stopped(again=False, answer=""))
-        desk.catch_up()
-        assert desk.dreams == []
-        await desk.at(Stopped(again=False, answer=""), "s2")
-        desk.place.clock.advance(3_600)
-        desk.catch_up()
-        assert desk.dreams == [desk.place.app().project.root]
-        await desk.at(Stopped(again=False, answer=""), "s2")
-        desk.place.clock.advance(3_000)
-        desk.catch_up()
-        assert len(desk.dreams) == 1
+    async def test_a_dream_begins_when_it_is_time(self, client: Client) -> None:
+        client.place.settings("[dream]\nsessions = 2\n")
+        await client.at(Stopped(again=False, answer=""))
+        client.catch_up()
+        assert client.dreams == []
+        await client.at(Stopped(again=False, answer=""), "s2")
+        client.place.clock.advance(3_600)
+        client.catch_up()
+        assert client.dreams == [client.place.app().project.root]
+        await client.at(Stopped(again=False, answer=""), "s2")
+        client.place.clock.advance(3_000)
+        client.catch_up()
+        assert len(client.dreams) == 1

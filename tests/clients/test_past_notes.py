@@ -1,4 +1,4 @@
-"""Notes of past sessions: which session is meant, and what is known of it."""
+"""Notes of past sessions: finding a session, and reading or drafting its notes."""
 
 import os
 
@@ -51,7 +51,7 @@ def test_notes_in_a_template_of_ones_own(place: Place) -> None:
 
 
 def test_notes_that_hooks_kept(place: Place) -> None:
-    """Beside a transcript of Claude Code's, beside what was heard, and where nothing else is known."""
+    """With a transcript of Claude Code, with a recorded transcript, and with neither."""
     key = "".join(char if char.isalnum() else "-" for char in str(place.root))
     transcript = place.person / ".claude" / "projects" / key / "abc.jsonl"
     transcript.parent.mkdir(parents=True)

@@ -16,7 +16,7 @@ from reverie import Declined, InputError, Memory, Remembered
 from reverie.clients.hooks.events import (
     Context,
     HookEvent,
-    Moment,
+    Payload,
     Prompted,
     SessionStarted,
     Stopped,
@@ -66,7 +66,7 @@ class Client:
     heard: list[Event] = field(default_factory=list)
     attendant: HookService | None = None
 
-    async def at(self, moment: Moment, transcript: Path | None = None) -> str:
+    async def at(self, moment: Payload, transcript: Path | None = None) -> str:
         if self.attendant is None:
             app = Workspace.open(self.folder, clock=self.place.clock)
             self.attendant = HookService(app, self.heard.append, self._now, _no_dream)

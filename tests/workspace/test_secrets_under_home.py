@@ -13,7 +13,7 @@ from reverie.clients.hooks.events import (
     AboutToCompact,
     Answered,
     HookEvent,
-    Moment,
+    Payload,
     Prompted,
     ReplacedOutput,
     ToolFinished,
@@ -62,7 +62,7 @@ def test_remembered_and_proposed(place: Place):
     assert in_clear(app.settings.home) == []
 
 
-async def _hooked(app: Workspace, *moments: Moment) -> object:
+async def _hooked(app: Workspace, *moments: Payload) -> object:
     attendant = HookService(app, unheard, lambda key, work: work(), lambda project: None)
     outcome: object = None
     for moment in moments:

@@ -1,1 +1,1 @@
-"""Reverie inside other people's agents: one file for each framework, which alone imports it."""
+"""Reverie inside other agent frameworks: one module for each, which alone imports its framework."""

@@ -1,7 +1,7 @@
-"""The Anthropic memory tool on Reverie's store: six commands on `/memories`, each write a safe one.
+"""The Anthropic memory tool on Reverie's store: its six commands on `/memories`.
 
-The model sees what it wrote. Frontmatter that the store put before a text stays hidden; frontmatter
-that the model or a person wrote is part of the text. MEMORY.md can be read and follows by itself.
+The model sees the text it wrote. Frontmatter added by the store is hidden; frontmatter that the model or
+a person wrote is part of the text. MEMORY.md can be read, and is updated automatically.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 
 ROOT = "/memories"
 MOST_LINES = 999_999
-# What a view shows at once; view_range leads to the rest.
+# In characters. `view_range` shows the rest of a longer file.
 MOST_SHOWN = 16_000
 
 _AGENT = Author("main")
-_AROUND = 2
+_CONTEXT_LINES = 2
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ class ReverieMemoryTool(BetaAbstractMemoryTool):
     """The tool for `anthropic.Anthropic`: pass it in `tools=[…]` of a tool runner."""
 
     def __init__(self, memory: Memory | None = None, *, cache_control: Any = None) -> None:
-        """`memory` is the project's when it is not given."""
+        """`memory` defaults to the project's."""
         super().__init__(cache_control=cache_control)
         self._files = _Files.of(memory)
 
@@ -92,13 +92,13 @@ class ReverieMemoryTool(BetaAbstractMemoryTool):
 
 
 class AsyncReverieMemoryTool(BetaAsyncAbstractMemoryTool):
-    """The tool for `anthropic.AsyncAnthropic`; the disk is waited for in a thread."""
+    """The tool for `anthropic.AsyncAnthropic`; disk access runs in a thread."""
 
     def __init__(self, memory: Memory | None = None, *, cache_control: Any = None) -> None:
-        """`memory` is the project's when it is not given."""
+        """`memory` defaults to the project's."""
         super().__init__(cache_control=cache_control)
         self._files = _Files.of(memory)
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         return await self._do(
@@ -129,15 +129,15 @@ class AsyncReverieMemoryTool(BetaAsyncAbstractMemoryTool):
         )
 
     async def _do(self, work: Callable[[], T]) -> T:
-        return await asyncio.to_thread(self._alone, work)
+        return await asyncio.to_thread(self._locked, work)
 
-    def _alone(self, work: Callable[[], T]) -> T:
-        with self._turn:
+    def _locked(self, work: Callable[[], T]) -> T:
+        with self._lock:
             return work()
 
 
 class _Files:
-    """A folder as a model knows it, on the files of a store; `person` is a folder in it."""
+    """A store's files as the folder the model sees; `person` holds the files of its `person` subfolder."""
 
     def __init__(self, keeper: Keeper, root: str = ROOT, person: _Files | None = None) -> None:
         self._keeper = keeper
@@ -153,7 +153,7 @@ class _Files:
         return cls(opened.keeper, ROOT, None if about is None else cls(about, f"{ROOT}/person"))
 
     def at(self, path: str) -> _Files:
-        """Whose files a path leads to."""
+        """The files a path belongs to: these, or the person's."""
         person, plain = self._person, path.rstrip("/")
         if person is None:
             return self
@@ -161,9 +161,9 @@ class _Files:
         return person if inside or (plain == person._root and person._store.listing()) else self
 
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
-        with _told():
+        with _tool_errors():
             inside = self._inside(path)
-            if self._holds(inside):
+            if self._is_folder(inside):
                 return self._listed(inside, path.rstrip("/"))
             lines = _lines(self._text(inside, path))
             if len(lines) > MOST_LINES:
@@ -173,19 +173,19 @@ class _Files:
             return f"Here's the content of {path} with line numbers:\n{shown}"
 
     def create(self, path: str, text: str) -> str:
-        with _told():
+        with _tool_errors():
             file = _file(self._inside(path))
-            if self._store.current(file) is not None or self._holds(self._inside(path)):
+            if self._store.current(file) is not None or self._is_folder(self._inside(path)):
                 raise ToolError(f"Error: File {path} already exists")
             _require_topic(file, path)
             try:
                 self._keeper.create(file, text, _AGENT)
             except WriteConflict as conflict:
                 raise ToolError(f"Error: File {path} already exists") from conflict
-            return f"File created successfully at: {path}{self._left_out(text)}"
+            return f"File created successfully at: {path}{self._secrets_note(text)}"
 
     def str_replace(self, path: str, old: str, new: str) -> str:
-        with _told():
+        with _tool_errors():
             stored = self._require(path, f"Error: The path {path} does not exist. {_VALID}")
             text = _shown(stored.topic)
             if not old or old not in text:
@@ -200,12 +200,12 @@ class _Files:
                 )
             note = self._edit(stored, text.replace(old, new))
             lines = _lines(self._text(self._inside(path), path))
-            first = max(1, places[0] - _AROUND)
-            snippet = _numbered(lines, first, places[0] + new.count("\n") + _AROUND)
+            first = max(1, places[0] - _CONTEXT_LINES)
+            snippet = _numbered(lines, first, places[0] + new.count("\n") + _CONTEXT_LINES)
             return f"The memory file has been edited.{note}\n" + "\n".join(snippet)
 
     def insert(self, path: str, line: int, text: str) -> str:
-        with _told():
+        with _tool_errors():
             stored = self._require(path, f"Error: The path {path} does not exist")
             lines = _lines(_shown(stored.topic))
             if not 0 <= line <= len(lines):
@@ -218,7 +218,7 @@ class _Files:
             return f"The file {path} has been edited.{note}"
 
     def delete(self, path: str) -> str:
-        with _told():
+        with _tool_errors():
             inside = self._inside(path)
             _require_inside(inside, "delete")
             files = self._below(inside) or [self._existing(inside, path)]
@@ -226,17 +226,17 @@ class _Files:
             return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
-        with _told():
+        with _tool_errors():
             old, new = self._inside(old_path), self._inside(new_path)
             _require_inside(old, "rename")
             _require_inside(new, "rename to")
-            if new.startswith(f"{old}/") and self._holds(old):
+            if new.startswith(f"{old}/") and self._is_folder(old):
                 raise ToolError(f"Error: Cannot rename {old_path} to a place inside itself")
             below = self._below(old)
             names = {name: f"{new}{name[len(old) :]}" for name in below}
             names = names or {self._existing(old, old_path): _file(new)}
             taken = (self._store.current(name) is not None for name in names.values())
-            if any(taken) or self._holds(new):
+            if any(taken) or self._is_folder(new):
                 raise ToolError(f"Error: The destination {new_path} already exists")
             for name in names.values():
                 _require_topic(name, new_path)
@@ -244,7 +244,7 @@ class _Files:
             return f"Successfully renamed {old_path} to {new_path}"
 
     def _inside(self, path: str) -> str:
-        """The part of a path below our folder; refused when it leads elsewhere."""
+        """The part of a path below the root; paths outside it are refused."""
         plain = path.rstrip("/")
         if plain == self._root:
             return ""
@@ -259,13 +259,13 @@ class _Files:
         return inside
 
     def _edit(self, stored: Stored, text: str) -> str:
-        """Save another text; gives what to tell of it."""
+        """Save a new text; returns a note for the model."""
         fresh = _with_text(stored.topic, text)
         self._keeper.change(stored, fresh, _AGENT, f"edit {stored.topic.name}")
-        return self._left_out(text)
+        return self._secrets_note(text)
 
-    def _left_out(self, text: str) -> str:
-        """The model is told when the file does not hold what it wrote."""
+    def _secrets_note(self, text: str) -> str:
+        """Tells the model if secrets were removed from its text."""
         found = self._keeper.secrets_in(text)
         return " Secrets in it were not stored; view the file to see it." if found else ""
 
@@ -280,7 +280,7 @@ class _Files:
 
     def _require(self, path: str, missing: str) -> Stored:
         file = _file(self._inside(path))
-        stored = None if self._holds(self._inside(path)) else self._store.read(file)
+        stored = None if self._is_folder(self._inside(path)) else self._store.read(file)
         if stored is None:
             raise ToolError(missing)
         _require_topic(file, path)
@@ -290,15 +290,14 @@ class _Files:
         self._require(path, f"Error: The path {path} does not exist")
         return _file(inside)
 
-    def _holds(self, inside: str) -> bool:
-        """Is it a folder?"""
+    def _is_folder(self, inside: str) -> bool:
         return not inside or bool(self._below(inside))
 
     def _below(self, inside: str) -> list[str]:
         return sorted(name for name in self._store.listing() if name.startswith(f"{inside}/"))
 
     def _listed(self, inside: str, path: str) -> str:
-        """A folder, two levels deep, each line with a size."""
+        """The listing of a folder, two levels deep, with sizes."""
         sizes: dict[str, int] = {"": 0}
         for name, size in self._sizes(f"{inside}/" if inside else ""):
             sizes[""] += size
@@ -327,8 +326,8 @@ _VALID = "Please provide a valid path."
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What the store refuses, or the disk, is told to the model; its agent goes on."""
+def _tool_errors() -> Iterator[None]:
+    """Turn Reverie's errors into tool errors, which the model sees and the agent survives."""
     try:
         yield
     except ReverieError as error:
@@ -336,7 +335,7 @@ def _told() -> Iterator[None]:
 
 
 def _file(inside: str) -> str:
-    """Every memory is markdown: a path with another ending, or none, means the file with `.md`."""
+    """The file for a path; every memory is markdown, so `.md` is appended if missing."""
     return inside if inside.endswith(".md") else f"{inside}.md"
 
 
@@ -347,16 +346,16 @@ def _require_inside(inside: str, verb: str) -> None:
 
 def _require_topic(file: str, path: str) -> None:
     if is_index(file):
-        raise ToolError(f"Error: {path} is an index; it follows the memories by itself")
+        raise ToolError(f"Error: {path} is an index; it is updated automatically")
 
 
 def _shown(topic: Topic) -> str:
-    """What somebody wrote: without the frontmatter, if the store added it."""
+    """The text without the frontmatter, if the store added it."""
     return topic.body if topic.created is not None else topic.document.text
 
 
 def _with_text(topic: Topic, text: str) -> Topic:
-    """The same memory with another text; what was derived from the old one follows the new one."""
+    """The same memory with another text; a name or description derived from the old text is derived again."""
     if topic.created is None:
         return topics.parse(writable(text).encode("utf-8", "surrogateescape"), topic.file)
     before, after = draft(topic.body), draft(text)
@@ -369,7 +368,7 @@ def _with_text(topic: Topic, text: str) -> Topic:
 
 
 def _new_text(command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-    """Leaving it out means to remove the old text."""
+    """The replacement; without one the old text is removed."""
     return getattr(command, "new_str", None) or ""
 
 
@@ -379,7 +378,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _found(text: str, part: str) -> Iterator[tuple[int, int]]:
-    """Every occurrence: its line, and where it begins."""
+    """The line and position of every occurrence."""
     at = text.find(part)
     while at >= 0:
         yield text.count("\n", 0, at) + 1, at
@@ -422,7 +421,7 @@ def _cut(rows: Sequence[str], last: int) -> str:
 
 
 def _levels(first: str, rest: Sequence[str]) -> Iterator[str]:
-    """The rows of a listing that a file counts for."""
+    """The rows of a listing to which a file's size is added."""
     yield f"{first}/" if rest else first
     if rest:
         yield f"{first}/{rest[0]}/" if len(rest) > 1 else f"{first}/{rest[0]}"

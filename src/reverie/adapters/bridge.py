@@ -1,7 +1,7 @@
-"""A framework's history through a `Context` and back.
+"""Passes a framework's history through a `Context` and back.
 
-What is sent as it was said stays the framework's own object; only what Reverie adds or replaces is
-written anew. A failure is told, and the history goes as it is.
+Unchanged entries stay the framework's own objects; only what Reverie adds or replaces is written anew.
+After a failure, which is reported, the history is sent as it is.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _MOST_OPEN = 64
 
 
 class AdapterOptions(TypedDict, total=False):
-    """What every adapter takes, as `reverie.Context` does; the model is the agent's own if not named.
+    """Options of every adapter, as for `reverie.Context`; the model defaults to the agent's own.
 
-    The listener is called in a thread of Reverie's.
+    The listener is called in one of Reverie's threads.
     """
 
     memory: Remembering
@@ -60,7 +60,7 @@ class AdapterOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands before the messages of a framework's call, and the model it goes to, if known."""
+    """System prompt and tools of a framework's call, and its model, if known."""
 
     model: str | None
     system: str
@@ -69,30 +69,30 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Turn(Generic[E]):
-    """One message of ours, and the framework's entries it was read from."""
+    """One Reverie message, and the framework's entries it was read from."""
 
     message: Message
     entries: tuple[E, ...]
 
 
 class Dialect(Protocol[E]):
-    """How a framework writes a conversation down."""
+    """Converts between a framework's entries and Reverie's messages."""
 
     def read(self, entries: Sequence[E]) -> list[Turn[E]]:
-        """The conversation as ours: tool results and a person's words in messages of their own."""
+        """The conversation as Reverie's messages; tool results and the user's text are separate messages."""
         ...
 
     def with_results(self, entries: Sequence[E], texts: Mapping[str, str]) -> list[E]:
-        """The same entries with these texts for the results of these calls."""
+        """The same entries, with the results of these calls replaced by these texts."""
         ...
 
     def written(self, message: Message, names: Mapping[str, str]) -> list[E]:
-        """A message of ours as entries; `names` are those of the tools, by the id of a call."""
+        """A Reverie message as entries; `names` maps call ids to tool names."""
         ...
 
 
 class _Reworded(Context):
-    """A context whose requests a framework writes."""
+    """A context whose requests are written by a framework."""
 
     _reworded = True
 
@@ -100,73 +100,77 @@ class _Reworded(Context):
 class Bridge(Generic[E]):
     """One conversation of a framework.
 
-    Each run says who it is (`run`, any value of its own): when another asks before its reply has
-    come, the conversation is the other's, and that reply is not taken in. Heads and replies are
-    read here, so that one that cannot be read stops nobody.
+    Each run passes a value of its own as `run`: if another run calls `prepare` before this run's reply
+    arrives, the conversation continues with the other, and this reply is dropped. Heads and replies
+    are passed as functions and read here, so that one that cannot be read does not stop the agent.
     """
 
     def __init__(
-        self, dialect: Dialect[E], given: AdapterOptions, session: str | None = None
+        self, dialect: Dialect[E], options: AdapterOptions, session: str | None = None
     ) -> None:
         self._dialect = dialect
-        self._given = given
+        self._options = options
         self._session = None if session is None else plain_name(session)
         self._head: Head | None = None
         self._context: Context | None = None
         self._run: object = None
         self._prepared = False
         self._length = 0
-        self._asked: tuple[Message, ...] = ()
+        self._history: tuple[Message, ...] = ()
         # None while a reply is awaited.
-        self._heard: tuple[Message, ...] | None = None
-        self._turn = asyncio.Lock()
+        self._answered: tuple[Message, ...] | None = None
+        self._lock = asyncio.Lock()
         close_at_exit(self)
 
     async def prepare(self, run: object, head: Callable[[], Head], entries: Sequence[E]) -> list[E]:
-        """What to send instead of the history: memories added, results stored, the window kept."""
+        """What to send in place of the history: with memories, stored results, and within the window."""
         return await asyncio.wrap_future(self._preparing(run, head, entries))
 
     def prepare_sync(self, run: object, head: Callable[[], Head], entries: Sequence[E]) -> list[E]:
         return self._preparing(run, head, entries).result()
 
     async def observe(self, run: object, reply: Callable[[], Reply]) -> None:
-        """What the model answered."""
+        """Take in the model's reply."""
         await asyncio.wrap_future(self._observing(run, reply))
 
     def observe_sync(self, run: object, reply: Callable[[], Reply]) -> None:
         self._observing(run, reply).result()
 
     def take_up(self, history: tuple[Message, ...]) -> None:
-        """From now on it is busy with this history, until the reply comes."""
-        self._asked, self._heard = history, None
+        """Start on this history, whose reply is awaited."""
+        self._history, self._answered = history, None
 
     def leads_to(self, history: tuple[Message, ...]) -> int:
-        """How much of a history was said here, reply and all; 0 when it is another conversation."""
-        heard = self._heard or ()
-        return len(heard) if len(heard) < len(history) and history[: len(heard)] == heard else 0
+        """How many messages at the start of a history were exchanged here; 0 for another conversation."""
+        answered = self._answered or ()
+        return (
+            len(answered)
+            if len(answered) < len(history) and history[: len(answered)] == answered
+            else 0
+        )
 
     async def aclose(self) -> None:
-        """Let background work finish, and let go of the session; the next call opens it again."""
+        """Wait for background work, and close the session; the next call opens it again."""
         await asyncio.wrap_future(self.closing())
 
     def close(self) -> None:
         self.closing().result()
 
     def closing(self) -> Future[None]:
-        return begin(self._alone(self._close))
+        return begin(self._locked(self._close))
 
-    async def _alone(self, work: Callable[[], Awaitable[T]]) -> T:
-        """One thing at a time, in the order it came."""
-        async with self._turn:
+    async def _locked(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Run one piece of work at a time, in order."""
+        async with self._lock:
             return await work()
 
     def _preparing(
         self, run: object, head: Callable[[], Head], entries: Sequence[E]
     ) -> Future[list[E]]:
-        return begin(self._alone(lambda: self._prepare(run, head, entries)))
+        return begin(self._locked(lambda: self._prepare(run, head, entries)))
 
     def _observing(self, run: object, reply: Callable[[], Reply]) -> Future[None]:
-        return begin(self._alone(lambda: self._observe(run, reply)))
+        return begin(self._locked(lambda: self._observe(run, reply)))
 
     async def _prepare(
         self, run: object, head: Callable[[], Head], entries: Sequence[E]
@@ -180,8 +184,8 @@ class Bridge(Generic[E]):
             sent = self._sent(prepared, turns)
         except SpendCapReached:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever happens to memory, the agent goes on
-            self._tell("the history goes as it is", error)
+        except Exception as error:  # noqa: BLE001 - the agent must go on without memory
+            self._report("the history is sent as it is", error)
             return list(entries)
         self._prepared = True
         return sent
@@ -190,13 +194,13 @@ class Bridge(Generic[E]):
         try:
             self._require_current(run)
             answer = reply()
-            self._hear(answer)
+            self._take_reply(answer)
             if self._prepared and self._context is not None:
                 self._prepared = False
                 named = answer.id or f"reply-{self._length}"
                 await self._context.observe(replace(answer, id=named))
-        except Exception as error:  # noqa: BLE001 - whatever happens to memory, the agent goes on
-            self._tell("a reply was not taken in", error)
+        except Exception as error:  # noqa: BLE001 - the agent must go on without memory
+            self._report("a reply was not recorded", error)
 
     def _require_current(self, run: object) -> None:
         if self._run not in (None, run):
@@ -205,18 +209,18 @@ class Bridge(Generic[E]):
                 "give each its own session"
             )
 
-    def _hear(self, reply: Reply) -> None:
-        answer = said("assistant", *reply.blocks)
-        self._heard = (*self._asked, answer) if reply.blocks else self._asked
+    def _take_reply(self, reply: Reply) -> None:
+        answer = read_message("assistant", *reply.blocks)
+        self._answered = (*self._history, answer) if reply.blocks else self._history
 
     async def _opened(self, head: Head) -> Context:
-        """A context for this head. Where another comes, the conversation goes on under it."""
+        """The context for this head; a new head continues the conversation in a new context."""
         if self._context is None or head != self._head:
             await self._close()
             self._head = head
-            given: Any = {"session": self._session, **self._given}
-            given["model"] = given.get("model") or head.model
-            self._context = _Reworded(system=head.system, tools=head.tools, **given)
+            options: Any = {"session": self._session, **self._options}
+            options["model"] = options.get("model") or head.model
+            self._context = _Reworded(system=head.system, tools=head.tools, **options)
         return self._context
 
     async def _close(self) -> None:
@@ -226,12 +230,12 @@ class Bridge(Generic[E]):
             self._session = context.session
             try:
                 await context.aclose()
-            except Exception as error:  # noqa: BLE001 - it is over either way
-                self._tell("a session was not closed cleanly", error)
+            except Exception as error:  # noqa: BLE001 - it is closed either way
+                self._report("a session was not closed cleanly", error)
 
-    def _tell(self, what: str, error: Exception) -> None:
+    def _report(self, what: str, error: Exception) -> None:
         log.warning("memory: %s: %r", what, error)
-        listener = self._given.get("listener")
+        listener = self._options.get("listener")
         if listener is not None:
             with suppress(Exception):
                 listener(TroubleNoted("adapters", f"{error!r}; {what}"))
@@ -248,9 +252,9 @@ class Bridge(Generic[E]):
         return sent
 
     def _as_sent(self, turn: Turn[E], message: Message, names: Mapping[str, str]) -> Sequence[E]:
-        """The framework's own entries, except where a result or thinking is not sent as it was."""
-        said = set(turn.message.tool_results)
-        texts = {r.tool_use_id: r.text for r in message.tool_results if r not in said}
+        """The framework's own entries, unless a result was replaced or thinking was dropped."""
+        original = set(turn.message.tool_results)
+        texts = {r.tool_use_id: r.text for r in message.tool_results if r not in original}
         if texts:
             return self._dialect.with_results(turn.entries, texts)
         if _thinks(turn.message) and not _thinks(message):
@@ -259,24 +263,24 @@ class Bridge(Generic[E]):
 
 
 class Bridges(Generic[E]):
-    """The conversations of one agent, by the framework's name for each."""
+    """The conversations of one agent, by the framework's id for each."""
 
-    def __init__(self, dialect: Dialect[E], given: AdapterOptions, prefix: str) -> None:
+    def __init__(self, dialect: Dialect[E], options: AdapterOptions, prefix: str) -> None:
         self._dialect = dialect
-        self._given = given
+        self._options = options
         self._prefix = prefix
-        # Conversations without a name have a number.
+        # Conversations without an id have a number.
         self._open: dict[str | int, Bridge[E]] = {}
         self._numbers = count()
         self._choosing = threading.Lock()
 
     def of(self, conversation: str) -> Bridge[E]:
-        """The bridge of a conversation; the one that was not used for longest makes room."""
+        """The bridge of a conversation; the least recently used one is closed if there are too many."""
         with self._choosing:
             return self._used(conversation, f"{self._prefix}-{conversation}")
 
     def of_history(self, entries: Sequence[E]) -> Bridge[E]:
-        """The bridge on which a history was answered so far; a history from elsewhere gets its own."""
+        """The bridge that answered this history so far; an unknown history gets a new one."""
         history = self._messages(entries)
         with self._choosing:
             unnamed = ((key, one) for key, one in self._open.items() if isinstance(key, int))
@@ -287,28 +291,28 @@ class Bridges(Generic[E]):
         return found
 
     def close(self) -> None:
-        """Let background work finish, and let go of all sessions."""
+        """Wait for background work, and close all sessions."""
         wait([bridge.closing() for bridge in self._open.values()])
 
     async def aclose(self) -> None:
         await asyncio.gather(*(bridge.aclose() for bridge in self._open.values()))
 
     def _used(self, key: str | int, session: str | None) -> Bridge[E]:
-        found = self._open.pop(key, None) or Bridge(self._dialect, self._given, session)
+        found = self._open.pop(key, None) or Bridge(self._dialect, self._options, session)
         self._open[key] = found
         if len(self._open) > _MOST_OPEN:
             self._open.pop(next(iter(self._open))).closing()
         return found
 
     def _messages(self, entries: Sequence[E]) -> tuple[Message, ...]:
-        """Nothing where they cannot be read: the bridge that gets them says so."""
+        """The messages; none if they cannot be read, which the bridge will report."""
         with suppress(Exception):
             return tuple(turn.message for turn in joined(self._dialect.read(entries)))
         return ()
 
 
 def joined(turns: Sequence[Turn[E]]) -> list[Turn[E]]:
-    """Without turns that say nothing: their entries go along with the next turn, or the last."""
+    """The turns without empty ones, whose entries are added to the next turn, or to the last."""
     found: list[Turn[E]] = []
     waiting: tuple[E, ...] = ()
     for turn in turns:
@@ -322,25 +326,25 @@ def joined(turns: Sequence[Turn[E]]) -> list[Turn[E]]:
     return found
 
 
-def said(role: str, *blocks: Block) -> Message:
-    """A message that was read from a framework; its id is not known there."""
+def read_message(role: str, *blocks: Block) -> Message:
+    """A message read from a framework, which has no id for it."""
     return Message("", "assistant" if role == "assistant" else "user", blocks)
 
 
 def mark(part: object) -> Text:
-    """Content only the framework understands: it is sent as it is, and known again by this mark."""
+    """A placeholder for content only the framework understands; the content itself is sent unchanged."""
     kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
     seen = json.dumps(part, sort_keys=True, default=repr).encode()
     return Text(f"[{kind} {hashlib.blake2b(seen, digest_size=6).hexdigest()}]")
 
 
 def text_of(message: Message) -> str:
-    """What a message of ours says to the model, in one text."""
-    return "\n\n".join(text for block in message.blocks if (text := _said(block)))
+    """The text of a Reverie message, as the model reads it."""
+    return "\n\n".join(text for block in message.blocks if (text := _block_text(block)))
 
 
 def plain_name(session: str) -> str:
-    """A framework's name for a conversation as a file name; different names stay different."""
+    """A framework's id of a conversation as a file name; different ids give different names."""
     plain = re.sub(r"[^A-Za-z0-9._-]", "-", session).lstrip(".")[:_LONGEST_NAME]
     if plain and plain == session:
         return plain
@@ -349,11 +353,11 @@ def plain_name(session: str) -> str:
 
 
 def missing(package: str, name: str) -> InputError:
-    """Whoever imports an adapter without its framework is told what to install."""
+    """The error for an adapter that is imported without its framework."""
     return InputError(f"{name} needs the package {package}; install it with: pip install {package}")
 
 
-def _said(block: Block) -> str:
+def _block_text(block: Block) -> str:
     match block.kind:
         case "text":
             return block.text

@@ -1,4 +1,4 @@
-"""claude-agent-sdk with memory: hooks that recall, store and learn, and a store for its sessions.
+"""claude-agent-sdk with memory: hooks that recall, store results and learn, and a session store.
 
 reverie = ReverieHooks()
 options = ClaudeAgentOptions(hooks=reverie.hooks, session_store=ReverieSessionStore())
@@ -65,8 +65,8 @@ _FOLDER = "claude-agent-sdk"
 _LINES = ".jsonl"
 
 
-class Wiring(TypedDict, total=False):
-    """Where memory is, as for `reverie.Memory`; the listener is called in a thread of Reverie's."""
+class HookOptions(TypedDict, total=False):
+    """Where memory is, as for `reverie.Memory`; the listener is called in one of Reverie's threads."""
 
     memory: Memory | None
     project: str | PathLike[str] | None
@@ -79,10 +79,10 @@ class Wiring(TypedDict, total=False):
 class ReverieHooks:
     """Callbacks for `ClaudeAgentOptions.hooks`; one object serves any number of sessions."""
 
-    def __init__(self, **given: Unpack[Wiring]) -> None:
-        self._app = _app(given)
-        self._announce = given.get("listener") or unheard
-        self._attendant: HookService | None = None
+    def __init__(self, **options: Unpack[HookOptions]) -> None:
+        self._app = _app(options)
+        self._announce = options.get("listener") or unheard
+        self._service: HookService | None = None
         self._later: dict[str, asyncio.Task[None]] = {}
         close_at_exit(self)
 
@@ -95,12 +95,12 @@ class ReverieHooks:
         }
 
     def instructions(self) -> str:
-        """The memory section and the index, for `system_prompt`: no callback comes at the start."""
-        here = HookEvent(claude_events.CLIENT, "", str(self._app.place), SessionStarted("startup"))
-        return opening(self._app, self._app.memory(), here)
+        """The memory section and the index, for `system_prompt`: the SDK calls no hook at the start."""
+        event = HookEvent(claude_events.CLIENT, "", str(self._app.place), SessionStarted("startup"))
+        return opening(self._app, self._app.memory(), event)
 
     async def aclose(self) -> None:
-        """Wait for what is being learnt, and let go of the index; the next hook opens it again."""
+        """Wait until learning is done, and close the index; the next hook opens it again."""
         await asyncio.wrap_future(self.closing())
 
     def closing(self) -> Future[None]:
@@ -111,21 +111,21 @@ class ReverieHooks:
             try:
                 return await asyncio.wrap_future(begin(self._answer(event, data)))
             except Exception:
-                log.exception("memory: the hook %s did nothing", event)
+                log.exception("memory: the hook %s failed", event)
                 return {}
 
         return callback
 
     async def _answer(self, event: str, data: Any) -> dict[str, Any]:
-        if self._attendant is None:
-            # Dreams are left to `reverie dream` and the daemon: this process may end any moment.
-            self._attendant = HookService(self._app, self._announce, self._put_off, _no_dream)
-        outcome = await self._attendant.attend(claude_events.occasion(event, data))
-        # What goes into a summary would be plain text, which a callback cannot give.
+        if self._service is None:
+            # Dreams are left to `reverie dream` and the daemon: this process may end at any time.
+            self._service = HookService(self._app, self._announce, self._schedule, _no_dream)
+        outcome = await self._service.attend(claude_events.parse(event, data))
+        # Instructions for a summary are plain text, which a callback cannot return.
         return claude_events.answer(event, outcome)
 
-    def _put_off(self, key: str, work: Callable[[], None]) -> None:
-        """Called in a thread, too: the loop takes it over."""
+    def _schedule(self, key: str, work: Callable[[], None]) -> None:
+        """Schedule background work on the shared loop; may be called from any thread."""
         begin(self._do_later(key, work))
 
     async def _do_later(self, key: str, work: Callable[[], None]) -> None:
@@ -137,21 +137,23 @@ class ReverieHooks:
 
     async def _close(self) -> None:
         await asyncio.gather(*self._later.values())
-        attendant, self._attendant = self._attendant, None
-        if attendant is not None:
-            await attendant.aclose()
+        service, self._service = self._service, None
+        if service is not None:
+            await service.aclose()
 
 
 class ReverieSessionStore(SessionStore):
     """Transcripts of the SDK's sessions in the project's folder, as JSONL that `reverie` can read."""
 
-    def __init__(self, folder: str | PathLike[str] | None = None, **given: Unpack[Wiring]) -> None:
-        """`folder` is one of the project's own when it is not given."""
-        app = _app(given)
+    def __init__(
+        self, folder: str | PathLike[str] | None = None, **options: Unpack[HookOptions]
+    ) -> None:
+        """`folder` defaults to one in the project's folder in Reverie's home."""
+        app = _app(options)
         self._folder = Path(folder) if folder else app.project.folder / _FOLDER
         self._scrubber = app.scrubber
         self._known: dict[Path, set[str]] = {}
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         await self._do(lambda: self._append(self._path(key), entries))
@@ -170,14 +172,14 @@ class ReverieSessionStore(SessionStore):
         return await self._do(lambda: [_name(path) for path in sorted(_files(folder))])
 
     async def _do(self, work: Callable[[], T]) -> T:
-        return await asyncio.to_thread(self._alone, work)
+        return await asyncio.to_thread(self._locked, work)
 
-    def _alone(self, work: Callable[[], T]) -> T:
-        with self._turn:
+    def _locked(self, work: Callable[[], T]) -> T:
+        with self._lock:
             return work()
 
     def _append(self, path: Path, entries: list[SessionStoreEntry]) -> None:
-        """What came before is known by its uuid and left out."""
+        """Append the entries whose uuid is not in the file yet."""
         known = self._known.setdefault(path, _uuids(path))
         fresh = []
         for entry in entries:
@@ -204,15 +206,18 @@ class ReverieSessionStore(SessionStore):
         return project / _quoted(key["session_id"]) / f"{_quoted(subpath)}{_LINES}"
 
 
-def _app(given: Wiring) -> Workspace:
+def _app(options: HookOptions) -> Workspace:
     place = Location.of(
-        given.get("project"), given.get("home"), given.get("settings"), user=given.get("user")
+        options.get("project"),
+        options.get("home"),
+        options.get("settings"),
+        user=options.get("user"),
     )
-    return open_for(given.get("memory"), place)[0]
+    return open_for(options.get("memory"), place)[0]
 
 
 def _no_dream(project: Path) -> None:
-    """See `_answer`."""
+    """Dreams are not started here; see `_answer`."""
 
 
 async def _after(before: asyncio.Task[None] | None, work: Callable[[], None]) -> None:
@@ -221,14 +226,14 @@ async def _after(before: asyncio.Task[None] | None, work: Callable[[], None]) ->
     try:
         await asyncio.to_thread(work)
     except Exception:
-        log.exception("memory: nothing was learnt")
+        log.exception("memory: learning failed")
 
 
 # ── files ────────────────────────────────────────────────────────────────────
 
 
 def _quoted(name: str) -> str:
-    """Any text as one plain file name, from which it can be had again."""
+    """Any text as a file name, reversibly."""
     return quote(name, safe="").replace(".", "%2E")
 
 
@@ -247,7 +252,7 @@ def _sessions(folder: Path) -> Iterator[SessionStoreListEntry]:
 
 
 def _read(path: Path) -> list[SessionStoreEntry] | None:
-    """Every whole line; what a crash cut off is left out."""
+    """The entries of all valid lines; a line cut off by a crash is skipped."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -268,7 +273,7 @@ def _uuids(path: Path) -> set[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    """At the end, in one piece, on a line of its own."""
+    """Append text, starting on a new line, and flush it to disk."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:

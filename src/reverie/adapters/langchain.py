@@ -18,7 +18,7 @@ from reverie.adapters.bridge import (
     Turn,
     mark,
     missing,
-    said,
+    read_message,
     text_of,
 )
 from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
     from langchain_core.language_models import BaseChatModel
 
-_SERVED_BY = {"anthropic": "anthropic", "openai": "openai", "ollama": "ollama"}
+_PROVIDERS = {"anthropic": "anthropic", "openai": "openai", "ollama": "ollama"}
 
 
 class ReverieMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Memories beside the question, long results in files, the window kept, what is said learnt.
+    """Adds memories to requests, stores long results in files, keeps the window, and learns.
 
     The conversation is the graph's thread; `session` names one for a graph without a checkpointer.
-    With neither, a history that goes on from an answer given here goes on with its conversation.
-    The state stays as it is: what Reverie adds or replaces is in requests alone.
+    With neither, a history that continues an answer given here continues its conversation.
+    The graph's state is not changed: what Reverie adds or replaces is in the requests only.
     """
 
-    def __init__(self, *, session: str | None = None, **given: Unpack[AdapterOptions]) -> None:
+    def __init__(self, *, session: str | None = None, **options: Unpack[AdapterOptions]) -> None:
         super().__init__()
         self._session = session
-        self._bridges: Bridges[AnyMessage] = Bridges(Messages(), given, "langchain")
+        self._bridges: Bridges[AnyMessage] = Bridges(Messages(), options, "langchain")
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
@@ -72,7 +72,7 @@ class ReverieMiddleware(AgentMiddleware[Any, Any, Any]):
         return response
 
     def close(self) -> None:
-        """Let background work finish, and let go of the sessions; the next call opens them again."""
+        """Wait for background work, and close the sessions; the next call opens them again."""
         self._bridges.close()
 
     async def aclose(self) -> None:
@@ -85,10 +85,10 @@ class ReverieMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 class Messages:
-    """Messages as LangChain keeps them."""
+    """Converts between LangChain's messages and Reverie's."""
 
     def read(self, entries: Sequence[AnyMessage]) -> list[Turn[AnyMessage]]:
-        grouped = groupby(enumerate(entries), key=lambda pair: _side(pair[1], pair[0]))
+        grouped = groupby(enumerate(entries), key=lambda pair: _group(pair[1], pair[0]))
         return [_turn([message for _, message in group]) for _, group in grouped]
 
     def with_results(
@@ -116,15 +116,15 @@ class Messages:
         return [*results, HumanMessage(words)] if words else results
 
 
-def _side(message: AnyMessage, place: int) -> int:
-    """Results that stand together are one message; every other message is one by itself."""
-    return -1 if isinstance(message, ToolMessage) else place
+def _group(message: AnyMessage, position: int) -> int:
+    """The grouping key: adjacent tool results become one message, all others stay separate."""
+    return -1 if isinstance(message, ToolMessage) else position
 
 
 def _turn(messages: Sequence[AnyMessage]) -> Turn[AnyMessage]:
     role = "assistant" if isinstance(messages[0], AIMessage) else "user"
     blocks = (block for message in messages for block in _blocks(message))
-    return Turn(said(role, *blocks), tuple(messages))
+    return Turn(read_message(role, *blocks), tuple(messages))
 
 
 def _blocks(message: AnyMessage) -> list[Block]:
@@ -147,7 +147,7 @@ def _parts(message: AnyMessage) -> list[Any]:
 
 
 def _block(part: Any) -> Block | None:
-    """A part of a message's content; calls are read from where LangChain gathers them."""
+    """A part of a message's content; calls are left out, as they are read from `tool_calls`."""
     if isinstance(part, str):
         return Text(part) if part else None
     match part.get("type"):
@@ -183,7 +183,7 @@ def _head(request: ModelRequest[Any]) -> Head:
 
 
 def _function(tool: Any) -> Mapping[str, Any] | None:
-    """A tool that is run here; None for a provider's own, whatever its shape."""
+    """The schema of a tool that the agent runs; None for one that runs at the provider."""
     try:
         found = convert_to_openai_tool(tool)
     except ValueError:
@@ -192,9 +192,9 @@ def _function(tool: Any) -> Mapping[str, Any] | None:
 
 
 def _model(model: BaseChatModel) -> str | None:
-    """What LangChain itself reports of a model when it traces calls."""
-    told = model._get_ls_params()
-    provider, name = _SERVED_BY.get(told.get("ls_provider", "")), told.get("ls_model_name")
+    """The model's name, from the parameters LangChain reports when it traces calls."""
+    params = model._get_ls_params()
+    provider, name = _PROVIDERS.get(params.get("ls_provider", "")), params.get("ls_model_name")
     return f"{provider}:{name}" if provider and name else None
 
 
@@ -203,7 +203,7 @@ def _reply(response: ModelResponse[Any] | ExtendedModelResponse[Any] | AIMessage
     result = inner.result if hasattr(inner, "result") else [inner]
     answer = next((message for message in result if isinstance(message, AIMessage)), None)
     if answer is None:
-        raise InputError("what was answered holds no AIMessage")
+        raise InputError("the response holds no AIMessage")
     blocks = tuple(_blocks(answer))
     stop: Literal["tool_use", "end"] = "tool_use" if answer.tool_calls else "end"
     model = str(answer.response_metadata.get("model_name") or "")
@@ -211,12 +211,12 @@ def _reply(response: ModelResponse[Any] | ExtendedModelResponse[Any] | AIMessage
 
 
 def _usage(answer: AIMessage) -> Usage:
-    told: Mapping[str, Any] = answer.usage_metadata or {}
-    details: Mapping[str, Any] = told.get("input_token_details") or {}
+    counts: Mapping[str, Any] = answer.usage_metadata or {}
+    details: Mapping[str, Any] = counts.get("input_token_details") or {}
     read, written = details.get("cache_read") or 0, details.get("cache_creation") or 0
     return Usage(
-        input=max(0, (told.get("input_tokens") or 0) - read - written),
+        input=max(0, (counts.get("input_tokens") or 0) - read - written),
         cache_read=read,
         cache_write_5m=written,
-        output=told.get("output_tokens") or 0,
+        output=counts.get("output_tokens") or 0,
     )

@@ -1,4 +1,4 @@
-"""openai-agents with memory: a session that is kept on disk, and a filter before each model call.
+"""openai-agents with memory: a session stored on disk, and a filter before each model call.
 
 session = ReverieSession("ticket-42")
 await Runner.run(agent, "…", session=session, run_config=session.run_config(), hooks=session.hooks)
@@ -19,7 +19,7 @@ from reverie.adapters.bridge import (
     mark,
     missing,
     plain_name,
-    said,
+    read_message,
     text_of,
 )
 from reverie.api.history import read_history
@@ -45,49 +45,49 @@ if TYPE_CHECKING:
 
 _FILE = "openai-agents.sqlite"
 
-# The call that is being made: the filter and the hook of one run are called in one task, or below it.
+# The current model call: the filter and the hook of a run are called in the same task or its children.
 _RUN: ContextVar[object] = ContextVar("reverie_run", default=None)
 
 
 class ReverieSession(SQLiteSession):
-    """One conversation: its items are kept beside Reverie's own journal of it.
+    """One conversation; its items are stored beside Reverie's own journal of it.
 
-    `session_id` names it: another process that gives the same name goes on with it. Give
-    `run_config()` and `hooks` to the runner, too: the first brings memory and keeps the window,
-    the second lets Reverie hear what was answered and what it cost.
+    `session_id` names it: another process with the same id continues it. Pass `run_config()` and
+    `hooks` to the runner as well: the first adds memory and keeps the window, the second gives
+    Reverie the answers and what they cost.
     """
 
-    def __init__(self, session_id: str, **given: Unpack[AdapterOptions]) -> None:
-        self._bridge = Bridge(Items(), given, session_id)
-        folder = _app(given).project.sessions / plain_name(session_id)
+    def __init__(self, session_id: str, **options: Unpack[AdapterOptions]) -> None:
+        self._bridge = Bridge(Items(), options, session_id)
+        folder = _app(options).project.sessions / plain_name(session_id)
         make_private(folder)
         (folder / _FILE).touch(mode=0o600)
         super().__init__(session_id, folder / _FILE)
         self.hooks: RunHooks[Any] = _Hooks(self._bridge)
 
     def run_config(self, **others: Any) -> RunConfig:
-        """A RunConfig with the filter in it, and whatever else you set."""
+        """A RunConfig with the filter, and any other options."""
         return RunConfig(call_model_input_filter=self.input_filter, **others)
 
     async def input_filter(self, data: CallModelData[Any]) -> ModelInputData:
-        """For `RunConfig.call_model_input_filter`: what is sent instead of the whole history."""
+        """For `RunConfig.call_model_input_filter`: what is sent in place of the whole history."""
         model_data, run = data.model_data, object()
         _RUN.set(run)
         items = await self._bridge.prepare(run, lambda: _head(data), model_data.input)
         return ModelInputData(items, model_data.instructions)
 
     async def aclose(self) -> None:
-        """Let background work finish, and close the files."""
+        """Wait for background work, and close the files."""
         await self._bridge.aclose()
         self.close()
 
 
 class Items:
-    """Input items of the Responses API, as the runner keeps them."""
+    """Converts between the Responses API's input items and Reverie's messages."""
 
     def read(self, entries: Sequence[TResponseInputItem]) -> list[Turn[TResponseInputItem]]:
         numbered = enumerate(entries)
-        grouped = groupby(numbered, key=lambda pair: _side(pair[1], pair[0]))
+        grouped = groupby(numbered, key=lambda pair: _group(pair[1], pair[0]))
         return [_turn([item for _, item in group]) for _, group in grouped]
 
     def with_results(
@@ -111,7 +111,7 @@ class Items:
 
 
 class _Hooks(RunHooks[Any]):
-    """Lets Reverie hear each answer."""
+    """Gives each of the model's answers to Reverie."""
 
     def __init__(self, bridge: Bridge[TResponseInputItem]) -> None:
         self._bridge = bridge
@@ -123,11 +123,14 @@ class _Hooks(RunHooks[Any]):
         await self._bridge.observe(run, lambda: _reply(response, _model(agent) or ""))
 
 
-def _app(given: AdapterOptions) -> Workspace:
+def _app(options: AdapterOptions) -> Workspace:
     place = Location.of(
-        given.get("project"), given.get("home"), given.get("settings"), user=given.get("user")
+        options.get("project"),
+        options.get("home"),
+        options.get("settings"),
+        user=options.get("user"),
     )
-    app, _ = open_for(given.get("memory"), place)
+    app, _ = open_for(options.get("memory"), place)
     return app
 
 
@@ -137,7 +140,7 @@ def _head(data: CallModelData[Any]) -> Head:
 
 
 def _model(agent: Agent[Any]) -> str | None:
-    """The model's name where it is known; a Model object has it in its `model`."""
+    """The model's name, if known; a Model object has it in its `model` attribute."""
     name = getattr(agent.model, "model", agent.model)
     return f"openai:{name}" if isinstance(name, str) and name else None
 
@@ -150,38 +153,38 @@ def _tools(tools: Sequence[object]) -> list[Mapping[str, Any]]:
     ]
 
 
-def _side(item: Any, place: int) -> tuple[Literal["assistant", "tool", "user"], int]:
-    """Neighbours of one side are one message, but each of a person's messages is one."""
+def _group(item: Any, position: int) -> tuple[Literal["assistant", "tool", "user"], int]:
+    """The grouping key: adjacent assistant items or tool results become one message, user items do not."""
     if item.get("type") == "function_call_output":
         return "tool", -1
     if "role" not in item or item["role"] == "assistant":
         return "assistant", -1
-    return "user", place
+    return "user", position
 
 
 def _turn(items: list[TResponseInputItem]) -> Turn[TResponseInputItem]:
     read = [{**item, "role": "user"} if _is_system(item) else item for item in items]
     messages = read_history([_readable(item) for item in read]).messages
     blocks = tuple(block for message in messages for block in message.blocks)
-    return Turn(said(messages[0].role if messages else "user", *blocks), tuple(items))
+    return Turn(read_message(messages[0].role if messages else "user", *blocks), tuple(items))
 
 
 def _is_system(item: Any) -> bool:
-    """An instruction amid the conversation is sent as it is, and kept as something that was said."""
+    """Is it a system message? Within a conversation it is sent as it is, and recorded as a user's."""
     return item.get("role") in ("system", "developer")
 
 
 def _readable(item: Any) -> Any:
-    """The item with marks for what only OpenAI can open: a file it keeps, a part we do not know."""
+    """The item with placeholders for content only OpenAI can read, such as stored files or unknown parts."""
     for key in ("content", "output"):
         parts = item.get(key)
-        if isinstance(parts, list) and not _reads(item):
-            marked = [part if _reads({**item, key: [part]}) else _marked(part) for part in parts]
+        if isinstance(parts, list) and not _can_read(item):
+            marked = [part if _can_read({**item, key: [part]}) else _marked(part) for part in parts]
             return {**item, key: marked}
     return item
 
 
-def _reads(item: Any) -> bool:
+def _can_read(item: Any) -> bool:
     try:
         read_history([item])
     except InputError:
@@ -195,8 +198,8 @@ def _marked(part: object) -> dict[str, str]:
 
 def _with_text(item: Any, texts: Mapping[str, str]) -> Any:
     text = texts.get(item.get("call_id", ""))
-    ours = text is not None and item.get("type") == "function_call_output"
-    return {**item, "output": text} if ours else item
+    replaced = text is not None and item.get("type") == "function_call_output"
+    return {**item, "output": text} if replaced else item
 
 
 def _reply(response: ModelResponse, model: str) -> Reply:

@@ -1,4 +1,4 @@
-"""One thread with a loop of its own: adapters work there, whichever loop, or none, calls them."""
+"""The event loop, in a thread of its own, that all adapters share; callers need no loop themselves."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ T = TypeVar("T")
 _CLOSING_SECONDS = 10.0
 
 
-class Closing(Protocol):
-    """What has something to finish before the program ends."""
+class Closeable(Protocol):
+    """An object that must be closed before the program ends."""
 
     def closing(self) -> Future[None]: ...
 
 
-_ALL: WeakSet[Closing] = WeakSet()
+_OPEN: WeakSet[Closeable] = WeakSet()
 _STARTING = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 
 
-def close_at_exit(thing: Closing) -> None:
-    """Close it at the end of the program, unless it is gone by then."""
-    _ALL.add(thing)
+def close_at_exit(thing: Closeable) -> None:
+    """Close this object when the program ends, unless it was collected before."""
+    _OPEN.add(thing)
 
 
 def begin(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """Begin a piece of work in the loop that all adapters share."""
+    """Start a coroutine in the shared loop."""
     global _loop
     with _STARTING:
         if _loop is None:
@@ -44,8 +44,8 @@ def begin(work: Coroutine[Any, Any, T]) -> Future[T]:
 
 
 def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
-    """What was left open is closed while there is time."""
-    wait([thing.closing() for thing in _ALL], _CLOSING_SECONDS)
+    """Close what is still open, within a time limit, then stop the loop."""
+    wait([thing.closing() for thing in _OPEN], _CLOSING_SECONDS)
     loop.call_soon_threadsafe(loop.stop)
     thread.join(_CLOSING_SECONDS)
     if not thread.is_alive():

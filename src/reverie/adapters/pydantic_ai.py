@@ -18,7 +18,7 @@ from reverie.adapters.bridge import (
     Turn,
     mark,
     missing,
-    said,
+    read_message,
     text_of,
 )
 from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
@@ -48,26 +48,26 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestContext
     from pydantic_ai.tools import RunContext
 
-_SERVED_BY = ("anthropic", "openai", "ollama")
+_PROVIDERS = ("anthropic", "openai", "ollama")
 
 
 class ReverieCapability(AbstractCapability[Any]):
-    """Memories beside the question, long results in files, the window kept, what is said learnt.
+    """Adds memories to requests, stores long results in files, keeps the window, and learns.
 
-    The conversation is the run's `conversation_id`, which a message history carries along; `session`
-    names one instead. The history stays as it is: what Reverie adds is in requests alone, so that
-    running twice over the same history changes nothing.
+    The conversation is the run's `conversation_id`, which a message history carries; `session` names
+    one instead. The history is not changed: what Reverie adds is in the requests only, so running
+    twice over the same history is safe.
     """
 
-    def __init__(self, *, session: str | None = None, **given: Unpack[AdapterOptions]) -> None:
+    def __init__(self, *, session: str | None = None, **options: Unpack[AdapterOptions]) -> None:
         super().__init__()
         self._session = session
-        self._bridges: Bridges[ModelMessage] = Bridges(Messages(), given, "pydantic-ai")
+        self._bridges: Bridges[ModelMessage] = Bridges(Messages(), options, "pydantic-ai")
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        system, rest = _parted(request_context.messages)
+        system, rest = _split_system(request_context.messages)
         head = partial(_head, request_context, system)
         sent = await self._bridge(ctx).prepare(ctx.run_id, head, rest)
         first = [ModelRequest(system)] if system else []
@@ -84,7 +84,7 @@ class ReverieCapability(AbstractCapability[Any]):
         return response
 
     def close(self) -> None:
-        """Let background work finish, and let go of the sessions; the next run opens them again."""
+        """Wait for background work, and close the sessions; the next run opens them again."""
         self._bridges.close()
 
     async def aclose(self) -> None:
@@ -95,7 +95,7 @@ class ReverieCapability(AbstractCapability[Any]):
 
 
 class Messages:
-    """Messages as pydantic-ai keeps them."""
+    """Converts between pydantic-ai's messages and Reverie's."""
 
     def read(self, entries: Sequence[ModelMessage]) -> list[Turn[ModelMessage]]:
         return [turn for message in entries for turn in _turns(message)]
@@ -108,9 +108,9 @@ class Messages:
     def written(self, message: Message, names: Mapping[str, str]) -> list[ModelMessage]:
         words = text_of(message)
         if message.role == "assistant":
-            said: list[ModelResponsePart] = [TextPart(words)] if words else []
+            texts: list[ModelResponsePart] = [TextPart(words)] if words else []
             calls = (ToolCallPart(use.name, use.arguments, use.id) for use in message.tool_uses)
-            return [ModelResponse([*said, *calls])]
+            return [ModelResponse([*texts, *calls])]
         parts: list[ModelRequestPart] = [
             ToolReturnPart(
                 names.get(result.tool_use_id, "tool"),
@@ -123,10 +123,10 @@ class Messages:
         return [ModelRequest([*parts, UserPromptPart(words)] if words else parts)]
 
 
-def _parted(
+def _split_system(
     messages: Sequence[ModelMessage],
 ) -> tuple[list[SystemPromptPart], list[ModelMessage]]:
-    """System prompts apart: they stay first, whatever becomes of the messages they came in."""
+    """System prompts and the rest: system prompts stay first, whatever is done to their messages."""
     system: list[SystemPromptPart] = []
     rest: list[ModelMessage] = []
     for message in messages:
@@ -140,22 +140,22 @@ def _parted(
 
 
 def _turns(message: ModelMessage) -> Iterator[Turn[ModelMessage]]:
-    """A response is one turn; of a request, results are one and everything else is another."""
+    """A response is one turn; a request has one turn for its results and one for everything else."""
     if isinstance(message, ModelResponse):
-        yield Turn(said("assistant", *_answer(message)), (message,))
+        yield Turn(read_message("assistant", *_response_blocks(message)), (message,))
         return
     results = [part for part in message.parts if _result(part) is not None]
     words = [part for part in message.parts if _result(part) is None]
     for parts in (results, words):
         if not parts:
             continue
-        blocks = (block for part in parts for block in _asked(part))
+        blocks = (block for part in parts for block in _request_blocks(part))
         whole = message if len(parts) == len(message.parts) else replace(message, parts=parts)
-        yield Turn(said("user", *blocks), (whole,))
+        yield Turn(read_message("user", *blocks), (whole,))
 
 
 def _result(part: ModelRequestPart) -> ToolResult | None:
-    """What answers a call: a return, or the request to try it again."""
+    """The result of a tool call: a return, or a request to try again."""
     match part:
         case ToolReturnPart():
             text = part.model_response_str(wrap_if_error=False)
@@ -166,7 +166,7 @@ def _result(part: ModelRequestPart) -> ToolResult | None:
             return None
 
 
-def _asked(part: ModelRequestPart) -> Iterator[Block]:
+def _request_blocks(part: ModelRequestPart) -> Iterator[Block]:
     result = _result(part)
     if result is not None:
         yield result
@@ -177,7 +177,7 @@ def _asked(part: ModelRequestPart) -> Iterator[Block]:
         yield Text(part.model_response())
 
 
-def _answer(response: ModelResponse) -> Iterator[Block]:
+def _response_blocks(response: ModelResponse) -> Iterator[Block]:
     for part in response.parts:
         match part:
             case TextPart(content=text):
@@ -204,35 +204,35 @@ def _with_text(part: Any, texts: Mapping[str, str]) -> Any:
 
 
 def _head(request: ModelRequestContext, system: Sequence[SystemPromptPart]) -> Head:
-    told = request.model_request_parameters
-    instructions = (part.content for part in told.instruction_parts or ())
+    parameters = request.model_request_parameters
+    instructions = (part.content for part in parameters.instruction_parts or ())
     tools = (
         {
             "name": tool.name,
             "description": tool.description or "",
             "parameters": tool.parameters_json_schema,
         }
-        for tool in (*told.function_tools, *told.output_tools)
+        for tool in (*parameters.function_tools, *parameters.output_tools)
     )
     text = "\n\n".join([*(part.content for part in system), *instructions])
     return Head(_model(request.model), text, tuple(tools))
 
 
 def _model(model: Model) -> str | None:
-    return f"{model.system}:{model.model_name}" if model.system in _SERVED_BY else None
+    return f"{model.system}:{model.model_name}" if model.system in _PROVIDERS else None
 
 
 def _reply(response: ModelResponse) -> Reply:
-    blocks = tuple(_answer(response))
+    blocks = tuple(_response_blocks(response))
     stop: Literal["tool_use", "end"] = (
         "tool_use" if any(isinstance(block, ToolUse) for block in blocks) else "end"
     )
-    told = response.usage
+    counts = response.usage
     usage = Usage(
-        input=max(0, told.input_tokens - told.cache_read_tokens - told.cache_write_tokens),
-        cache_read=told.cache_read_tokens,
-        cache_write_5m=told.cache_write_tokens,
-        output=told.output_tokens,
+        input=max(0, counts.input_tokens - counts.cache_read_tokens - counts.cache_write_tokens),
+        cache_read=counts.cache_read_tokens,
+        cache_write_5m=counts.cache_write_tokens,
+        output=counts.output_tokens,
     )
     return Reply(
         response.provider_response_id or "", response.model_name or "", blocks, stop, usage

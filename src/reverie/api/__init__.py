@@ -1,1 +1,1 @@
-"""The library: a memory, a context around somebody's own loop, and an agent. `import reverie` has it."""
+"""The Python library behind `import reverie`: Memory, Context for a loop of your own, and Agent."""

@@ -1,4 +1,4 @@
-"""`Agent`: our loop, for programs."""
+"""`Agent`: Reverie's own agent loop as a library."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 class Agent:
     """An agent that reads, edits, runs and remembers, in one conversation.
 
-    The conversation begins with the first `run` or `ask` and goes on with the next. Close the agent
+    The conversation begins with the first `run` or `ask` and continues with the next. Close the agent
     with `async with`, `aclose()`, or (where it was used without async) `with` or `close()`.
     """
 
@@ -51,14 +51,14 @@ class Agent:
     ) -> None:
         """`model` is a name as in `models.main` (its default), or a Model.
 
-        `memory` is the project's when it is not given; False for none. `tools` come beside the
-        agent's own, `system` beside its prompt. `mode` says what it may do without asking, and
-        `approve` is asked for the rest; without it, the answer is no. `resume` is the id of a conversation to
-        go on with. `listener` hears every event, also of work in the background.
+        `memory` defaults to the project's; False turns it off. `tools` are added to the agent's
+        own, `system` to its prompt. `mode` says what it may do without asking; `approve` is called
+        for the rest, which is refused without it. `resume` is the id of a conversation to continue.
+        `listener` is called with every event, including those of background work.
         """
         self._app, opened = open_for(memory, Location.of(project, home, settings, user=user))
         named = model if isinstance(model, str | None) else None
-        self._wish = SessionOptions(
+        self._options = SessionOptions(
             model=named,
             ready=None if isinstance(model, str | None) else model,
             resume=None if resume is None else self._app.transcript(resume),
@@ -77,13 +77,13 @@ class Agent:
 
     @property
     def session(self) -> str | None:
-        """The id of the conversation, by which it can be resumed; None before it begins."""
+        """The id by which the conversation can be resumed; None before it begins."""
         return None if self._session is None else self._session.conversation.state.session
 
     async def run(self, prompt: str) -> AsyncGenerator[Event, None]:
-        """Say something, and hear everything that follows. Closing the stream interrupts the turn."""
+        """Send a prompt and yield the events of the turn. Closing the stream interrupts the turn."""
         if self._busy:
-            raise InputError("this agent is still at work; finish or close its stream first")
+            raise InputError("this agent is still working; finish or close its stream first")
         self._busy = True
         try:
             session = await self._opened()
@@ -94,11 +94,11 @@ class Agent:
             self._busy = False
 
     async def ask(self, prompt: str) -> str:
-        """Say something, and get the answer: what the agent said after its last tool."""
+        """Send a prompt and return the answer: the agent's text after its last tool call."""
         return await answer(self.run(prompt))
 
     def run_sync(self, prompt: str) -> Iterator[Event]:
-        """`run` where nothing is async; leaving the loop interrupts the turn."""
+        """`run` for synchronous code; leaving the loop interrupts the turn."""
         self._require_no_loop("run_sync", "async for event in agent.run(…)")
         events = self.run(prompt)
         try:
@@ -108,19 +108,19 @@ class Agent:
             self._wait(_closed(events))
 
     def ask_sync(self, prompt: str) -> str:
-        """`ask` where nothing is async."""
+        """`ask` for synchronous code."""
         self._require_no_loop("ask_sync", "await agent.ask(…)")
         return self._wait(self.ask(prompt))
 
     async def aclose(self) -> None:
-        """Let background work finish, and close what was opened."""
+        """Wait for background work, and close the session."""
         self._ended = True
         if self._session is not None:
             await self._session.aclose()
         await self._stack.aclose()
 
     def close(self) -> None:
-        """`aclose` where nothing is async."""
+        """`aclose` for synchronous code."""
         self._require_no_loop("close", "await agent.aclose()")
         try:
             self._wait(self.aclose())
@@ -153,16 +153,16 @@ class Agent:
 
     async def _opened(self) -> Session:
         if self._ended:
-            raise InputError("this agent is closed; make another, with resume=… to go on")
+            raise InputError("this agent is closed; create another, with resume=… to continue")
         if self._session is None:
-            session = await self._stack.enter_async_context(open_session(self._app, self._wish))
+            session = await self._stack.enter_async_context(open_session(self._app, self._options))
             if self._listener is not None:
                 self._stack.enter_context(session.announce.heard_by(self._listener))
             self._session = session
         return self._session
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a piece of work in the loop this agent keeps for callers without one."""
+        """Run a coroutine in the loop this agent keeps for synchronous callers."""
         if self._runner is None:
             self._runner = asyncio.Runner()
         return self._runner.run(work)
@@ -187,4 +187,4 @@ def _checked(tool: object) -> Tool:
     if isinstance(tool, Tool):
         return tool
     name = getattr(tool, "__name__", repr(tool))
-    raise InputError(f"{name} is no tool; decorate the function with @reverie.tool")
+    raise InputError(f"{name} is not a tool; decorate the function with @reverie.tool")

@@ -1,4 +1,4 @@
-"""`Context`: memory and all layers for people who call the model themselves."""
+"""`Context`: memory and context management for programs that call the model themselves."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What to send: as a value, and as keyword arguments for the provider's own SDK.
+    """What to send, as a `Request` and as keyword arguments for the provider's own SDK.
 
     The arguments fit `client.beta.messages.create` (Anthropic), `client.chat.completions.create` or
-    `client.responses.create` (OpenAI); they are empty for a model that is reached otherwise.
-    `sources` says of each message of the request which message of the history it is (results and
-    words of one message count as two); None for what was added.
+    `client.responses.create` (OpenAI); they are empty for other models. `sources` has, for each
+    message of the request, the index of its message in the history (a message with both tool results
+    and text counts as two); None for an added message.
     """
 
     request: Request
@@ -46,21 +46,21 @@ class Prepared:
 
 
 @runtime_checkable
-class _Worded(Protocol):
-    """A model whose requests can be said in an SDK's words."""
+class _HasBody(Protocol):
+    """A model that can render a request as an SDK's arguments."""
 
     def body(self, request: Request) -> dict[str, Any]: ...
 
 
 class Context:
-    """One conversation that you lead: you call the model and run the tools.
+    """One conversation in a loop of your own: you call the model and run the tools.
 
-    Before a call, `prepare` takes your whole history and gives what to send; after it, `observe`
-    takes the response. Everything between is kept for you: memories, long results, the window, the
-    prompt cache, notes, cost, and a journal from which `session` goes on after a restart.
+    Before a call, `prepare` takes your whole history and returns what to send; after it, `observe`
+    takes the response. Reverie takes care of memories, long results, the window, the prompt cache,
+    notes, cost, and a journal from which `session` continues after a restart.
     """
 
-    # Does the caller put requests into words of its own, instead of sending the arguments?
+    # Does the caller write requests itself, instead of sending the arguments?
     _reworded: ClassVar[bool] = False
 
     def __init__(  # noqa: PLR0913 - what a conversation is made of
@@ -80,10 +80,9 @@ class Context:
     ) -> None:
         """`model` is a name as in `models.main` (its default), or a Model.
 
-        `memory` is the project's when it is not given; False for none. `system`, `tools` and
-        `options` are frozen for the conversation. `session` names it: one that exists goes on, with
-        the system prompt, tools and options it had unless others are given. `listener` hears every
-        event.
+        `memory` defaults to the project's; False turns it off. `system`, `tools` and `options` are
+        frozen for the conversation. `session` names it: an existing one continues, with the system
+        prompt, tools and options it had unless others are given. `listener` is called with every event.
         """
         self._app, self._memory = open_for(memory, Location.of(project, home, settings, user=user))
         self._model = model
@@ -94,7 +93,7 @@ class Context:
         self._listener = listener
         self._stack = AsyncExitStack()
         self._loop: OwnLoop | None = None
-        self._words: _Worded | None = None
+        self._renderer: _HasBody | None = None
         self._closed = False
 
     @property
@@ -104,15 +103,15 @@ class Context:
 
     @property
     def tokens(self) -> int:
-        """The size of the conversation as it is sent, as far as it is known."""
+        """The size of the conversation as it is sent, as far as known."""
         return 0 if self._loop is None else self._loop.session.conversation.state.tokens
 
     async def prepare(self, messages: Sequence[object]) -> Prepared:
-        """What to send for this history: memories attached, results stored, the window kept.
+        """What to send for this history: with memories, stored results, and within the window.
 
-        `messages` is the whole conversation each time, in your SDK's words. Do not shorten it:
-        what no longer fits is summarized. Raises InputError for what cannot be sent, WindowFull when
-        nothing makes it fit, SpendCapReached at a cap.
+        `messages` is the whole conversation each time, in your SDK's format. Do not shorten it:
+        what no longer fits is summarized. Raises InputError for what cannot be sent, WindowFull if
+        nothing makes it fit, SpendCapReached at a spending cap.
         """
         history = read_history(messages)
         loop = await self._opened(history)
@@ -121,9 +120,9 @@ class Context:
         return Prepared(request, self._arguments(request), loop.sources(request))
 
     async def observe(self, response: object) -> Reply:
-        """Take in the response to what was prepared: an SDK's object or dictionary, or a Reply.
+        """Take in the response to the prepared request: an SDK's object or dictionary, or a Reply.
 
-        Of a stream, give its final message. Notes are brought up to date in the background.
+        For a stream, pass its final message. Notes are updated in the background.
         """
         if self._loop is None:
             raise InputError("nothing was prepared yet; call prepare() first")
@@ -137,7 +136,7 @@ class Context:
             await self._loop.session.upkeep.compact_now(instructions=instructions)
 
     async def aclose(self) -> None:
-        """Let background work finish, and close what was opened."""
+        """Wait for background work, and close the session."""
         self._closed = True
         if self._loop is not None:
             self._loop.close()
@@ -157,9 +156,11 @@ class Context:
 
     async def _opened(self, history: History) -> OwnLoop:
         if self._closed:
-            raise InputError("this Context is closed; make another, with the same session to go on")
+            raise InputError(
+                "this Context is closed; create another, with the same session to continue"
+            )
         if self._loop is None:
-            # Nothing is written down for a history that cannot be sent.
+            # Before a journal is created: a history that cannot be sent leaves nothing behind.
             check(history.messages)
             if not self._system and history.system:
                 self._system = (Text(history.system),)
@@ -168,29 +169,30 @@ class Context:
 
     async def _open(self, past: Path | None) -> OwnLoop:
         records = () if past is None else journal.load(past).records
-        wish = replace(self._wish(_frozen(records)), resume=past, session=self._session)
+        options = self._session_options(_frozen(records))
+        options = replace(options, resume=past, session=self._session)
         if isinstance(self._model, str | None):
             name = self._model or self._app.settings.model("main")
-            # It only puts requests into words here: who leads the loop makes the calls.
-            wish, words = replace(wish, model=name), make_model(self._app.settings, name)
+            # It only renders requests here: the caller's loop makes the calls.
+            options, model = replace(options, model=name), make_model(self._app.settings, name)
         else:
-            wish, words = replace(wish, ready=self._model), self._model
-        session = await self._stack.enter_async_context(open_session(self._app, wish))
+            options, model = replace(options, ready=self._model), self._model
+        session = await self._stack.enter_async_context(open_session(self._app, options))
         if self._listener is not None:
             self._stack.enter_context(session.announce.heard_by(self._listener))
         self._session = session.conversation.state.session
-        self._words = words if isinstance(words, _Worded) else None
-        meter = self._app.metered(words, session=self._session, announce=session.announce)
+        self._renderer = model if isinstance(model, _HasBody) else None
+        meter = self._app.metered(model, session=self._session, announce=session.announce)
         return OwnLoop(session, meter, told_before(records))
 
-    def _wish(self, frozen: Head | None) -> SessionOptions:
-        """A session for this head: as it was given, else as it was before."""
+    def _session_options(self, frozen: Head | None) -> SessionOptions:
+        """Options with the system prompt, tools and options that were given, else those frozen before."""
         if frozen is not None:
             self._system = frozen.system if self._system is None else self._system
             self._tools = read_tools(frozen.tools) if self._tools is None else self._tools
             self._options = self._options or frozen.options
-        led = ExternalLoop(self._system or (), self._options, reworded=self._reworded)
-        return SessionOptions(tools=self._tools or (), memory=self._memory, led=led)
+        loop = ExternalLoop(self._system or (), self._options, reworded=self._reworded)
+        return SessionOptions(tools=self._tools or (), memory=self._memory, led=loop)
 
     def _past(self) -> Path | None:
         if self._session is None:
@@ -198,30 +200,30 @@ class Context:
         path = self._app.project.journal(self._session)
         if path.parent != self._app.project.sessions or path.name.startswith("."):
             raise InputError(
-                f"the session {self._session!r} cannot be a file name; give a plain one"
+                f"the session {self._session!r} cannot be used as a file name; give a plain one"
             )
         return path if path.exists() else None
 
     def _require_system(self, history: History) -> None:
-        """The head is frozen: a system prompt that comes with the messages must be the same."""
+        """Refuse a system prompt in the messages that differs from the frozen one."""
         if history.system is None:
             return
         frozen = "\n\n".join(block.text for block in self._system or ())
         if history.system != frozen:
             raise InputError(
                 "the system message differs from the one this conversation began with; "
-                "keep it as it was, or begin another Context"
+                "keep it unchanged, or create another Context"
             )
 
     def _arguments(self, request: Request) -> dict[str, Any]:
-        if self._words is None:
+        if self._renderer is None:
             return {}
-        # Only a call that streams may say how; whoever streams adds it.
-        body = self._words.body(request)
+        # Only valid for a streaming call; a caller that streams adds it itself.
+        body = self._renderer.body(request)
         return {key: value for key, value in body.items() if key != "stream_options"}
 
 
 def _frozen(records: Sequence[Record]) -> Head | None:
-    """The head a session was last sent with."""
+    """The head with which the session's last request was sent."""
     heads = (record.head for record in reversed(records) if isinstance(record, HeadFrozen))
     return next(heads, None)

@@ -1,10 +1,10 @@
-"""Forgetting everywhere put together: our own places are cleaned, other people's are named.
+"""Forgets a memory everywhere: cleans Reverie's own files, and names other files that hold it.
 
-What is ours: the memory and its history, transcripts, notes, stored results, inbox, drafts, dreams, counts,
-indexes, and whatever else lies in the project's folder or in the home. A memory about the person is recalled
-in every project, so that the folders of all of them are cleaned. Of the team's memory the history stays:
-the next sync needs it, and the team's repository has it too. What belongs to other software, to another
-memory or to the person's own hand is only changed when they say so.
+Reverie's own are the memory and its history, transcripts, notes, stored results, inbox, drafts, dreams, counts,
+indexes, and everything else in the project's folder or in the home. A memory about the person is recalled in
+every project, so the folders of all projects are cleaned. The history of team memory is kept: the next sync
+needs it, and the team's repository has it, too. Files of other software, of other memories and those the
+person wrote by hand are changed only on request.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
-# Where exports were written to, so that they can be named when something in them is forgotten.
+# The paths of past exports, to be named when something in them is forgotten.
 EXPORTS = "exports.json"
 MOST_EXPORTS = 200
 
-# What a person writes in the home by hand.
+# Files in the home that the person writes by hand.
 _BY_HAND = (
     "settings.toml",
     "settings.local.toml",
@@ -59,14 +59,14 @@ _BY_HAND = (
 _SHARED_HISTORY = Cleaned(
     "history.git",
     "not changed",
-    remains="`reverie team sync` removes the file for all; the history lies in the team's repository "
+    remains="`reverie team sync` removes the file for all; the history is in the team's repository, "
     "too, for its owners to rewrite",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A file that holds the memory's words and is not ours to change, and whose it is."""
+    """A file that holds the memory's text but does not belong to Reverie, and whose it is."""
 
     path: Path
     whose: str
@@ -75,7 +75,7 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Every place that was looked at, and every file elsewhere that holds it or did."""
+    """Every place that was cleaned, and every file elsewhere that holds the memory or did."""
 
     file: str
     places: tuple[Cleaned, ...]
@@ -83,7 +83,7 @@ class Receipt:
 
 
 def note_export(memories: Iterable[OpenMemory], path: Path) -> None:
-    """Remember where an export of these memories went."""
+    """Record the path of an export of these memories."""
     for memory in memories:
         kept = [one for one in _exports(memory) if one != path.absolute()]
         paths = [*map(str, kept), str(path.absolute())][-MOST_EXPORTS:]
@@ -97,7 +97,7 @@ def _exports(memory: OpenMemory) -> list[Path]:
 
 @dataclass(slots=True)
 class Forgetting:
-    """One memory that is to be forgotten: what gives it away, and where that is."""
+    """Forgets one memory: finds its traces, and removes them."""
 
     app: Workspace
     memory: OpenMemory
@@ -118,13 +118,13 @@ class Forgetting:
         self._folders = tuple(dict.fromkeys(folders))
         self._projects = tuple(projects)
         found = traces_of(self.file, self._versions)
-        self.traces = found.with_sentences(self._said_first(found))
+        self.traces = found.with_sentences(self._original_sentences(found))
 
     def run(self, author: Author, also: Sequence[Path] = ()) -> Receipt:
-        """Clean every place. The memory goes last: after a crash, the same call goes on."""
+        """Clean every place. The memory itself goes last, so that the call can be repeated after a crash."""
         with ExitStack() as stack:
             for session in self._sessions_that_hold():
-                self._take(session, stack)
+                self._lock_session(session, stack)
             redacted = self._also(also)
             known = {one.path for one in redacted}
             left = [one for one in self.elsewhere() if one.path not in known]
@@ -135,8 +135,8 @@ class Forgetting:
 
     # --- what to look for ---
 
-    def _said_first(self, traces: Traces) -> Iterator[str]:
-        """What was said in the messages it came from: there, a date may be a day of the week."""
+    def _original_sentences(self, traces: Traces) -> Iterator[str]:
+        """The sentences in the messages it was learnt from, which may differ: a weekday instead of a date."""
         wanted: dict[str, set[str]] = {}
         for cited in (one for version in self._versions for one in version.source):
             session, _, message = cited.partition("#")
@@ -153,7 +153,7 @@ class Forgetting:
                         if isinstance(record, Said) and record.message.id in ids:
                             yield from traces.same_words(record.message.text)
 
-    # --- our own places ---
+    # --- Reverie's own files ---
 
     def _beside(self) -> list[Cleaned]:
         folders, traces = self._folders, self.traces
@@ -169,14 +169,14 @@ class Forgetting:
         ]
 
     def _letters(self) -> Iterator[Cleaned]:
-        """Letters of agents that wait for their readers."""
+        """Undelivered mail between agents."""
         with closing(MailDatabase(mail_folder(self.app))) as mail:
             if mail.exists:
                 made, all_ = mail.rewrite(partial(any_file(self.traces), Path("letter.json")))
                 yield Cleaned("letters", f"{made} of {all_} held it and were cleaned", made)
 
     def _transcripts(self) -> list[Cleaned]:
-        """Those it was learnt from come last: they tell in which words it was said."""
+        """Those it was learnt from come last: `_original_sentences` needs them if the call is repeated."""
         cited = {one.partition("#")[0] for version in self._versions for one in version.source}
         paths = sorted(self._journals(), key=lambda path: path.stem in cited)
 
@@ -208,12 +208,12 @@ class Forgetting:
         return [path for path in self._session_files() if path.name == "notes.md"]
 
     def _session_files(self) -> list[Path]:
-        """Everything of our sessions and of other clients' hooks."""
+        """All files of Reverie's sessions and of other clients' hooks."""
         folders = [folder / name for folder in self._folders for name in ("sessions", "hooks")]
         return [path for folder in folders for path in plain_files(folder)]
 
     def _others(self) -> Iterator[Path]:
-        """Whatever else lies in the project's folder and in the home, and is ours."""
+        """Reverie's other files in the project's folder and in the home."""
         done = {*self._journals(), *self._notes()}
         done |= {path for path in self._session_files() if path.parent.name == "tool-results"}
         for folder in self._folders:
@@ -227,17 +227,17 @@ class Forgetting:
                 yield path
 
     def _apart(self, state: Path) -> list[Path]:
-        """What is cleaned in another way, or belongs to another memory."""
+        """Paths that are cleaned in another way, or belong to another memory."""
         place = self.memory.place
         own = [place.directory, state / "memory", state / "team", state / "inbox", state / "drafts"]
         own += [state / "dreams", state / USERS, state / USES, *state.glob("history.git*")]
         own += (*_stores_in(state), *MailDatabase(state).files)
         return own + [path for name in forgetting.SHADOWS for path in state.glob(f"{name}*")]
 
-    # --- sessions that are open ---
+    # --- open sessions ---
 
     def _sessions_that_hold(self) -> list[Path]:
-        """The folders of these sessions."""
+        """The folders of the sessions that hold the memory."""
         held = set()
         for sessions in (folder / "sessions" for folder in self._folders):
             for path in plain_files(sessions):
@@ -246,22 +246,22 @@ class Forgetting:
                     held.add(sessions / name)
         return sorted(held)
 
-    def _take(self, session: Path, stack: ExitStack) -> None:
-        """Nothing is half-forgotten: while a session is open its process writes on, so it must end."""
+    def _lock_session(self, session: Path, stack: ExitStack) -> None:
+        """Lock a session, or refuse if it is open: its process would write the memory again."""
         lock = session / "lock"
-        told = (
+        message = (
             f"session {session.name} is open and holds what is to be forgotten; close it first, then "
             "forget again (nothing was changed)"
         )
         if is_held(lock):
-            raise InputError(told)
+            raise InputError(message)
         if lock.exists():
-            stack.enter_context(sole(lock, told))
+            stack.enter_context(sole(lock, message))
 
-    # --- other people's places ---
+    # --- other files ---
 
     def elsewhere(self) -> list[Elsewhere]:
-        """Files of other software, other memories and the person's own that hold it."""
+        """Files of other software, of other memories and of the person that hold the memory."""
         found: dict[Path, str] = {}
         for path, whose in self._foreign():
             if path not in found and holds(path, self.traces):
@@ -269,18 +269,18 @@ class Forgetting:
         return [Elsewhere(path, whose) for path, whose in found.items()]
 
     def _leave_out(self, held: set[Path]) -> None:
-        """What stays in transcripts of others must not come back through the search over them."""
+        """Exclude messages that stay in other software's transcripts from the search over them."""
         for project in self._projects:
             for session, path in self._conversations_of(project).items():
                 if path in held:
                     with suppress(TranscriptError, InputError):
                         records = transcripts.load(path).records
-                        said = [one.message for one in records if isinstance(one, Said)]
-                        ids = [message.id for message in said if self.traces.holds(message.text)]
+                        messages = [one.message for one in records if isinstance(one, Said)]
+                        ids = [one.id for one in messages if self.traces.holds(one.text)]
                         leave_out(self._state_of(project), session, ids)
 
     def _state_of(self, project: Project) -> Path:
-        """Where a project has its index."""
+        """The folder with a project's index."""
         if project is self.app.project:
             return self.app.memory_location.state
         settings = self.app.settings
@@ -298,7 +298,7 @@ class Forgetting:
 
     def _foreign(self) -> Iterator[tuple[Path, str]]:
         if self.app.user is not None:
-            # They are shown nothing but what lies in their own folder.
+            # A service's user must see only files in their own folder.
             return
         home = self.app.settings.home
         for path in self._conversations().values():
@@ -309,7 +309,7 @@ class Forgetting:
         for path in (one for one in _exports(self.memory) if not one.is_relative_to(home)):
             for one in plain_files(path) if path.is_dir() else [path]:
                 yield one, "an export"
-        yield from self._of_hand(home)
+        yield from self._written_by_hand(home)
         yield from self._other_memories(home)
 
     def _other_memories(self, home: Path) -> Iterator[tuple[Path, str]]:
@@ -325,7 +325,7 @@ class Forgetting:
                 yield from ((path, "another project") for path in _texts(folder))
 
     def _other_directories(self, home: Path) -> Iterator[tuple[Path, str]]:
-        """Where memories beside this one lie, in the folders that are cleaned too."""
+        """The directories of other memories, in the folders that are cleaned as well."""
         project = self.app.memory_location
         yield project.team.directory, "the team's memory, and its remote"
         yield person_location(home).directory, "the memory about you"
@@ -336,25 +336,25 @@ class Forgetting:
                     yield folder / name, "another memory"
 
     def _is_own(self, path: Path) -> bool:
-        """Whether a file is of this very memory; the team's may lie inside the project's."""
+        """Does a file belong to this memory? The team's directory may be inside the project's."""
         place = self.memory.place
         shared = self.app.memory_location.team.directory
         apart = not self.memory.team and path.is_relative_to(shared)
         return path.is_relative_to(place.directory) and not apart
 
-    def _of_hand(self, home: Path) -> Iterator[tuple[Path, str]]:
+    def _written_by_hand(self, home: Path) -> Iterator[tuple[Path, str]]:
         for name in _BY_HAND:
             place = home / name
             for path in plain_files(place) if place.is_dir() else [place]:
                 yield path, "a file you wrote"
 
     def _also(self, paths: Iterable[Path]) -> list[Elsewhere]:
-        """Files elsewhere that the person wants cleaned too."""
+        """Clean files elsewhere, at the person's request."""
         done = []
         for given in paths:
             path = given.absolute()
             if not path.exists():
-                raise InputError(f"--also {str(given)!r} is not there")
+                raise InputError(f"--also {str(given)!r} does not exist")
             count = 0
             for one in list(plain_files(path)) if path.is_dir() else [path]:
                 count += forgetting.clean_file(one, any_file(self.traces))
@@ -363,20 +363,20 @@ class Forgetting:
 
 
 def _stores_in(home: Path) -> list[Path]:
-    """Folders in the home that are memories by themselves, or hold them."""
+    """Folders in the home that are memories or contain memories."""
     known = [home / "projects", home / "directories", home / "agent-memory"]
     return known + [path.parent for path in _below(home, "*/history.git")]
 
 
 def _texts(folder: Path) -> Iterator[Path]:
-    """Files a person can read below a folder: neither git's objects nor an index."""
+    """Readable files below a folder: neither git objects nor search indexes."""
     for path in plain_files(folder, _below(folder, "**/history.git")):
         if not path.name.startswith(forgetting.SHADOWS):
             yield path
 
 
 def _known_projects(home: Path) -> Iterator[Project]:
-    """Every project of this home that says where it lies."""
+    """Every project of this home whose root is known."""
     for folder in _below(home / "projects", "*"):
         identity = read_identity(folder)
         if identity is not None and identity.root:

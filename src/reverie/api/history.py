@@ -1,4 +1,4 @@
-"""Content of messages, as the Messages API, Chat Completions and the Responses API write it."""
+"""Reads a caller's messages in the formats of the Messages API, Chat Completions and the Responses API."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DATA = "data:"
 def content(
     given: InputObject, key: str = "content", *, of_model: bool = False
 ) -> tuple[Block, ...]:
-    """Text, or a list of parts. What only a provider understands goes back to it as it is."""
+    """The blocks of a string or a list of parts; parts only a provider understands are kept as they are."""
     value = given.get(key)
     if isinstance(value, str):
         return (Text(value),) if value else ()
@@ -55,7 +55,7 @@ def _kept(part: InputObject) -> Opaque:
 
 
 def result(given: InputObject, id_key: str, key: str) -> ToolResult:
-    """A tool's answer, under whichever names a protocol gives to its parts."""
+    """A tool's result; the keys differ between protocols."""
     allowed: list[ResultContent] = []
     for part in content(given, key):
         if not isinstance(part, Text | Image | Document):
@@ -77,7 +77,7 @@ def _tool_use(part: InputObject) -> ToolUse:
 
 
 def _source(part: InputObject) -> Block:
-    """An image or a document of the Messages API."""
+    """An image or a document in the Messages API's format."""
     source = part.inner("source")
     kind, image = source.text("type"), part.text("type") == "image"
     if kind == "url" and image:
@@ -96,12 +96,12 @@ def _image(address: str) -> Image:
 def _file(part: InputObject) -> Document:
     media, data = _inline(part.text("file_data"))
     if not data:
-        raise part.wrong("file_data", "a data: address with the content in base64")
+        raise part.wrong("file_data", "a data: URL with the content in base64")
     return Document(media, data, str(part.get("filename") or ""))
 
 
 def _inline(address: str) -> tuple[str, str]:
-    """Media type and content of a `data:` address; nothing for any other."""
+    """Media type and content of a `data:` URL; empty for any other URL."""
     if not address.startswith(_DATA):
         return "", ""
     media, _, data = address.removeprefix(_DATA).partition(";base64,")
@@ -125,7 +125,7 @@ _PARTS: Mapping[str, Callable[[InputObject], Block]] = {
     "input_file": _file,
 }
 
-# What a caller may send and only its provider understands.
+# Parts that a caller may send and only its provider understands.
 _KEPT = ("search_result", "container_upload")
 
 _WANTED = "a dictionary with role and content, an SDK's message, or a reverie.Message"
@@ -135,7 +135,7 @@ _ROLES = ("user", "assistant", "tool", *_SYSTEM)
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The conversation, and the system prompt if it came as its first messages (else None)."""
+    """The conversation, and the system prompt if the first messages hold one (else None)."""
 
     system: str | None
     messages: tuple[Message, ...]
@@ -143,7 +143,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """One entry of the caller's list; `joins` if its protocol splits what we keep together."""
+    """One entry of the caller's list; `joins` if its protocol splits a message into several entries."""
 
     where: str
     role: Literal["user", "assistant", "system"]
@@ -161,8 +161,8 @@ def read_history(messages: Sequence[object]) -> History:
     for piece in rest:
         if _is_system(piece):
             raise InputError(
-                f"{piece.where} is a system message; the system prompt comes first and stays as "
-                "it is: give it to Context(system=…), and what is new as a user's message"
+                f"{piece.where} is a system message; the system prompt comes first and does not "
+                "change: give it to Context(system=…), and anything new as a user message"
             )
     system = "\n\n".join(leading) if leading else None
     return History(system, tuple(_messages(_joined(rest))))
@@ -180,16 +180,16 @@ def _piece(value: object, where: str) -> _Piece:
             found = result(given, "tool_call_id", "content")
             return _Piece(where, "user", (found,), joins=True)
         case "assistant":
-            return _Piece(where, "assistant", _said(given), _is_output(given))
+            return _Piece(where, "assistant", _assistant_blocks(given), _is_output(given))
         case "user":
-            return _Piece(where, "user", _asked(given))
+            return _Piece(where, "user", _user_blocks(given))
         case "system" | "developer":
             return _Piece(where, "system", content(given))
     raise InputError(f"{where}.role is {role!r}; known: {', '.join(_ROLES)}")
 
 
 def _item(given: InputObject) -> _Piece:
-    """An item of the Responses API that is no message."""
+    """An item of the Responses API that is not a message."""
     match given.get("type"):
         case "function_call":
             return _Piece(given.where, "assistant", (call(given, "call_id"),), joins=True)
@@ -203,16 +203,14 @@ def _item(given: InputObject) -> _Piece:
 
 
 def _is_output(given: InputObject) -> bool:
-    """Is this one of the items a reply of the Responses API consists of?"""
-    held = given.get("content")
-    kinds = (
-        {part.get("type") for part in given.each("content")} if isinstance(held, list) else set()
-    )
+    """Is this an output item of a reply of the Responses API?"""
+    parts = given.each("content") if isinstance(given.get("content"), list) else []
+    kinds = {part.get("type") for part in parts}
     return bool(kinds) and kinds <= {"output_text", "refusal"}
 
 
-def _said(given: InputObject) -> tuple[Block, ...]:
-    """What an assistant said, and the functions it calls."""
+def _assistant_blocks(given: InputObject) -> tuple[Block, ...]:
+    """An assistant's content and its function calls."""
     calls = []
     for one in given.each("tool_calls"):
         function = one.inner("function")
@@ -221,28 +219,28 @@ def _said(given: InputObject) -> tuple[Block, ...]:
     return (*content(given, of_model=True), *calls)
 
 
-def _asked(given: InputObject) -> tuple[Block, ...]:
+def _user_blocks(given: InputObject) -> tuple[Block, ...]:
     found = content(given)
     if not found:
-        raise InputError(f"{given.where} says nothing: its content is empty; leave it out")
+        raise InputError(f"{given.where} has no content; leave it out")
     return found
 
 
 def _joined(pieces: Sequence[_Piece]) -> Iterator[_Piece]:
-    held: _Piece | None = None
+    last: _Piece | None = None
     for piece in pieces:
-        if held is not None and held.joins and piece.joins and held.role == piece.role:
-            held = replace(held, blocks=(*held.blocks, *piece.blocks))
+        if last is not None and last.joins and piece.joins and last.role == piece.role:
+            last = replace(last, blocks=(*last.blocks, *piece.blocks))
             continue
-        if held is not None:
-            yield held
-        held = piece
-    if held is not None:
-        yield held
+        if last is not None:
+            yield last
+        last = piece
+    if last is not None:
+        yield last
 
 
 def _messages(pieces: Iterator[_Piece]) -> Iterator[Message]:
-    """Results are not a person's words: they get a message of their own, before the words."""
+    """The pieces as messages; tool results get a message of their own, before the user's text."""
     for piece in pieces:
         if piece.role == "assistant":
             if piece.blocks:

@@ -1,4 +1,4 @@
-"""Where a library object works: the project, the home and the settings it was given."""
+"""`Memory`: the memory of one project as a library, and `Location`: where it is."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ Overrides: TypeAlias = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A project folder and a home, with what is set for this program alone."""
+    """A project folder and a home, with settings for this program only."""
 
     project: Path | None = None
     home: Path | None = None
     overrides: tuple[str, ...] = ()
     clock: Clock | None = None
-    # Whom a program serves: their memory is apart from everybody else's.
+    # The user a service works for; each has a separate memory.
     user: str | None = None
 
     @classmethod
@@ -70,10 +70,10 @@ class Location:
         return cls(folder, at, options(settings or {}), clock, user)
 
     def beside(self, other: Location) -> Location:
-        """This place; what was not said of it is as in the other."""
+        """This location, with everything left out taken from the other."""
         if self.user not in (None, other.user):
             raise InputError(
-                f"user={self.user!r} was given a memory that is not theirs; open it with "
+                f"the memory passed for user={self.user!r} is not theirs; open it with "
                 f"Memory.open(user={self.user!r})"
             )
         return Location(
@@ -95,7 +95,7 @@ class Location:
 
 
 def options(settings: Overrides) -> tuple[str, ...]:
-    """Settings as `key=value`, the way the command line takes them."""
+    """Settings as `key=value`, as the command line takes them."""
     return tuple(f"{key}={text}" for key, text in _flat(settings, ""))
 
 
@@ -111,21 +111,21 @@ def _written(value: object) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-# What an agent remembers by: this memory, none, or (None) the memory of its project.
+# An agent's memory: this one, none (False), or that of its project (None).
 Remembering: TypeAlias = "Memory | Literal[False] | None"
 
 log = logging.getLogger(__name__)
 
-# Whoever calls the library stands for the person.
+# Changes made through the library count as the person's own.
 _PERSON = Author("user")
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What was found: a memory in `file`, or (then `file` is empty) a message of `session`.
+    """A search result: the memory in `file`, or, if `file` is empty, a message of `session`.
 
-    `score` is the chance that it fits, `sure` whether an agent would be shown it unasked, and `why`
-    says by which signals it was found.
+    `score` is the probability that it fits, `sure` whether recall would show it to an agent unasked,
+    and `why` names the signals that found it.
     """
 
     file: str
@@ -139,17 +139,17 @@ class Hit:
 class Memory:
     """The memory of one project: a folder of markdown files with a history.
 
-    Everything is synchronous. Use it as a context manager, or call `close()`, to let go of the
-    search index.
+    Everything is synchronous. Use it as a context manager, or call `close()`, to close the search
+    index.
     """
 
     def __init__(self, place: Location) -> None:
         """Use `Memory.open()`."""
         self._app = place.open()
-        # Where the program goes afterwards does not matter.
+        # Absolute, so that the program may change its working directory.
         self.place = changed(place, project=self._app.place)
         if self.project != self._app.place:
-            log.info("%s is in the project %s, whose memory is used", self._app.place, self.project)
+            log.info("%s is in the project %s; using its memory", self._app.place, self.project)
         self._memory = self._app.memory()
         self._stack = ExitStack()
         self._ranker: IndexRanker | None = None
@@ -164,27 +164,27 @@ class Memory:
         clock: Clock | None = None,
         user: str | None = None,
     ) -> Memory:
-        """The memory of the project that `project` (default: here) lies in.
+        """Open the memory of the project that contains the folder `project` (default: the current one).
 
-        `home` is Reverie's own folder (default: `~/.reverie`). `settings` hold for this object
-        alone: `{"recall.embedder": "none"}`. `clock` replaces the machine's time. `user` is whom a
-        service works for: each has a memory of their own in the project, apart from all others.
+        `home` is Reverie's own folder (default: `~/.reverie`). `settings` apply to this object only:
+        `{"recall.embedder": "none"}`. `clock` replaces the system's time. `user` is for services with
+        several users: each has a separate memory in the project.
         """
         return cls(Location.of(project, home, settings, clock, user))
 
     @property
     def directory(self) -> Path:
-        """Where the project's files are (or this user's)."""
+        """The directory with the memory files of the project, or of this user."""
         return self._memory.place.directory
 
     @property
     def project(self) -> Path:
-        """The project whose memory this is: of a folder in a repository, the repository's root."""
+        """The root of the project; for a folder in a repository, the repository's root."""
         return self._app.project.root
 
     @property
     def user(self) -> str | None:
-        """Whose memory this is, where a program serves several people."""
+        """The user whose memory this is, in a service with several users."""
         return self._app.user
 
     def remember(  # noqa: PLR0913 - what can be said of a fact
@@ -200,15 +200,15 @@ class Memory:
         strict: bool = False,
         scope: OwnScope | None = None,
     ) -> Outcome:
-        """Save a fact; dates become absolute, secrets are taken out, what is missing is inferred.
+        """Save a fact. Dates become absolute, secrets are removed, missing fields are inferred.
 
-        Gives `Remembered`, with the memories near to it in `related`, or `Declined` with the reason:
-        a memory says the same, or it is not memory. With `strict` that is an error (`NotRemembered`).
-        `supersedes` names the memory this replaces, `replace` looks for the one of which it is a newer
-        value; both are kept. `scope` is "project", or "person" for what is known in every project
-        (its file is then `person/…`); inferred when left out.
+        Returns `Remembered`, with similar memories in `related`, or `Declined` with the reason: a memory
+        already says the same, or the text is not worth remembering. With `strict`, raises `NotRemembered`
+        instead. `supersedes` names the memory this one replaces, `replace` finds the one of which it is
+        a newer value; the old memory is kept as well. `scope` is "project", or "person" for what holds in
+        every project (its file is then `person/…`); inferred by default.
         """
-        wish = NewMemory(
+        new = NewMemory(
             text,
             type,
             name,
@@ -218,13 +218,13 @@ class Memory:
             replace=replace,
             scope=scope,
         )
-        outcome = self._app.remember(wish, _PERSON)[1]
+        outcome = self._app.remember(new, _PERSON)[1]
         if strict and isinstance(outcome, Declined):
             raise NotRemembered(outcome.reason, outcome.existing)
         return outcome
 
     def recall(self, question: str, *, limit: int = 5, as_of: datetime | None = None) -> list[Hit]:
-        """The memories that fit a question, best first; also as memory was at another time."""
+        """The memories that fit a question, best first; with `as_of`, from memory as it was then."""
         if as_of is None:
             return self._hits(self._index.search(question, limit=limit))
         meaning = chosen_meaning(self._app)
@@ -241,7 +241,7 @@ class Memory:
     def read(self, file: str) -> Topic:
         """One memory, by its file name, its short id, or words of its title.
 
-        Raises InputError when there is none, with names that are close, or when several fit.
+        Raises InputError if there is none, with similar names, or if several match.
         """
         memory, name = required(self._app, file)
         topic = memory.keeper.require(name).topic
@@ -252,9 +252,9 @@ class Memory:
         return iter(self._memory.topics.entries())
 
     def forget(self, file: str, *, everywhere: bool = False) -> None:
-        """Remove a memory. History and transcripts keep it, unless it is to go from `everywhere`.
+        """Remove a memory. History and transcripts keep it, unless `everywhere` is set.
 
-        Then every trace of it goes, for good; what belongs to other software is left alone.
+        Then every trace of it is removed for good, except in files of other software.
         """
         memory, name = required(self._app, file)
         if everywhere:
@@ -263,7 +263,7 @@ class Memory:
             memory.keeper.forget(name, _PERSON)
 
     def history(self, file: str | None = None, *, limit: int | None = None) -> list[Revision]:
-        """Every change, newest first: who, when, what; of one file, also when it is gone."""
+        """Every change, newest first: who, when, what. A removed file has a history, too."""
         if file is None:
             return list(islice(changes(self._memory.private), limit))
         found = locate_or_gone(self._app, file)
@@ -276,9 +276,9 @@ class Memory:
                 return []
 
     def undo(self, revision: str | None = None) -> Revision:
-        """Take a change back, by default the last one that still stands; that is a change itself.
+        """Undo a change, by default the last one that is not undone; undoing is a change itself.
 
-        Each further `undo()` goes one change back, and `redo()` brings back what was undone last.
+        Each further `undo()` goes one change back, and `redo()` restores what was undone last.
         """
         private = self._up_to_date()
         if revision is None:
@@ -287,15 +287,15 @@ class Memory:
         return undo(self._app, memory, [wanted], _PERSON).made
 
     def redo(self) -> Revision:
-        """Bring back what was undone last; what changed meanwhile stays."""
+        """Restore what was undone last; changes made since are kept."""
         return redo_last(self._app, self._up_to_date(), _PERSON).made
 
     def move(self, file: str, scope: MemoryScope) -> str:
-        """Give a memory to another scope: "project", "person" or "team"; gives its new name."""
+        """Move a memory to another scope, "project", "person" or "team"; returns its new name."""
         return self._app.move(self._label(file), scope, _PERSON)
 
     def close(self) -> None:
-        """Let go of the search index; the next search opens it again."""
+        """Close the search index; the next search opens it again."""
         self._ranker = None
         self._stack.close()
 
@@ -311,7 +311,7 @@ class Memory:
         self.close()
 
     def _up_to_date(self) -> tuple[OpenMemory, ...]:
-        """The memories that are one person's, with what was edited by hand in their histories."""
+        """The person's own memories, after recording edits made by hand in their histories."""
         private = self._memory.private
         for memory in private:
             if memory.place.directory.is_dir():
@@ -319,7 +319,7 @@ class Memory:
         return private
 
     def _label(self, wanted: str) -> str:
-        """The name of the memory that is meant."""
+        """The full name of a memory given by file name, id or title."""
         memory, file = required(self._app, wanted)
         return memory.label(file)
 
@@ -348,9 +348,9 @@ class Memory:
 def open_for(
     memory: Remembering, place: Location
 ) -> tuple[Workspace, OpenMemory | Literal[False] | None]:
-    """The app of an agent or a context, and the memory it was given.
+    """The workspace of an agent or a context, and its memory.
 
-    It is opened once more: an agent reads in other threads than its caller.
+    The memory is opened again, as an agent reads it in other threads than its caller.
     """
     if memory is None or memory is False:
         return place.open(), memory

@@ -1,4 +1,4 @@
-"""What callers give, as plain JSON values: dictionaries, SDK objects, and mixtures of both."""
+"""Reads callers' system prompts, tools and responses: dictionaries, SDK objects, and mixtures of both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Raw = dict[str, Any]
 
 
 def plain(value: object) -> Any:
-    """SDK objects become the dictionaries they stand for, however deep they lie."""
+    """The value with SDK objects converted to dictionaries, at any depth."""
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json", warnings=False)
@@ -29,7 +29,7 @@ def plain(value: object) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class InputObject:
-    """An object somebody gave, and where: what is wrong with it is said with its place."""
+    """An object from the caller and where it was given, which errors about it name."""
 
     raw: Raw
     where: str
@@ -57,7 +57,7 @@ class InputObject:
         return InputObject(value, f"{self.where}.{key}")
 
     def each(self, key: str) -> list[InputObject]:
-        """The objects of a list; an absent one is empty."""
+        """The objects of a list; empty if the list is absent."""
         value = self.raw.get(key)
         if value is None:
             return []
@@ -74,7 +74,7 @@ class InputObject:
 
 
 def shown(value: object) -> str:
-    """A value as an error may quote it."""
+    """A value, shortened for an error message."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 
@@ -83,7 +83,7 @@ _WANTED = "a tool's dictionary as your SDK takes it, a ToolSpec, or a function w
 
 
 def read_system(system: object) -> tuple[Text, ...]:
-    """Text, or a list of text blocks; cache marks are ours to place."""
+    """Text, or a list of text blocks; cache marks are dropped, as Reverie places its own."""
     if isinstance(system, str):
         return (Text(system),) if system.strip() else ()
     if not isinstance(system, Sequence):
@@ -102,7 +102,7 @@ def _text(part: object, where: str) -> Text:
 
 
 def read_tools(tools: Sequence[object]) -> tuple[Tool, ...]:
-    """Tools as a conversation declares them; the caller runs them."""
+    """Tools to declare in a conversation; the caller runs them."""
     return tuple(_tool(tool, f"tools[{i}]") for i, tool in enumerate(tools))
 
 
@@ -114,7 +114,7 @@ def _tool(tool: object, where: str) -> Tool:
 
 
 def _spec(given: InputObject) -> ToolSpec:
-    """Three protocols: `input_schema`, `parameters`, and `parameters` inside `function`."""
+    """Read `input_schema`, `parameters`, or `parameters` inside `function`, depending on the protocol."""
     function = given.inner("function") if "function" in given.raw else given
     key = next((key for key in ("input_schema", "parameters") if function.get(key)), None)
     if key is None:
@@ -127,7 +127,7 @@ def _spec(given: InputObject) -> ToolSpec:
 
 
 async def _not_run_here(arguments: Arguments, workplace: Workplace) -> ToolOutput:
-    return ToolOutput.error("This tool belongs to the program that leads the conversation")
+    return ToolOutput.error("This tool is run by the program that owns the conversation")
 
 
 def _unknown_access(arguments: Arguments, workplace: Workplace) -> Access:
@@ -141,16 +141,18 @@ _WANTED_REPLY = (
 
 
 def read_reply(response: object) -> Reply:
-    """A response as an object, as a dictionary, or as a reply of ours."""
+    """A response given as an SDK's object, as a dictionary, or as a Reply."""
     if isinstance(response, Reply):
         return response
     raw = plain(response)
     if not isinstance(raw, dict):
-        raise InputError(f"this is no response: {shown(response)}; {_WANTED_REPLY}")
+        raise InputError(f"this is not a response: {shown(response)}; {_WANTED_REPLY}")
     try:
         return _read(raw)
     except (LookupError, TypeError, AttributeError, ValueError, ReplyBroken) as error:
-        raise InputError(f"this is no whole response ({error!r:.200}); {_WANTED_REPLY}") from error
+        raise InputError(
+            f"this is not a complete response ({error!r:.200}); {_WANTED_REPLY}"
+        ) from error
 
 
 def _read(raw: dict[str, Any]) -> Reply:

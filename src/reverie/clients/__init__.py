@@ -1,1 +1,1 @@
-"""What people and other programs touch."""
+"""How other programs use Reverie: hooks, the daemon, installation, MCP, and adapters for frameworks."""

@@ -1,4 +1,4 @@
-"""Coding agents on this machine: their files, and what Reverie wrote into them."""
+"""Configuration files of coding agents, and the record of what Reverie wrote into them."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 
 class Clients:
-    """The clients' files, and our own note of what was installed."""
+    """The clients' files, and the record of installations in Reverie's home."""
 
     def __init__(self, home: Path) -> None:
         self.files = ClientFiles()
-        self._note = home / "clients.json"
+        self._record = home / "clients.json"
         self._lock = home / "clients.lock"
 
     def alone(self) -> AbstractContextManager[None]:
-        """Nobody else changes the note meanwhile."""
+        """Lock the record against other processes."""
         return exclusive(self._lock)
 
     def installed(self) -> list[dict[str, Any]]:
-        """Every installation that was written down."""
-        found = read_json(self._note)
+        """All recorded installations."""
+        found = read_json(self._record)
         rows = found.get("installations") if isinstance(found, dict) else None
         return rows if isinstance(rows, list) else []
 
     def write_down(self, installations: Sequence[dict[str, Any]]) -> None:
-        """All installations there are now; none leaves no note behind."""
+        """Replace the record; without installations the file is removed."""
         if installations:
-            write_json(self._note, {"version": 1, "installations": list(installations)})
+            write_json(self._record, {"version": 1, "installations": list(installations)})
         else:
-            self.files.remove(self._note)
+            self.files.remove(self._record)
 
 
 def open_clients(app: Workspace) -> Clients:

@@ -1,7 +1,7 @@
-"""The hook a client runs: hands what it was told to the daemon, and prints the answer.
+"""The `reverie hook` command: forwards a client's hook input to the daemon and prints the answer.
 
-A client runs this before every prompt and after every tool, so it imports next to nothing. Whatever goes wrong,
-it exits with 0 and says nothing: one line in `<home>/hooks.log` tells what happened.
+A client runs this before every prompt and after every tool, so it imports next to nothing. On any failure it
+exits with 0 and prints nothing; one line in `<home>/hooks.log` says what happened.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 
-# The typing module takes longer to import than the answer takes to come.
+# Importing typing takes longer than the daemon takes to answer.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ LOG = "hooks.log"
 FOLDER = "daemon"
 SOCKET = "socket"
 DAEMON_LOG = "log"
-# Is there while a daemon is being started, which takes it away; it says so if that failed.
+# Exists only while the daemon is starting, or holds `failed` if it did not start.
 STARTING = "starting"
 _FAILED = b"failed"
 PROJECT = "Reverie-Project"
 
-# How long a daemon is waited for that was not there: sessions begin seldom, a prompt without memories is
-# answered without them, and all else can be done without.
+# How long to wait for a daemon that has to be started first: longest at the start of a session, which is
+# rare; less before a prompt, which can do without memories; hardly at all for other events.
 START_SECONDS = 3.0
 PROMPT_SECONDS = 1.5
 OTHER_SECONDS = 0.3
@@ -46,27 +46,27 @@ _OFF = ("", "0", "false", "no", "off")
 
 
 class Unanswered(Exception):
-    """The daemon would not answer this."""
+    """The daemon gave no usable answer."""
 
 
 def run(arguments: Sequence[str]) -> bool:
-    """Do what `reverie hook` is asked for; False when that takes more than this to understand."""
-    asked = _understood(arguments)
-    if asked is None:
+    """Run `reverie hook`; False if the arguments need the full command line parser."""
+    parsed = _parse(arguments)
+    if parsed is None:
         return False
-    event, client, home = asked
+    event, client, home = parsed
     forward(event, client, home)
     return True
 
 
 def forward(event: str, client: str, home: str) -> None:
-    """Ask the daemon, and print what it answers; never fails."""
+    """Ask the daemon and print its answer; never fails."""
     try:
         if not _memory_is_off():
-            answer = _asked(home, event, client, _stdin())
+            answer = _ask_starting(home, event, client, _stdin())
             if answer:
                 _print(answer)
-    except Exception as error:  # noqa: BLE001 - a client must never suffer from its memory
+    except Exception as error:  # noqa: BLE001 - a client must never fail because of memory
         note(home, f"{event} of {client}: {error or type(error).__name__}")
 
 
@@ -76,7 +76,7 @@ def default_home() -> str:
 
 
 def ask(home: str, path: str, body: bytes, seconds: float, project: str = "") -> bytes:
-    """One request to the daemon; OSError when there is none, Unanswered when it would not."""
+    """Send one request to the daemon. Raises OSError if none runs, Unanswered if it refuses."""
     head = (
         f"POST {path} HTTP/1.1\r\nHost: reverie\r\nContent-Length: {len(body)}\r\n"
         f"{PROJECT}: {project.encode().hex()}\r\n\r\n"
@@ -88,8 +88,8 @@ def ask(home: str, path: str, body: bytes, seconds: float, project: str = "") ->
         parts = []
         while part := connection.recv(65_536):
             parts.append(part)
-    told, _, answer = b"".join(parts).partition(b"\r\n\r\n")
-    status = told[:12]
+    header, _, answer = b"".join(parts).partition(b"\r\n\r\n")
+    status = header[:12]
     if status != b"HTTP/1.1 200":
         raise Unanswered(f"the daemon answered {status.decode('ascii', 'replace')!r}")
     return answer
@@ -104,14 +104,14 @@ def worth_waiting(event: str) -> float:
 
 
 def may_start(home: str) -> bool:
-    """Is it ours to start the daemon? Not while another hook is at it."""
+    """May this process start the daemon? Not while another hook is starting it."""
     folder = os.path.join(home, FOLDER)  # noqa: PTH118
     mark = os.path.join(folder, STARTING)  # noqa: PTH118
     os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103
     try:
         os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except FileExistsError:
-        age = time.time() - os.path.getmtime(mark)  # noqa: TID251, PTH204 - a file has the machine's time
+        age = time.time() - os.path.getmtime(mark)  # noqa: TID251, PTH204 - compared with a file's time
         if 0 <= age < AGAIN_SECONDS:
             return False
         os.utime(mark)
@@ -119,16 +119,16 @@ def may_start(home: str) -> bool:
 
 
 def has_failed(home: str) -> bool:
-    """Did the last start fail, of late? Then nobody waits for it again."""
+    """Did the last start fail recently? Then waiting for it is pointless."""
     mark = os.path.join(home, FOLDER, STARTING)  # noqa: PTH118
     try:
         with open(mark, "rb") as file:  # noqa: PTH123
-            told = file.read()
-        age = time.time() - os.path.getmtime(mark)  # noqa: TID251, PTH204 - a file has the machine's time
+            content = file.read()
+        age = time.time() - os.path.getmtime(mark)  # noqa: TID251, PTH204 - compared with a file's time
     except OSError:
         return False
-    # Whoever started it may have left before it was known: what takes longer than this has failed.
-    return age < AGAIN_SECONDS and (told == _FAILED or age > START_SECONDS)
+    # The hook that started it may have exited before the failure: a start that takes longer has failed.
+    return age < AGAIN_SECONDS and (content == _FAILED or age > START_SECONDS)
 
 
 def mark_failed(home: str) -> None:
@@ -137,14 +137,16 @@ def mark_failed(home: str) -> None:
 
 
 def start(home: str) -> subprocess.Popen[bytes]:
-    """A daemon of its own session, which outlives us; a second one finds the first and ends.
+    """Start a daemon in a session of its own, so that it outlives this process.
 
-    It serves everybody of this home, so it does not keep the settings in the environment of one.
+    A second daemon finds the first one and exits. It serves all clients of this home, so it does not inherit
+    the REVERIE_ variables of one of them.
     """
     import subprocess
 
     command = [sys.executable, "-P", "-m", "reverie", "daemon", "run", "--home", home]
-    theirs = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}  # noqa: TID251 - only handed on
+    environ = os.environ.items()  # noqa: TID251 - only passed on
+    environment = {name: value for name, value in environ if not name.startswith(_SETTINGS)}
     log = os.open(
         os.path.join(home, FOLDER, DAEMON_LOG),  # noqa: PTH118
         os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC,
@@ -156,7 +158,7 @@ def start(home: str) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=log,
-            env=theirs,
+            env=environment,
             start_new_session=True,
         )
     finally:
@@ -164,7 +166,7 @@ def start(home: str) -> subprocess.Popen[bytes]:
 
 
 def note(home: str, what: str) -> None:
-    """One line for people who wonder; where none can be written, there is none."""
+    """Append one line to the hooks' log; failure to write it is ignored."""
     try:
         path = os.path.join(home, LOG)  # noqa: PTH118
         if os.path.exists(path) and os.path.getsize(path) > LONGEST_LOG:  # noqa: PTH110, PTH202
@@ -177,8 +179,8 @@ def note(home: str, what: str) -> None:
         pass
 
 
-def _understood(arguments: Sequence[str]) -> tuple[str, str, str] | None:
-    """The event, the client and the home, when nothing else was given."""
+def _parse(arguments: Sequence[str]) -> tuple[str, str, str] | None:
+    """The event, the client and the home; None if anything else was given."""
     words, options = [], {"--client": "", "--home": ""}
     rest = iter(arguments)
     for word in rest:
@@ -198,9 +200,10 @@ def _understood(arguments: Sequence[str]) -> tuple[str, str, str] | None:
     return words[0], options["--client"], home
 
 
-def _asked(home: str, event: str, client: str, body: bytes) -> bytes:
+def _ask_starting(home: str, event: str, client: str, body: bytes) -> bytes:
+    """Ask the daemon; start it first if none runs."""
     seconds = PATIENT_SECONDS if event.lower() in _PATIENT else ANSWER_SECONDS
-    project = os.environ.get("CLAUDE_PROJECT_DIR", "")  # noqa: TID251 - the client's own word
+    project = os.environ.get("CLAUDE_PROJECT_DIR", "")  # noqa: TID251 - set by the client
     path = f"/hook/{_plain(client)}/{_plain(event)}"
     try:
         return ask(home, path, body, seconds, project)
@@ -213,26 +216,26 @@ def _asked(home: str, event: str, client: str, body: bytes) -> bytes:
         except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
             _check_start(home, process)
             if time.monotonic() > until:
-                raise Unanswered("the daemon was not there, and is being started") from None
+                raise Unanswered("the daemon was not running, and is still starting") from None
             time.sleep(0.02)
 
 
 def _check_start(home: str, process: subprocess.Popen[bytes] | None) -> None:
-    """Raise Unanswered if there is nothing to wait for."""
+    """Raise Unanswered if the daemon failed to start."""
     if process is not None and process.poll():
         mark_failed(home)
     if has_failed(home):
-        raise Unanswered(f"the daemon does not start; see {os.path.join(home, FOLDER, DAEMON_LOG)}")  # noqa: PTH118
+        raise Unanswered(f"the daemon did not start; see {os.path.join(home, FOLDER, DAEMON_LOG)}")  # noqa: PTH118
 
 
 def _plain(name: str) -> str:
     if not name.replace(".", "").replace("-", "").replace("_", "").isalnum():
-        raise Unanswered("no name of an event or a client")
+        raise Unanswered("not a valid name of an event or a client")
     return name
 
 
 def _connect(connection: socket.socket, home: str) -> None:
-    """Addresses of sockets are short: a long one is reached from its folder."""
+    """Connect by path, or from within the folder if the path is too long for a socket address."""
     folder = os.path.join(home, FOLDER)  # noqa: PTH118
     path = os.path.join(folder, SOCKET)  # noqa: PTH118
     if len(os.fsencode(path)) < _LONGEST_ADDRESS:
@@ -249,7 +252,7 @@ def _connect(connection: socket.socket, home: str) -> None:
 
 def _stdin() -> bytes:
     if sys.stdin is None:
-        raise Unanswered("there is no input")
+        raise Unanswered("there is no standard input")
     data = sys.stdin.buffer.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise Unanswered(f"the input has more than {LARGEST:,} bytes")
@@ -257,12 +260,12 @@ def _stdin() -> bytes:
 
 
 def _print(answer: bytes) -> None:
-    """Past `sys.stdout`, which would fail once more at the end where nobody reads."""
+    """Bypass `sys.stdout`, which would fail again at exit if the reader is gone."""
     while answer:
         answer = answer[os.write(1, answer) :]
 
 
 def _memory_is_off() -> bool:
-    """The daemon has an environment of its own; what this one says is said here."""
-    said = os.environ.get("REVERIE_DISABLE_MEMORY", "")  # noqa: TID251 - settings would take too long
-    return said.strip().lower() not in _OFF
+    """Checked here because the daemon does not see this process's environment."""
+    value = os.environ.get("REVERIE_DISABLE_MEMORY", "")  # noqa: TID251 - settings would take too long
+    return value.strip().lower() not in _OFF

@@ -1,4 +1,4 @@
-"""The notes of a past session: those that were kept, or drafted from its transcript by rules."""
+"""Notes of a past session: those kept at the time, or a draft made from its transcript by rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NOTES = "notes.md"
 
 @dataclass(frozen=True, slots=True)
 class PastSession:
-    """A session of this project, ours or another agent's, and when it was last written to."""
+    """A session of this project, Reverie's or another agent's, and when it was last written to."""
 
     id: str
     path: Path
@@ -38,7 +38,7 @@ class PastSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionNotes:
-    """What a session was about; `made` says whether notes were kept then or are drafted now."""
+    """Notes of a session; `made` says whether they were kept at the time or drafted now."""
 
     session: PastSession
     text: str
@@ -49,35 +49,37 @@ def past_sessions(app: Workspace) -> list[PastSession]:
     """The sessions of this project, newest first."""
     known = conversations(app.project, {}, user=app.user)
     found = []
-    for id_, path in (*_only_noted(app.project, known), *known.items()):
+    for id_, path in (*_notes_without_transcript(app.project, known), *known.items()):
         with suppress(OSError):
             found.append(PastSession(id_, path, path.stat().st_mtime))
     return sorted(found, key=lambda session: (-session.last, session.id))
 
 
-def _only_noted(project: Project, known: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
-    """Sessions of other agents whose hooks kept notes, and whose transcript is not listed."""
-    listed = {_hooked(project, id_).name for id_ in known} | known.keys()
+def _notes_without_transcript(
+    project: Project, known: Mapping[str, Path]
+) -> Iterator[tuple[str, Path]]:
+    """Sessions of other agents with notes from hooks, but without a known transcript."""
+    listed = {_hook_folder(project, id_).name for id_ in known} | known.keys()
     with suppress(OSError):
         for path in sorted(project.hooks.glob(f"*/{_NOTES}")):
             if path.parent.name not in listed:
                 yield path.parent.name, path
 
 
-def _hooked(project: Project, id_: str) -> Path:
-    """Where hooks keep what belongs to a session of Claude Code's."""
+def _hook_folder(project: Project, id_: str) -> Path:
+    """Where hooks store their files for a session of Claude Code."""
     return project.hooks / safe_name(f"{CLAUDE}-{id_}")
 
 
-def _places(project: Project, session: PastSession) -> tuple[Path, ...]:
-    """Where notes of a session may lie: among ours, with its hooks, or beside its transcript."""
+def _candidate_paths(project: Project, session: PastSession) -> tuple[Path, ...]:
+    """Where a session's notes may be: in our sessions folder, with its hooks, or beside its transcript."""
     beside = session.path.parent if session.path.is_relative_to(project.hooks) else None
-    folders = (project.sessions / session.id, _hooked(project, session.id), beside)
+    folders = (project.sessions / session.id, _hook_folder(project, session.id), beside)
     return tuple(folder / _NOTES for folder in folders if folder is not None)
 
 
 def named_session(sessions: list[PastSession], name: str) -> PastSession:
-    """A session by its id or the start of it."""
+    """Find a session by its id or the start of its id."""
     exact = [session for session in sessions if session.id == name]
     found = exact or [session for session in sessions if session.id.startswith(name)]
     if len(found) == 1:
@@ -91,17 +93,17 @@ def named_session(sessions: list[PastSession], name: str) -> PastSession:
 
 
 def notes_of(app: Workspace, session: PastSession) -> SessionNotes:
-    """The notes that were kept; without them, what the transcript tells by rules."""
+    """The notes that were kept; without them, a draft made from the transcript."""
     template = _template(app)
-    for path in _places(app.project, session):
+    for path in _candidate_paths(app.project, session):
         kept = as_summary(Notebook(TextFile(path), template).read(), str(path))
         if kept is not None:
             return SessionNotes(session, kept, "kept")
     if session.path.name == _NOTES:
         return SessionNotes(session, "", "kept")
     records = transcripts.load(session.path).records
-    said = (record.message for record in records if isinstance(record, Said))
-    facts = read_facts(message for message in said if not is_summary(message))
+    messages = (record.message for record in records if isinstance(record, Said))
+    facts = read_facts(message for message in messages if not is_summary(message))
     drafted = as_summary(from_facts(facts, template), str(session.path))
     return SessionNotes(session, drafted or "", "drafted")
 

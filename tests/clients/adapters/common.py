@@ -1,4 +1,4 @@
-"""What the tests of all adapters share: a memory to recall, a long result, an ear, a small window."""
+"""Shared by the tests of all adapters: a memory to recall, a long result, a listener, a small window."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,23 +29,23 @@ SUMMARY = "<summary>\n" + "\n".join(
 )
 
 
-class Ear:
-    """Hears events; layers that change the prefix on purpose are registered with the provider."""
+class Listener:
+    """Collects events; expected cache breaks are registered with the provider."""
 
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
-        self.heard: list[Event] = []
+        self.received: list[Event] = []
 
     def __call__(self, event: Event) -> None:
-        self.heard.append(event)
+        self.received.append(event)
         if isinstance(event, ForkStarted):
-            # Reverie writes the same conversation in its own way: another prefix on the wire.
+            # Reverie renders the same conversation differently: another prefix on the wire.
             self.provider.expect_conversation(event.purpose)
         if isinstance(event, LayerFired) and event.layer != "tool results":
             self.provider.expect_break(event.layer)
 
     def events(self, kind: type) -> list[Any]:
-        return [event for event in self.heard if isinstance(event, kind)]
+        return [event for event in self.received if isinstance(event, kind)]
 
 
 def settings(provider: Provider, **more: Any) -> dict[str, Any]:

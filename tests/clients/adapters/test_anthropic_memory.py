@@ -83,8 +83,8 @@ class TestMemoryAboutThePerson:
 
 class TestCreate:
     def test_what_was_written_is_read_back(self, tool: ReverieMemoryTool, memory: Memory) -> None:
-        said = call(tool, "create", path="/memories/deploys.md", file_text=NOTE)
-        assert said == "File created successfully at: /memories/deploys.md"
+        answer = call(tool, "create", path="/memories/deploys.md", file_text=NOTE)
+        assert answer == "File created successfully at: /memories/deploys.md"
         assert call(tool, "view", path="/memories/deploys.md") == (
             "Here's the content of /memories/deploys.md with line numbers:\n"
             "     1\t# Deploys\n"
@@ -123,8 +123,8 @@ class TestCreate:
     def test_one_that_is_there_is_not_replaced(self, tool: ReverieMemoryTool) -> None:
         call(tool, "create", path="/memories/a.md", file_text="One.")
         for path in ("/memories/a.md", "/memories/a"):
-            said = refused(tool, "create", path=path, file_text="Two.")
-            assert said == f"Error: File {path} already exists"
+            answer = refused(tool, "create", path=path, file_text="Two.")
+            assert answer == f"Error: File {path} already exists"
         assert viewed(tool, "/memories/a.md") == "One."
 
     def test_another_ending_means_the_file_with_md(
@@ -141,8 +141,8 @@ class TestCreate:
         assert shown == text.removesuffix("\n").replace("\ud800", "\ufffd")
 
     def test_a_secret_is_taken_out_and_told(self, tool: ReverieMemoryTool, memory: Memory) -> None:
-        said = call(tool, "create", path="/memories/key.md", file_text=f"The token is {TOKEN}.")
-        assert said.startswith("File created successfully at: /memories/key.md Secrets")
+        answer = call(tool, "create", path="/memories/key.md", file_text=f"The token is {TOKEN}.")
+        assert answer.startswith("File created successfully at: /memories/key.md Secrets")
         assert TOKEN not in viewed(tool, "/memories/key.md")
         for path in memory.directory.parent.rglob("*.md"):
             assert TOKEN not in path.read_text()
@@ -152,14 +152,14 @@ class TestCreate:
         self, tool: ReverieMemoryTool, text: str
     ) -> None:
         path = "/memories/dated.md"
-        said = call(tool, "create", path=path, file_text=text)
-        assert said == f"File created successfully at: {path}"
-        said = call(tool, "str_replace", path=path, old_str="freeze", new_str="stop")
-        assert "Secrets" not in said
+        answer = call(tool, "create", path=path, file_text=text)
+        assert answer == f"File created successfully at: {path}"
+        answer = call(tool, "str_replace", path=path, old_str="freeze", new_str="stop")
+        assert "Secrets" not in answer
 
     def test_a_huge_one_is_refused(self, tool: ReverieMemoryTool) -> None:
-        said = refused(tool, "create", path="/memories/big.md", file_text="word " * 20_000)
-        assert "a memory holds at most" in said
+        answer = refused(tool, "create", path="/memories/big.md", file_text="word " * 20_000)
+        assert "a memory holds at most" in answer
 
 
 class TestView:
@@ -204,8 +204,8 @@ class TestView:
     @pytest.mark.parametrize("wanted", [[0, 1], [3, 2], [1], [4, 9], [4, -1]])
     def test_a_range_that_is_none(self, tool: ReverieMemoryTool, wanted: list[int]) -> None:
         call(tool, "create", path="/memories/n.md", file_text="one\ntwo\nthree\n")
-        said = refused(tool, "view", path="/memories/n.md", view_range=wanted)
-        assert "Invalid `view_range`" in said
+        answer = refused(tool, "view", path="/memories/n.md", view_range=wanted)
+        assert "Invalid `view_range`" in answer
 
     def test_a_long_one_is_cut_and_says_where(self, tool: ReverieMemoryTool) -> None:
         text = "".join(f"line {n} {'x' * 90}\n" for n in range(1, 301))
@@ -232,8 +232,8 @@ class TestView:
 class TestEdit:
     def test_replace_shows_the_change(self, tool: ReverieMemoryTool, memory: Memory) -> None:
         call(tool, "create", path="/memories/n.md", file_text="one\ntwo\nthree\nfour\nfive\nsix\n")
-        said = call(tool, "str_replace", path="/memories/n.md", old_str="four", new_str="4\n4")
-        assert said == (
+        answer = call(tool, "str_replace", path="/memories/n.md", old_str="four", new_str="4\n4")
+        assert answer == (
             "The memory file has been edited.\n     2\ttwo\n     3\tthree\n     4\t4\n     5\t4\n"
             "     6\tfive\n     7\tsix"
         )
@@ -252,7 +252,7 @@ class TestEdit:
         assert len(memory.history()) == 2
 
     @pytest.mark.parametrize(
-        ("old", "said"),
+        ("old", "answer"),
         [
             (
                 "three",
@@ -271,32 +271,34 @@ class TestEdit:
             ),
         ],
     )
-    def test_what_cannot_be_replaced(self, tool: ReverieMemoryTool, old: str, said: str) -> None:
+    def test_what_cannot_be_replaced(self, tool: ReverieMemoryTool, old: str, answer: str) -> None:
         call(tool, "create", path="/memories/n.md", file_text="one\ntwo\none\n")
-        assert refused(tool, "str_replace", path="/memories/n.md", old_str=old, new_str="") == said
+        assert (
+            refused(tool, "str_replace", path="/memories/n.md", old_str=old, new_str="") == answer
+        )
 
     @pytest.mark.parametrize(
         ("line", "text"), [(0, "new\none\ntwo\n"), (1, "one\nnew\ntwo\n"), (2, "one\ntwo\nnew\n")]
     )
     def test_insert(self, tool: ReverieMemoryTool, memory: Memory, line: int, text: str) -> None:
         call(tool, "create", path="/memories/n.md", file_text="one\ntwo\n")
-        said = call(tool, "insert", path="/memories/n.md", insert_line=line, insert_text="new\n")
-        assert said == "The file /memories/n.md has been edited."
+        answer = call(tool, "insert", path="/memories/n.md", insert_line=line, insert_text="new\n")
+        assert answer == "The file /memories/n.md has been edited."
         assert memory.read("n.md").body == text
 
     @pytest.mark.parametrize("line", [-1, 3])
     def test_insert_elsewhere(self, tool: ReverieMemoryTool, line: int) -> None:
         call(tool, "create", path="/memories/n.md", file_text="one\ntwo\n")
-        said = refused(tool, "insert", path="/memories/n.md", insert_line=line, insert_text="x")
-        assert said == (
+        answer = refused(tool, "insert", path="/memories/n.md", insert_line=line, insert_text="x")
+        assert answer == (
             f"Error: Invalid `insert_line` parameter: {line}. It should be within the range of "
             "lines of the file: [0, 2]"
         )
 
     def test_a_secret_is_taken_out(self, tool: ReverieMemoryTool) -> None:
         call(tool, "create", path="/memories/n.md", file_text="one\n")
-        said = call(tool, "insert", path="/memories/n.md", insert_line=1, insert_text=TOKEN)
-        assert "Secrets in it were not stored" in said
+        answer = call(tool, "insert", path="/memories/n.md", insert_line=1, insert_text=TOKEN)
+        assert "Secrets in it were not stored" in answer
         assert TOKEN not in viewed(tool, "/memories/n.md")
 
     def test_files_that_are_not_there(self, tool: ReverieMemoryTool) -> None:
@@ -313,8 +315,8 @@ class TestEdit:
 class TestMoving:
     def test_delete(self, tool: ReverieMemoryTool, memory: Memory) -> None:
         call(tool, "create", path="/memories/a.md", file_text="One.")
-        said = call(tool, "delete", path="/memories/a.md")
-        assert said == "Successfully deleted /memories/a.md"
+        answer = call(tool, "delete", path="/memories/a.md")
+        assert answer == "Successfully deleted /memories/a.md"
         assert list(memory) == []
         assert viewed(tool, "/memories/MEMORY.md") == ""
         memory.undo()
@@ -330,8 +332,8 @@ class TestMoving:
 
     def test_rename(self, tool: ReverieMemoryTool, memory: Memory) -> None:
         call(tool, "create", path="/memories/a.md", file_text="One.\n")
-        said = call(tool, "rename", old_path="/memories/a.md", new_path="/memories/deep/b.md")
-        assert said == "Successfully renamed /memories/a.md to /memories/deep/b.md"
+        answer = call(tool, "rename", old_path="/memories/a.md", new_path="/memories/deep/b.md")
+        assert answer == "Successfully renamed /memories/a.md to /memories/deep/b.md"
         assert viewed(tool, "/memories/deep/b.md") == "One."
         assert viewed(tool, "/memories/MEMORY.md") == "- [One](deep/b.md)"
         assert len(memory.history()) == 2
@@ -344,8 +346,10 @@ class TestMoving:
 
     def test_not_into_itself(self, tool: ReverieMemoryTool, memory: Memory) -> None:
         call(tool, "create", path="/memories/papers/a.md", file_text="One.")
-        said = refused(tool, "rename", old_path="/memories/papers", new_path="/memories/papers/old")
-        assert said == "Error: Cannot rename /memories/papers to a place inside itself"
+        answer = refused(
+            tool, "rename", old_path="/memories/papers", new_path="/memories/papers/old"
+        )
+        assert answer == "Error: Cannot rename /memories/papers to a place inside itself"
         assert [entry.file for entry in memory] == ["papers/a.md"]
         call(tool, "rename", old_path="/memories/papers/a.md", new_path="/memories/papers/a/b.md")
         assert [entry.file for entry in memory] == ["papers/a/b.md"]
@@ -354,8 +358,8 @@ class TestMoving:
         call(tool, "create", path="/memories/a.md", file_text="One.")
         call(tool, "create", path="/memories/papers/b.md", file_text="Two.")
         for taken in ("/memories/papers/b.md", "/memories/papers"):
-            said = refused(tool, "rename", old_path="/memories/a.md", new_path=taken)
-            assert said == f"Error: The destination {taken} already exists"
+            answer = refused(tool, "rename", old_path="/memories/a.md", new_path=taken)
+            assert answer == f"Error: The destination {taken} already exists"
 
 
 class TestFences:
@@ -393,8 +397,8 @@ class TestFences:
     def test_the_index_is_not_written_by_hand(self, tool: ReverieMemoryTool) -> None:
         call(tool, "create", path="/memories/a.md", file_text="One.")
         path = "/memories/MEMORY.md"
-        said = refused(tool, "str_replace", path=path, old_str="One", new_str="Two")
-        assert said == f"Error: {path} is an index; it follows the memories by itself"
+        answer = refused(tool, "str_replace", path=path, old_str="One", new_str="Two")
+        assert answer == f"Error: {path} is an index; it is updated automatically"
         refused(tool, "delete", path=path)
         refused(tool, "rename", old_path="/memories/a.md", new_path=path)
 
@@ -404,8 +408,8 @@ class TestFences:
         call(tool, "create", path="/memories/a.md", file_text="One.")
         shutil.rmtree(memory.directory)
         memory.directory.write_text("no folder any more")
-        said = refused(tool, "create", path="/memories/b.md", file_text="Two.")
-        assert said.startswith("Error: cannot ")
+        answer = refused(tool, "create", path="/memories/b.md", file_text="Two.")
+        assert answer.startswith("Error: cannot ")
 
 
 class TestInTheRunner:

@@ -77,12 +77,12 @@ def histories(draw: st.DrawFn) -> list[Any]:
 
 @pytest.fixture
 def bridge(place: Place) -> Iterator[Bridge[Any]]:
-    heard: list[Any] = []
-    off: AdapterOptions = {"memory": False, "listener": heard.append, "project": place.root}
+    events: list[Any] = []
+    off: AdapterOptions = {"memory": False, "listener": events.append, "project": place.root}
     made: Bridge[Any] = Bridge(Plain(), off)
     yield made
     made.close()
-    assert not [event for event in heard if isinstance(event, TroubleNoted)]
+    assert not [event for event in events if isinstance(event, TroubleNoted)]
 
 
 @settings(
@@ -130,12 +130,12 @@ def test_a_closed_one_goes_on(bridge: Bridge[Any], place: Place) -> None:
     assert len(list(Workspace.open(place.root).project.sessions.glob("*.jsonl"))) == 1
 
 
-def test_failure_falls_through_and_is_told(place: Place) -> None:
-    heard: list[Any] = []
-    bridge: Bridge[Any] = Bridge(Plain(), {"listener": heard.append})
+def test_failure_falls_through_and_is_reported(place: Place) -> None:
+    events: list[Any] = []
+    bridge: Bridge[Any] = Bridge(Plain(), {"listener": events.append})
     history = [assistant(Text("I begin."))]
     assert bridge.prepare_sync(RUN, lambda: HEAD, history) == history
-    [trouble] = heard
+    [trouble] = events
     assert "the first message is the assistant's" in trouble.what
     bridge.close()
 
@@ -153,17 +153,17 @@ def test_conversations_that_were_not_used_for_long_make_room(place: Place) -> No
 
 
 class Listened:
-    """A bridge on which more than one run is at work, and what is heard of it."""
+    """A bridge that several runs use, and its events."""
 
     def __init__(self, place: Place) -> None:
-        self.heard: list[Any] = []
+        self.events: list[Any] = []
         self.bridge: Bridge[Any] = Bridge(
-            Plain(), {"memory": False, "listener": self.heard.append, "project": place.root}
+            Plain(), {"memory": False, "listener": self.events.append, "project": place.root}
         )
 
     @property
     def troubles(self) -> list[str]:
-        return [event.what for event in self.heard if isinstance(event, TroubleNoted)]
+        return [event.what for event in self.events if isinstance(event, TroubleNoted)]
 
 
 def test_a_reply_is_never_stored_under_another_runs_question(place: Place) -> None:
@@ -182,7 +182,7 @@ def test_a_reply_is_never_stored_under_another_runs_question(place: Place) -> No
     assert "For Ann." not in journal.read_text()
 
 
-def test_a_head_or_a_reply_that_cannot_be_read_stops_nobody(place: Place) -> None:
+def test_an_unreadable_head_or_reply_does_not_stop_the_agent(place: Place) -> None:
     def fail() -> Any:
         raise KeyError("odd")
 
@@ -193,8 +193,8 @@ def test_a_head_or_a_reply_that_cannot_be_read_stops_nobody(place: Place) -> Non
     one.bridge.observe_sync(RUN, fail)
     one.bridge.close()
     assert [trouble.rpartition("; ")[2] for trouble in one.troubles] == [
-        "the history goes as it is",
-        "a reply was not taken in",
+        "the history is sent as it is",
+        "a reply was not recorded",
     ]
 
 
@@ -241,9 +241,9 @@ class TestHistoriesWithoutAName:
 
 def test_turns_that_say_nothing_go_along() -> None:
     silent = Turn(Message("", "assistant", ()), ("silent",))
-    said = Turn(Message("", "user", (Text("Hi"),)), ("said",))
-    assert [turn.entries for turn in joined([silent, said])] == [("silent", "said")]
-    assert [turn.entries for turn in joined([said, silent])] == [("said", "silent")]
+    spoken = Turn(Message("", "user", (Text("Hi"),)), ("spoken",))
+    assert [turn.entries for turn in joined([silent, spoken])] == [("silent", "spoken")]
+    assert [turn.entries for turn in joined([spoken, silent])] == [("spoken", "silent")]
     assert joined([silent]) == []
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.clients.adapters.common import FACT, LONG, QUESTION, Ear, bodies, memory
+from tests.clients.adapters.common import FACT, LONG, QUESTION, Listener, bodies, memory
 from tests.flows.examples import Example, examples, run
 from tests.place import Place
 from tests.provider.provider import Provider
@@ -28,26 +28,28 @@ PAGE = "docs/integrations/claude-agent-sdk.md"
 LEARN = "Please remember that deploys freeze on 2026-12-20 because of the audit."
 
 
-class Wired:
+class Harness:
+    """The hooks, their memory and their events."""
+
     def __init__(self, place: Place, provider: Provider) -> None:
-        self.ear = Ear(provider)
+        self.listener = Listener(provider)
         self.memory = memory(place, provider)
-        self.hooks = ReverieHooks(memory=self.memory, listener=self.ear)
+        self.hooks = ReverieHooks(memory=self.memory, listener=self.listener)
 
     async def fire(self, event: str, **data: Any) -> dict[str, Any]:
         [matcher] = self.hooks.hooks[event]
-        told: Any = {"session_id": "s1", "cwd": "/", "hook_event_name": event, **data}
-        return dict(await matcher.hooks[0](told, None, {"signal": None}))
+        payload: Any = {"session_id": "s1", "cwd": "/", "hook_event_name": event, **data}
+        return dict(await matcher.hooks[0](payload, None, {"signal": None}))
 
 
 @pytest.fixture
-async def wired(place: Place, provider: Provider) -> AsyncIterator[Wired]:
-    made = Wired(place, provider)
+async def harness(place: Place, provider: Provider) -> AsyncIterator[Harness]:
+    made = Harness(place, provider)
     yield made
     await made.hooks.aclose()
 
 
-def transcript(place: Place, *said: tuple[str, str]) -> str:
+def transcript(place: Place, *messages: tuple[str, str]) -> str:
     path = place.base / "s1.jsonl"
     lines = [
         {
@@ -58,23 +60,23 @@ def transcript(place: Place, *said: tuple[str, str]) -> str:
             "timestamp": "2025-06-15T12:00:00Z",
             "message": {"role": role, "content": text},
         }
-        for number, (role, text) in enumerate(said)
+        for number, (role, text) in enumerate(messages)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return str(path)
 
 
 class TestHooks:
-    async def test_a_prompt_recalls_once(self, wired: Wired) -> None:
-        wired.memory.remember(FACT, type="project")
-        answer = await wired.fire("UserPromptSubmit", prompt=QUESTION)
+    async def test_a_prompt_recalls_once(self, harness: Harness) -> None:
+        harness.memory.remember(FACT, type="project")
+        answer = await harness.fire("UserPromptSubmit", prompt=QUESTION)
         assert answer["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
         assert "6543" in answer["hookSpecificOutput"]["additionalContext"]
-        assert await wired.fire("UserPromptSubmit", prompt=QUESTION) == {}
+        assert await harness.fire("UserPromptSubmit", prompt=QUESTION) == {}
 
-    async def test_a_long_output_becomes_a_preview(self, wired: Wired, place: Place) -> None:
+    async def test_a_long_output_becomes_a_preview(self, harness: Harness, place: Place) -> None:
         response = {"stdout": LONG, "stderr": "", "interrupted": False, "isImage": False}
-        answer = await wired.fire(
+        answer = await harness.fire(
             "PostToolUse", tool_name="Bash", tool_use_id="t1", tool_input={}, tool_response=response
         )
         updated = answer["hookSpecificOutput"]["updatedToolOutput"]
@@ -83,8 +85,8 @@ class TestHooks:
         [path] = Workspace.open(place.root).project.folder.rglob("tool-results/*")
         assert path.read_text() == LONG
 
-    async def test_a_long_text_of_an_mcp_tool_too(self, wired: Wired) -> None:
-        answer = await wired.fire(
+    async def test_a_long_text_of_an_mcp_tool_too(self, harness: Harness) -> None:
+        answer = await harness.fire(
             "PostToolUse",
             tool_name="mcp__weather__log",
             tool_use_id="t1",
@@ -104,39 +106,39 @@ class TestHooks:
             ("PostToolUse", {"tool_name": "mcp__x", "tool_response": [{"type": "image"}]}),
         ],
     )
-    async def test_what_is_left_alone(self, wired: Wired, event: str, data: Any) -> None:
-        wired.memory.remember(FACT, type="project")
-        assert await wired.fire(event, **data) == {}
+    async def test_what_is_left_alone(self, harness: Harness, event: str, data: Any) -> None:
+        harness.memory.remember(FACT, type="project")
+        assert await harness.fire(event, **data) == {}
 
-    async def test_the_end_of_a_turn_is_learnt_from(self, wired: Wired, place: Place) -> None:
+    async def test_the_end_of_a_turn_is_learnt_from(self, harness: Harness, place: Place) -> None:
         path = transcript(place, ("user", LEARN), ("assistant", "I will."))
-        assert await wired.fire("Stop", transcript_path=path, stop_hook_active=False) == {}
-        await wired.hooks.aclose()
-        [saved] = wired.ear.events(MemoriesSaved)
-        assert [entry.file for entry in wired.memory] == list(saved.files)
+        assert await harness.fire("Stop", transcript_path=path, stop_hook_active=False) == {}
+        await harness.hooks.aclose()
+        [saved] = harness.listener.events(MemoriesSaved)
+        assert [entry.file for entry in harness.memory] == list(saved.files)
 
     async def test_a_compaction_is_followed_by_what_is_owed(
-        self, wired: Wired, place: Place
+        self, harness: Harness, place: Place
     ) -> None:
-        wired.memory.remember(FACT, type="project")
+        harness.memory.remember(FACT, type="project")
         path = transcript(place, ("user", "Rename the ferry to Aurora."), ("assistant", "Why?"))
-        assert await wired.fire("PreCompact", transcript_path=path, trigger="auto") == {}
-        answer = await wired.fire("SessionStart", transcript_path=path, source="compact")
-        told = answer["hookSpecificOutput"]["additionalContext"]
-        assert "Aurora" in told
-        assert "staging database" in told
+        assert await harness.fire("PreCompact", transcript_path=path, trigger="auto") == {}
+        answer = await harness.fire("SessionStart", transcript_path=path, source="compact")
+        text = answer["hookSpecificOutput"]["additionalContext"]
+        assert "Aurora" in text
+        assert "staging database" in text
 
-    async def test_instructions_hold_the_index(self, wired: Wired) -> None:
-        wired.memory.remember(FACT, type="project")
-        assert "staging database" in wired.hooks.instructions()
+    async def test_instructions_hold_the_index(self, harness: Harness) -> None:
+        harness.memory.remember(FACT, type="project")
+        assert "staging database" in harness.hooks.instructions()
 
-    async def test_a_broken_memory_is_no_answer(self, wired: Wired, place: Place) -> None:
+    async def test_a_broken_memory_is_no_answer(self, harness: Harness, place: Place) -> None:
         folder = Workspace.open(place.root).project.folder
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.write_text("no folder")
         for event in ("UserPromptSubmit", "Stop", "SessionStart"):
-            assert await wired.fire(event, prompt=QUESTION, source="compact") == {}
-        assert wired.ear.events(TroubleNoted)
+            assert await harness.fire(event, prompt=QUESTION, source="compact") == {}
+        assert harness.listener.events(TroubleNoted)
 
 
 def tear(folder: Path) -> None:
@@ -189,14 +191,14 @@ class CommandLine:
     def __init__(self, place: Place, provider: Provider) -> None:
         self.place = place
         self.provider = provider
-        self.wired = Wired(place, provider)
-        self.store = ReverieSessionStore(memory=self.wired.memory)
+        self.harness = Harness(place, provider)
+        self.store = ReverieSessionStore(memory=self.harness.memory)
         self.session = ""
 
     async def say(self, text: str, **more: Any) -> None:
         options = ClaudeAgentOptions(
             cwd=self.place.root,
-            hooks=self.wired.hooks.hooks,
+            hooks=self.harness.hooks.hooks,
             session_store=self.store,
             setting_sources=[],
             allowed_tools=["Bash"],
@@ -239,15 +241,15 @@ class TestWithTheCommandLine:
             "As I said.",
         )
         line = CommandLine(place, provider)
-        line.wired.memory.remember(FACT, type="project")
+        line.harness.memory.remember(FACT, type="project")
         await line.say(f"{QUESTION} {LEARN}")
         first, second = line.asked[0], line.asked[1]
         assert "6543" in str(first["messages"])
         assert "<persisted-output>" in str(second["messages"][-1])
         [path] = Workspace.open(place.root).project.folder.rglob("tool-results/*")
         assert "line 01200 of clouds" in path.read_text()
-        await line.wired.hooks.aclose()
-        assert len(list(line.wired.memory)) == 2
+        await line.harness.hooks.aclose()
+        assert len(list(line.harness.memory)) == 2
 
         await line.say("Say it again, please.", resume=line.session)
         third = line.asked[-1]
@@ -256,7 +258,7 @@ class TestWithTheCommandLine:
         assert "On port 6543." in str(third["messages"])
         [kept] = Workspace.open(place.root).project.folder.glob("claude-agent-sdk/*/*.jsonl")
         assert LEARN in str([message.text for message in spoken(kept)])
-        await line.wired.hooks.aclose()
+        await line.harness.hooks.aclose()
 
 
 @pytest.mark.clients

@@ -11,7 +11,7 @@ from tests.clients.adapters.common import (
     LONG,
     OFF,
     QUESTION,
-    Ear,
+    Listener,
     bodies,
     memory,
     meteorologist,
@@ -70,9 +70,9 @@ class Talk:
             """The weather of a city."""
             return text
 
-        self.ear = Ear(provider)
+        self.listener = Listener(provider)
         self.memory = memory(place, provider, **given.pop("overrides", {}))
-        self.middleware = ReverieMiddleware(memory=self.memory, listener=self.ear, **given)
+        self.middleware = ReverieMiddleware(memory=self.memory, listener=self.listener, **given)
         self.saver = saver or InMemorySaver()
         self.model = ChatAnthropic(
             model=CLAUDE,
@@ -125,7 +125,7 @@ class TestAnAgent:
         assert talk.say("How is the weather in Bern?") == "It is sunny."
         assert talk.say("Thank you.") == "You are welcome."
         talk.middleware.close()
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
         kinds = [block["type"] for block in sent(provider)[2][1]["content"]]
         assert kinds == ["thinking", "text", "tool_use"]
         [session] = Workspace.open(place.root).project.sessions.glob("*.jsonl")
@@ -136,7 +136,7 @@ class TestAnAgent:
         talk = Talk(place, provider)
         assert await talk.asay("How is the weather in Bern?") == "It is sunny."
         await talk.aclose()
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
 
     async def test_sync_and_async_are_one_conversation(
         self, place: Place, provider: Provider
@@ -146,7 +146,7 @@ class TestAnAgent:
         await asyncio.to_thread(talk.say, "How are you?")
         talk.say("Goodbye.")
         await talk.aclose()
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
         assert len(sent(provider)[-1]) == 5
 
     def test_memory_stands_at_the_tail(self, place: Place, provider: Provider) -> None:
@@ -156,7 +156,7 @@ class TestAnAgent:
         talk.say(QUESTION)
         talk.say("And why is that so?")
         talk.middleware.close()
-        assert len(talk.ear.events(MemoriesSurfaced)) == 1
+        assert len(talk.listener.events(MemoriesSurfaced)) == 1
         first, second = sent(provider)
         assert QUESTION in str(first[0])
         assert "6543" in str(first[-1]["content"][-1])
@@ -182,7 +182,7 @@ class TestAnAgent:
         talk = Talk(place, provider)
         talk.say("Please remember that deploys freeze on 2026-12-20 because of the audit.")
         talk.middleware.close()
-        [saved] = talk.ear.events(MemoriesSaved)
+        [saved] = talk.listener.events(MemoriesSaved)
         assert [entry.file for entry in talk.memory] == list(saved.files)
 
     def test_the_prompt_cache_is_read(self, place: Place, provider: Provider) -> None:
@@ -193,7 +193,7 @@ class TestAnAgent:
         talk.middleware.close()
         *_, last = (request.usage or {} for request in provider.requests)
         assert last["cache_read_input_tokens"] > 0.6 * last["cache_creation_input_tokens"]
-        assert talk.ear.events(CacheBroke) == []
+        assert talk.listener.events(CacheBroke) == []
 
     async def test_the_window_is_kept(self, place: Place, provider: Provider) -> None:
         provider.window[CLAUDE] = 60_000
@@ -204,12 +204,12 @@ class TestAnAgent:
         for i in range(10):
             await talk.asay(ASKED.format(i))
         await talk.aclose()
-        assert {event.layer for event in talk.ear.events(LayerFired)} == {"compaction"}
+        assert {event.layer for event in talk.listener.events(LayerFired)} == {"compaction"}
         assert "About the weather of many cities" in str(sent(provider)[-1])
         used = [request.usage for request in provider.requests if request.usage]
         assert max(one["input_tokens"] for one in used) < 60_000
         assert len(talk.kept) == 40
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
 
 
 class TestResuming:
@@ -225,7 +225,7 @@ class TestResuming:
         _, second, third = sent(provider)
         assert third[:2] == second[:2]
         assert "thinking" in str(third[1])
-        assert again.ear.events(TroubleNoted) == []
+        assert again.listener.events(TroubleNoted) == []
 
     def test_threads_are_apart(self, place: Place, provider: Provider) -> None:
         talk = Talk(place, provider)
@@ -249,7 +249,7 @@ class TestWithoutACheckpointer:
         agent.invoke({"messages": [{"role": "user", "content": "I am Ben."}]})
         agent.invoke({"messages": [*answered, {"role": "user", "content": "Who am I?"}]})
         talk.middleware.close()
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
         journals = [path.read_text() for path in sorted(_journals(place))]
         assert len(journals) == 2
         assert ["Ann" in text for text in journals] == ["Ben" not in text for text in journals]
@@ -278,7 +278,7 @@ class TestWithoutACheckpointer:
         asked = ({"messages": [{"role": "user", "content": f"I am {name}."}]} for name in NAMES)
         await asyncio.gather(*(agent.ainvoke(one) for one in asked))
         await talk.aclose()
-        [trouble] = talk.ear.events(TroubleNoted)
+        [trouble] = talk.listener.events(TroubleNoted)
         assert "another run of the same conversation" in trouble.what
         [text] = [path.read_text() for path in _journals(place)]
         assert sum(f"For {name}." in text for name in NAMES) == 1
@@ -292,7 +292,7 @@ def _journals(place: Place) -> list[Any]:
 
 
 class _Crossing(AgentMiddleware[Any, Any, Any]):
-    """Answers both of two calls, and neither before the other has come; the first one last."""
+    """Answers two calls only once both have arrived, the second one first."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -313,7 +313,7 @@ class TestFailure:
     @pytest.mark.parametrize(
         "tool", [{"google_search": {}}, {"type": "web_search_20250305", "name": "web_search"}]
     )
-    def test_a_tool_of_any_shape_is_no_hindrance(
+    def test_tools_of_any_shape_are_accepted(
         self, tool: Any, place: Place, provider: Provider
     ) -> None:
         talk = Talk(place, provider)
@@ -321,9 +321,9 @@ class TestFailure:
         asked = {"messages": [{"role": "user", "content": "Hello there."}]}
         assert agent.invoke(asked)["messages"][-1].text == "Hello."
         talk.middleware.close()
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
 
-    def test_an_answer_without_a_models_message_is_no_hindrance(
+    def test_an_answer_without_a_models_message_is_accepted(
         self, place: Place, provider: Provider
     ) -> None:
         talk = Talk(place, provider)
@@ -331,16 +331,18 @@ class TestFailure:
         asked = {"messages": [{"role": "user", "content": "Hello there."}]}
         assert agent.invoke(asked)["messages"][-1].text == "odd"
         talk.middleware.close()
-        [trouble] = talk.ear.events(TroubleNoted)
-        assert "holds no AIMessage; a reply was not taken in" in trouble.what.replace("')", "")
+        [trouble] = talk.listener.events(TroubleNoted)
+        assert "holds no AIMessage; a reply was not recorded" in trouble.what.replace("')", "")
 
-    def test_a_broken_memory_stops_nobody(self, place: Place, provider: Provider) -> None:
+    def test_a_broken_memory_does_not_stop_the_agent(
+        self, place: Place, provider: Provider
+    ) -> None:
         talk = Talk(place, provider, session="broken")
         Workspace.open(place.root).project.journal("langchain-broken").mkdir(parents=True)
         assert talk.say("Hello there.")
         talk.middleware.close()
-        [trouble] = talk.ear.events(TroubleNoted)
-        assert "the history goes as it is" in trouble.what
+        [trouble] = talk.listener.events(TroubleNoted)
+        assert "the history is sent as it is" in trouble.what
 
     def test_a_cap_is_kept(self, place: Place, provider: Provider) -> None:
         caps = {"spend.day": 0.0001, "spend.main_on_cap": "stop"}
@@ -352,7 +354,7 @@ class TestFailure:
 
 
 class _Odd(AgentMiddleware[Any, Any, Any]):
-    """Answers in the model's place; without a text, with something that is no answer."""
+    """Answers in the model's place; without a text, with an object that is not an answer."""
 
     def __init__(self, text: str | None) -> None:
         super().__init__()

@@ -12,7 +12,7 @@ from tests.clients.adapters.common import (
     LONG,
     OFF,
     QUESTION,
-    Ear,
+    Listener,
     bodies,
     memory,
     meteorologist,
@@ -91,10 +91,10 @@ class Talk:
         self.agent = Agent(
             "Meteorologist", instructions="Be brief.", model=model, tools=[get_weather]
         )
-        self.ear = Ear(provider)
+        self.listener = Listener(provider)
         self.memory = memory(place, provider, **given.pop("overrides", {}))
         session = given.pop("session", "ticket-42")
-        self.session = ReverieSession(session, memory=self.memory, listener=self.ear, **given)
+        self.session = ReverieSession(session, memory=self.memory, listener=self.listener, **given)
 
     async def say(self, text: str) -> str:
         session = self.session
@@ -125,8 +125,8 @@ class TestARun:
         assert await talk.say("How is the weather in Bern?") == "It is sunny."
         assert await talk.say("Thank you.") == "You are welcome."
         await talk.close()
-        assert talk.ear.events(TroubleNoted) == []
-        assert talk.ear.events(CacheBroke) == []
+        assert talk.listener.events(TroubleNoted) == []
+        assert talk.listener.events(CacheBroke) == []
         assert Workspace.open(place.root).project.journal("ticket-42").exists()
 
     async def test_memory_stands_at_the_tail(
@@ -139,7 +139,7 @@ class TestARun:
         await talk.say("And why is that so?")
         kept = await talk.session.get_items()
         await talk.close()
-        assert len(talk.ear.events(MemoriesSurfaced)) == 1
+        assert len(talk.listener.events(MemoriesSurfaced)) == 1
         first, second = (body["input"] for body in bodies(provider))
         assert [item["role"] for item in first] == ["user", "user"]
         assert first[0]["content"] == QUESTION
@@ -182,7 +182,7 @@ class TestARun:
             pass
         await talk.close()
         assert result.final_output == "Clouds."
-        assert len(talk.ear.events(Replied)) == 2
+        assert len(talk.listener.events(Replied)) == 2
         assert "<persisted-output>" in str(bodies(provider)[1])
 
     async def test_what_is_said_is_learnt(
@@ -191,7 +191,7 @@ class TestARun:
         talk = Talk(place, provider, client)
         await talk.say("Please remember that deploys freeze on 2026-12-20 because of the audit.")
         await talk.close()
-        [saved] = talk.ear.events(MemoriesSaved)
+        [saved] = talk.listener.events(MemoriesSaved)
         assert [entry.file for entry in talk.memory] == list(saved.files)
 
     async def test_the_window_is_kept(
@@ -205,10 +205,10 @@ class TestARun:
             await talk.say(ASKED.format(i))
         kept = await talk.session.get_items()
         await talk.close()
-        assert "compaction" in {event.layer for event in talk.ear.events(LayerFired)}
+        assert "compaction" in {event.layer for event in talk.listener.events(LayerFired)}
         assert max(request.usage["input_tokens"] for request in provider.requests) < 32_000
         assert len(kept) == 48
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
 
 
 class TestResuming:
@@ -225,8 +225,8 @@ class TestResuming:
         await again.close()
         _, second, third = (body["input"] for body in bodies(provider))
         assert third[: len(second)] == second
-        assert again.ear.events(TroubleNoted) == []
-        assert again.ear.events(CacheBroke) == []
+        assert again.listener.events(TroubleNoted) == []
+        assert again.listener.events(CacheBroke) == []
 
     async def test_without_hooks_it_goes_on_as_well(
         self, place: Place, provider: Provider, client: AsyncOpenAI
@@ -237,7 +237,7 @@ class TestResuming:
             await Runner.run(talk.agent, text, session=talk.session, run_config=config)
         await talk.close()
         assert len(bodies(provider)[-1]["input"]) == 5
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
 
     async def test_a_cleared_session_begins_anew(
         self, place: Place, provider: Provider, client: AsyncOpenAI
@@ -260,7 +260,7 @@ class TestResuming:
         await talk.say("And now?")
         await talk.close()
         assert len(bodies(provider)[-1]["input"]) == 3
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
 
 
 class TestFiles:
@@ -284,12 +284,12 @@ class TestFiles:
             hooks=session.hooks,
         )
         await talk.close()
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
         [body] = bodies(provider)
         assert body["input"][0]["content"] == parts
         assert "6543" in str(body["input"][1])
 
-    async def test_what_is_kept_is_for_its_owner_alone(
+    async def test_stored_files_are_readable_by_their_owner_only(
         self, place: Place, provider: Provider, client: AsyncOpenAI
     ) -> None:
         talk = Talk(place, provider, client)
@@ -307,14 +307,14 @@ class TestTwoRunsOfOneSession:
         talk.agent = talk.agent.clone(model=_Crossing())
         await asyncio.gather(talk.say("I am Ann."), talk.say("I am Ben."))
         await talk.close()
-        [trouble] = talk.ear.events(TroubleNoted)
+        [trouble] = talk.listener.events(TroubleNoted)
         assert "another run of the same conversation" in trouble.what
         text = Workspace.open(place.root).project.journal("ticket-42").read_text()
         assert sum(f"For {name}." in text for name in ("Ann", "Ben")) == 1
 
 
 class _Crossing(Model):
-    """Answers both of two calls, and neither before the other has come; the first one last."""
+    """Answers two calls only once both have arrived, the second one first."""
 
     model = "gpt-5.5"
 
@@ -330,17 +330,17 @@ class _Crossing(Model):
         for other in self.came:
             other.set()
         text = ResponseOutputText(text=f"For {name}.", type="output_text", annotations=[])
-        said = ResponseOutputMessage(
+        message = ResponseOutputMessage(
             id=name, type="message", role="assistant", status="completed", content=[text]
         )
-        return ModelResponse(output=[said], usage=Usage(), response_id=name)
+        return ModelResponse(output=[message], usage=Usage(), response_id=name)
 
     def stream_response(self, *given: Any, **more: Any) -> Any:
         raise NotImplementedError
 
 
 class TestFailure:
-    async def test_a_broken_memory_stops_nobody(
+    async def test_a_broken_memory_does_not_stop_the_agent(
         self, place: Place, provider: Provider, client: AsyncOpenAI
     ) -> None:
         talk = Talk(place, provider, client)
@@ -348,8 +348,8 @@ class TestFailure:
         journal.mkdir(parents=True)
         assert await talk.say("Hello there.")
         await talk.close()
-        [trouble] = talk.ear.events(TroubleNoted)
-        assert "the history goes as it is" in trouble.what
+        [trouble] = talk.listener.events(TroubleNoted)
+        assert "the history is sent as it is" in trouble.what
         assert [item["content"] for item in bodies(provider)[0]["input"]] == ["Hello there."]
 
     async def test_a_cap_is_kept(

@@ -29,12 +29,12 @@ def test_the_package_alone_loads_none() -> None:
 
 @pytest.mark.parametrize(("adapter", "package"), ADAPTERS.items())
 def test_a_missing_package_is_named(adapter: str, package: str) -> None:
-    said = run(
+    output = run(
         "import sys\n"
         f"sys.modules[{package!r}] = None\n"
         "from reverie import InputError\n"
         f"try:\n    import reverie.adapters.{adapter}\n"
         "except InputError as error:\n    print(error)\n"
     )
-    assert "needs the package" in said
-    assert "pip install" in said
+    assert "needs the package" in output
+    assert "pip install" in output

@@ -11,7 +11,7 @@ from tests.clients.adapters.common import (
     LONG,
     OFF,
     QUESTION,
-    Ear,
+    Listener,
     bodies,
     memory,
     meteorologist,
@@ -66,10 +66,10 @@ class Talk:
     def __init__(
         self, place: Place, provider: Provider, model: Any, *, text: str = "sunny", **given: Any
     ) -> None:
-        self.ear = Ear(provider)
+        self.listener = Listener(provider)
         self.memory = memory(place, provider, **given.pop("overrides", {}))
         prompt = {given.pop("prompt", "instructions"): "Be brief."}
-        self.capability = ReverieCapability(memory=self.memory, listener=self.ear, **given)
+        self.capability = ReverieCapability(memory=self.memory, listener=self.listener, **given)
         self.agent: Agent[None, str] = Agent(model, capabilities=[self.capability], **prompt)
         self.history: list[Any] = []
         self.refuse = 0
@@ -108,7 +108,7 @@ class TestAnAgent:
         assert await talk.say("How is the weather in Bern?") == "It is sunny."
         assert await talk.say("Thank you.") == "You are welcome."
         await talk.close()
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
         kinds = [block["type"] for block in sent(provider)[2][1]["content"]]
         assert kinds == ["thinking", "text", "tool_use"]
 
@@ -121,7 +121,7 @@ class TestAnAgent:
             await talk.say(QUESTION)
             await talk.say("Thank you.")
             await talk.close()
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
         first, _, third = (body["input"] for body in bodies(provider))
         assert "6543" in str(first[1])
         assert third[:2] == first
@@ -134,7 +134,7 @@ class TestAnAgent:
         talk.refuse = 1
         assert await talk.say("How is the weather in Bern?") == "It is sunny."
         await talk.close()
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
 
     async def test_memory_stands_at_the_tail(
         self, place: Place, provider: Provider, claude: AnthropicModel
@@ -145,7 +145,7 @@ class TestAnAgent:
         await talk.say(QUESTION)
         await talk.say("And why is that so?")
         await talk.close()
-        assert len(talk.ear.events(MemoriesSurfaced)) == 1
+        assert len(talk.listener.events(MemoriesSurfaced)) == 1
         first, second = sent(provider)
         assert QUESTION in str(first[0])
         assert "6543" in str(first[-1]["content"][-1])
@@ -178,7 +178,7 @@ class TestAnAgent:
         async with talk.agent.run_stream(QUESTION) as result:
             assert await result.get_output() == "6543."
         await talk.close()
-        assert len(talk.ear.events(Replied)) == 1
+        assert len(talk.listener.events(Replied)) == 1
         assert "<reminder" in str(sent(provider)[0])
 
     async def test_what_is_said_is_learnt(
@@ -187,7 +187,7 @@ class TestAnAgent:
         talk = Talk(place, provider, claude)
         await talk.say("Please remember that deploys freeze on 2026-12-20 because of the audit.")
         await talk.close()
-        [saved] = talk.ear.events(MemoriesSaved)
+        [saved] = talk.listener.events(MemoriesSaved)
         assert [entry.file for entry in talk.memory] == list(saved.files)
 
     @pytest.mark.parametrize("prompt", ["instructions", "system_prompt"])
@@ -202,13 +202,13 @@ class TestAnAgent:
         for i in range(10):
             await talk.say(ASKED.format(i))
         await talk.close()
-        assert {event.layer for event in talk.ear.events(LayerFired)} == {"compaction"}
+        assert {event.layer for event in talk.listener.events(LayerFired)} == {"compaction"}
         assert "About the weather of many cities" in str(sent(provider)[-1])
         used = [request.usage for request in provider.requests if request.usage]
         assert max(one["input_tokens"] for one in used) < 60_000
         assert len(talk.history) == 40
         assert "Be brief." in str(bodies(provider)[-1]["system"])
-        assert talk.ear.events(TroubleNoted) == []
+        assert talk.listener.events(TroubleNoted) == []
 
 
 class TestResuming:
@@ -228,7 +228,7 @@ class TestResuming:
         _, second, third = sent(provider)
         assert third[:2] == second[:2]
         assert "thinking" in str(third[1])
-        assert again.ear.events(TroubleNoted) == []
+        assert again.listener.events(TroubleNoted) == []
 
     async def test_the_same_history_twice_is_sent_alike(
         self, place: Place, provider: Provider, claude: AnthropicModel
@@ -261,7 +261,7 @@ class TestTwoRunsOfOneConversation:
         came: list[asyncio.Event] = []
 
         async def answer(messages: list[Any], info: Any) -> ModelResponse:
-            """Both of two calls, and neither before the other has come; the first one last."""
+            """Answers two calls only once both have arrived, the second one first."""
             mine = asyncio.Event()
             came.append(mine)
             if len(came) == 1:
@@ -274,22 +274,22 @@ class TestTwoRunsOfOneConversation:
         talk = Talk(place, provider, FunctionModel(answer), session="one")
         await asyncio.gather(talk.agent.run("I am Ann."), talk.agent.run("I am Ben."))
         await talk.close()
-        [trouble] = talk.ear.events(TroubleNoted)
+        [trouble] = talk.listener.events(TroubleNoted)
         assert "another run of the same conversation" in trouble.what
         text = Workspace.open(place.root).project.journal("pydantic-ai-one").read_text()
         assert sum(f"For {name}." in text for name in ("Ann", "Ben")) == 1
 
 
 class TestFailure:
-    async def test_a_broken_memory_stops_nobody(
+    async def test_a_broken_memory_does_not_stop_the_agent(
         self, place: Place, provider: Provider, claude: AnthropicModel
     ) -> None:
         talk = Talk(place, provider, claude, session="broken", prompt="system_prompt")
         Workspace.open(place.root).project.journal("pydantic-ai-broken").mkdir(parents=True)
         assert await talk.say("Hello there.")
         await talk.close()
-        [trouble] = talk.ear.events(TroubleNoted)
-        assert "the history goes as it is" in trouble.what
+        [trouble] = talk.listener.events(TroubleNoted)
+        assert "the history is sent as it is" in trouble.what
         assert "Be brief." in str(bodies(provider)[0]["system"])
 
     async def test_a_cap_is_kept(

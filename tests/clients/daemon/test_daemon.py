@@ -1,4 +1,4 @@
-"""The daemon: one a home, found again, closed to strangers, and never a burden to a client."""
+"""The daemon: one for each home, closed to unauthenticated requests, harmless to clients when it fails."""
 
 import asyncio
 import http.client
@@ -66,14 +66,14 @@ class TestHttp:
             ("/hook/claude-code/SessionStart", {"Authorization": ""}, 401),
             ("/hook/claude-code/SessionStart", {"Host": "evil.example"}, 403),
             ("/hook/claude-code/SessionStart", {"Host": "evil.example:80"}, 403),
-            ("/hook/nobody/SessionStart", {}, 404),
+            ("/hook/unknown/SessionStart", {}, 404),
             ("/hook/claude-code", {}, 404),
             ("/", {}, 404),
             ("/stop", {}, 404),
             ("/status", {}, 404),
         ],
     )
-    def test_strangers_are_not(
+    def test_requests_without_the_token_are_not(
         self, started: Hooks, path: str, fields: dict[str, str], status: int
     ) -> None:
         assert post(started, path, prompt(started), **fields) == (status, b"")
@@ -115,7 +115,7 @@ class TestHttp:
             connection.sendall(head)
             assert connection.recv(100).startswith(b"HTTP/1.1 403 ")
 
-    def test_who_waits_to_be_asked_for_the_body_is_asked(self, started: Hooks) -> None:
+    def test_expect_continue_is_answered(self, started: Hooks) -> None:
         address, body = started.address, prompt(started)
         head = (
             f"POST /hook/claude-code/SessionStart HTTP/1.1\r\nHost: 127.0.0.1:{address.port}\r\n"
@@ -135,13 +135,13 @@ class TestHttp:
                 stack.enter_context(socket.create_connection(place, 4))
             with socket.create_connection(place, 4) as one_more:
                 assert one_more.recv(100).startswith(b"HTTP/1.1 503 ")
-            # The socket is for its owner alone, who need not wait for anybody.
+            # The limit does not apply to the socket, which only its owner can use.
             assert "Memory" in started.context("claude-code", "SessionStart", **STARTED)
 
 
 class TestTheCommand:
     @pytest.mark.parametrize(
-        ("arguments", "said"),
+        ("arguments", "message"),
         [
             ([], "Missing"),
             (["UserPromptSubmit"], "Missing"),
@@ -153,18 +153,20 @@ class TestTheCommand:
             (["Stop", "--client", "codex", "--home"], "requires an argument"),
         ],
     )
-    def test_wrong_usage_ends_well_too(self, hooks: Hooks, arguments: list[str], said: str) -> None:
-        """What ends with 2 would forbid the client to go on."""
+    def test_wrong_usage_ends_well_too(
+        self, hooks: Hooks, arguments: list[str], message: str
+    ) -> None:
+        """Exit code 2 would stop the client."""
         hooks.place.home.mkdir()
         done = process(hooks.place, "hook", *arguments)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-        assert said in hooks.errors
+        assert message in hooks.errors
 
     def test_help_is_given(self, place: Place) -> None:
         assert "Answer a hook" in process(place, "hook", "--help").stdout
 
     @pytest.mark.parametrize("where", [">&-", "| true", "> /dev/full"])
-    def test_where_nobody_reads_it_ends_well_too(self, started: Hooks, where: str) -> None:
+    def test_a_closed_stdout_ends_well_too(self, started: Hooks, where: str) -> None:
         hook = f"{sys.executable} -m reverie hook SessionStart --client codex; echo $? >&2"
         command = f"({hook}) {where}"
         done = subprocess.run(["sh", "-c", command], env=started.env, cwd=started.place.root, input=prompt(started), capture_output=True, check=False)  # fmt: skip
@@ -182,7 +184,7 @@ class TestTheCommand:
         assert started.raw("claude-code", "SessionStart", stdin) == b""
 
     @pytest.mark.parametrize("event", ["PermissionRequest", "Nonsense", "../../etc", "", "a b"])
-    def test_events_nobody_knows_print_nothing(self, started: Hooks, event: str) -> None:
+    def test_unknown_events_print_nothing(self, started: Hooks, event: str) -> None:
         assert started.raw("claude-code", event, prompt(started)) == b""
 
     def test_an_unknown_client_prints_nothing(self, started: Hooks) -> None:
@@ -198,13 +200,13 @@ class TestTheCommand:
         command = f"{sys.executable} -m reverie hook Stop --client codex <&-"
         done = subprocess.run(["sh", "-c", command], env=started.env, cwd=started.place.root, capture_output=True, check=False)  # fmt: skip
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-        assert "there is no input" in started.errors
+        assert "there is no standard input" in started.errors
 
     def test_a_daemon_that_was_killed_is_replaced(self, started: Hooks) -> None:
         before = started.address.pid
         started.kill()
         assert started.say("claude-code", "PermissionRequest") is None
-        # What the hook started is there by now, or soon.
+        # The daemon that the hook started is running by now, or soon.
         assert control.start(started.place.home)["pid"] not in (0, before)
         assert started.log.count(" serves, pid ") == 2
         assert "Memory" in started.context("claude-code", "SessionStart", **STARTED)
@@ -212,11 +214,11 @@ class TestTheCommand:
     def test_a_prompt_waits_for_the_daemon(self, hooks: Hooks) -> None:
         assert process(hooks.place, "remember", "Deploys freeze on 2026-12-20.").returncode == 0
         found = hooks.context("claude-code", "UserPromptSubmit", prompt="when do deploys freeze?")
-        assert "Deploys freeze" in found or "is being started" in hooks.errors
+        assert "Deploys freeze" in found or "is still starting" in hooks.errors
 
     def test_a_session_waits_for_the_daemon(self, hooks: Hooks) -> None:
         hooks.context("claude-code", "SessionStart", **STARTED)
-        assert control.start(hooks.place.home)["events"] or "is being started" in hooks.errors
+        assert control.start(hooks.place.home)["events"] or "is still starting" in hooks.errors
         hooks.finish()
         assert hooks.log.count(" serves, pid ") == 1
 
@@ -254,34 +256,34 @@ class TestTheCommand:
             ("Stop", hook_client.OTHER_SECONDS),
         ],
     )
-    def test_how_long_a_daemon_is_worth_waiting_for(self, event: str, seconds: float) -> None:
+    def test_how_long_an_event_waits_for_the_daemon(self, event: str, seconds: float) -> None:
         assert hook_client.worth_waiting(event) == seconds
 
     @pytest.mark.parametrize(
-        ("told", "age", "failed"),
+        ("content", "age", "failed"),
         [(b"", 0, False), (b"failed", 1, True), (b"", 5, True), (b"failed", 60, False), (None, 0, False)],
     )  # fmt: skip
     def test_a_start_that_failed_is_not_waited_for_again(
-        self, place: Place, told: bytes | None, age: float, failed: bool
+        self, place: Place, content: bytes | None, age: float, failed: bool
     ) -> None:
         mark = place.home / hook_client.FOLDER / hook_client.STARTING
-        if told is not None:
+        if content is not None:
             assert hook_client.may_start(str(place.home))
-            mark.write_bytes(told)
+            mark.write_bytes(content)
             began = mark.stat().st_mtime - age
             os.utime(mark, (began, began))
         assert hook_client.has_failed(str(place.home)) is failed
 
-    def test_a_daemon_that_cannot_start_is_told(self, hooks: Hooks) -> None:
+    def test_a_daemon_that_cannot_start_is_logged(self, hooks: Hooks) -> None:
         hooks.place.settings("nonsense = [")
         for times in (1, 2):
             assert hooks.raw("claude-code", "SessionStart", prompt(hooks)) == b""
-            assert hooks.errors.count("the daemon does not start; see ") == times
+            assert hooks.errors.count("the daemon did not start; see ") == times
             assert (hooks.daemon.folder / hook_client.STARTING).read_bytes() == b"failed"
         assert hooks.log.count("settings.toml") == 1
 
     def test_a_home_that_cannot_be_written(self, hooks: Hooks) -> None:
-        """The daemon cannot begin, the log cannot be written: the client notices nothing."""
+        """The daemon cannot start and the log cannot be written, but the client notices nothing."""
         blocked = hooks.place.base / "file"
         blocked.write_text("")
         found = hooks.raw(
@@ -313,9 +315,13 @@ class TestTheCommand:
 class TestTheCommandLine:
     def test_status(self, started: Hooks) -> None:
         started.context("claude-code", "SessionStart", **STARTED)
-        told: dict[str, Any] = json.loads(process(started.place, "daemon", "--json").stdout)
-        assert (told["running"], told["pid"], told["errors"]) == (True, started.address.pid, 0)
-        event = told["events"]["claude-code/SessionStart"]
+        status: dict[str, Any] = json.loads(process(started.place, "daemon", "--json").stdout)
+        assert (status["running"], status["pid"], status["errors"]) == (
+            True,
+            started.address.pid,
+            0,
+        )
+        event = status["events"]["claude-code/SessionStart"]
         assert event["count"] == 1
         assert event["median_ms"] > 0
         text = process(started.place, "daemon", "status").stdout
@@ -333,18 +339,18 @@ class TestTheCommandLine:
         assert process(started.place, "daemon", "stop").stdout == "It ended.\n"
         assert not started.daemon.socket.exists()
 
-    def test_it_does_not_live_in_the_environment_of_who_started_it(self, hooks: Hooks) -> None:
-        told = process(hooks.place, "daemon", "start", "--json", REVERIE_DAEMON_IDLE_MINUTES="7")
-        assert json.loads(told.stdout)["idle_seconds"] == 30 * 60
+    def test_it_does_not_inherit_settings_from_the_environment(self, hooks: Hooks) -> None:
+        done = process(hooks.place, "daemon", "start", "--json", REVERIE_DAEMON_IDLE_MINUTES="7")
+        assert json.loads(done.stdout)["idle_seconds"] == 30 * 60
 
     def test_one_that_cannot_start_says_why_at_once(self, place: Place) -> None:
         place.settings("nonsense = [")
-        # A hook that failed at it before is no hindrance.
+        # An earlier failed start by a hook must not matter.
         assert hook_client.may_start(str(place.home))
-        told = process(place, "daemon", "start")
-        assert told.returncode == 1
-        assert "the daemon does not start: reverie: " in told.stderr
-        assert "settings.toml" in told.stderr
+        done = process(place, "daemon", "start")
+        assert done.returncode == 1
+        assert "the daemon did not start: reverie: " in done.stderr
+        assert "settings.toml" in done.stderr
 
     def test_broken_settings_do_not_hide_it(self, started: Hooks) -> None:
         started.place.settings("nonsense = [")
@@ -369,7 +375,7 @@ class TestTheCommandLine:
     def test_one_that_took_its_place_is_asked_to_stop_too(
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The lock may go from one that ends to one that waited for it."""
+        """The lock may pass from a daemon that ends to one that was waiting for it."""
         daemon = DaemonPlace(place.home)
         daemon.prepare()
         monkeypatch.chdir(daemon.folder)
@@ -388,7 +394,7 @@ class TestTheCommandLine:
             assert stopping.result(20) is True
 
     def test_work_that_never_ends_does_not_keep_it(self, hooks: Hooks) -> None:
-        """Whoever reads this file waits for somebody who writes."""
+        """Reading a FIFO blocks until another process writes to it."""
         folder = hooks.place.app().project.folder / "hooks" / "codex-s1"
         folder.mkdir(parents=True)
         os.mkfifo(folder / "learnt.json")
@@ -422,7 +428,7 @@ class TestTheCommandLine:
 
 
 @pytest.mark.anyio
-async def test_it_ends_when_nobody_comes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_ends_when_idle(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     daemon = DaemonPlace(place.home)
     daemon.prepare()
     monkeypatch.chdir(daemon.folder)
@@ -458,7 +464,7 @@ async def test_it_does_not_end_while_there_is_work(
     try:
         assert await asyncio.to_thread(begun.wait, 20)
         async with asyncio.timeout(20):
-            assert await daemon.until_nobody_needs_it(tick=0.001) == "idle"
+            assert await daemon.run_until_idle(tick=0.001) == "idle"
         assert done.is_set()
         assert looks[:3] == [True, True, True]
     finally:
@@ -496,7 +502,7 @@ def test_another_persons_home_is_refused(place: Place, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1, "port": []}'])
-def test_an_address_that_makes_no_sense_is_none(place: Place, text: str) -> None:
+def test_an_invalid_address_is_ignored(place: Place, text: str) -> None:
     daemon = DaemonPlace(place.home)
     daemon.prepare()
     (daemon.folder / "daemon.json").write_text(text)

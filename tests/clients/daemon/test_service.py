@@ -1,4 +1,4 @@
-"""All projects of a home: whose memories a hook is given, what is counted, and who waits for whom."""
+"""The daemon's service: which project's memories a hook gets, what is counted, and what blocks what."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ async def service(place: Place) -> AsyncIterator[Service]:
 
 @pytest.fixture
 def other(place: Place) -> Path:
-    """Another project, which knows nothing."""
+    """Another project, without memories."""
     memory = place.app().memory()
     assert isinstance(memory.keeper.remember(NewMemory(VPN), Author("person")), Remembered)
     folder = place.base / "other"
@@ -48,7 +48,7 @@ async def prompted(service: Service, folder: Path, **more: Any) -> str:
 async def test_sessions_without_a_name_share_nothing(
     service: Service, place: Place, other: Path, more: dict[str, Any]
 ) -> None:
-    # In a session of its own, a memory would be given once and not again.
+    # Within one session, a memory would be given only once.
     assert await prompted(service, place.root, **more, prompt="hello there") == ""
     assert await prompted(service, other, **more) == ""
     assert VPN in await prompted(service, place.root, **more)
@@ -67,16 +67,16 @@ async def test_changed_settings_are_followed_by_the_next_hook(
     service: Service, place: Place, other: Path, more: dict[str, Any]
 ) -> None:
     await prompted(service, place.root, **more, prompt="hello there")
-    [before] = service._attendants.values()
+    [before] = service._services.values()
     place.settings("[memory]\nenabled = false\n")
     assert await prompted(service, place.root, **more) == ""
-    [after] = service._attendants.values()
+    [after] = service._services.values()
     assert after is not before
     place.settings("[memory]\nenabled = true\n")
     assert VPN in await prompted(service, place.root, **more)
 
 
-async def test_events_nobody_knows_are_counted_together(service: Service) -> None:
+async def test_unknown_events_are_counted_together(service: Service) -> None:
     for event in ("Odd1", "Odd2", "Stop", "Odd3"):
         await service.hook("codex", event, b"{}")
     assert {name: tally.count for name, tally in service.tallies.items()} == {
@@ -85,12 +85,12 @@ async def test_events_nobody_knows_are_counted_together(service: Service) -> Non
     }
 
 
-async def test_nobody_waits_for_a_project_that_has_to_go(
+async def test_closing_a_project_blocks_no_other(
     service: Service, place: Place, other: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "MOST_PROJECTS", 1)
     await prompted(service, place.root, session_id="s1")
-    [busy] = service._attendants.values()
+    [busy] = service._services.values()
     async with asyncio.timeout(20), busy._recalling:
         assert await prompted(service, other, session_id="s2") == ""
-        assert list(service._attendants) == [other]
+        assert list(service._services) == [other]

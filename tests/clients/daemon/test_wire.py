@@ -1,4 +1,4 @@
-"""HTTP as hooks speak it: what is not plainly right is refused."""
+"""The daemon's HTTP subset: every invalid request is refused."""
 
 import asyncio
 from http import HTTPStatus
@@ -34,12 +34,12 @@ async def test_a_request() -> None:
     assert not head.waits
 
 
-@pytest.mark.parametrize("told", ["100-continue", "100-Continue"])
-def test_who_waits_to_be_asked_for_the_body(told: str) -> None:
-    assert parse_head(f"POST / HTTP/1.1\r\nExpect: {told}\r\n\r\n".encode()).waits
+@pytest.mark.parametrize("expectation", ["100-continue", "100-Continue"])
+def test_a_sender_that_waits_for_continue(expectation: str) -> None:
+    assert parse_head(f"POST / HTTP/1.1\r\nExpect: {expectation}\r\n\r\n".encode()).waits
 
 
-def test_what_else_is_expected_is_refused() -> None:
+def test_other_expectations_are_refused() -> None:
     with pytest.raises(Refused, match="417"):
         assert parse_head(b"POST / HTTP/1.1\r\nExpect: miracles\r\n\r\n").waits
 
@@ -71,6 +71,6 @@ async def test_refusals(data: bytes, status: int) -> None:
 
 
 def test_an_answer_says_how_long_it_is() -> None:
-    told = response(HTTPStatus.OK, b'{"a": 1}')
-    assert told.startswith(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
-    assert told.endswith(b"Content-Length: 8\r\nConnection: close\r\n\r\n" + b'{"a": 1}')
+    answer = response(HTTPStatus.OK, b'{"a": 1}')
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
+    assert answer.endswith(b"Content-Length: 8\r\nConnection: close\r\n\r\n" + b'{"a": 1}')

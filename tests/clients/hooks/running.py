@@ -15,7 +15,7 @@ from reverie.clients.daemon.control import Address, DaemonPlace
 
 
 class Hooks:
-    """Runs hooks the way a client does; everything it starts is gone afterwards."""
+    """Runs hooks the way a client does, and stops everything it started."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -35,7 +35,7 @@ class Hooks:
         )
 
     def raw(self, client: str, event: str, stdin: bytes, **env: str) -> bytes:
-        """What a hook prints; it must always end well, and silently on stderr."""
+        """What a hook prints; it must always exit with 0 and an empty stderr."""
         with self.begin(client, event, **env) as process:
             out, err = process.communicate(stdin, timeout=60)
         assert (process.returncode, err) == (0, b"")
@@ -73,7 +73,7 @@ class Hooks:
         os.kill(self.address.pid, signal.SIGKILL)
 
     def finish(self) -> None:
-        """Let the daemon end what it is at; nothing runs afterwards."""
+        """Stop the daemon after its current work."""
         control.stop(self.place.home)
         if self.daemon.folder.is_dir():
             with self.daemon.alone() as free:

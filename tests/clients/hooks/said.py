@@ -1,4 +1,4 @@
-"""What clients send to their hooks, as it was observed (Claude Code 2.1.197 and 2.1.325, Codex 0.166.0)."""
+"""Hook input of real clients, as observed (Claude Code 2.1.197 and 2.1.325, Codex 0.166.0)."""
 
 from __future__ import annotations
 

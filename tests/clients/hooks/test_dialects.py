@@ -1,4 +1,4 @@
-"""How each client tells what happens, and how it wants to be answered."""
+"""How each client's hook JSON is parsed, and how it is answered."""
 
 import json
 from pathlib import Path
@@ -16,9 +16,9 @@ from reverie.clients.hooks.events import (
     Context,
     Ignored,
     Instructions,
-    Moment,
     Nothing,
     Outcome,
+    Payload,
     Prompted,
     PromptSeen,
     ReplacedOutput,
@@ -36,8 +36,8 @@ EVENTS = [
 ]  # fmt: skip
 
 
-def moment(client: str, event: str, data: dict[str, Any]) -> Moment:
-    return DIALECTS[client].parse(event, data).moment
+def parsed(client: str, event: str, data: dict[str, Any]) -> Payload:
+    return DIALECTS[client].parse(event, data).payload
 
 
 @pytest.mark.parametrize(
@@ -54,20 +54,20 @@ def moment(client: str, event: str, data: dict[str, Any]) -> Moment:
         ("SessionEnd", {"reason": "other"}, SessionEnded()),
     ],
 )  # fmt: skip
-def test_claude_code_tells(event: str, fields: dict[str, Any], expected: Moment) -> None:
-    occasion = DIALECTS["claude-code"].parse(event, claude(event, **fields))
-    assert occasion.moment == expected
-    assert (occasion.session, occasion.cwd) == ("5e55-1", "/repo")
-    assert occasion.transcript == Path("/person/.claude/projects/-repo/5e55-1.jsonl")
+def test_events_of_claude_code(event: str, fields: dict[str, Any], expected: Payload) -> None:
+    parsed_event = DIALECTS["claude-code"].parse(event, claude(event, **fields))
+    assert parsed_event.payload == expected
+    assert (parsed_event.session, parsed_event.cwd) == ("5e55-1", "/repo")
+    assert parsed_event.transcript == Path("/person/.claude/projects/-repo/5e55-1.jsonl")
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
 @pytest.mark.parametrize(
-    "told", ["/t/s.jsonl.gz", "/t/s.gz", "/t/s", "s.jsonl", "", None, 7, "/t/\0.jsonl", "/dev/zero"]
+    "path", ["/t/s.jsonl.gz", "/t/s.gz", "/t/s", "s.jsonl", "", None, 7, "/t/\0.jsonl", "/dev/zero"]
 )
-def test_only_plain_lines_are_taken_for_a_transcript(client: str, told: object) -> None:
-    occasion = DIALECTS[client].parse("Stop", {"cwd": "/repo", "transcript_path": told})
-    assert occasion.transcript is None
+def test_only_plain_lines_are_taken_for_a_transcript(client: str, path: object) -> None:
+    parsed_event = DIALECTS[client].parse("Stop", {"cwd": "/repo", "transcript_path": path})
+    assert parsed_event.transcript is None
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_only_plain_lines_are_taken_for_a_transcript(client: str, told: object) 
         ("PostToolUse", {"tool_name": "Bash", "tool_response": {"stdout": "iVBO", "isImage": True}}, "Bash is left"),
         ("PostToolUse", {"tool_name": "mcp__x__y", "tool_response": [{"type": "image"}]}, "is left"),
         ("PostToolUse", {}, "this tool is left"),
-        ("WorktreeCreate", {}, "WorktreeCreate is nothing to us"),
+        ("WorktreeCreate", {}, "Reverie does not handle WorktreeCreate"),
     ],
 )  # fmt: skip
-def test_claude_code_is_not_heeded(event: str, fields: dict[str, Any], reason: str) -> None:
-    found = moment("claude-code", event, claude(event, **fields))
+def test_ignored_events_of_claude_code(event: str, fields: dict[str, Any], reason: str) -> None:
+    found = parsed("claude-code", event, claude(event, **fields))
     assert isinstance(found, Ignored)
     assert reason in found.reason
 
@@ -106,7 +106,7 @@ def test_claude_code_is_not_heeded(event: str, fields: dict[str, Any], reason: s
 def test_results_of_claude_codes_tools(
     fields: dict[str, Any], response: object, outputs: tuple[str, ...]
 ) -> None:
-    found = moment("claude-code", "PostToolUse", claude("PostToolUse", **fields))
+    found = parsed("claude-code", "PostToolUse", claude("PostToolUse", **fields))
     assert isinstance(found, ToolFinished)
     assert (found.response, found.outputs) == (response, outputs)
 
@@ -122,12 +122,12 @@ def test_results_of_claude_codes_tools(
         ("SessionEnd", {}, SessionEnded()),
     ],
 )  # fmt: skip
-def test_codex_tells(event: str, fields: dict[str, Any], expected: Moment) -> None:
-    assert moment("codex", event, codex(event, **fields)) == expected
+def test_events_of_codex(event: str, fields: dict[str, Any], expected: Payload) -> None:
+    assert parsed("codex", event, codex(event, **fields)) == expected
 
 
-def test_codex_is_not_sent_round_in_circles() -> None:
-    assert isinstance(moment("codex", "Stop", codex("Stop", stop_hook_active=True)), Ignored)
+def test_a_repeated_stop_of_codex_is_ignored() -> None:
+    assert isinstance(parsed("codex", "Stop", codex("Stop", stop_hook_active=True)), Ignored)
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,10 @@ def test_codex_is_not_sent_round_in_circles() -> None:
         ("opencode", "session.deleted", {}, SessionEnded()),
     ],
 )  # fmt: skip
-def test_the_others_tell(client: str, event: str, data: dict[str, Any], expected: Moment) -> None:
-    assert moment(client, event, data) == expected
+def test_events_of_other_clients(
+    client: str, event: str, data: dict[str, Any], expected: Payload
+) -> None:
+    assert parsed(client, event, data) == expected
 
 
 @pytest.mark.parametrize(
@@ -169,14 +171,18 @@ def test_the_others_tell(client: str, event: str, data: dict[str, Any], expected
         ("opencode", "tool.execute.after", {"tool": "x_y", "output": {"content": []}}),
     ],
 )
-def test_the_others_are_not_heeded(client: str, event: str, data: dict[str, Any]) -> None:
-    assert isinstance(moment(client, event, data), Ignored)
+def test_ignored_events_of_other_clients(client: str, event: str, data: dict[str, Any]) -> None:
+    assert isinstance(parsed(client, event, data), Ignored)
 
 
 def test_where_cursor_works() -> None:
     data = {"conversation_id": "c1", "workspace_roots": ["/repo", "/other"]}
-    occasion = DIALECTS["cursor"].parse("stop", data)
-    assert (occasion.session, occasion.cwd, occasion.transcript) == ("c1", "/repo", None)
+    parsed_event = DIALECTS["cursor"].parse("stop", data)
+    assert (parsed_event.session, parsed_event.cwd, parsed_event.transcript) == (
+        "c1",
+        "/repo",
+        None,
+    )
 
 
 SHAPED = ReplacedOutput("Bash", {"stdout": "short", "stderr": ""})
@@ -230,5 +236,5 @@ names = st.sampled_from(
 def test_whatever_comes_is_read(client: str, event: str, data: dict[str, Any]) -> None:
     found = DIALECTS[client].parse(event, data)
     assert found.client == client
-    if isinstance(found.moment, ToolFinished):
-        assert found.moment.outputs
+    if isinstance(found.payload, ToolFinished):
+        assert found.payload.outputs

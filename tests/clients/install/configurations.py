@@ -1,4 +1,4 @@
-"""Configuration files as people have them: any JSON, laid out any way; any TOML; and a disk of texts."""
+"""Generated configuration files (any JSON in any layout, any TOML), and a disk in memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PLACES = Places(
 
 @dataclass
 class Texts:
-    """A disk that is only texts."""
+    """A disk in memory."""
 
     there: dict[Path, str] = field(default_factory=dict)
 
@@ -58,7 +58,7 @@ def files(
 
 @dataclass
 class Machine:
-    """Installing and uninstalling one client on a disk of texts."""
+    """Installs and uninstalls one client on a disk in memory."""
 
     client: str
     disk: Texts
@@ -69,7 +69,7 @@ class Machine:
         wanted = files(self.client, program=program, mcp=mcp)
         plan = install(bare, wanted, self.known, self.disk)
         self.disk.apply(plan)
-        # As if it had been written down and read again.
+        # As if it had been saved and loaded again.
         self.known = Installation.read(json.loads(json.dumps(plan.record.as_json())))
         return plan
 
@@ -114,7 +114,7 @@ server_tables = st.dictionaries(
 
 @st.composite
 def settings(draw: st.DrawFn) -> dict[str, Any]:
-    """What a client's JSON file may hold, ours excepted."""
+    """Any content of a client's JSON file, without our entries."""
     keys = st.text(max_size=6).filter(lambda key: key not in ("hooks", "mcpServers", "mcp"))
     value = draw(st.dictionaries(keys, values, max_size=4))
     for key, strategy in (("hooks", hook_tables), ("mcpServers", server_tables), ("mcp", server_tables)):  # fmt: skip

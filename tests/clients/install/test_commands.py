@@ -36,7 +36,7 @@ def reverie(place: Place, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def nobodys(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def foreign_owner(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
 
@@ -50,7 +50,7 @@ def called_as(path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """Every file and folder below, ours excepted."""
+    """Every file and folder below, except Reverie's own."""
     return {
         str(path.relative_to(folder)): path.read_text() if path.is_file() else "/"
         for path in sorted(folder.rglob("*"))
@@ -67,14 +67,14 @@ def test_every_client_is_wired_and_unwired_without_a_trace(
     place: Place, reverie: Path, scope: str
 ) -> None:
     before = tree(place.base)
-    told = done("install", *CLIENTS, "--scope", scope, "--yes")
-    assert f"{reverie} hook SessionStart --client claude-code" in told
-    assert "/hooks" in told
-    assert '"Read(~/.reverie/projects/*/hooks/**)"' in told
+    printed = done("install", *CLIENTS, "--scope", scope, "--yes")
+    assert f"{reverie} hook SessionStart --client claude-code" in printed
+    assert "/hooks" in printed
+    assert '"Read(~/.reverie/projects/*/hooks/**)"' in printed
     after = tree(place.base)
     assert after != before
-    said = done("install", *CLIENTS, "--scope", scope, "--yes")
-    assert said.count("nothing to change") == len(CLIENTS)
+    message = done("install", *CLIENTS, "--scope", scope, "--yes")
+    assert message.count("nothing to change") == len(CLIENTS)
     assert tree(place.base) == after
     assert "Uninstalled." in done("uninstall", *CLIENTS, "--yes")
     assert tree(place.base) == before
@@ -84,9 +84,9 @@ def test_every_client_is_wired_and_unwired_without_a_trace(
 
 def test_a_dry_run_shows_and_writes_nothing(place: Place, reverie: Path) -> None:
     before = tree(place.base)
-    told = done("install", "claude-code", "--dry-run")
-    assert "+++ ~/.claude/settings.json" in told
-    assert '+            "command": ' in told
+    printed = done("install", "claude-code", "--dry-run")
+    assert "+++ ~/.claude/settings.json" in printed
+    assert '+            "command": ' in printed
     assert tree(place.base) == before
     shown = data("install", "claude-code", "--dry-run")
     assert shown["written"] is False
@@ -98,7 +98,7 @@ def test_a_dry_run_shows_and_writes_nothing(place: Place, reverie: Path) -> None
     assert client["files"][0]["diff"].startswith("--- /dev/null\n")
 
 
-def test_nobody_is_there_to_ask(place: Place, reverie: Path) -> None:
+def test_without_a_terminal_it_cannot_ask(place: Place, reverie: Path) -> None:
     before = tree(place.base)
     result = run("install", "cursor")
     assert result.exit_code == 1
@@ -127,7 +127,7 @@ def test_clients_own_variables_are_honoured(
         "xdg_config_home/opencode/plugins/reverie.js",
     ):
         assert (place.base / file).is_file()
-    # They are found again where they were put, whatever the variables say by then.
+    # They are found where they were written, even if the variables have changed since.
     monkeypatch.undo()
     monkeypatch.setenv("HOME", str(place.person))
     monkeypatch.chdir(place.root)
@@ -153,13 +153,13 @@ def test_links_and_permissions_are_kept(place: Place, reverie: Path) -> None:
     assert link.is_symlink()
 
 
-def test_a_read_only_file_is_somebody_elses(place: Place, reverie: Path) -> None:
+def test_a_read_only_file_is_not_changed(place: Place, reverie: Path) -> None:
     settings = place.person / ".gemini" / "settings.json"
     settings.parent.mkdir()
     settings.write_text("{}")
     settings.chmod(0o444)
-    told = done("install", "gemini", "--dry-run")
-    assert "settings.json" in told
+    printed = done("install", "gemini", "--dry-run")
+    assert "settings.json" in printed
     result = run("install", "gemini", "--yes")
     assert result.exit_code == 1
     assert "is read-only" in result.stderr
@@ -172,13 +172,13 @@ def test_one_malformed_file_and_nothing_is_written_anywhere(place: Place, reveri
     settings.parent.mkdir()
     settings.write_text('{\n  "model": "opus"\n  "x": 1\n}')
     before = tree(place.base)
-    said = failed("install", "cursor", "claude-code", "--yes")
-    assert f"{settings}, line 3: ',' or '}}' is missing" in said
+    message = failed("install", "cursor", "claude-code", "--yes")
+    assert f"{settings}, line 3: ',' or '}}' is missing" in message
     assert tree(place.base) == before
 
 
 @pytest.mark.parametrize("make", ["link", "folder", "bytes"])
-def test_what_is_no_text_is_refused(place: Place, reverie: Path, make: str) -> None:
+def test_what_is_not_text_is_refused(place: Place, reverie: Path, make: str) -> None:
     path = place.person / ".cursor" / "hooks.json"
     path.parent.mkdir()
     if make == "link":
@@ -187,10 +187,10 @@ def test_what_is_no_text_is_refused(place: Place, reverie: Path, make: str) -> N
         path.mkdir()
     else:
         path.write_bytes(b'{\n"a": "\xff"}')
-    said = failed("install", "cursor", "--yes")
-    assert str(path) in said
+    message = failed("install", "cursor", "--yes")
+    assert str(path) in message
     wanted = {"link": "leads nowhere", "folder": "not a plain file", "bytes": "line 2: this is not UTF-8"}  # fmt: skip
-    assert wanted[make] in said
+    assert wanted[make] in message
 
 
 def test_an_edit_in_between_is_kept(place: Place, reverie: Path) -> None:
@@ -205,16 +205,16 @@ def test_an_edit_in_between_is_kept(place: Place, reverie: Path) -> None:
 
 def test_both_scopes_at_once_are_mentioned(place: Place, reverie: Path) -> None:
     done("install", "gemini", "--yes")
-    told = done("install", "gemini", "--scope", "project", "--yes")
-    assert "both scopes" in told
-    assert "do not commit" in told
+    printed = done("install", "gemini", "--scope", "project", "--yes")
+    assert "both scopes" in printed
+    assert "do not commit" in printed
     done("uninstall", "gemini", "--scope", "project", "--yes")
     assert (place.person / ".gemini" / "settings.json").exists()
     assert not (place.root / ".gemini").exists()
 
 
 def test_installs_at_the_same_time_lose_no_record(place: Place, reverie: Path) -> None:
-    """Between reading the note and writing it, each waits for the others."""
+    """The record is locked between reading and writing it."""
     clients = open_clients(place.app())
     app, places = place.app(), places_of(place.app())
     plans = []
@@ -237,16 +237,16 @@ def test_installs_at_the_same_time_lose_no_record(place: Place, reverie: Path) -
 
 @pytest.fixture
 def no_mcp(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if Reverie was installed without its extra."""
+    """As if Reverie was installed without the `mcp` extra."""
     monkeypatch.setitem(sys.modules, "mcp", None)
 
 
 def test_without_the_package_the_server_is_left_out(
     place: Place, reverie: Path, no_mcp: None
 ) -> None:
-    told = done("install", *CLIENTS, "--yes")
-    assert told.count("The MCP server was left out") == len(CLIENTS)
-    assert "pip install 'reverie[mcp]', then `reverie install claude-code codex" in told
+    printed = done("install", *CLIENTS, "--yes")
+    assert printed.count("The MCP server was left out") == len(CLIENTS)
+    assert "pip install 'reverie[mcp]', then `reverie install claude-code codex" in printed
     written = tree(place.person)
     assert not any('"mcpServers"' in text for text in written.values())
     assert not any(Path(name).name in ("config.toml", "opencode.json") for name in written)
@@ -287,7 +287,7 @@ def test_another_home_is_named_in_every_command(place: Place, reverie: Path) -> 
 
 
 def test_entries_for_another_home_are_known_again(place: Place, reverie: Path) -> None:
-    """The usual home has no note of them."""
+    """The default home has no record of them."""
     done("install", *CLIENTS, "--home", place.base / "elsewhere", "--yes")
     done("install", *CLIENTS, "--yes")
     assert not any("--home" in text for text in tree(place.person).values())
@@ -307,20 +307,20 @@ def test_the_command_beside_this_python_is_the_one_clients_call(
 
 
 class TestDoctor:
-    def told(self, place: Place) -> list[Finding]:
+    def findings(self, place: Place) -> list[Finding]:
         titles = tuple(client.title for client in CLIENTS.values())
         return [one for one in examine(place.app()) if one.what.startswith(titles)]
 
     def test_it_runs_a_hook_of_each_client(self, place: Place, reverie: Path) -> None:
-        assert self.told(place) == []
+        assert self.findings(place) == []
         done("install", *CLIENTS, "--yes")
-        found = self.told(place)
+        found = self.findings(place)
         assert {one.state for one in found} <= {"ok", "note"}
         assert len(found) == len(CLIENTS)
         assert all("hooks fire" in one.what for one in found)
-        heard = load(reverie.parent / "heard.json")
-        assert heard["hook_event_name"] == "sessionEnd"
-        assert heard["workspace_roots"] == [str(place.root)]
+        received = load(reverie.parent / "heard.json")
+        assert received["hook_event_name"] == "sessionEnd"
+        assert received["workspace_roots"] == [str(place.root)]
         called = (reverie.parent / "called").read_text().splitlines()
         for client in CLIENTS.values():
             for event in client.events:
@@ -346,7 +346,7 @@ class TestDoctor:
         done("install", client, "--yes")
         if not memory:
             place.settings("[memory]\nenabled = false\n")
-        [found] = self.told(place)
+        [found] = self.findings(place)
         if memory:
             assert found.what.endswith(f"its {event} hook failed: it answered nothing")
             assert found.advice == "see ~/.reverie/hooks.log, or run it by hand"
@@ -368,7 +368,7 @@ class TestDoctor:
         value = load(settings)
         del value["hooks"]["Stop"]
         settings.write_text(json.dumps(value))
-        [lost, fired] = self.told(place)
+        [lost, fired] = self.findings(place)
         assert (lost.state, lost.what) == (
             "wrong",
             "Claude Code (user): ~/.claude/settings.json no longer holds what Reverie wrote",
@@ -376,74 +376,74 @@ class TestDoctor:
         assert lost.advice == "restore it: reverie install claude-code --scope user"
         assert "hooks fire" in fired.what
         done("install", "claude-code", "--yes", "--no-mcp")
-        assert len(self.told(place)) == 1
+        assert len(self.findings(place)) == 1
         settings.unlink()
-        assert "is gone" in self.told(place)[0].what
+        assert "is gone" in self.findings(place)[0].what
         settings.write_text("{")
-        assert "line 1" in self.told(place)[0].what
+        assert "line 1" in self.findings(place)[0].what
 
-    def test_a_missing_package_is_told(
+    def test_a_missing_package_is_reported(
         self, place: Place, reverie: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         done("install", "claude-code", "gemini", "--yes")
         done("install", "codex", "--yes", "--no-mcp")
         monkeypatch.setitem(sys.modules, "mcp", None)
-        found = {one.what.partition(" (")[0]: one for one in self.told(place) if "mcp" in one.what}
+        found = {
+            one.what.partition(" (")[0]: one for one in self.findings(place) if "mcp" in one.what
+        }
         states = {name: one.state for name, one in found.items()}
         assert states == {"Claude Code": "wrong", "Gemini CLI": "wrong", "Codex": "note"}
         assert found["Gemini CLI"].advice == "pip install 'reverie[mcp]'"
         assert found["Codex"].advice.endswith("then reverie install codex --scope user")
 
-    def test_a_command_that_went_away_is_wrong(self, place: Place, reverie: Path) -> None:
+    def test_a_missing_command_is_wrong(self, place: Place, reverie: Path) -> None:
         done("install", "gemini", "--yes")
         reverie.unlink()
-        [gone] = self.told(place)
+        [gone] = self.findings(place)
         assert gone.state == "wrong"
         assert f"{reverie} no longer exists" in gone.what
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "message"),
         [
             ("#!/bin/sh\necho broken >&2\nexit 3\n", "failed: broken"),
             ("#!/bin/sh\necho no json\n", "failed: no json"),
         ],
     )
     def test_a_hook_that_fails_is_wrong(
-        self, place: Place, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+        self, place: Place, monkeypatch: pytest.MonkeyPatch, text: str, message: str
     ) -> None:
         called_as(place.base / "bin" / "reverie", text, monkeypatch)
         done("install", "codex", "--yes")
-        [wrong] = self.told(place)
+        [wrong] = self.findings(place)
         assert wrong.state == "wrong"
-        assert said in wrong.what
+        assert message in wrong.what
 
     def test_hooks_that_are_switched_off_are_wrong(self, place: Place, reverie: Path) -> None:
         settings = place.person / ".claude" / "settings.json"
         settings.parent.mkdir()
         settings.write_text('{"disableAllHooks": true}')
         done("install", "claude-code", "--yes")
-        [off, _] = self.told(place)
+        [off, _] = self.findings(place)
         assert off.state == "wrong"
         assert "disableAllHooks is set" in off.what
 
-    def test_a_note_that_cannot_be_read_is_as_good_as_none(
-        self, place: Place, reverie: Path
-    ) -> None:
+    def test_an_unreadable_record_is_ignored(self, place: Place, reverie: Path) -> None:
         done("install", "gemini", "--yes")
         note = place.home / "clients.json"
         assert stat.S_IMODE(note.stat().st_mode) == 0o600
         for text in ("{", "[]", '{"installations": [{"client": "gemini"}, 1]}'):
             note.write_text(text)
-            assert self.told(place) == []
+            assert self.findings(place) == []
         done("uninstall", "gemini", "--yes")
         assert not load(place.person / ".gemini" / "settings.json")
 
 
 def test_on_a_terminal_it_asks(place: Place) -> None:
     before = tree(place.base)
-    code, heard = asked(place, "n", "install", "gemini")
+    code, received = asked(place, "n", "install", "gemini")
     assert code == 130
-    assert "Change ~/.gemini/settings.json?" in heard
+    assert "Change ~/.gemini/settings.json?" in received
     assert tree(place.base) == before
     code, _ = asked(place, "y", "install", "gemini")
     assert code == 0

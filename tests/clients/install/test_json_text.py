@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.clients.install.configurations import json_files, layouts, values
 
 from reverie.clients.install import json_text
-from reverie.clients.install.plan import taken_back, way_back
+from reverie.clients.install.plan import reverse_splices
 
 
 @given(json_files)
@@ -72,15 +72,15 @@ def test_it_writes_as_the_file_is_written(text: str, added: str) -> None:
 
 
 @given(json_files, json_files)
-def test_there_is_a_way_back_between_any_two_texts(before: str, after: str) -> None:
-    assert taken_back(after, way_back(before, after)) == before
+def test_any_edit_can_be_reversed(before: str, after: str) -> None:
+    assert json_text.spliced(after, reverse_splices(before, after)) == before
 
 
-def test_the_way_back_remembers_nothing_of_what_stayed() -> None:
+def test_the_reverse_splices_hold_nothing_that_stayed() -> None:
     before = json.dumps({"hooks": {"a": 1}, "x": "y", "token": "SECRET", "mcp": {"b": 2}})
     after = before.replace('"a": 1', '"a": 1, "ours": 3').replace('"b": 2', '"b": 2, "ours": 4')
-    back = way_back(before, after)
-    assert taken_back(after, back) == before
+    back = reverse_splices(before, after)
+    assert json_text.spliced(after, back) == before
     assert "SECRET" not in str(back)
     assert sum(len(splice.text) for splice in back) < 10
 

@@ -1,4 +1,4 @@
-"""Install and uninstall on any configuration: nothing of anybody else's is ever lost."""
+"""Install and uninstall on any configuration: no foreign entry is ever lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def load(text: str) -> Any:
 
 @st.composite
 def machines(draw: st.DrawFn) -> Machine:
-    """Any client on a machine where its files hold anything, or are not there."""
+    """Any client on a machine where its files have any content, or do not exist."""
     client = draw(st.sampled_from(JSON_CLIENTS))
     disk = Texts()
     for path in json_paths(client):
@@ -125,7 +125,7 @@ def test_what_others_add_meanwhile_stays(machine: Machine, data: st.DataObject) 
     left = load(machine.disk.there[path])
     assert left["added"] == 1
     expected = without_ours(value, machine.client)
-    # What the client insists on stays for the others.
+    # A member that the client requires stays for the other entries.
     assert {"version": 1, **without_empty(left)} == {"version": 1, **without_empty(expected)}
 
 
@@ -141,7 +141,7 @@ def test_leaving_and_coming_back_without_the_server(value: dict[str, Any], clien
 
 
 def without_ours(value: dict[str, Any], client: str) -> dict[str, Any]:
-    """By Python's own means, to compare with."""
+    """The value without our entries, computed independently for comparison."""
     value = json.loads(json.dumps(value))
     for elements in value["hooks"].values() if isinstance(value.get("hooks"), dict) else ():
         for element in list(elements):
@@ -158,7 +158,7 @@ def without_ours(value: dict[str, Any], client: str) -> dict[str, Any]:
 
 
 def without_empty(value: dict[str, Any]) -> dict[str, Any]:
-    """Containers that may come and go with our entries."""
+    """The value without empty containers, which may come and go with our entries."""
     value = dict(value)
     if isinstance(value.get("hooks"), dict):
         value["hooks"] = {event: kept for event, kept in value["hooks"].items() if kept}
@@ -230,7 +230,7 @@ class TestEntries:
         assert tomllib.loads(machine.disk.there[path])["mcp_servers"] == {
             "reverie": {"command": PROGRAM, "args": ["mcp"]}
         }
-        # Codex writes a new trust record behind our table; it is not ours to remove.
+        # Codex writes a new trust record after our table, which must not be removed.
         machine.disk.there[path] += (
             '\n# trusted by hand\n[hooks.state."x:stop:1:0"]\nenabled = true\n'
         )
@@ -314,33 +314,33 @@ class TestEntries:
 
 class TestRefusals:
     @pytest.mark.parametrize(
-        ("client", "file", "text", "said"),
+        ("client", "file", "text", "message"),
         [
-            ("claude-code", ".claude/settings.json", '{\n "a": 1,\n}', "line 3: a ',' too many"),
-            ("claude-code", ".claude/settings.json", '{\n // x\n}', "line 2: a comment"),
+            ("claude-code", ".claude/settings.json", '{\n "a": 1,\n}', "line 3: there is an extra ','"),
+            ("claude-code", ".claude/settings.json", '{\n // x\n}', "line 2: comments are not allowed"),
             ("claude-code", ".claude/settings.json", "[]", "line 1: the file should hold an object"),
-            ("claude-code", ".claude/settings.json", '{"hooks": []}', "hooks is something else than an object"),
-            ("claude-code", ".claude/settings.json", '{"hooks":\n{"Stop": {}}}', "line 2: hooks.Stop is something else than a list"),
-            ("claude-code", ".claude/settings.json", '{"a": "x\ny"}', "line 1: a text in quotes"),
+            ("claude-code", ".claude/settings.json", '{"hooks": []}', "hooks is not an object"),
+            ("claude-code", ".claude/settings.json", '{"hooks":\n{"Stop": {}}}', "line 2: hooks.Stop is not a list"),
+            ("claude-code", ".claude/settings.json", '{"a": "x\ny"}', "line 1: a string is not closed"),
             ("claude-code", ".claude/settings.json", '{"a": tru}', "a value is missing"),
             ("claude-code", ".claude/settings.json", '{"a" 1}', "':' is missing"),
-            ("claude-code", ".claude/settings.json", '{"a": 1} x', "something stands after the end"),
+            ("claude-code", ".claude/settings.json", '{"a": 1} x', "there is more text after the end"),
             ("claude-code", ".claude/settings.json", '{"a": ' + "[" * 100_000, "nested too deeply"),
-            ("claude-code", ".claude.json", '{"mcpServers": {"reverie": {"command": "else"}}}', "mcpServers.reverie is something else than Reverie's entry"),
+            ("claude-code", ".claude.json", '{"mcpServers": {"reverie": {"command": "else"}}}', "mcpServers.reverie is not Reverie's entry"),
             ("codex", ".codex/config.toml", "a = 1\nb =\n", "line 2: Invalid value"),
             ("codex", ".codex/config.toml", 'x = 1\nmcp_servers = { a = { command = "c" } }\n', "line 2: mcp_servers is written in a way"),
-            ("codex", ".codex/config.toml", '[mcp_servers.reverie]\ncommand = "c"\n', "something else than Reverie's entry"),
+            ("codex", ".codex/config.toml", '[mcp_servers.reverie]\ncommand = "c"\n', "is not Reverie's entry"),
             ("opencode", ".config/opencode/plugins/reverie.js", "export default 1\n", "this file is not Reverie's"),
         ],
     )  # fmt: skip
     def test_a_file_that_cannot_be_changed_safely(
-        self, client: str, file: str, text: str, said: str
+        self, client: str, file: str, text: str, message: str
     ) -> None:
         machine = Machine(client, Texts({HOME / file: text}))
         with pytest.raises(InputError) as refused:
             machine.install()
         assert str(refused.value).startswith(f"{HOME / file}, line ")
-        assert said in str(refused.value)
+        assert message in str(refused.value)
         assert str(refused.value).endswith("; nothing was written")
         assert machine.disk.there == {HOME / file: text}
 
@@ -350,7 +350,7 @@ class TestRefusals:
         machine = Machine("codex", Texts({path: text}))
         machine.install()
         machine.disk.there[path] += "# seen\n"
-        with pytest.raises(InputError, match="take it out by hand"):
+        with pytest.raises(InputError, match="remove it by hand"):
             machine.uninstall()
 
 

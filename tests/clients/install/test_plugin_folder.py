@@ -1,4 +1,4 @@
-"""The Claude Code plugin: its files have the right shape and name only what exists."""
+"""The Claude Code plugin: its files are valid and name only commands and tools that exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import yaml
 
 from reverie import __version__
 from reverie.cli.group import COMMANDS
-from reverie.clients.install import claude_code
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.wiring import InstallOptions, Places
 
@@ -33,7 +32,7 @@ def test_the_manifest_has_our_version() -> None:
 def test_its_hooks_are_the_ones_that_are_installed() -> None:
     nowhere = Path("/nowhere")
     places = Places(*[nowhere] * 6)
-    settings = claude_code.files(InstallOptions(places, "user", "reverie"))[0]
+    settings = CLIENTS["claude-code"].files(InstallOptions(places, "user", "reverie"))[0]
     assert settings.holds(json.dumps(load("hooks/hooks.json")))
 
 
@@ -51,8 +50,8 @@ def test_there_are_four_commands_and_a_skill() -> None:
     ]
 
 
-# What changes memory is left to the client's own question.
-LOOKS = {
+# For commands that change memory, the client asks the person.
+READ_ONLY = {
     "Bash(reverie inbox)",
     "Bash(reverie inbox show:*)",
     "Bash(reverie inbox list:*)",
@@ -63,10 +62,10 @@ LOOKS = {
 }
 
 
-def test_commands_may_only_look_without_asking() -> None:
+def test_commands_may_only_read_without_asking() -> None:
     heads = (yaml.safe_load(path.read_text().split("---\n")[1]) for path in TEXTS)
     allowed = {tool for head in heads for tool in (head.get("allowed-tools") or "").split(", ")}
-    assert allowed - {""} == LOOKS
+    assert allowed - {""} == READ_ONLY
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
@@ -87,8 +86,8 @@ def test_every_tool_it_names_exists() -> None:
             assert tool in BY_NAME
 
 
-def test_the_dialect_of_every_client_is_spoken() -> None:
-    """What is installed is what `reverie hook` understands."""
+def test_every_installable_client_has_a_dialect() -> None:
+    """`reverie hook` must understand every client that can be installed."""
     from reverie.clients.hooks.dialects import DIALECTS
 
     assert set(CLIENTS) == set(DIALECTS)

@@ -1,4 +1,4 @@
-"""One server for all tests of a module: a start takes most of a second."""
+"""One server for all tests of a module, as starting one takes most of a second."""
 
 from collections.abc import AsyncIterator, Iterator
 

@@ -1,4 +1,4 @@
-"""A home, a project and the real server over them, spoken to by the protocol's own client."""
+"""A home, a project and a real MCP server for them, with the SDK's own client."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Stage:
 
 @contextmanager
 def stage(base: Path) -> Iterator[Stage]:
-    """Nothing of the person who runs the tests is seen."""
+    """Isolated from the files and settings of the person who runs the tests."""
     made = Stage(base)
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(("REVERIE_", "CLAUDE"))]:
@@ -87,7 +87,7 @@ def stage(base: Path) -> Iterator[Stage]:
         yield made
 
 
-async def told(client: Client, tool: str, **arguments: Any) -> Any:
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
     """The data of a call that went well."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
@@ -101,10 +101,10 @@ async def text_of(client: Client, tool: str, **arguments: Any) -> str:
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:
-    """What a call that fails says: one message, and no data."""
+    """The message of a call that must fail, without data."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     assert result.structured_content is None
-    [said] = result.content
-    assert "Traceback" not in said.text
-    return said.text
+    [message] = result.content
+    assert "Traceback" not in message.text
+    return message.text

@@ -1,4 +1,4 @@
-"""The server on loopback HTTP: who gets in, and who does not."""
+"""The server on loopback HTTP: which requests are accepted and which refused."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp_types import Implementation
 from tests.cli.run import hears_signals
-from tests.clients.mcp.stage import SESSION, Stage, refused, told
+from tests.clients.mcp.stage import SESSION, Stage, call, refused
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +47,7 @@ class Running:
             text=True,
             preexec_fn=hears_signals,
         )
-        self.said = self._first_words()
+        self.output = self._first_words()
 
     def _first_words(self) -> str:
         """Until it can be used: the end of the JSON object, or the last line for people."""
@@ -60,8 +60,8 @@ class Running:
         return "".join(lines)
 
     @property
-    def told(self) -> dict[str, str]:
-        found: dict[str, str] = json.loads(self.said)
+    def info(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads(self.output)
         return found
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
@@ -71,12 +71,12 @@ class Running:
 
     def post(self, body: object, **headers: str) -> tuple[int, str]:
         """One request, exactly as written."""
-        place = urlsplit(self.told["url"])
+        place = urlsplit(self.info["url"])
         connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=20)
         given = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
-            "Authorization": f"Bearer {self.told.get('token', '')}",
+            "Authorization": f"Bearer {self.info.get('token', '')}",
         } | {name.replace("_", "-"): value for name, value in headers.items()}
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         sent = {name: value for name, value in given.items() if value}
@@ -111,18 +111,18 @@ async def connected(url: str, token: str, **options: Any) -> AsyncIterator[Clien
 async def test_a_client_with_the_token_has_everything(
     server: Running, place: Stage, mode: str, version: str
 ) -> None:
-    async with connected(server.told["url"], server.told["token"], mode=mode) as client:
+    async with connected(server.info["url"], server.info["token"], mode=mode) as client:
         assert client.protocol_version == version
         assert len((await client.list_tools()).tools) == 7
         text = f"The {mode} lighthouse keeper is called Jonna"
-        saved = await told(client, "remember", text=text, even_if_known=True)
-        found = await told(client, "recall", question="who keeps the lighthouse?")
+        saved = await call(client, "remember", text=text, even_if_known=True)
+        found = await call(client, "recall", question="who keeps the lighthouse?")
         assert saved["file"] in [one["file"] for one in found["memories"]]
         assert (await client.read_resource("memory://index")).contents
         assert (await client.get_prompt("save", {})).messages
         assert "no memory" in await refused(client, "forget", file="nowhere.md")
     author = next(place.app().memory().history.log(saved["file"])).author
-    # The session in the server's environment is not that of whoever calls over HTTP.
+    # The session in the server's environment is not the session of an HTTP client.
     assert (author.session, author.model) == ("", "mcp:remote-editor")
 
 
@@ -144,16 +144,16 @@ async def test_a_client_with_the_token_has_everything(
         ({"Content_Type": "text/plain"}, 400),
     ],
 )
-def test_who_gets_in(server: Running, headers: dict[str, str], status: int) -> None:
+def test_which_requests_are_accepted(server: Running, headers: dict[str, str], status: int) -> None:
     got, text = server.post(INITIALIZE, **headers)
     assert got == status, text
     if status == 401:
         assert "Authorization: Bearer TOKEN" in text
-        assert server.told["token"] not in text
+        assert server.info["token"] not in text
 
 
 def test_a_page_of_this_server_may_come_and_large_bodies_may_not(server: Running) -> None:
-    origin = server.told["url"].removesuffix("/mcp")
+    origin = server.info["url"].removesuffix("/mcp")
     assert server.post(INITIALIZE, Origin=origin)[0] == 200
     assert server.post(b"[" + b" " * 1_100_000 + b"]")[0] == 413
     status, text = server.post(b"{no json")
@@ -163,7 +163,7 @@ def test_a_page_of_this_server_may_come_and_large_bodies_may_not(server: Running
 
 
 def test_only_one_address_listens(server: Running) -> None:
-    place = urlsplit(server.told["url"])
+    place = urlsplit(server.info["url"])
     assert place.hostname == "127.0.0.1"
     with pytest.raises(OSError, match=r"refused|assign|timed out"):
         socket.create_connection(("127.0.0.2", place.port or 0), timeout=5)
@@ -174,8 +174,8 @@ async def test_a_token_from_a_file_is_not_printed(place: Stage, number: int) -> 
     file = place.base / "token"
     running = Running(place, "--token-file", str(file))
     token = file.read_text().strip()
-    url = next(line.split()[-1] for line in running.said.splitlines() if " at " in line)
-    assert token not in running.said
+    url = next(line.split()[-1] for line in running.output.splitlines() if " at " in line)
+    assert token not in running.output
     async with connected(url, token) as client:
         assert await client.list_tools()
         # A client that stays connected does not hold up the end.
@@ -187,8 +187,8 @@ def test_it_can_be_stopped_as_soon_as_it_speaks(place: Stage) -> None:
     assert Running(place, REVERIE_MCP_TOKEN="0123456789abcdef").stop() == (0, "")
 
 
-def test_a_port_that_is_taken_is_told(server: Running, place: Stage) -> None:
-    port = str(urlsplit(server.told["url"]).port)
+def test_a_port_that_is_taken_is_reported(server: Running, place: Stage) -> None:
+    port = str(urlsplit(server.info["url"]).port)
     second = Running(place, "--port", port)
     _, errors = second.process.communicate(timeout=20)
     assert second.process.returncode == 1

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client
 from tests.cli.run import hears_signals, run
-from tests.clients.mcp.stage import Stage, refused, told
+from tests.clients.mcp.stage import Stage, call, refused
 from tests.clients.mcp.test_http import INITIALIZE
 from tests.conversation import claude_lines as claude
 from tests.conversation.build import write_lines
@@ -22,7 +22,7 @@ PING = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
 
 
 class Pipes:
-    """The server, spoken to by hand."""
+    """The server's process and its pipes, without a client library."""
 
     def __init__(self, place: Stage, *command: str, **env: str) -> None:
         self.process = subprocess.Popen(
@@ -42,7 +42,7 @@ class Pipes:
             self.process.stdin.write(data + b"\n")
         self.process.stdin.flush()
 
-    def hear(self) -> Any:
+    def receive(self) -> Any:
         assert self.process.stdout is not None
         assert select.select([self.process.stdout], [], [], 20)[0], "no answer"
         return json.loads(self.process.stdout.readline())
@@ -62,7 +62,7 @@ def pipes(place: Stage) -> Iterator[Pipes]:
 
 def test_malformed_lines_do_not_end_it(pipes: Pipes) -> None:
     pipes.say(INITIALIZE)
-    assert pipes.hear()["result"]["serverInfo"]["name"] == "reverie"
+    assert pipes.receive()["result"]["serverInfo"]["name"] == "reverie"
     pipes.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
     bad = (
         b"{no json",
@@ -78,7 +78,7 @@ def test_malformed_lines_do_not_end_it(pipes: Pipes) -> None:
     )
     answers: dict[object, Any] = {}
     while 9 not in answers:
-        answer = pipes.hear()
+        answer = pipes.receive()
         answers[answer.get("id")] = answer
     assert answers[9]["result"] is not None
     assert "error" in answers[3]
@@ -87,14 +87,14 @@ def test_malformed_lines_do_not_end_it(pipes: Pipes) -> None:
 
 def test_it_ends_with_its_input_and_says_nothing_else(pipes: Pipes) -> None:
     pipes.say(INITIALIZE)
-    pipes.hear()
+    pipes.receive()
     assert pipes.end() == (0, b"", b"")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_on_signals(pipes: Pipes, number: int) -> None:
     pipes.say(INITIALIZE)
-    pipes.hear()
+    pipes.receive()
     pipes.process.send_signal(number)
     assert pipes.process.wait(10) == 0
     assert pipes.end() == (0, b"", b"")
@@ -112,7 +112,7 @@ def test_the_list_of_tools_loads_no_search(place: Stage) -> None:
 
 
 @pytest.mark.parametrize("missing", ["mcp", "mcp_types", "anyio"])
-def test_a_missing_package_is_told_in_one_line(place: Stage, missing: str) -> None:
+def test_a_missing_package_is_reported_in_one_line(place: Stage, missing: str) -> None:
     script = (
         f"import sys; sys.modules[{missing!r}] = None; sys.argv = ['reverie', 'mcp']\n"
         "from reverie.cli import main; main()"
@@ -134,7 +134,7 @@ def test_a_missing_package_is_told_in_one_line(place: Stage, missing: str) -> No
         (["--port", "70000", "--http"], 2, "70000"),
     ],
 )
-def test_wrong_options_are_told(
+def test_wrong_options_are_reported(
     place: Stage, arguments: list[str], code: int, message: str
 ) -> None:
     result = run("mcp", *arguments)
@@ -147,14 +147,14 @@ async def test_the_project_is_the_one_claude_code_names(place: Stage) -> None:
     other = place.base / "other"
     other.mkdir()
     async with place.client(CLAUDE_PROJECT_DIR=str(other)) as client:
-        await told(client, "remember", text="The other project has a cellar")
+        await call(client, "remember", text="The other project has a cellar")
     assert place.app().memory().store.entries() == ()
     async with place.client("--project", str(other), CLAUDE_PROJECT_DIR="/nowhere") as client:
-        assert len((await told(client, "list_memories"))["memories"]) == 1
+        assert len((await call(client, "list_memories"))["memories"]) == 1
 
 
 @pytest.mark.anyio
-async def test_memory_that_is_off_is_told_by_every_tool(place: Stage) -> None:
+async def test_every_tool_reports_that_memory_is_off(place: Stage) -> None:
     async with place.client(REVERIE_DISABLE_MEMORY="1") as client:
         assert len((await client.list_tools()).tools) == 7
         for tool, arguments in (
@@ -183,32 +183,32 @@ async def test_sessions_of_claude_code_have_notes_and_are_searched(place: Stage)
             folder / "c1a0de.jsonl",
             [claude.prompt("rename the walrus module", cwd=str(place.root), sessionId="c1a0de")],
         )
-        notes = await told(client, "session_notes")
+        notes = await call(client, "session_notes")
         assert notes["session"] == "c1a0de"
         assert "walrus" in notes["notes"]
-        found = await told(client, "search_past", words="walrus module")
+        found = await call(client, "search_past", words="walrus module")
         assert [one["session"] for one in found["found"]] == ["c1a0de"]
 
 
 @pytest.mark.anyio
 async def test_what_is_about_the_person_is_known_in_another_project(place: Stage) -> None:
     async with place.client() as client:
-        saved = await told(client, "remember", text="I prefer answers with a haiku")
+        saved = await call(client, "remember", text="I prefer answers with a haiku")
         assert (saved["scope"], saved["file"]) == (
             "person",
             "person/user_i_prefer_answers_with_a_haiku.md",
         )
-        here = await told(client, "remember", text="I like haiku", scope="project", type="user")
+        here = await call(client, "remember", text="I like haiku", scope="project", type="user")
         assert here["scope"] == "project"
     other = Workspace.open(place.base, home=place.home)
     assert [entry.file for entry in other.memory().topics.entries()] == [saved["file"]]
     async with place.client() as client:
-        read = await told(client, "read_memory", file=saved["file"])
+        read = await call(client, "read_memory", file=saved["file"])
         assert read["origin"] == "about the person, known in every project"
         index = await client.read_resource("memory://index")
         assert "## about the person, known in every project" in str(index.contents[0])
-        assert (await told(client, "forget", file=saved["file"]))["forgotten"] == saved["file"]
-        await told(client, "forget", file=here["file"])
+        assert (await call(client, "forget", file=saved["file"]))["forgotten"] == saved["file"]
+        await call(client, "forget", file=here["file"])
     assert list(other.memory().topics.entries()) == []
 
 
@@ -227,14 +227,14 @@ async def test_team_memory_is_read_but_not_changed(place: Stage) -> None:
 
 
 async def _read_but_not_changed(client: Client) -> None:
-    found = await told(client, "recall", question="on which day do we ship, Fridays?")
+    found = await call(client, "recall", question="on which day do we ship, Fridays?")
     [shared] = [one for one in found["memories"] if one["file"] == "team/shared.md"]
     assert shared["origin"] == "shared by the team"
-    assert "Fridays" in (await told(client, "read_memory", file="team/shared.md"))["text"]
-    listed = await told(client, "list_memories")
+    assert "Fridays" in (await call(client, "read_memory", file="team/shared.md"))["text"]
+    listed = await call(client, "list_memories")
     assert "team/shared.md" in [one["file"] for one in listed["memories"]]
     uris = [one.uri for one in (await client.list_resources()).resources]
     assert "memory://team/shared.md" in uris
     assert "is shared" in await refused(client, "forget", file="team/shared.md")
-    said = await refused(client, "remember", text="A fact", supersedes="team/shared.md")
-    assert "is shared" in said
+    answer = await refused(client, "remember", text="A fact", supersedes="team/shared.md")
+    assert "is shared" in answer

@@ -3,7 +3,7 @@
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from tests.clients.mcp.stage import told
+from tests.clients.mcp.stage import call
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +29,7 @@ async def test_save_names_the_tools_and_takes_a_focus(client: Client) -> None:
 
 
 async def test_recall_brings_what_is_known(client: Client) -> None:
-    saved = await told(client, "remember", text="The release train leaves every second Tuesday")
+    saved = await call(client, "remember", text="The release train leaves every second Tuesday")
     found = await text(client, "recall", topic="release train {schedule}")
     assert "release train {schedule}" in found
     assert saved["file"] in found

@@ -1,4 +1,4 @@
-"""What needs a clock of the test's own, or a disk that fails."""
+"""The reading tools with a clock of the test's own, or a failing disk."""
 
 import shutil
 
@@ -15,7 +15,7 @@ from reverie.workspace import Workspace
 
 
 class Hurried:
-    """Ten seconds pass whenever somebody looks."""
+    """A clock that advances ten seconds with every look."""
 
     at = 1_750_000_000.0
 
@@ -42,8 +42,8 @@ def test_recall_that_cannot_be_counted_still_answers(
     place: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = place.app()
-    wish = checked(BY_NAME["remember"], {"text": "The tapir sleeps in the north house"})
-    remember(app, wish, Caller("test"))
+    arguments = checked(BY_NAME["remember"], {"text": "The tapir sleeps in the north house"})
+    remember(app, arguments, Caller("test"))
     uses = app.memory().place.state / "uses.jsonl"
     uses.unlink(missing_ok=True)
     uses.mkdir()

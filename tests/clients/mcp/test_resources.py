@@ -1,9 +1,9 @@
-"""Memory as resources: what is offered, and addresses that lead astray."""
+"""Memory as resources: what is listed and read, and which addresses are refused."""
 
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from tests.clients.mcp.stage import Stage, told
+from tests.clients.mcp.stage import Stage, call
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +30,7 @@ async def test_an_empty_memory_has_an_index(client: Client) -> None:
 
 
 async def test_index_and_memories_are_listed_and_read(client: Client, place: Stage) -> None:
-    saved = await told(client, "remember", text="The harbour gate closes at nine")
+    saved = await call(client, "remember", text="The harbour gate closes at nine")
     place.write("deep/über den rand.md", MEMORY.format("rim"))
     found = {one.uri: one for one in (await client.list_resources()).resources}
     assert set(found) == {
@@ -59,7 +59,7 @@ async def test_the_list_is_bounded(client: Client, place: Stage) -> None:
         (place.directory / f"many_{n}.md").unlink()
 
 
-ASTRAY = [
+OUTSIDE = [
     ("memory://../outside.md", "parent traversal"),
     ("memory://a/../../outside.md", "parent traversal"),
     ("memory://%2e%2e/outside.md", "parent traversal"),
@@ -89,12 +89,12 @@ ASTRAY = [
 ]
 
 
-@pytest.mark.parametrize(("uri", "message"), ASTRAY)
-async def test_addresses_that_lead_astray_are_refused(
+@pytest.mark.parametrize(("uri", "message"), OUTSIDE)
+async def test_addresses_outside_memory_are_refused(
     client: Client, place: Stage, uri: str, message: str
 ) -> None:
     outside = place.directory.parent / "outside.md"
-    outside.write_text("nobody's business")
+    outside.write_text("a private file")
     for link, target in (("link.md", outside), ("folder", outside.parent)):
         path = place.directory / link
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,4 +103,4 @@ async def test_addresses_that_lead_astray_are_refused(
     with pytest.raises(MCPError) as caught:
         await read(client, uri)
     assert message in caught.value.message
-    assert "nobody's business" not in caught.value.message
+    assert "a private file" not in caught.value.message

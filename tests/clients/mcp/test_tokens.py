@@ -29,7 +29,7 @@ def test_from_the_environment_or_a_file_which_wins(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["short", "with spaces in the middle", "wörterwörterwörterwörter"])
-def test_what_is_no_token_is_refused(tmp_path: Path, text: str) -> None:
+def test_invalid_tokens_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match="REVERIE_MCP_TOKEN holds no usable token"):
         choose_token(text, None)
     file = tmp_path / "token"

@@ -18,8 +18,7 @@ from reverie.cli.memories import shown_path
 from reverie.cli.wiring.client_plans import home_of, installations, places_of
 from reverie.clients.hook_client import LOG
 from reverie.clients.hooks.events import TRIAL
-from reverie.clients.install.claude_code import hindrance
-from reverie.clients.install.clients import CLIENTS
+from reverie.clients.install.clients import CLIENTS, hindrance
 from reverie.clients.install.entries import value_of
 from reverie.clients.install.json_text import Malformed
 from reverie.clients.install.wiring import InstallOptions

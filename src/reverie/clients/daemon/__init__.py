@@ -1,1 +1,1 @@
-"""The daemon behind the hooks: one a person, started when it is needed, gone when it is not."""
+"""The daemon behind the hooks: one for each home, started on demand, stopped when idle."""

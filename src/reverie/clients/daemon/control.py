@@ -1,4 +1,4 @@
-"""Where the daemon keeps itself: a lock, a socket, a log, and how it is reached."""
+"""The daemon's files (lock, socket, log, address), and starting, stopping and asking it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _ENDING = b"ending"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """How the daemon is reached over HTTP; port and token stay the same when it starts again.
+    """How to reach the daemon over HTTP; port and token stay the same across restarts.
 
-    `pid` is 0 while none runs.
+    `pid` is 0 while no daemon runs.
     """
 
     pid: int
@@ -38,7 +38,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class DaemonPlace:
-    """The daemon's folder in Reverie's home, for its owner alone."""
+    """The daemon's folder in Reverie's home, accessible only to its owner."""
 
     home: Path
 
@@ -59,13 +59,13 @@ class DaemonPlace:
         return self.folder / "lock"
 
     def prepare(self) -> None:
-        """Make the folder; another person's home is no place for our daemon."""
+        """Create the folder; refuse a home that belongs to another user."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             owner = self.home.stat().st_uid
         except OSError as error:
             raise StorageError(
-                f"the daemon has no place at {self.folder}: {error.strerror}; give access, or set "
+                f"the daemon cannot use {self.folder}: {error.strerror}; give access, or set "
                 "REVERIE_HOME to a folder of yours"
             ) from error
         if owner != os.geteuid():
@@ -76,7 +76,7 @@ class DaemonPlace:
 
     @contextmanager
     def alone(self) -> Iterator[bool]:
-        """Hold the lock of the daemon; False when another one has it."""
+        """Hold the daemon's lock; yields False if another process holds it."""
         file = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -91,18 +91,18 @@ class DaemonPlace:
 
     @property
     def ending(self) -> bool:
-        """Does whoever has the lock say that it is about to end?"""
+        """Is the process that holds the lock about to end?"""
         try:
             return self._lock.read_bytes() == _ENDING
         except OSError:
             return False
 
     def mark(self, *, ending: bool) -> None:
-        """Say in the lock's file whether its holder is about to end."""
+        """Write into the lock file whether its holder is about to end."""
         self._lock.write_bytes(_ENDING if ending else b"")
 
     def address(self) -> Address | None:
-        """What the last daemon wrote down; None when there never was one."""
+        """The address of the last daemon; None if there never was one."""
         try:
             data = json.loads((self.folder / "daemon.json").read_bytes())
             return Address(
@@ -120,7 +120,7 @@ class DaemonPlace:
         atomic.replace(self.folder / "daemon.json", data, mode=0o600)
 
     def token(self) -> str:
-        """The token clients were given, or a new one."""
+        """The token that clients already have, or a new one."""
         known = self.address()
         return known.token if known and known.token else secrets.token_urlsafe(32)
 
@@ -132,55 +132,55 @@ _PAUSE = 0.02
 
 
 def status(home: Path) -> dict[str, Any] | None:
-    """What the daemon says of itself; None when none runs. `hook_errors` are lines of the hooks' log."""
+    """The daemon's status; None if none runs. `hook_errors` counts the lines of the hooks' log."""
     try:
-        told = json.loads(hook_client.ask(str(home), "/status", b"", _SECONDS))
+        answer = json.loads(hook_client.ask(str(home), "/status", b"", _SECONDS))
     except (OSError, hook_client.Unanswered, ValueError):
         return None
     return {
-        **told,
+        **answer,
         "hook_errors": _lines(home / hook_client.LOG),
         "log": str(DaemonPlace(home).log),
     }
 
 
 def start(home: Path) -> dict[str, Any]:
-    """Start it unless it runs; returns when it answers."""
+    """Start the daemon unless one runs; returns its status once it answers."""
     if (running := status(home)) is not None:
         return running
     DaemonPlace(home).prepare()
     process = hook_client.start(str(home))
-    running = awaited(home, process)
+    running = wait_until_running(home, process)
     if running["pid"] == process.pid:
-        # It is to outlive us: nobody here waits for its end.
+        # It outlives this process: keep Popen from warning that it was not waited for.
         process.returncode = 0
     else:
-        # Another one was quicker; ours must not wait for its turn after that one's end.
+        # Another daemon was faster; ours must not take over when that one ends.
         process.terminate()
         process.wait()
     return running
 
 
-def awaited(home: Path, process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """What the daemon says of itself, once it answers; one that stepped back leaves it to another."""
+def wait_until_running(home: Path, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """The daemon's status once one answers; `process` may have left that to another daemon."""
     log = DaemonPlace(home).log
     until = time.monotonic() + _START_SECONDS
     while time.monotonic() < until:
         if (running := status(home)) is not None:
             return running
         if process.poll():
-            raise StorageError(f"the daemon does not start: {_last_line(log)} ({log})")
+            raise StorageError(f"the daemon did not start: {_last_line(log)} ({log})")
         time.sleep(_PAUSE)
     raise StorageError(f"the daemon does not answer; see {log}, or run `reverie daemon run`")
 
 
 def stop(home: Path) -> bool:
-    """Ask it to end, and wait for what it is at; False when none ran.
+    """Stop the daemon and wait until it has finished its work; False if none ran.
 
-    One that took its place meanwhile, having waited for its turn, is asked too.
+    A daemon that was waiting for the lock and took over meanwhile is stopped, too.
     """
     place = DaemonPlace(home)
-    if not _asked_to_stop(home):
+    if not _ask_to_stop(home):
         return False
     until = time.monotonic() + _STOP_SECONDS
     while time.monotonic() < until:
@@ -188,11 +188,11 @@ def stop(home: Path) -> bool:
             if free:
                 return True
         time.sleep(_PAUSE)
-        _asked_to_stop(home)
+        _ask_to_stop(home)
     raise StorageError(f"the daemon does not end; see {place.log}")
 
 
-def _asked_to_stop(home: Path) -> bool:
+def _ask_to_stop(home: Path) -> bool:
     try:
         hook_client.ask(str(home), "/stop", b"", _SECONDS)
     except (OSError, hook_client.Unanswered):

@@ -1,4 +1,4 @@
-"""The daemon itself: a socket for hook commands, loopback for HTTP hooks, until nobody needs it."""
+"""The daemon process: a Unix socket for hook commands and loopback HTTP for HTTP hooks, until it is idle."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from reverie.workspace import SystemClock, without_secrets
 log = logging.getLogger(__name__)
 
 READ_SECONDS = 5.0
-HEAR_OUT_SECONDS = 1.0
-# What was begun is finished within this, or left; then what is open is let go, and threads are left behind.
-# Together less than `control.stop` waits.
+DISCARD_SECONDS = 1.0
+# At the end, queued work may take DRAIN_SECONDS and closing CLOSE_SECONDS; threads that still run are
+# abandoned. Together this is less than `control.stop` waits.
 DRAIN_SECONDS = 16.0
-LET_GO_SECONDS = 4.0
+CLOSE_SECONDS = 4.0
 TICK_SECONDS = 5.0
 LARGEST_HTTP = 8 * 1024 * 1024
 MOST_CONNECTIONS = 32
@@ -59,25 +59,25 @@ Ending: TypeAlias = Literal["busy", "stopped", "idle", "changed"]
 
 
 def run(home: Path) -> Ending:
-    """Serve until asked to stop; "busy" at once when another daemon serves this home.
+    """Serve until stopped or idle; returns "busy" at once if another daemon serves this home.
 
-    When another version was installed meanwhile, the process becomes a daemon of that version.
+    If another version is installed meanwhile, the process replaces itself with a daemon of that version.
     """
     place = DaemonPlace(home)
     idle = load_settings(None, home).number("daemon.idle_minutes") * 60.0
     place.prepare()
     os.umask(0o077)
-    with _turn(place) as mine:
+    with _lock(place) as mine:
         if not mine:
             return "busy"
         place.mark(ending=False)
-        # Addresses of sockets are short, so it is bound from within its folder.
+        # A socket's path must be short, so it is bound from within its folder.
         os.chdir(place.folder)
         _start_logging(place.log)
         with asyncio.Runner() as runner:
             ending = runner.run(serve(place, idle))
-            # A thread that never comes back would keep us, and the lock, for ever.
-            _end_within(LET_GO_SECONDS)
+            # A thread that never returns would keep the process, and its lock, alive for ever.
+            _end_within(CLOSE_SECONDS)
     if ending == "changed":
         command = [sys.executable, "-P", "-m", "reverie", "daemon", "run", "--home", str(home)]
         os.execv(sys.executable, command)
@@ -85,16 +85,16 @@ def run(home: Path) -> Ending:
 
 
 def _end_within(seconds: float) -> None:
-    """Files are written whole and the index heals: whatever a thread is at then can be left."""
-    last = threading.Timer(seconds, os._exit, (0,))
-    last.daemon = True
-    last.start()
+    """Exit after this time even if threads still run; files are atomic and the index repairs itself."""
+    timer = threading.Timer(seconds, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
 
 
 @contextmanager
-def _turn(place: DaemonPlace) -> Iterator[bool]:
-    """Hold the daemon's lock; a daemon that is about to end is waited for."""
-    until = time.monotonic() + DRAIN_SECONDS + 2 * LET_GO_SECONDS
+def _lock(place: DaemonPlace) -> Iterator[bool]:
+    """Hold the daemon's lock; wait for a daemon that is about to end."""
+    until = time.monotonic() + DRAIN_SECONDS + 2 * CLOSE_SECONDS
     while True:
         with place.alone() as mine:
             if mine or not place.ending or time.monotonic() > until:
@@ -104,7 +104,7 @@ def _turn(place: DaemonPlace) -> Iterator[bool]:
 
 
 async def serve(place: DaemonPlace, idle: float, tick: float = TICK_SECONDS) -> Ending:
-    """Serve with the lock held and from within the daemon's folder."""
+    """Serve; the caller holds the lock, and the daemon's folder is the working directory."""
     daemon = Daemon(place, idle)
     await daemon.listen()
     loop = asyncio.get_running_loop()
@@ -112,28 +112,28 @@ async def serve(place: DaemonPlace, idle: float, tick: float = TICK_SECONDS) -> 
         loop.add_signal_handler(number, daemon.stop)
     log.info("version %s serves, pid %d", reverie.__version__, os.getpid())
     try:
-        return await daemon.until_nobody_needs_it(tick)
+        return await daemon.run_until_idle(tick)
     finally:
         await daemon.aclose()
 
 
 class Daemon:
-    """One process for all clients and projects of a person."""
+    """The server for all clients and projects of one home."""
 
     def __init__(self, place: DaemonPlace, idle: float) -> None:
         self._place = place
         self._idle = idle
         self._clock = SystemClock()
         self._used = time.monotonic()
-        self._asked_to_stop = asyncio.Event()
+        self._stop_requested = asyncio.Event()
         self._servers: list[asyncio.Server] = []
         self._connections = 0
-        self._afterwards = WorkQueue(place.home)
-        self._service = Service(place.home, self._afterwards)
+        self._queue = WorkQueue(place.home)
+        self._service = Service(place.home, self._queue)
         self._address = Address(0, 0, place.token(), reverie.__version__, 0.0)
 
     async def listen(self) -> None:
-        """The socket first: whoever finds the address written down can be sure of both."""
+        """Open the socket and the HTTP port, and only then write the address for clients."""
         known = self._place.address()
         self._place.socket.unlink(missing_ok=True)
         local = partial(self._connected, local=True)
@@ -153,44 +153,44 @@ class Daemon:
         (self._place.folder / STARTING).unlink(missing_ok=True)
 
     def stop(self) -> None:
-        self._asked_to_stop.set()
+        self._stop_requested.set()
 
-    async def until_nobody_needs_it(self, tick: float) -> Ending:
-        """Look up now and then: is there work, was anybody here, is this still the version installed?"""
+    async def run_until_idle(self, tick: float) -> Ending:
+        """Check every `tick` seconds for a stop request, another installed version, and idleness."""
         package = Path(str(reverie.__file__))
         first = before = stamp_of(package)
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._asked_to_stop.wait(), tick)
+                await asyncio.wait_for(self._stop_requested.wait(), tick)
                 return "stopped"
-            self._afterwards.reap()
+            self._queue.reap()
             now = stamp_of(package)
             if _another_version(first, before, now):
                 return "changed"
             before = now
-            if time.monotonic() - self._used > self._idle and not self._afterwards.busy:
+            if time.monotonic() - self._used > self._idle and not self._queue.busy:
                 return "idle"
 
     async def aclose(self) -> None:
-        """Nobody finds us any more; then what was begun is finished."""
+        """Stop listening, then finish queued work."""
         self._place.mark(ending=True)
         for server in self._servers:
             server.close()
         with suppress(OSError):
             self._place.socket.unlink(missing_ok=True)
             self._place.write_address(replace(self._address, pid=0))
-        await self._afterwards.drain(DRAIN_SECONDS)
+        await self._queue.drain(DRAIN_SECONDS)
         try:
-            async with asyncio.timeout(LET_GO_SECONDS):
+            async with asyncio.timeout(CLOSE_SECONDS):
                 await self._service.aclose()
         except TimeoutError:
-            log.warning("the daemon ends in the middle of something")
+            log.warning("the daemon ends before its work is finished")
         log.info("the daemon ends")
 
     async def _connected_over_http(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """Anybody on this machine can connect; the socket can only be found by its owner."""
+        """Limit connections: any user of this machine can connect here, unlike to the socket."""
         if self._connections >= MOST_CONNECTIONS:
             writer.write(response(HTTPStatus.SERVICE_UNAVAILABLE))
             writer.close()
@@ -204,13 +204,13 @@ class Daemon:
     async def _connected(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, local: bool
     ) -> None:
-        # Whoever asked may be gone already.
+        # The client may have disconnected already.
         with suppress(OSError):
             try:
                 writer.write(await self._answered(reader, writer, local=local))
             except Refused as refused:
                 writer.write(response(refused.status))
-                await _heard_out(reader, writer)
+                await _discard_rest(reader, writer)
             except TimeoutError:
                 writer.write(response(HTTPStatus.REQUEST_TIMEOUT))
             await writer.drain()
@@ -243,12 +243,12 @@ class Daemon:
                 raise Refused(HTTPStatus.NOT_FOUND)
 
     def _admit(self, head: Head) -> None:
-        """Only who was given the token, and no page in a browser that found the port."""
+        """Refuse requests without the token, and those of a web page that found the port."""
         port = self._address.port
         if head.fields.get("host") not in (f"127.0.0.1:{port}", f"localhost:{port}"):
             raise Refused(HTTPStatus.FORBIDDEN)
-        shown = head.fields.get("authorization", "").encode("latin-1", "replace")
-        if not hmac.compare_digest(shown, f"Bearer {self._address.token}".encode()):
+        given = head.fields.get("authorization", "").encode("latin-1", "replace")
+        if not hmac.compare_digest(given, f"Bearer {self._address.token}".encode()):
             raise Refused(HTTPStatus.UNAUTHORIZED)
 
     def _status(self) -> dict[str, Any]:
@@ -259,9 +259,9 @@ class Daemon:
             "version": self._address.version,
             "uptime_seconds": round(self._clock.now() - self._address.started, 1),
             "idle_seconds": round(self._idle),
-            "working": self._afterwards.busy,
+            "working": self._queue.busy,
             "errors": sum(tally.errors for tally in tallies.values()),
-            "events": {name: tally.told() for name, tally in sorted(tallies.items())},
+            "events": {name: tally.as_json() for name, tally in sorted(tallies.items())},
         }
 
 
@@ -269,17 +269,17 @@ async def _on_loopback(connected: Any, port: int) -> asyncio.Server:
     return await asyncio.start_server(connected, "127.0.0.1", port, limit=LONGEST_HEAD)
 
 
-async def _heard_out(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """What comes and is never read would take our answer away with it."""
+async def _discard_rest(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Drain the request body; closing with unread data would reset the connection and lose the answer."""
     writer.write_eof()
     with suppress(TimeoutError):
-        async with asyncio.timeout(HEAR_OUT_SECONDS):
+        async with asyncio.timeout(DISCARD_SECONDS):
             while await reader.read(LONGEST_HEAD):
                 pass
 
 
 def _another_version(first: Stamp, before: Stamp, now: Stamp) -> bool:
-    """Has the package changed since we began, and is whoever installs it done?"""
+    """Is another version installed completely, that is, unchanged since the last check?"""
     return now is not None and now != first and now == before
 
 
@@ -293,6 +293,6 @@ def _start_logging(path: Path) -> None:
     handler = RotatingFileHandler(path, maxBytes=LONGEST_LOG, backupCount=1, encoding="utf-8")
     lines = logging.Formatter("%(asctime)s %(levelname).1s %(name)s: %(message)s")
     handler.setFormatter(WithoutSecrets(lines, without_secrets))
-    ours = logging.getLogger("reverie")
-    ours.addHandler(handler)
-    ours.setLevel(logging.INFO)
+    root = logging.getLogger("reverie")
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)

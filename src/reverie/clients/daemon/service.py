@@ -1,4 +1,4 @@
-"""From a hook's bytes to the answer's: the client's dialect, the project's attendant, and what is counted."""
+"""Answers hook requests: parses them by dialect, passes them to the project's HookService, counts them."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ OTHER = "other"
 
 @dataclass(slots=True)
 class Tally:
-    """How often an event came, how often it failed, and how long the last ones took."""
+    """How often an event was handled, how often it failed, and how long the last ones took."""
 
     count: int = 0
     errors: int = 0
     milliseconds: deque[float] = field(default_factory=lambda: deque(maxlen=200))
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         taken = round(median(self.milliseconds), 2) if self.milliseconds else None
         return {"count": self.count, "errors": self.errors, "median_ms": taken}
 
 
 class Service:
-    """All projects of a home; an attendant is kept for each that was used of late."""
+    """Serves all projects of a home; keeps a HookService for each recently used one."""
 
-    def __init__(self, home: Path, afterwards: WorkQueue) -> None:
+    def __init__(self, home: Path, queue: WorkQueue) -> None:
         self._home = home
-        self._afterwards = afterwards
-        self._attendants: OrderedDict[Path, HookService] = OrderedDict()
+        self._queue = queue
+        self._services: OrderedDict[Path, HookService] = OrderedDict()
         self._roots: OrderedDict[str, Path] = OrderedDict()
         self._opening = asyncio.Lock()
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._closing: set[asyncio.Task[None]] = set()
         self.tallies: dict[str, Tally] = {}
 
     async def hook(self, client: str, event: str, body: bytes, project: str = "") -> bytes:
-        """The answer to a hook; whatever fails is counted, logged and answered with nothing."""
-        # What a stranger may name at will must not fill the memory.
+        """The answer to a hook; a failure is counted, logged and answered with nothing."""
+        # Unknown event names share one tally, or arbitrary names would fill the memory.
         counted = event if event in DIALECTS[client].events else OTHER
         tally = self.tallies.setdefault(f"{client}/{counted}", Tally())
         tally.count += 1
@@ -64,7 +64,7 @@ class Service:
             async with asyncio.timeout(LIMIT_SECONDS):
                 return await self._answer(client, event, body, project)
         except Exception as error:
-            # One bad hook must not end the service of the others.
+            # One bad hook must not stop the daemon for the others.
             tally.errors += 1
             known = isinstance(error, ReverieError | OSError | ValueError | TimeoutError)
             log.warning("%s/%s: %s", client, event, error or "too slow", exc_info=not known)
@@ -73,58 +73,58 @@ class Service:
             tally.milliseconds.append((time.perf_counter() - began) * 1_000)
 
     async def aclose(self) -> None:
-        for attendant in self._attendants.values():
-            await attendant.aclose()
-        if self._leaving:
-            await asyncio.wait(self._leaving)
+        for service in self._services.values():
+            await service.aclose()
+        if self._closing:
+            await asyncio.wait(self._closing)
 
     async def _answer(self, client: str, event: str, body: bytes, project: str) -> bytes:
         data = _object(body)
         dialect = DIALECTS[client]
-        occasion = dialect.parse(event, data)
-        if isinstance(occasion.moment, Ignored):
+        hook_event = dialect.parse(event, data)
+        if isinstance(hook_event.payload, Ignored):
             return b""
-        attendant = await self._attendant(occasion, project)
-        return dialect.render(event, await attendant.attend(occasion))
+        service = await self._service_for(hook_event, project)
+        return dialect.render(event, await service.attend(hook_event))
 
-    async def _attendant(self, occasion: HookEvent, project: str) -> HookService:
-        """A session stays with the project it was first seen in, wherever its shell goes.
+    async def _service_for(self, hook_event: HookEvent, project: str) -> HookService:
+        """The service of the project a session was first seen in, even if its shell changes folders.
 
-        One without a name could be anybody's: it belongs where it says it is.
+        A session without an id cannot be tracked: its current folder decides.
         """
-        key = f"{occasion.client}/{occasion.session}" if occasion.session else ""
+        key = f"{hook_event.client}/{hook_event.session}" if hook_event.session else ""
         async with self._opening:
             root = self._roots.get(key)
-            known = None if root is None else self._attendants.get(root)
+            known = None if root is None else self._services.get(root)
             if known is None or not known.fresh:
-                known = await self._open(root or _folder(project or occasion.cwd))
+                known = await self._open(root or _folder(project or hook_event.cwd))
             root = known.app.project.root
             if key:
                 _remember(self._roots, key, root, MOST_SESSIONS)
-            for old in _remember(self._attendants, root, known, MOST_PROJECTS):
-                self._let_go(old)
+            for old in _remember(self._services, root, known, MOST_PROJECTS):
+                self._close(old)
         return known
 
     async def _open(self, start: Path) -> HookService:
         app = await asyncio.to_thread(Workspace.open, start, home=self._home)
-        known = self._attendants.get(app.project.root)
+        known = self._services.get(app.project.root)
         if known is not None and known.fresh:
             return known
         for notice in app.notices:
             log.warning("%s", notice)
         if known is not None:
-            self._let_go(known)
-        return HookService(app, _heard, self._afterwards.add, self._afterwards.begin_dream)
+            self._close(known)
+        return HookService(app, _log_event, self._queue.add, self._queue.begin_dream)
 
-    def _let_go(self, old: HookService) -> None:
-        """It ends what it is at, and nobody else waits for that."""
+    def _close(self, old: HookService) -> None:
+        """Close a service in the background, after its current work."""
         task = asyncio.create_task(old.aclose())
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
 
 def _remember(kept: OrderedDict[Any, Any], key: object, value: object, most: int) -> list[Any]:
-    """Put it at the end; gives what had to go."""
+    """Add or refresh an entry; returns the values evicted beyond `most`."""
     kept[key] = value
     kept.move_to_end(key)
     return [kept.popitem(last=False)[1] for _ in range(len(kept) - most)]
@@ -140,13 +140,13 @@ def _object(body: bytes) -> dict[str, Any]:
     return data
 
 
-def _folder(told: str) -> Path:
-    if not told.startswith("/"):
-        raise InputError(f"a hook must say where it runs, not {told[:80]!r}")
-    return Path(told)
+def _folder(text: str) -> Path:
+    if not text.startswith("/"):
+        raise InputError(f"a hook must send an absolute folder, not {text[:80]!r}")
+    return Path(text)
 
 
-def _heard(event: Event) -> None:
+def _log_event(event: Event) -> None:
     match event:
         case TroubleNoted(where, what):
             log.warning("%s: %s", where, what)

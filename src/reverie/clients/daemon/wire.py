@@ -1,4 +1,4 @@
-"""HTTP as far as hooks speak it: one POST a connection, read strictly, refused early."""
+"""The daemon's HTTP subset (one POST for each connection, parsed strictly), and its queue of background work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00\r\n]*?)[ \t]*
 
 
 class Refused(Exception):
-    """A request that is not answered otherwise than with a status."""
+    """The request is refused with this HTTP status."""
 
     def __init__(self, status: HTTPStatus) -> None:
         super().__init__(f"{status.value} {status.phrase}")
@@ -29,14 +29,14 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A request as far as it is known before its body."""
+    """The path and header fields of a request."""
 
     path: str
     fields: Mapping[str, str]
 
     @property
     def waits(self) -> bool:
-        """Does the sender keep the body until it is asked for?"""
+        """Does the sender wait for `100 Continue` before it sends the body?"""
         expected = self.fields.get("expect", "").lower()
         if expected not in ("", "100-continue"):
             raise Refused(HTTPStatus.EXPECTATION_FAILED)
@@ -54,7 +54,7 @@ async def read_head(reader: asyncio.StreamReader) -> Head:
 
 
 def body_size(head: Head, most: int) -> int:
-    """How many bytes follow, at most so many."""
+    """The length of the body; refused if it exceeds `most`."""
     size = _size(head.fields)
     if size > most:
         raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -69,12 +69,12 @@ async def read_body(reader: asyncio.StreamReader, size: int) -> bytes:
 
 
 def parse_head(head: bytes) -> Head:
-    """Path and fields of a POST; a field that comes twice makes the whole request wrong."""
+    """Path and fields of a POST; a request with a repeated field is refused."""
     first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
-    asked = _FIRST.fullmatch(first)
-    if asked is None:
+    request = _FIRST.fullmatch(first)
+    if request is None:
         raise Refused(HTTPStatus.BAD_REQUEST)
-    if asked[1] != b"POST":
+    if request[1] != b"POST":
         raise Refused(HTTPStatus.METHOD_NOT_ALLOWED)
     fields: dict[str, str] = {}
     for line in lines:
@@ -83,7 +83,7 @@ def parse_head(head: bytes) -> Head:
         if found is None or name in fields:
             raise Refused(HTTPStatus.BAD_REQUEST)
         fields[name] = found[2].decode("latin-1")
-    return Head(asked[2].decode(), fields)
+    return Head(request[2].decode(), fields)
 
 
 def response(status: HTTPStatus, body: bytes = b"") -> bytes:
@@ -98,12 +98,12 @@ def response(status: HTTPStatus, body: bytes = b"") -> bytes:
 def _size(fields: Mapping[str, str]) -> int:
     if "transfer-encoding" in fields:
         raise Refused(HTTPStatus.NOT_IMPLEMENTED)
-    told = fields.get("content-length")
-    if told is None:
+    length = fields.get("content-length")
+    if length is None:
         raise Refused(HTTPStatus.LENGTH_REQUIRED)
-    if not re.fullmatch(r"[0-9]{1,12}", told):
+    if not re.fullmatch(r"[0-9]{1,12}", length):
         raise Refused(HTTPStatus.BAD_REQUEST)
-    return int(told)
+    return int(length)
 
 
 log = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ Work = Callable[[], None]
 
 
 class WorkQueue:
-    """A queue in which the newest work under a key takes the place of an older one."""
+    """A queue of background work; newer work under a key replaces work still waiting under it."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -126,26 +126,24 @@ class WorkQueue:
         return self._task is not None
 
     def add(self, key: str, work: Work) -> None:
-        """May be called from any thread."""
+        """Queue work; may be called from any thread."""
         self._loop.call_soon_threadsafe(self._put, key, work)
 
     def begin_dream(self, root: Path) -> None:
-        """A dream takes its time: it gets a process that outlives ours."""
+        """Start a dream in a process that outlives the daemon."""
         command = [sys.executable, "-P", "-m", "reverie", "dream"]
         command += ["--project", str(root), "--home", str(self._home), "--quiet"]
-        nowhere = subprocess.DEVNULL
+        null = subprocess.DEVNULL
         self._dreams.append(
-            subprocess.Popen(
-                command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
-            )
+            subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
         )
-        log.info("a dream of %s begins", root)
+        log.info("started a dream of %s", root)
 
     def reap(self) -> None:
         self._dreams = [dream for dream in self._dreams if dream.poll() is None]
 
     async def drain(self, seconds: float) -> None:
-        """Finish what waits, if that takes no longer than this."""
+        """Wait for the queued work to finish, for at most this long."""
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=seconds)
 
@@ -158,11 +156,11 @@ class WorkQueue:
         try:
             while self._waiting:
                 work = self._waiting.pop(next(iter(self._waiting)))
-                await self._one(work)
+                await self._run(work)
         finally:
             self._task = None
 
-    async def _one(self, work: Work) -> None:
+    async def _run(self, work: Work) -> None:
         try:
             await asyncio.to_thread(work)
         except Exception:

@@ -1,1 +1,1 @@
-"""Reverie beside another client: what happens in its sessions, and what we do at each moment."""
+"""Hooks of other coding agents: their events, and what Reverie answers to each."""

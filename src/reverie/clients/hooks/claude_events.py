@@ -1,7 +1,7 @@
-"""Claude Code's events, as its hooks and the callbacks of its SDK tell them, and the answers it takes. Pure.
+"""Claude Code's events, from its hooks and its SDK's callbacks, and the answers it accepts. Pure.
 
-Observed with 2.1.197 and 2.1.325. A sub-agent that finished comes back as a prompt nobody wrote; the
-request that summarizes ends as a sub-agent without a type.
+Observed with 2.1.197 and 2.1.325. A finished sub-agent reports back as a prompt that the client writes
+itself; the client's summarizer ends as a sub-agent without a type.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from reverie.clients.hooks.events import (
     Ignored,
     Instructions,
     Json,
-    Moment,
     Nothing,
     Outcome,
+    Payload,
     Prompted,
     ReplacedOutput,
     SessionEnded,
@@ -33,30 +33,31 @@ CLIENT = "claude-code"
 
 MCP = "mcp__"
 
-# What the model reads of a tool's structured result. Files are left out: they are on disk already.
+# The fields of a tool's result that the model reads. File tools are left out: files are on disk already.
 OUTPUTS: Mapping[str, tuple[str, ...]] = {
     "Bash": ("stdout", "stderr"),
     "Grep": ("content",),
     "WebFetch": ("result",),
 }
 
-# Written by the client in the person's name.
-_NOBODY = re.compile(r"\s*<(?:task-notification|command-|local-command-|bash-|system-reminder)")
+# Prompts that the client writes in the person's name.
+_WRITTEN_BY_CLIENT = re.compile(
+    r"\s*<(?:task-notification|command-|local-command-|bash-|system-reminder)"
+)
 
 
-def occasion(event: str, data: Json) -> HookEvent:
-    """What happened, and whose session it was."""
+def parse(event: str, data: Json) -> HookEvent:
     return HookEvent(
         CLIENT,
         fields.text(data, "session_id"),
         fields.text(data, "cwd"),
-        _moment(event, data),
+        _payload(event, data),
         fields.transcript(data),
     )
 
 
 def answer(event: str, outcome: Outcome) -> dict[str, Any]:
-    """The answer as an object; empty where none is taken."""
+    """The answer as a JSON object; empty when the event takes none."""
     match outcome:
         case Context(text):
             specific: dict[str, Any] = {"additionalContext": text}
@@ -68,7 +69,7 @@ def answer(event: str, outcome: Outcome) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event, **specific}}
 
 
-def started(data: Json) -> Moment:
+def started(data: Json) -> Payload:
     match fields.text(data, "source"):
         case "compact":
             return SessionStarted("compact")
@@ -78,37 +79,37 @@ def started(data: Json) -> Moment:
             return SessionStarted("startup")
 
 
-def about_to_compact(data: Json) -> Moment:
+def about_to_compact(data: Json) -> Payload:
     return AboutToCompact(fields.text(data, "trigger"), fields.text(data, "custom_instructions"))
 
 
-def stopped(data: Json) -> Moment:
+def stopped(data: Json) -> Payload:
     return Stopped(
         data.get("stop_hook_active") is True, fields.text(data, "last_assistant_message")
     )
 
 
-def _moment(event: str, data: Json) -> Moment:
-    read = _MOMENTS.get(event)
-    if read is None:
-        return Ignored(f"{event} is nothing to us")
+def _payload(event: str, data: Json) -> Payload:
+    parser = _PARSERS.get(event)
+    if parser is None:
+        return Ignored(f"Reverie does not handle {event}")
     if fields.text(data, "agent_id") and event != "PostToolUse":
         return Ignored("it happened inside a sub-agent")
-    return read(data)
+    return parser(data)
 
 
-def _prompted(data: Json) -> Moment:
+def _prompted(data: Json) -> Payload:
     text = fields.text(data, "prompt")
-    if _NOBODY.match(text):
+    if _WRITTEN_BY_CLIENT.match(text):
         return Ignored("the client wrote this prompt itself")
     return Prompted(text)
 
 
-def _finished(data: Json) -> Moment:
+def _finished(data: Json) -> Payload:
     name, response = fields.text(data, "tool_name"), data.get("tool_response")
     outputs = OUTPUTS.get(name, ())
     if name.startswith(MCP):
-        response = fields.said(response)
+        response = fields.result_text(response)
         outputs = () if response is None else ("",)
     elif not isinstance(response, dict) or response.get("isImage"):
         outputs = ()
@@ -118,13 +119,13 @@ def _finished(data: Json) -> Moment:
     return ToolFinished(name, id_, fields.table(data, "tool_input"), response, outputs)
 
 
-def _subagent_stopped(data: Json) -> Moment:
+def _subagent_stopped(data: Json) -> Payload:
     if not fields.text(data, "agent_type"):
         return Ignored("the client's own summarizer ended")
     return Ignored("what a sub-agent found out is in the conversation")
 
 
-_MOMENTS: Mapping[str, Callable[[Json], Moment]] = {
+_PARSERS: Mapping[str, Callable[[Json], Payload]] = {
     "SessionStart": started,
     "UserPromptSubmit": _prompted,
     "PostToolUse": _finished,
@@ -134,4 +135,4 @@ _MOMENTS: Mapping[str, Callable[[Json], Moment]] = {
     "SessionEnd": lambda data: SessionEnded(),
 }
 
-EVENTS = frozenset(_MOMENTS)
+EVENTS = frozenset(_PARSERS)

@@ -1,4 +1,4 @@
-"""What must outlive a client's compaction: what is still owed, and the notes, from the transcript alone."""
+"""What must survive a client's compaction: open obligations and session notes, read from the transcript."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOTES = "Notes on this session so far; all of them are in {path}."
 
 @dataclass(frozen=True, slots=True)
 class CarriedOver:
-    """What is owed, and the notes; empty where there is nothing to say."""
+    """The obligations still open, and the session notes; either may be empty."""
 
     owed: str
     notes: str
@@ -49,27 +49,27 @@ class CarriedOver:
 
 
 def read(folder: SessionFolder) -> Facts:
-    """What the transcript tells; a summary says again what its messages said."""
+    """The facts in the transcript; summaries are skipped, as they repeat their messages."""
     return read_facts(
-        # Before anything is cut: half a secret is one that no scanner knows.
+        # Before anything is cut: the scanner does not recognize half a secret.
         clean_message(message, folder.scrubber)
         for message in spoken(folder.transcript)
         if message.origin != "reverie"
     )
 
 
-async def take_stock(
+async def carry_over(
     folder: SessionFolder, facts: Facts, announce: Announce, *, notes: bool
 ) -> CarriedOver:
-    """The notes brought up to date on disk, if they are kept, and what goes on from here."""
+    """Bring the notes on disk up to date, if notes are on, and collect what must be carried over."""
     question = (facts.open_question,) if facts.open_question else ()
     owed = Obligations(facts.last_request, facts.todos, questions=question)
     block = obligations.render(owed, OWED_TOKENS)
-    written = await _noted(folder, facts, announce) if notes else ""
+    written = await _update_notes(folder, facts, announce) if notes else ""
     return CarriedOver("" if block is None else block.text, written)
 
 
-async def _noted(folder: SessionFolder, facts: Facts, announce: Announce) -> str:
+async def _update_notes(folder: SessionFolder, facts: Facts, announce: Announce) -> str:
     updated = await run(Notebook(folder.notes, announce=announce), facts, None)
     text = as_summary(updated.notes, folder.notes.path)
     if text is None:
@@ -78,7 +78,7 @@ async def _noted(folder: SessionFolder, facts: Facts, announce: Announce) -> str
 
 
 def learn_new(app: Workspace, folder: SessionFolder) -> Learnt | NotDue:
-    """Save and propose what was said since the last look; the next look begins behind it."""
+    """Save or propose memories from the messages since the last call, and remember how far it read."""
     try:
         messages = spoken(folder.transcript)
     except TranscriptError as error:
@@ -96,7 +96,7 @@ def learn_new(app: Workspace, folder: SessionFolder) -> Learnt | NotDue:
         return verdict
     folders = (str(part.place.directory) for part in app.memory().parts)
     if extraction.agent_wrote(new, *folders):
-        learnt: Learnt | NotDue = NotDue("the agent saved by itself")
+        learnt: Learnt | NotDue = NotDue("the agent saved memories itself")
     else:
         learnt = learn(app, folder.name, new, messages[: len(messages) - len(new)])
     folder.keep_learnt(new[-1].id)

@@ -1,4 +1,7 @@
-"""What happens in a client's session, and what can be answered: closed unions that every dialect speaks. Pure."""
+"""Events of a client's session and the outcomes to answer with, as closed unions. Pure.
+
+Every dialect parses its client's JSON into these and renders them back.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-# What the name of a session begins with that only tries the hooks.
+# Prefix of the session ids that `reverie doctor` uses to try the hooks.
 TRIAL = "reverie-doctor-"
 
 Source: TypeAlias = Literal["startup", "resume", "compact"]
@@ -16,21 +19,21 @@ Source: TypeAlias = Literal["startup", "resume", "compact"]
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
-    """A session begins, goes on after a pause, or was compacted."""
+    """A session starts, is resumed, or was compacted."""
 
     source: Source
 
 
 @dataclass(frozen=True, slots=True)
 class SessionMet:
-    """A session begins or goes on, in a client that is better told of memory beside its first prompt."""
+    """A session starts or is resumed, in a client that gets the opening with its first prompt instead."""
 
     resumed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
-    """A person said something; `opens` where the first prompt is told what a session begins with."""
+    """The person sent a prompt; `opens` if the first prompt carries the session's opening."""
 
     text: str
     opens: bool = False
@@ -38,7 +41,7 @@ class Prompted:
 
 @dataclass(frozen=True, slots=True)
 class PromptSeen:
-    """A person said something, in a client that lets nothing be put beside it."""
+    """The person sent a prompt, in a client that lets hooks add nothing to it."""
 
     text: str
 
@@ -66,14 +69,14 @@ class AboutToCompact:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The model said something, and its turn may go on."""
+    """The model answered; its turn may go on."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A turn is over; `again` when a hook made it go on before."""
+    """A turn ended; `again` if a hook had already made it go on."""
 
     again: bool
     answer: str
@@ -86,40 +89,40 @@ class SessionEnded:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Nothing of ours, and why."""
+    """An event Reverie does nothing about, and why."""
 
     reason: str
 
 
 InTurn: TypeAlias = Prompted | PromptSeen | ToolFinished | Answered | Stopped
 
-Moment: TypeAlias = SessionStarted | SessionMet | InTurn | AboutToCompact | SessionEnded | Ignored
+Payload: TypeAlias = SessionStarted | SessionMet | InTurn | AboutToCompact | SessionEnded | Ignored
 
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """A moment, and whose: the client, its session, where it works and where it writes it down.
+    """One event of a client's session: which client, which session, where it runs, and what happened.
 
-    `transcript` is None where the client's own is nothing we can read.
+    `transcript` is None if Reverie cannot read the client's own transcript.
     """
 
     client: str
     session: str
     cwd: str
-    moment: Moment
+    payload: Payload
     transcript: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Text for the model, beside what it already has."""
+    """Text to add to the model's context."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacedOutput:
-    """What the model reads instead of a tool's output, in the shape the tool gave it."""
+    """What the model reads in place of a tool's output, in the shape of that tool's response."""
 
     tool: str
     response: Any
@@ -127,7 +130,7 @@ class ReplacedOutput:
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """Text for whoever writes the summary of a compaction."""
+    """Text for the model that writes the summary of a compaction."""
 
     text: str
 
@@ -143,7 +146,7 @@ Json = Mapping[str, Any]
 
 
 def text(data: Json, *names: str) -> str:
-    """The first of these fields that holds text; empty when none does."""
+    """The first of these fields that is a string; empty if none is."""
     return next((value for name in names if isinstance(value := data.get(name), str)), "")
 
 
@@ -153,19 +156,19 @@ def table(data: Json, name: str) -> dict[str, Any]:
 
 
 def transcript(data: Json) -> Path | None:
-    """Where the client writes the conversation down: an absolute path of plain JSON lines."""
+    """The client's transcript, if its path is absolute and names a JSON Lines file."""
     value = text(data, "transcript_path")
     plain = value.startswith("/") and value.endswith(".jsonl") and "\0" not in value
     return Path(value) if plain else None
 
 
-def said(content: object) -> str | None:
-    """The text of an MCP result: a text, a list of blocks, or an object that holds one."""
+def result_text(content: object) -> str | None:
+    """The text of an MCP result: a string, a list of blocks, or an object with either."""
     match content:
         case str():
             return content
         case {"content": inner}:
-            return said(inner)
+            return result_text(inner)
         case list(blocks) if blocks and all(isinstance(block, dict) for block in blocks):
             texts = [block.get("text") for block in blocks]
             return "\n".join(texts) if all(isinstance(text, str) for text in texts) else None
@@ -173,5 +176,5 @@ def said(content: object) -> str | None:
             return None
 
 
-def written(answer: object) -> bytes:
+def encoded(answer: object) -> bytes:
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")

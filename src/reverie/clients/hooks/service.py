@@ -1,7 +1,7 @@
-"""What Reverie does at each moment of other clients' sessions in one project.
+"""Handles the hook events of other clients' sessions in one project.
 
-Nothing here may stop or delay the client: what takes time is handed to `later`, and what fails is
-announced and answered with nothing.
+Nothing here may stop or delay the client: slow work goes to the `later` queue, and a failure is
+announced and answered with `Nothing`.
 """
 
 from __future__ import annotations
@@ -63,20 +63,20 @@ if TYPE_CHECKING:
     from reverie.recall.ranker import IndexRanker
     from reverie.workspace import Workspace
 
-# Takes work that may wait under a key; work under a key that waits already replaces it.
+# Queues work under a key; it replaces work that is still waiting under the same key.
 Later: TypeAlias = Callable[[str, Callable[[], None]], None]
-# Starts a dream of the project in this folder, in a process of its own.
+# Starts a dream of the project in this folder, in a separate process.
 BeginDream: TypeAlias = Callable[[Path], None]
 
 MOST_SESSIONS = 64
-# Where the score decides alone, few are looked at beside those that were shown already; a file may
-# have gone that the index still knows.
+# How many ranked memories to look at, besides those already shown: some more than can be attached,
+# as the index may still hold files that are gone.
 REACH = MOST_FILES + 5
 
 
 @dataclass(slots=True)
 class _Live:
-    """A session as this process knows it: what was asked last, and the recall that answered."""
+    """A session's recall in this process, and the last prompt."""
 
     recall: Recall
     ranker: IndexRanker
@@ -84,7 +84,7 @@ class _Live:
 
 
 class HookService:
-    """Attends the sessions of one project; keeps its recall index open between them."""
+    """Answers the hook events of one project's sessions, and keeps its recall index open between them."""
 
     def __init__(
         self, app: Workspace, announce: Announce, later: Later, begin_dream: BeginDream
@@ -93,133 +93,133 @@ class HookService:
         self._announce = announce
         self._later = later
         self._begin_dream = begin_dream
-        self._stamps = self._seen_stamps()
+        self._stamps = self._current_stamps()
         self._stack = ExitStack()
         self._recalling = asyncio.Lock()
         self._live: OrderedDict[Path, _Live] = OrderedDict()
-        self._keeping: dict[Path, asyncio.Task[None]] = {}
+        self._writing: dict[Path, asyncio.Task[None]] = {}
         self._opened: tuple[OpenMemory, IndexRanker] | None = None
         self._gate: Callable[[], Due | NotDue] | None = None
         self._warming: asyncio.Task[None] | None = None
 
     @property
     def fresh(self) -> bool:
-        """Are settings and the place of memory as they were when this was opened?"""
-        return self._stamps == self._seen_stamps()
+        """Are the settings and the location of memory the same as when this was opened?"""
+        return self._stamps == self._current_stamps()
 
     async def aclose(self) -> None:
-        """Wait for what uses the index, then let go of it."""
+        """Wait until the index is not in use, then close it."""
         async with self._recalling:
-            if self._keeping:
-                await asyncio.wait(self._keeping.values())
+            if self._writing:
+                await asyncio.wait(self._writing.values())
             self._stack.close()
-            # Whoever still waits here opens its own.
+            # Calls that still wait for the lock open it again.
             self._opened = None
             self._live.clear()
 
-    async def attend(self, occasion: HookEvent) -> Outcome:
-        """What the client is answered; an error of ours is a reason, never an exception."""
+    async def attend(self, event: HookEvent) -> Outcome:
+        """The answer to an event; Reverie's own errors become `Nothing` with the reason."""
         try:
-            outcome = await self._attend(occasion)
+            outcome = await self._attend(event)
         except (ReverieError, OSError) as error:
-            self._announce(TroubleNoted("hooks", f"{type(occasion.moment).__name__}: {error}"))
+            self._announce(TroubleNoted("hooks", f"{type(event.payload).__name__}: {error}"))
             return Nothing(str(error))
-        # Memories stand in it, and the client puts marks of its own around them.
+        # The text holds memories, and the client wraps it in tags of its own.
         return Context(quoted(outcome.text)) if isinstance(outcome, Context) else outcome
 
-    async def _attend(self, occasion: HookEvent) -> Outcome:  # noqa: PLR0911 - one return a moment
-        folder = SessionFolder(self.app.project, occasion, self.app.scrubber)
-        await self._kept(folder)
-        match occasion.moment:
+    async def _attend(self, event: HookEvent) -> Outcome:  # noqa: PLR0911 - one return for each payload
+        folder = SessionFolder(self.app.project, event, self.app.scrubber)
+        await self._await_write(folder)
+        match event.payload:
             case SessionStarted("compact"):
-                return await self._compacted(occasion, folder)
+                return await self._compacted(event, folder)
             case SessionStarted(source):
                 self._warm_up()
-                return await asyncio.to_thread(self._begun, occasion, folder, source == "resume")
+                return await asyncio.to_thread(self._started, event, folder, source == "resume")
             case SessionMet(resumed):
                 self._warm_up()
-                return await asyncio.to_thread(self._met, occasion, folder, resumed)
+                return await asyncio.to_thread(self._met, event, folder, resumed)
             case AboutToCompact():
                 return await self._about_to_compact(folder)
             case SessionEnded():
-                self._look_later(folder)
-                return Nothing("what is new is looked through")
+                self._learn_later(folder)
+                return Nothing("new messages will be searched for memories")
             case Ignored(reason):
                 return Nothing(reason)
-            case moment:
-                return await self._in_turn(occasion, folder, moment)
+            case payload:
+                return await self._in_turn(event, folder, payload)
 
-    async def _in_turn(self, occasion: HookEvent, folder: SessionFolder, moment: InTurn) -> Outcome:
-        match moment:
+    async def _in_turn(self, event: HookEvent, folder: SessionFolder, payload: InTurn) -> Outcome:
+        match payload:
             case Prompted() as prompt:
-                return await self._prompted(occasion, folder, prompt)
+                return await self._prompted(event, folder, prompt)
             case PromptSeen(text):
-                return await asyncio.to_thread(self._overheard, folder, text)
+                return await asyncio.to_thread(self._prompt_seen, folder, text)
             case ToolFinished() as tool:
-                return await asyncio.to_thread(self._finished, folder, tool)
+                return await asyncio.to_thread(self._tool_finished, folder, tool)
             case Answered(text):
                 return await asyncio.to_thread(self._answered, folder, text)
             case Stopped(_, answer):
                 return await asyncio.to_thread(self._stopped, folder, answer)
             case _:
-                assert_never(moment)
+                assert_never(payload)
 
-    # --- the start of a session, and of what follows a compaction ---
+    # --- the start of a session, and its restart after a compaction ---
 
-    def _begun(self, occasion: HookEvent, folder: SessionFolder, resumed: bool) -> Outcome:
+    def _started(self, event: HookEvent, folder: SessionFolder, resumed: bool) -> Outcome:
         sweep(self.app.project, self.app.clock.now())
         if not self.app.settings.memory_enabled:
             return Nothing("memory is off")
-        text, digest = self._opening(occasion)
+        text, digest = self._opening(event)
         shown = folder.shown()
         if resumed and shown.opening == digest:
             return Nothing("the conversation holds it already")
-        self._keep(folder, replace(shown, opening=digest))
+        self._write(folder, replace(shown, opening=digest))
         return Context(text)
 
-    def _met(self, occasion: HookEvent, folder: SessionFolder, resumed: bool) -> Outcome:
+    def _met(self, event: HookEvent, folder: SessionFolder, resumed: bool) -> Outcome:
         shown = folder.shown()
         if not resumed:
             shown = shown.forgotten()
-        elif shown.opening != self._opening(occasion)[1]:
+        elif shown.opening != self._opening(event)[1]:
             shown = replace(shown, opening="")
-        self._keep(folder, shown)
-        return Nothing("its first prompt is told")
+        self._write(folder, shown)
+        return Nothing("the opening goes with the first prompt")
 
-    def _late(self, occasion: HookEvent, folder: SessionFolder) -> Outcome:
+    def _first_prompt_opening(self, event: HookEvent, folder: SessionFolder) -> Outcome:
         if folder.shown().opening:
             return Nothing("the conversation holds it already")
-        return self._begun(occasion, folder, resumed=False)
+        return self._started(event, folder, resumed=False)
 
-    async def _compacted(self, occasion: HookEvent, folder: SessionFolder) -> Outcome:
+    async def _compacted(self, event: HookEvent, folder: SessionFolder) -> Outcome:
         shown = folder.shown().forgotten()
-        stock = await self._stock(folder)
-        parts = [stock.for_model] if stock.for_model else []
+        carried = await self._carry_over(folder)
+        parts = [carried.for_model] if carried.for_model else []
         if self.app.settings.memory_enabled:
             room = ROOM - sum(len(part) + 2 for part in parts)
-            text, digest = await asyncio.to_thread(self._opening, occasion, room)
+            text, digest = await asyncio.to_thread(self._opening, event, room)
             shown = replace(shown, opening=digest)
             parts.append(text)
-        self._keep(folder, shown)
-        return Context("\n\n".join(parts)) if parts else Nothing("there is nothing to go on with")
+        self._write(folder, shown)
+        return Context("\n\n".join(parts)) if parts else Nothing("there is nothing to carry over")
 
-    def _opening(self, occasion: HookEvent, room: int = ROOM) -> tuple[str, str]:
-        """What there is room for, and what all of it is known by."""
-        whole = opening(self.app, self._memory(), occasion)
-        text = whole if len(whole) <= room else opening(self.app, self._memory(), occasion, room)
+    def _opening(self, event: HookEvent, room: int = ROOM) -> tuple[str, str]:
+        """The opening cut to `room`, and the digest of the whole."""
+        whole = opening(self.app, self._memory(), event)
+        text = whole if len(whole) <= room else opening(self.app, self._memory(), event, room)
         return text, _digest(whole)
 
     # --- a turn ---
 
-    async def _prompted(
-        self, occasion: HookEvent, folder: SessionFolder, prompt: Prompted
-    ) -> Outcome:
-        message = self._said(prompt.text)
+    async def _prompted(self, event: HookEvent, folder: SessionFolder, prompt: Prompted) -> Outcome:
+        message = self._user_message(prompt.text)
         if folder.hears:
             await asyncio.to_thread(folder.hear, message)
-        late = await asyncio.to_thread(self._late, occasion, folder) if prompt.opens else None
+        first = None
+        if prompt.opens:
+            first = await asyncio.to_thread(self._first_prompt_opening, event, folder)
         found = await self._recalled(folder, message)
-        texts = [said.text for said in (late, found) if isinstance(said, Context)]
+        texts = [part.text for part in (first, found) if isinstance(part, Context)]
         return Context("\n\n".join(texts)) if texts else found
 
     async def _recalled(self, folder: SessionFolder, message: Message) -> Outcome:
@@ -228,9 +228,9 @@ class HookService:
         async with self._recalling:
             if self._opened is None:
                 await asyncio.to_thread(self._open)
-            live = self._known(folder)
+            live = self._live_session(folder)
             live.asked = message.text
-            await self._kept(folder)
+            await self._await_write(folder)
             shown = folder.shown()
             live.recall.surfaced = Surfaced(set(shown.files), shown.bytes)
             live.recall.ranker = replace(live.ranker, reach=REACH + len(shown.files))
@@ -239,21 +239,21 @@ class HookService:
                 return Nothing(found.how)
             given = live.recall.surfaced
             shown = replace(shown, files=tuple(sorted(given.files)), bytes=given.bytes)
-            self._keep_soon(folder, shown)
+            self._write_soon(folder, shown)
         return Context(found.attachment.text)
 
-    def _overheard(self, folder: SessionFolder, text: str) -> Outcome:
-        folder.hear(self._said(text))
-        return Nothing("it is heard")
+    def _prompt_seen(self, folder: SessionFolder, text: str) -> Outcome:
+        folder.hear(self._user_message(text))
+        return Nothing("recorded")
 
-    def _said(self, text: str) -> Message:
+    def _user_message(self, text: str) -> Message:
         return new_message("user", Text(text), at=self.app.clock.now())
 
-    def _finished(self, folder: SessionFolder, tool: ToolFinished) -> Outcome:
+    def _tool_finished(self, folder: SessionFolder, tool: ToolFinished) -> Outcome:
         if not self.app.switches.on("tool_result_storage"):
-            return Nothing("long results stay where they are")
-        told = self.app.switches.result_threshold(tool.name)
-        limit = long_results.LIMIT if told is None else None if told == NEVER else int(told)
+            return Nothing("long results are left in place")
+        chosen = self.app.switches.result_threshold(tool.name)
+        limit = long_results.LIMIT if chosen is None else None if chosen == NEVER else int(chosen)
         kind = cast("Kind", self.app.settings["tools.preview"])
         budget = Budget(preview=kind, thresholds={tool.name: limit})
         response = long_results.replaced(
@@ -264,19 +264,19 @@ class HookService:
         return ReplacedOutput(tool.name, response)
 
     async def _about_to_compact(self, folder: SessionFolder) -> Outcome:
-        stock = await self._stock(folder)
-        self._look_later(folder)
-        text = stock.for_summary
-        return Instructions(text) if text else Nothing("nothing is owed")
+        carried = await self._carry_over(folder)
+        self._learn_later(folder)
+        text = carried.for_summary
+        return Instructions(text) if text else Nothing("no obligations are open")
 
-    async def _stock(self, folder: SessionFolder) -> compaction.CarriedOver:
+    async def _carry_over(self, folder: SessionFolder) -> compaction.CarriedOver:
         notes = self.app.switches.on("session_notes")
         try:
             facts = await asyncio.to_thread(compaction.read, folder)
         except ReverieError as error:
             self._announce(TroubleNoted("hooks", str(error)))
             return compaction.CarriedOver("", "")
-        return await compaction.take_stock(folder, facts, self._announce, notes=notes)
+        return await compaction.carry_over(folder, facts, self._announce, notes=notes)
 
     def _answered(self, folder: SessionFolder, text: str) -> Outcome:
         if text:
@@ -284,41 +284,41 @@ class HookService:
         live = self._live.get(folder.path)
         if live is not None and text:
             live.recall.replied(text, live.asked)
-        return Nothing("it is heard")
+        return Nothing("recorded")
 
     def _stopped(self, folder: SessionFolder, answer: str) -> Outcome:
         self._answered(folder, answer)
         shown = folder.shown()
         shown = replace(shown, turns=shown.turns + 1)
-        self._keep(folder, shown)
+        self._write(folder, shown)
         every = int(self.app.settings.number("learning.every"))
         if shown.turns % every:
             return Nothing(f"turn {shown.turns % every} of {every}")
-        self._look_later(folder)
-        return Nothing("what is new is looked through")
+        self._learn_later(folder)
+        return Nothing("new messages will be searched for memories")
 
-    # --- afterwards, when nobody waits ---
+    # --- background work ---
 
-    def _look_later(self, folder: SessionFolder) -> None:
+    def _learn_later(self, folder: SessionFolder) -> None:
         if self.app.settings.memory_enabled and not folder.trial:
-            self._later(str(folder.path), partial(self._look, folder))
+            self._later(str(folder.path), partial(self._learn_and_dream, folder))
 
-    def _look(self, folder: SessionFolder) -> None:
-        """Learn what is new; dream when it is time."""
-        with self._told("learning"):
+    def _learn_and_dream(self, folder: SessionFolder) -> None:
+        """Learn from new messages; start a dream when one is due."""
+        with self._reporting("learning"):
             learnt = learn_new(self.app, folder)
             if isinstance(learnt, Learnt):
                 for trouble in learnt.troubles:
                     self._announce(TroubleNoted("learning", trouble))
                 self._announce(MemoriesSaved(learnt.saved, len(learnt.waiting)))
-        with self._told("indexing"):
+        with self._reporting("indexing"):
             memory = self._memory()
             if memory.store.large:
-                # Nobody waits here: every file is compared, also those changed in place.
+                # No client waits for this, so every file is compared, including those changed in place.
                 memory.store.listing()
                 while memory.store.record_on():
                     pass
-        with self._told("dreaming"):
+        with self._reporting("dreaming"):
             if self.app.switches.on("dream") and isinstance(self._due(), Due):
                 self._begin_dream(self.app.project.root)
 
@@ -327,27 +327,27 @@ class HookService:
             self._gate = gate_with_rest(self.app, self._memory(), "")
         return self._gate()
 
-    # --- what is kept open ---
+    # --- open index and session state ---
 
     def _warm_up(self) -> None:
-        """The index is brought up to date while the person types."""
+        """Bring the index up to date while the person types."""
         if self._warming is None and self.app.switches.on("recall"):
             self._warming = asyncio.create_task(self._warmed())
 
     async def _warmed(self) -> None:
         async with self._recalling:
-            with self._told("warming up"):
+            with self._reporting("warming up"):
                 await asyncio.to_thread(lambda: self._open()[1].search("memory", limit=1))
-        # Prompts come in between: each step is short, and what it did not reach is found by words.
-        with self._told("indexing"):
+        # Prompts may come in between: each step is short, and memories not embedded yet are found by words.
+        with self._reporting("indexing"):
             while self._opened is not None and await asyncio.to_thread(catch_up, *self._opened):
                 pass
 
-    def _known(self, folder: SessionFolder) -> _Live:
+    def _live_session(self, folder: SessionFolder) -> _Live:
         memory, ranker = self._open()
         live = self._live.pop(folder.path, None)
         if live is None:
-            # By score alone: nobody waits for a model before each prompt.
+            # Ranked by score alone: a prompt must not wait for a model.
             live = _Live(recall_for(self.app, memory, ranker, None, folder.name), ranker)
             live.recall.room = ROOM
         self._live[folder.path] = live
@@ -366,29 +366,29 @@ class HookService:
     def _memory(self) -> OpenMemory:
         return self._opened[0] if self._opened else self.app.memory()
 
-    def _keep_soon(self, folder: SessionFolder, shown: Shown) -> None:
-        """The person's prompt does not wait for the disk; the session's next moment does."""
-        task = asyncio.create_task(asyncio.to_thread(self._keep, folder, shown))
-        self._keeping[folder.path] = task
-        task.add_done_callback(lambda done: self._keeping.pop(folder.path, None))
+    def _write_soon(self, folder: SessionFolder, shown: Shown) -> None:
+        """Write without holding up the prompt; the session's next event waits for it."""
+        task = asyncio.create_task(asyncio.to_thread(self._write, folder, shown))
+        self._writing[folder.path] = task
+        task.add_done_callback(lambda done: self._writing.pop(folder.path, None))
 
-    async def _kept(self, folder: SessionFolder) -> None:
-        if (task := self._keeping.get(folder.path)) is not None:
+    async def _await_write(self, folder: SessionFolder) -> None:
+        if (task := self._writing.get(folder.path)) is not None:
             await asyncio.wait({task})
 
-    def _keep(self, folder: SessionFolder, shown: Shown) -> None:
-        with self._told("keeping what was shown"):
+    def _write(self, folder: SessionFolder, shown: Shown) -> None:
+        with self._reporting("saving what was shown"):
             folder.keep(shown)
 
     @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
-        """Failure falls through, and is told."""
+    def _reporting(self, what: str) -> Iterator[None]:
+        """Announce a failure instead of raising it."""
         try:
             yield
         except (ReverieError, OSError) as error:
             self._announce(TroubleNoted("hooks", f"{what}: {error}"))
 
-    def _seen_stamps(self) -> tuple[Stamp, ...]:
+    def _current_stamps(self) -> tuple[Stamp, ...]:
         files = [layer.file for layer in self.app.settings.layers if layer.file]
         # A project's file also changes when the person agrees to it.
         paths = {path for file in files for path in (file.path, file.record) if path is not None}

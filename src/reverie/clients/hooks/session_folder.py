@@ -1,4 +1,4 @@
-"""What is kept of another client's session: what it was shown, how far it was read, notes, long results."""
+"""The folder Reverie keeps for another client's session: memories shown, progress, notes, long results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KEPT_SECONDS = 30 * 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a session was given: the digest of its opening, memories and their size, and its turns."""
+    """What a session was shown (the opening's digest, memories and their size), and its turn count."""
 
     opening: str = ""
     files: tuple[str, ...] = ()
@@ -41,33 +41,33 @@ class Shown:
     turns: int = 0
 
     def forgotten(self) -> Shown:
-        """After a compaction the model has none of it any more."""
+        """The same session after a compaction, which drops everything it was shown."""
         return Shown(turns=self.turns)
 
 
 class SessionFolder:
-    """One client's session, in a folder of the project's own."""
+    """The folder for one client's session, inside the project's folder in Reverie's home."""
 
-    def __init__(self, project: Project, occasion: HookEvent, scrubber: Scrubber) -> None:
-        self.path = project.folder / FOLDER / safe_name(f"{occasion.client}-{occasion.session}")
-        self._session = occasion.session
-        self._told = occasion.transcript
+    def __init__(self, project: Project, event: HookEvent, scrubber: Scrubber) -> None:
+        self.path = project.folder / FOLDER / safe_name(f"{event.client}-{event.session}")
+        self._session = event.session
+        self._client_transcript = event.transcript
         self.scrubber = scrubber
 
     @property
     def name(self) -> str:
-        """What the conversation is cited by."""
-        return self._told.stem if self._told else self.path.name
+        """The name by which memories cite this conversation."""
+        return self._client_transcript.stem if self._client_transcript else self.path.name
 
     @property
     def trial(self) -> bool:
-        """Is it nobody's conversation, so that nothing is to come of it?"""
+        """Is this a trial by `reverie doctor`, from which nothing is learnt?"""
         return self._session.startswith(TRIAL)
 
     @property
     def transcript(self) -> Path:
-        """The client's own, or what its hooks told us."""
-        return self._told or self.path / "said.jsonl"
+        """The client's own transcript, or the one recorded here from its hooks."""
+        return self._client_transcript or self.path / "said.jsonl"
 
     @property
     def notes(self) -> TextFile:
@@ -84,7 +84,7 @@ class SessionFolder:
         write_json(self.path / "shown.json", asdict(shown))
 
     def learnt_up_to(self) -> str | None:
-        """The last message that was looked through for memories."""
+        """The id of the last message that was searched for memories."""
         data = read_json(self.path / "learnt.json")
         found = data.get("up_to") if isinstance(data, dict) else None
         return found if isinstance(found, str) else None
@@ -94,11 +94,11 @@ class SessionFolder:
 
     @property
     def hears(self) -> bool:
-        """Is what is said written down here, and not by the client itself?"""
-        return self._told is None
+        """Is the conversation recorded here, because the client's transcript cannot be read?"""
+        return self._client_transcript is None
 
     def hear(self, message: Message) -> None:
-        """Write down what was said, where the client's own transcript is nothing we can read."""
+        """Record a message, unless the client's own transcript can be read."""
         if not self.hears:
             return
         path = self.transcript
@@ -108,7 +108,7 @@ class SessionFolder:
 
 
 def _shown(data: object) -> Shown:
-    """What the file says; fields that make no sense count as not there."""
+    """Parse shown.json; invalid fields get their defaults."""
     if not isinstance(data, dict):
         return Shown()
     files = data.get("files")
@@ -121,7 +121,7 @@ def _shown(data: object) -> Shown:
 
 
 def sweep(project: Project, now: float) -> None:
-    """Remove what nobody will come back for: sessions of a month ago, beyond the newest ones."""
+    """Remove folders of sessions older than a month, but keep the newest KEPT_SESSIONS."""
     aged = sorted(_aged(project.folder / FOLDER), reverse=True)
     for changed, path in aged[KEPT_SESSIONS:]:
         if now - changed > KEPT_SECONDS:
@@ -135,7 +135,7 @@ def _aged(folder: Path) -> Iterator[tuple[float, Path]]:
                 yield path.stat().st_mtime, path
 
 
-# Clients cut or store by themselves from about 30,000 characters on.
+# In characters. Clients themselves cut or store outputs from about 30,000.
 LIMIT = 20_000
 
 
@@ -146,13 +146,13 @@ def replaced(
     announce: Announce,
     scrubber: Scrubber | None = None,
 ) -> Any:
-    """The response with previews for what is too long in it; None when it stays as it is."""
+    """The response with previews in place of its long outputs; None if none is too long."""
     texts = {field: text for field in tool.outputs if isinstance(text := _output(tool, field), str)}
     found: dict[str, str] = {}
     for field, text in texts.items():
-        planned = _planned(_named(tool, field, text), tool.name, text, budget)
+        planned = _planned(_blob_name(tool, field, text), tool.name, text, budget)
         if not isinstance(planned, NotDue):
-            # Without a file there is nothing to read on in: then the output stays whole.
+            # If the file could not be written, the output stays whole.
             done = run(planned, blobs, announce, scrubber)
             text = next((one.text for one in done if one.path), None)
             found |= {} if text is None else {field: text}
@@ -167,7 +167,7 @@ def _output(tool: ToolFinished, field: str) -> object:
     return tool.response.get(field) if field else tool.response
 
 
-def _named(tool: ToolFinished, field: str, text: str) -> str:
+def _blob_name(tool: ToolFinished, field: str, text: str) -> str:
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return "-".join(part for part in (tool.id or digest, field) if part)
 

@@ -1,4 +1,4 @@
-"""What a session of another client is told at its start: the memory section, said briefly, and the index."""
+"""The opening of another client's session: a short section about memory, and the indexes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
-# Clients cut what a hook says at about 10,000 characters.
+# In characters. Clients cut a hook's output at about 10,000.
 ROOM = 9_500
 
 _SECTION = """\
@@ -47,12 +47,12 @@ Reverie looks after the memory directory you already know: what fits a message i
 person plainly says should be remembered is saved when a turn ends."""
 
 
-def opening(app: Workspace, memory: OpenMemory, occasion: HookEvent, room: int = ROOM) -> str:
-    """The section and as much of the indexes as there is room for.
+def opening(app: Workspace, memory: OpenMemory, event: HookEvent, room: int = ROOM) -> str:
+    """The section about memory, and as much of the indexes as fits into `room`.
 
-    A client that reads this very memory by itself gets only what it lacks.
+    A client that loads this directory's index by itself gets only what it lacks.
     """
-    own = reads_it_itself(app, memory.place.directory, occasion)
+    own = _loads_index_itself(app, memory.place.directory, event)
     parts = [_BESIDE if own else _section(app, memory)]
     if guidelines := str(app.settings["memory.extra_guidelines"] or "").strip():
         parts.append(guidelines)
@@ -63,11 +63,11 @@ def opening(app: Workspace, memory: OpenMemory, occasion: HookEvent, room: int =
     return "\n\n".join(part for part in parts if part)[:room]
 
 
-def reads_it_itself(app: Workspace, directory: Path, occasion: HookEvent) -> bool:
-    """Does the client put this directory's index into its prompts by its own means?"""
-    if occasion.client != "claude-code":
+def _loads_index_itself(app: Workspace, directory: Path, event: HookEvent) -> bool:
+    """Does the client itself put this directory's index into its prompts?"""
+    if event.client != "claude-code":
         return False
-    beside = occasion.transcript.parent / "memory" if occasion.transcript else None
+    beside = event.transcript.parent / "memory" if event.transcript else None
     places = (beside, app.claude_memory())
     return directory.resolve() in [place.resolve() for place in places if place]
 
@@ -79,7 +79,7 @@ def _section(app: Workspace, memory: OpenMemory) -> str:
     return _SECTION.format(directory=memory.place.directory, saving=saving, person=about)
 
 
-_WHOSE: dict[MemoryScope, str] = {
+_SCOPE_TITLES: dict[MemoryScope, str] = {
     "project": "of the project",
     "person": "about the person",
     "team": "of the team",
@@ -87,25 +87,25 @@ _WHOSE: dict[MemoryScope, str] = {
 
 
 def _indexes(memory: OpenMemory, *, own: bool) -> list[tuple[str, Index]]:
-    shelves = [] if own else [("MEMORY.md", memory.store.index())]
+    indexes = [] if own else [("MEMORY.md", memory.store.index())]
     for part in memory.others:
-        title = f"MEMORY.md {_WHOSE[part.scope]}, in `{part.place.directory}`"
-        shelves.append((title, part.store.index()))
-    return [(title, index) for title, index in shelves if index.lines]
+        title = f"MEMORY.md {_SCOPE_TITLES[part.scope]}, in `{part.place.directory}`"
+        indexes.append((title, part.store.index()))
+    return [(title, index) for title, index in indexes if index.lines]
 
 
 def _cut(heading: str, index: Index, room: int) -> str:
-    """Whole lines of an index; what does not fit is counted."""
+    """As many whole lines of an index as fit, and a count of the rest."""
     lines = [line for text in index.lines if (line := readable(text).rstrip())]
-    kept = _first(lines, room - len(heading) - 2)
+    kept = _fitting(lines, room - len(heading) - 2)
     if len(kept) == len(lines):
         return "\n".join([heading, "", *kept])
     note = f"[{len(lines) - len(kept)} more lines in the file]"
-    kept = _first(lines, room - len(heading) - len(note) - 8)
+    kept = _fitting(lines, room - len(heading) - len(note) - 8)
     return "\n".join([heading, "", *kept, f"[{len(lines) - len(kept)} more lines in the file]"])
 
 
-def _first(lines: Sequence[str], room: int) -> list[str]:
+def _fitting(lines: Sequence[str], room: int) -> list[str]:
     kept: list[str] = []
     for line in lines:
         room -= len(line) + 1

@@ -1,1 +1,1 @@
-"""Wiring Reverie into coding agents: what each client's files must hold, as text to text."""
+"""Installing Reverie into coding agents: edits to their configuration files, as text to text."""

@@ -1,17 +1,237 @@
-"""The coding agents Reverie can be wired into."""
+"""The coding agents Reverie can be installed into: their files, their hook events, and notes for the person."""
 
 from __future__ import annotations
 
-from reverie.clients.install import claude_code, codex, cursor, gemini, opencode
-from reverie.clients.install.wiring import Client
+import json
+from importlib.resources import files as resources
+from pathlib import Path
+
+from reverie.clients.install.entries import Default, Entry, Hook, Json, Server
+from reverie.clients.install.files import NOTE, ClientFile, JsonFile, TomlFile, WholeFile
+from reverie.clients.install.wiring import Client, InstallOptions, grouped, server
+
+# --- Claude Code: hooks in its settings, the MCP server beside them ---
+
+# Only the results of these tools are ever replaced by a preview; for others the hook would be a wasted process.
+CLAUDE_REPLACEABLE = "Bash|Grep|WebFetch|mcp__.*"
+
+# In seconds. Without a timeout, the client gives SessionEnd little more than one second.
+CLAUDE_TIMEOUTS = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 10,
+    "PostToolUse": 10,
+    "PreCompact": 30,
+    "Stop": 10,
+    "SessionEnd": 10,
+}
+
+
+def _claude_code_files(options: InstallOptions) -> tuple[ClientFile, ...]:
+    places, user = options.places, options.scope == "user"
+    settings = places.claude if user else places.project / ".claude"
+    servers = places.claude_state if user else places.project / ".mcp.json"
+    hooks = tuple(
+        grouped(
+            "claude-code",
+            options,
+            event,
+            timeout,
+            matcher=CLAUDE_REPLACEABLE if event == "PostToolUse" else None,
+        )
+        for event, timeout in CLAUDE_TIMEOUTS.items()
+    )
+    return (
+        JsonFile("settings", settings / "settings.json", "claude-code", hooks),
+        JsonFile("mcp", servers, "claude-code", server(options), table="mcpServers"),
+    )
+
+
+def hindrance(settings: Json) -> str | None:
+    """Why Claude Code would not run hooks, according to one of its settings files."""
+    for key in ("disableAllHooks", "allowManagedHooksOnly"):
+        if settings.get(key) is True:
+            return f"{key} is set, so Claude Code runs no hook of ours"
+    return None
+
+
+_CLAUDE_CODE = Client(
+    "claude-code",
+    "Claude Code",
+    _claude_code_files,
+    tuple(CLAUDE_TIMEOUTS),
+    "SessionStart",
+    plain=("PreCompact",),
+    notes=(
+        "Running sessions of Claude Code do not see it: start a new one.",
+        "With the plugin loaded as well, every hook would run twice: use one of the two.",
+        "Long results are put aside in Reverie's folder. To let it read them without asking, add "
+        '"Read({home}/projects/*/hooks/**)" to permissions.allow in its settings.',
+    ),
+)
+
+
+# --- Codex: a hooks file of its own, and a table in its configuration ---
+
+_CODEX_REPLACEABLE = "Bash|mcp__.*"
+# Codex stops a SessionEnd hook after three seconds, whatever timeout it is given.
+_CODEX_SESSION_END_SECONDS = 3
+
+
+def _codex_files(options: InstallOptions) -> tuple[ClientFile, ...]:
+    places = options.places
+    folder = places.codex if options.scope == "user" else places.project / ".codex"
+    hooks = tuple(
+        grouped(
+            "codex",
+            options,
+            event,
+            _CODEX_SESSION_END_SECONDS if event == "SessionEnd" else timeout,
+            matcher=_CODEX_REPLACEABLE if event == "PostToolUse" else None,
+        )
+        for event, timeout in CLAUDE_TIMEOUTS.items()
+    )
+    return (
+        JsonFile("hooks", folder / "hooks.json", "codex", hooks),
+        TomlFile("config", folder / "config.toml", options.program, options.server, options.mcp),
+    )
+
+
+_CODEX = Client(
+    "codex",
+    "Codex",
+    _codex_files,
+    tuple(CLAUDE_TIMEOUTS),
+    "SessionStart",
+    notes=(
+        "Codex runs no hook that you have not trusted, and `codex exec` says nothing about it: "
+        "start `codex`, type /hooks, and trust Reverie's. Again after an upgrade that moves it.",
+    ),
+    project_note="Codex reads .codex in a project only if you trust the project.",
+)
+
+
+# --- Gemini CLI: hooks and the MCP server in one settings file ---
+
+# Not AfterTool, which replaces a result only as an error; not PreCompress, which runs before every
+# model call and not only before a compression.
+_GEMINI_EVENTS = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
+_GEMINI_MILLISECONDS = 10_000
+
+
+def _gemini_files(options: InstallOptions) -> tuple[ClientFile, ...]:
+    places = options.places
+    folder = places.gemini if options.scope == "user" else places.project / ".gemini"
+    hooks = (grouped("gemini", options, event, _GEMINI_MILLISECONDS) for event in _GEMINI_EVENTS)
+    entries = (*hooks, *server(options))
+    settings = folder / "settings.json"
+    return (JsonFile("settings", settings, "gemini", entries, table="mcpServers", comments=True),)
+
+
+_GEMINI = Client(
+    "gemini",
+    "Gemini CLI",
+    _gemini_files,
+    _GEMINI_EVENTS,
+    "BeforeAgent",
+    project_note="Gemini CLI asks once whether it may run the hooks of a project.",
+)
+
+
+# --- opencode: a plugin file of ours, and the MCP server in its configuration ---
+
+# The events the plugin forwards.
+_OPENCODE_EVENTS = (
+    "session.created",
+    "chat.message",
+    "tool.execute.after",
+    "session.idle",
+    "experimental.session.compacting",
+    "session.compacted",
+    "session.deleted",
+)
+
+
+def _opencode_files(options: InstallOptions) -> tuple[ClientFile, ...]:
+    places, user = options.places, options.scope == "user"
+    folder = places.opencode if user else places.project / ".opencode"
+    config = _opencode_config(places.opencode if user else places.project)
+    item = {"type": "local", "command": [options.program, *options.server], "enabled": True}
+    servers: tuple[Entry, ...] = (Server("mcp", item),) if options.mcp else ()
+    return (
+        WholeFile("plugin", folder / "plugins" / "reverie.js", _opencode_plugin(options)),
+        JsonFile("config", config, "opencode", servers, table="mcp", comments=True),
+    )
+
+
+def _opencode_plugin(options: InstallOptions) -> str:
+    """The plugin's source with the path of `reverie` and its home filled in."""
+    template = resources("reverie.clients.install").joinpath("opencode_plugin.js")
+    return (
+        template.read_text("utf-8")
+        .replace("__NOTE__", NOTE)
+        .replace('"__PROGRAM__"', json.dumps(options.program))
+        .replace('["__OPTIONS__"]', json.dumps(["--client", "opencode", *options.at]))
+    )
+
+
+def _opencode_config(folder: Path) -> Path:
+    """The .jsonc file if there is one, else the .json file."""
+    with_comments = folder / "opencode.jsonc"
+    return with_comments if with_comments.exists() else folder / "opencode.json"
+
+
+_OPENCODE = Client(
+    "opencode",
+    "opencode",
+    _opencode_files,
+    _OPENCODE_EVENTS,
+    "session.created",
+    notes=("Running instances of opencode do not see it: start a new one.",),
+)
+
+
+# --- Cursor: a hooks file and a file of MCP servers ---
+
+# Prompts and answers are not answered: Reverie only learns from them.
+_CURSOR_EVENTS = (
+    "sessionStart",
+    "beforeSubmitPrompt",
+    "afterAgentResponse",
+    "preCompact",
+    "stop",
+    "sessionEnd",
+)
+_CURSOR_SECONDS = 10
+
+
+def _cursor_files(options: InstallOptions) -> tuple[ClientFile, ...]:
+    places = options.places
+    folder = places.cursor if options.scope == "user" else places.project / ".cursor"
+    hooks = (
+        Hook(event, {"command": options.hook(event, "cursor"), "timeout": _CURSOR_SECONDS})
+        for event in _CURSOR_EVENTS
+    )
+    entries: tuple[Entry, ...] = (Default("version", 1), *hooks)
+    servers = server(options)
+    return (
+        JsonFile("hooks", folder / "hooks.json", "cursor", entries, comments=True),
+        JsonFile("mcp", folder / "mcp.json", "cursor", servers, table="mcpServers", comments=True),
+    )
+
+
+_CURSOR = Client(
+    "cursor",
+    "Cursor",
+    _cursor_files,
+    _CURSOR_EVENTS,
+    "sessionStart",
+    notes=(
+        "Cursor lets no hook add to a prompt: memories that fit come through the MCP server.",
+        "Turn the server on once in Cursor's settings, under MCP.",
+    ),
+)
+
 
 CLIENTS: dict[str, Client] = {
-    client.name: client
-    for client in (
-        claude_code.CLIENT,
-        codex.CLIENT,
-        gemini.CLIENT,
-        opencode.CLIENT,
-        cursor.CLIENT,
-    )
+    client.name: client for client in (_CLAUDE_CODE, _CODEX, _GEMINI, _OPENCODE, _CURSOR)
 }

@@ -1,4 +1,4 @@
-"""What Reverie asks of a client's JSON file, and how it finds its own entries there again."""
+"""Reverie's entries in a client's JSON file: adding, finding and removing them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOME = "--home"
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """One element of the list of an event; `item` is what the client expects there."""
+    """One element in an event's list of hooks; `item` is its JSON."""
 
     event: str
     item: Json
@@ -32,7 +32,7 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The MCP server, under a name of its own in the client's table of servers."""
+    """The MCP server, under the name `reverie` in the client's table of servers."""
 
     table: str
     item: Json
@@ -44,7 +44,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """A member the client insists on; what is there already is left alone."""
+    """A member the client requires; an existing value is left alone."""
 
     key: str
     value: Any
@@ -58,12 +58,12 @@ Entry = Hook | Server | Default
 
 
 def command_line(program: str, event: str, client: str, at: Sequence[str] = ()) -> str:
-    """The hook command a client runs through a shell; `at` names a home that is not the usual one."""
+    """The hook command a client runs through a shell; `at` are the options for a home other than the default."""
     return shlex.join((program, "hook", event, "--client", client, *at))
 
 
 def is_ours(command: object, client: str) -> bool:
-    """Is this a hook command of Reverie, whatever path it was installed from?"""
+    """Is this a hook command of Reverie, whatever the path of its program?"""
     if not isinstance(command, str):
         return False
     try:
@@ -86,7 +86,7 @@ def is_ours(command: object, client: str) -> bool:
 
 
 def is_our_server(entry: object) -> bool:
-    """Is this the MCP server of Reverie? Clients write its command as a text or as a list."""
+    """Is this Reverie's MCP server? Clients write its command as a string or as a list."""
     if not isinstance(entry, dict):
         return False
     command, arguments = entry.get("command"), entry.get("args")
@@ -100,11 +100,11 @@ def is_our_server(entry: object) -> bool:
     )
 
 
-# --- looking ---
+# --- finding ---
 
 
 def ours(value: Json, client: str, tables: Sequence[str]) -> Iterator[Where]:
-    """Where our hooks and servers stand in a file's value."""
+    """The paths of our hooks and servers in a file's value."""
     hooks = value.get(HOOKS)
     for event, elements in hooks.items() if isinstance(hooks, dict) else ():
         for index, element in enumerate(elements if isinstance(elements, list) else ()):
@@ -117,7 +117,7 @@ def ours(value: Json, client: str, tables: Sequence[str]) -> Iterator[Where]:
 
 
 def _in_element(element: object, client: str) -> Iterator[Where]:
-    """An element is a hook, or a group of hooks that share a matcher; a group of ours goes whole."""
+    """Our hooks in an element, which is a hook or a group of hooks; a group with only ours counts as one."""
     if not isinstance(element, dict):
         return
     if is_ours(element.get("command"), client):
@@ -137,7 +137,7 @@ def _in_element(element: object, client: str) -> Iterator[Where]:
 
 
 def holds(value: Json, entries: Sequence[Entry], client: str, tables: Sequence[str]) -> bool:
-    """Are exactly these entries of ours in the value, as they should be?"""
+    """Does the value hold exactly these entries of ours, unchanged?"""
     wanted = sum(1 for entry in entries if not isinstance(entry, Default))
     found = sum(1 for _ in ours(value, client, tables))
     return found == wanted and all(_has(value, entry) for entry in entries)
@@ -150,7 +150,7 @@ def _has(value: Json, entry: Entry) -> bool:
             return isinstance(elements, list) and item in elements
         case Server(table, item):
             there = value.get(table, {}).get(NAME, {})
-            # A person may have added to it, such as variables for its environment.
+            # The person may have added keys, such as environment variables.
             return all(there.get(key) == wanted for key, wanted in item.items())
         case Default(key):
             return key in value
@@ -160,7 +160,7 @@ def _has(value: Json, entry: Entry) -> bool:
 
 
 def with_entries(text: str, entries: Sequence[Entry], *, comments: bool) -> str:
-    """The text with our entries in it; it must hold none of ours."""
+    """The text with our entries added; it must not hold any yet."""
     for entry in entries:
         root = _object(text, comments=comments)
         match entry:
@@ -185,7 +185,7 @@ def _appended(text: str, root: Node, where: Where, item: Json) -> str:
 
 
 def _set(text: str, root: Node, where: Where, key: str, value: object) -> str:
-    """A new member, with the objects that lead to it where they are missing."""
+    """The text with a new member, and with the missing objects on the path to it."""
     container = root
     for depth, step in enumerate(where):
         inner = container.find(str(step))
@@ -203,7 +203,7 @@ def _set(text: str, root: Node, where: Where, key: str, value: object) -> str:
 
 def _unexpected(text: str, node: Node, where: Where, wanted: str) -> Malformed:
     line = text.count("\n", 0, node.start) + 1
-    return Malformed(f"{'.'.join(map(str, where))} is something else than {wanted}", line)
+    return Malformed(f"{'.'.join(map(str, where))} is not {wanted}", line)
 
 
 def _object(text: str, *, comments: bool) -> Node:
@@ -214,7 +214,7 @@ def _object(text: str, *, comments: bool) -> Node:
 
 
 def made(text: str, entries: Sequence[Entry], *, comments: bool) -> list[Where]:
-    """The containers that are missing now: what adding our entries will make."""
+    """The containers that adding our entries will create."""
     root = _object(text, comments=comments)
     wanted = {entry.where[:depth] for entry in entries for depth in range(1, 3)}
     return sorted(
@@ -233,7 +233,7 @@ def without_entries(
 ) -> str:
     """The text without our entries and without the empty containers that were `made` for them.
 
-    Nobody remembers what was made: then every container that our leaving empties goes.
+    If `made` is None, it is unknown: then every container that becomes empty is removed.
     """
     emptied: set[Where] = set()
     while found := next(ours(value_of(text, comments=comments), client, tables), None):
@@ -247,6 +247,6 @@ def without_entries(
 
 
 def value_of(text: str, *, comments: bool) -> Json:
-    """The object a file holds."""
+    """The JSON object in a file's text."""
     value: Json = json_text.plain(text, _object(text, comments=comments))
     return value

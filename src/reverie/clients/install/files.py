@@ -1,4 +1,4 @@
-"""The files Reverie writes into for a client: what they should hold, and what they are without it."""
+"""The kinds of client files Reverie writes into: JSON, TOML, and whole files of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SERVERS = ("mcp_servers", entries.NAME)
 
 
 class ClientFile(Protocol):
-    """One file of a client; texts go in and come out, None is a file that is not there."""
+    """One file of a client, edited as text; None stands for a file that does not exist."""
 
     @property
     def role(self) -> str: ...
@@ -24,43 +24,43 @@ class ClientFile(Protocol):
     def path(self) -> Path: ...
     @property
     def wanted(self) -> bool:
-        """Should anything of ours be in it at all?"""
+        """Should the file hold any of our entries?"""
         ...
 
     def moved(self, path: Path) -> ClientFile:
-        """The same at another place."""
+        """The same file at another path."""
         ...
 
     def holds(self, text: str | None) -> bool:
-        """Is everything of ours in it, as it should be?"""
+        """Does the file hold all our entries, up to date?"""
         ...
 
     def present(self, text: str | None) -> bool:
-        """Is anything of ours in it?"""
+        """Does the file hold any of our entries?"""
         ...
 
     def added(self, base: str | None, current: str | None) -> str | None:
-        """`base`, which holds nothing of ours, with everything of ours; `current` is its old state."""
+        """`base`, which has none of our entries, with them added; `current` is the text on disk."""
         ...
 
     def removed(self, text: str, made: Sequence[Where] | None, *, created: bool) -> str | None:
-        """Without anything of ours; None when nothing is left of a file we `created`."""
+        """The text without our entries; None if nothing is left of a file we `created`."""
         ...
 
     def made(self, base: str | None) -> list[Where]:
-        """The containers that `added` will have to make."""
+        """The containers that `added` will create."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class JsonFile:
-    """Hooks and the MCP server in JSON; `comments` if the client itself reads them."""
+    """Hooks and the MCP server in JSON; `comments` if the client accepts comments."""
 
     role: str
     path: Path
     client: str
     entries: tuple[Entry, ...]
-    # The table in which our server stands, if it is wanted.
+    # The table that holds our server, if the file has one.
     table: str | None = None
     comments: bool = False
 
@@ -103,7 +103,7 @@ class JsonFile:
         return () if self.table is None else (self.table,)
 
     def _kept(self, entry: Entry, current: str | None) -> Entry:
-        """Our server with what a person has added to it, such as variables."""
+        """Our server, with the keys the person added to it, such as environment variables."""
         if not isinstance(entry, Server):
             return entry
         servers = entries.value_of(_object(current), comments=self.comments).get(entry.table)
@@ -114,13 +114,13 @@ class JsonFile:
 
 
 def _object(text: str | None) -> str:
-    """A file that is missing or blank is an object without members."""
+    """Treat a missing or blank file as an empty object."""
     return text if text is not None and text.strip() else "{}\n"
 
 
 @dataclass(frozen=True, slots=True)
 class TomlFile:
-    """The MCP server as a table of Codex's configuration."""
+    """The MCP server as a table in Codex's configuration."""
 
     role: str
     path: Path
@@ -144,7 +144,7 @@ class TomlFile:
             return base
         if toml_text.table(toml_text.parse(base or ""), SERVERS) is not None:
             line = (base or "").partition(entries.NAME)[0].count("\n") + 1
-            raise Malformed(f"{'.'.join(SERVERS)} is something else than Reverie's entry", line)
+            raise Malformed(f"{'.'.join(SERVERS)} is not Reverie's entry", line)
         return toml_text.added(base or "", SERVERS, self._values, NOTE)
 
     def removed(self, text: str, made: Sequence[Where] | None, *, created: bool) -> str | None:
@@ -161,7 +161,7 @@ class TomlFile:
 
 @dataclass(frozen=True, slots=True)
 class WholeFile:
-    """A file that is ours alone; its first line says so."""
+    """A file that Reverie owns entirely; its first line says so."""
 
     role: str
     path: Path

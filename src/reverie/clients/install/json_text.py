@@ -1,6 +1,6 @@
-"""JSON as text with places: members are added and removed, every other byte stays as it is.
+"""Edits JSON as text: members are added and removed, every other byte stays as it is.
 
-Comments and trailing commas are read where the client that owns the file reads them too.
+Comments and trailing commas are accepted if the client that owns the file accepts them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CLOSING = {"{": "}", "[": "]"}
 
 
 class Malformed(Exception):
-    """The text is not what it should be; `line` is where it stops making sense."""
+    """The text cannot be parsed or edited; `line` is where the problem is."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(reason)
@@ -32,7 +32,7 @@ class Malformed(Exception):
 
 
 class Splice(NamedTuple):
-    """Put `text` in the place of [start, end)."""
+    """Replace [start, end) with `text`."""
 
     start: int
     end: int
@@ -41,7 +41,7 @@ class Splice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value and where it stands: [start, end)."""
+    """A value and its position [start, end)."""
 
     kind: Literal["object", "array", "scalar"]
     start: int
@@ -49,7 +49,7 @@ class Node:
     items: tuple[Item, ...] = ()
 
     def find(self, key: str) -> Item | None:
-        """A member of an object; of two with one name the last counts, as for every reader."""
+        """A member of an object; the last one counts if a key is repeated, as in JSON parsers."""
         if self.kind != "object":
             return None
         return next((item for item in reversed(self.items) if item.key == key), None)
@@ -57,7 +57,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A member or an element; `start` is its key's place if it has one, `comma` what follows it."""
+    """A member or an element: `start` is the position of its key, if any; `comma` that of the comma after it."""
 
     key: str | None
     start: int
@@ -75,7 +75,7 @@ class _Reader:
         return Malformed(reason, self.text.count("\n", 0, self.at) + 1)
 
     def skip(self) -> None:
-        """Past white space, and past comments where they are allowed."""
+        """Skip white space, and comments if they are allowed."""
         while self.at < len(self.text):
             if self.text[self.at] in _SPACE:
                 self.at += 1
@@ -84,7 +84,7 @@ class _Reader:
             if comment is None:
                 return
             if not self.comments:
-                raise self.fail("a comment, which this file may not have")
+                raise self.fail("comments are not allowed in this file")
             self.at = comment.end()
 
     def peek(self) -> str:
@@ -108,13 +108,13 @@ class _Reader:
     def string(self) -> str:
         found = _STRING.match(self.text, self.at)
         if found is None:
-            raise self.fail("a text in quotes does not end, or breaks over lines")
+            raise self.fail("a string is not closed on its line")
         try:
-            said: str = json.loads(found[0])
+            value: str = json.loads(found[0])
         except ValueError as error:
-            raise self.fail(f"{found[0]} has an escape that is none") from error
+            raise self.fail(f"{found[0]} has an invalid escape") from error
         self.at = found.end()
-        return said
+        return value
 
     def container(self, opening: str) -> Node:
         start, closing = self.at, _CLOSING[opening]
@@ -125,7 +125,7 @@ class _Reader:
                 raise self.fail(f"',' or '{closing}' is missing")
             items.append(self.item(opening))
         if items and items[-1].comma is not None and not self.comments:
-            raise self.fail(f"a ',' too many before '{closing}'")
+            raise self.fail(f"there is an extra ',' before '{closing}'")
         self.at += 1
         kind: Literal["object", "array"] = "object" if opening == "{" else "array"
         return Node(kind, start, self.at, tuple(items))
@@ -134,7 +134,7 @@ class _Reader:
         start, key = self.at, None
         if opening == "{":
             if self.peek() != '"':
-                raise self.fail("a name in double quotes is missing")
+                raise self.fail("a key in double quotes is missing")
             key = self.string()
             if self.peek() != ":":
                 raise self.fail(f"':' is missing after {json.dumps(key)}")
@@ -150,19 +150,19 @@ class _Reader:
 
 
 def parse(text: str, *, comments: bool = False) -> Node:
-    """The value a text holds. Raises Malformed, with the line."""
+    """Parse the text. Raises Malformed, with the line."""
     reader = _Reader(text, comments, at=1 if text.startswith("\ufeff") else 0)
     try:
         root = reader.value()
     except RecursionError:
         raise reader.fail("nested too deeply") from None
     if reader.peek():
-        raise reader.fail("something stands after the end")
+        raise reader.fail("there is more text after the end of the value")
     return root
 
 
 def plain(text: str, node: Node) -> Any:
-    """A value as Python has it."""
+    """The Python value of a node."""
     match node.kind:
         case "object":
             return {cast("str", item.key): plain(text, item.value) for item in node.items}
@@ -173,7 +173,7 @@ def plain(text: str, node: Node) -> Any:
 
 
 def at(node: Node, where: Where) -> Node | None:
-    """The value at a path; None when it is not there."""
+    """The node at a path; None if there is none."""
     for step in where:
         if isinstance(step, str):
             item = node.find(step)
@@ -187,7 +187,7 @@ def at(node: Node, where: Where) -> Node | None:
 
 
 def spliced(text: str, splices: Iterable[Splice]) -> str:
-    """The text with all splices made; they do not overlap."""
+    """The text with all splices applied; they must not overlap."""
     pieces: list[str] = []
     done = 0
     for start, end, put in sorted(splices, key=lambda splice: splice[:2]):
@@ -204,7 +204,7 @@ def added(text: str, root: Node, container: Node, key: str | None, value: object
     splices: list[Splice] = []
     if last is not None and last.comma is None:
         splices.append(Splice(last.value.end, last.value.end, ","))
-    # Where the last one has a comma behind it, so has the new last one.
+    # Keep the style of a trailing comma.
     comma = "," if last is not None and last.comma is not None else ""
     name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
     if not _spread(text, root, container):
@@ -233,7 +233,7 @@ def removed(text: str, container: Node, index: int) -> str:
     elif index > 0:
         before = cast("int", container.items[index - 1].comma)
         splices.append(Splice(before, before + 1, ""))
-    # A comment of one line before it must not swallow what stands behind it.
+    # Joining lines must not move what follows into a `//` comment before it.
     start = len(text[: item.start].rstrip(_SPACE)) if _BLANK.match(text, end) else item.start
     return spliced(text, [*splices, Splice(start, end, "")])
 
@@ -244,7 +244,7 @@ class _Style(NamedTuple):
 
 
 def _style(text: str, root: Node) -> _Style:
-    """How the file is indented: by its first member, else by two spaces."""
+    """The file's indentation, as its first member shows it; two spaces by default."""
     newline = "\r\n" if "\r\n" in text else "\n"
     if root.items and "\n" in text[root.start : root.items[0].start]:
         return _Style(_indent(text, root.items[0].start) or "  ", newline)
@@ -252,7 +252,7 @@ def _style(text: str, root: Node) -> _Style:
 
 
 def _spread(text: str, root: Node, container: Node) -> bool:
-    """Do members of this container stand on lines of their own?"""
+    """Does this container put its members on separate lines?"""
     if container.items:
         return "\n" in text[container.start : container.items[0].start]
     inside = text[container.start : container.end]
@@ -260,20 +260,20 @@ def _spread(text: str, root: Node, container: Node) -> bool:
 
 
 def _indent(text: str, at: int) -> str:
-    """The white space at the start of the line a place is on."""
+    """The white space at the start of the line of a position."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _only(text: str, inside: tuple[int, int], item: Item) -> bool:
-    """Is there nothing beside the item, such as a comment?"""
+    """Does the container hold nothing besides the item, such as a comment?"""
     start, end = inside
     after = item.value.end if item.comma is None else item.comma + 1
     return not (text[start : item.start] + text[after:end]).strip(_SPACE)
 
 
 def without(text: str, where: Sequence[Step], *, comments: bool = False) -> str:
-    """The text without what stands at a path, which must be there."""
+    """The text without the value at a path, which must exist."""
     root = parse(text, comments=comments)
     container = cast("Node", at(root, tuple(where[:-1])))
     step = where[-1]

@@ -3,38 +3,38 @@ import { spawn } from "node:child_process"
 
 const PROGRAM = "__PROGRAM__"
 const OPTIONS = ["__OPTIONS__"]
-const PATIENCE = 10_000
-// Smaller results are never put aside, so nothing is asked about them.
+const TIMEOUT = 10_000
+// Smaller results are never stored in files, so no hook runs for them.
 const LARGE = 10_000
-// How parts of ours are known again in a stored conversation.
+// Endings of the ids of our parts, by which they are recognized in a stored conversation.
 const OPENING = "_reverie_opening"
 const RECALLED = "_reverie_recalled"
 
-// Run `reverie hook` and give its answer. Whatever goes wrong, the conversation goes on without it.
-function ask(event, told) {
+// Run `reverie hook` and return its answer; {} on any failure, so that the conversation goes on.
+function ask(event, input) {
   return new Promise((resolve) => {
     const child = spawn(PROGRAM, ["hook", event, ...OPTIONS], {
-      cwd: told.directory,
+      cwd: input.directory,
       stdio: ["pipe", "pipe", "ignore"],
     })
-    const timer = setTimeout(() => child.kill(), PATIENCE)
+    const timer = setTimeout(() => child.kill(), TIMEOUT)
     const settle = (answer) => {
       clearTimeout(timer)
       resolve(answer)
     }
-    let said = ""
+    let output = ""
     child.stdout.setEncoding("utf8")
-    child.stdout.on("data", (piece) => (said += piece))
+    child.stdout.on("data", (piece) => (output += piece))
     child.stdin.on("error", () => {})
     child.on("error", () => settle({}))
-    child.on("close", () => settle(parsed(said)))
-    child.stdin.end(JSON.stringify(told))
+    child.on("close", () => settle(parsed(output)))
+    child.stdin.end(JSON.stringify(input))
   })
 }
 
-function parsed(said) {
+function parsed(output) {
   try {
-    return JSON.parse(said) ?? {}
+    return JSON.parse(output) ?? {}
   } catch {
     return {}
   }
@@ -47,7 +47,7 @@ const text = (parts) =>
     .join("\n")
 
 export const Reverie = async ({ client, directory }) => {
-  const begun = new Set()
+  const opened = new Set()
   const compacted = new Set()
 
   const about = (sessionID, more = {}) => ({ sessionID, directory, ...more })
@@ -63,33 +63,33 @@ export const Reverie = async ({ client, directory }) => {
   // The event that opens a conversation; none if an earlier process has opened it.
   async function opening(sessionID) {
     if (compacted.delete(sessionID)) return "session.compacted"
-    if (begun.has(sessionID)) return undefined
-    begun.add(sessionID)
+    if (opened.has(sessionID)) return undefined
+    opened.add(sessionID)
     const stored = await messages(sessionID)
-    const opened = stored.some(({ parts }) => parts.some((part) => part.id.endsWith(OPENING)))
-    return opened ? undefined : "session.created"
+    const known = stored.some(({ parts }) => parts.some((part) => part.id.endsWith(OPENING)))
+    return known ? undefined : "session.created"
   }
 
   return {
-    // What is added becomes a part of the message and is stored with it: later requests repeat it.
+    // Added text becomes a part of the message and is stored with it, so later requests repeat it.
     "chat.message": async ({ sessionID, agent }, { message, parts }) => {
       const add = (id, { context }) => {
         if (!context) return
         parts.push({ id, sessionID, messageID: message.id, type: "text", text: context, synthetic: true })
       }
       const prompt = text(parts)
-      // Parts stand in the order of their ids: the opening before the prompt, what is recalled behind it.
+      // Parts are sorted by id: the opening goes before the prompt, recalled memories after it.
       const before = `prt_${message.id.replace(/^msg_/, "")}${OPENING}`
-      const behind = `${parts.map((part) => part.id).sort().at(-1)}${RECALLED}`
+      const after = `${parts.map((part) => part.id).sort().at(-1)}${RECALLED}`
       const event = await opening(sessionID)
       if (event) add(before, await ask(event, about(sessionID, { agent })))
-      if (prompt) add(behind, await ask("chat.message", about(sessionID, { agent, text: prompt })))
+      if (prompt) add(after, await ask("chat.message", about(sessionID, { agent, text: prompt })))
     },
 
     "tool.execute.after": async ({ sessionID, tool, callID, args = {} }, result) => {
       if (typeof result?.output !== "string" || result.output.length < LARGE) return
-      const told = about(sessionID, { tool, callID, args, output: result.output })
-      const { output } = await ask("tool.execute.after", told)
+      const input = about(sessionID, { tool, callID, args, output: result.output })
+      const { output } = await ask("tool.execute.after", input)
       if (typeof output === "string") result.output = output
     },
 

@@ -1,12 +1,12 @@
-"""How to get from what a file became back to what it was, without a copy of the rest of it.
+"""Plans for installing and uninstalling: the changes to each file, and how to undo them exactly.
 
-A client's file may hold keys and tokens: only what an edit took away is remembered.
+A client's file may hold keys and tokens, so the record keeps only the text an edit removed, never a copy.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, unified_diff
@@ -18,7 +18,7 @@ from reverie.clients.install.files import ClientFile
 from reverie.clients.install.json_text import Malformed, Splice, Where, spliced
 from reverie.errors import InputError
 
-# Members, wherever lines break: a file may be written in a single one.
+# Split at commas as well as lines: a file may consist of a single line.
 _PIECE = re.compile(r"[^,\n]+[,\n]?|[,\n]")
 
 
@@ -26,8 +26,8 @@ def digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def way_back(before: str, after: str) -> tuple[Splice, ...]:
-    """Splices that make `before` of `after`."""
+def reverse_splices(before: str, after: str) -> tuple[Splice, ...]:
+    """The splices that turn `after` back into `before`."""
     start = _common(before, after)
     end = _common(before[start:][::-1], after[start:][::-1])
     old, new = before[start : len(before) - end], after[start : len(after) - end]
@@ -43,12 +43,8 @@ def way_back(before: str, after: str) -> tuple[Splice, ...]:
     )
 
 
-def taken_back(after: str, splices: Iterable[Splice]) -> str:
-    return spliced(after, splices)
-
-
 def _trimmed(after: str, splice: Splice) -> Splice:
-    """Without what both sides share at their ends."""
+    """The splice without the text both sides share at their ends."""
     there, put = after[splice.start : splice.end], splice.text
     head = _common(there, put)
     tail = _common(there[head:][::-1], put[head:][::-1])
@@ -72,26 +68,26 @@ SCOPES: tuple[Scope, ...] = ("user", "project")
 
 
 class Disk(Protocol):
-    """What planning may ask of the disk."""
+    """What planning reads from the disk."""
 
     def read(self, path: Path) -> str | None:
-        """A file's text; None when it is not there."""
+        """A file's text; None if it does not exist."""
         ...
 
     def missing(self, path: Path) -> tuple[Path, ...]:
-        """The folders on the way to a file that are not there, outermost first."""
+        """The parent folders of a file that do not exist, outermost first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
-    """What was written down about one file when we wrote into it."""
+class FileRecord:
+    """What is recorded about one file Reverie wrote into."""
 
     role: str
     path: Path
-    # Of the text we wrote; while the file still has it, the way back is exact.
+    # Of the text we wrote; while the file still matches it, `back` restores the file exactly.
     digest: str
-    # None for a file that was not there.
+    # None for a file that did not exist.
     back: tuple[Splice, ...] | None
     made: tuple[Where, ...] = ()
     folders: tuple[Path, ...] = ()
@@ -111,7 +107,7 @@ class Filed:
         }
 
     @classmethod
-    def read(cls, data: Mapping[str, Any]) -> Filed:
+    def read(cls, data: Mapping[str, Any]) -> FileRecord:
         back = data["back"]
         return cls(
             role=data["role"],
@@ -125,19 +121,19 @@ class Filed:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """One client, wired in one scope; `root` is the project's folder, or empty for the user's."""
+    """One client installed in one scope; `root` is the project's folder, or empty for the user's."""
 
     client: str
     scope: Scope
     root: str
     program: str
-    files: tuple[Filed, ...] = ()
+    files: tuple[FileRecord, ...] = ()
 
     @property
     def key(self) -> tuple[str, Scope, str]:
         return (self.client, self.scope, self.root)
 
-    def filed(self, role: str, path: Path) -> Filed | None:
+    def filed(self, role: str, path: Path) -> FileRecord | None:
         return next((one for one in self.files if (one.role, one.path) == (role, path)), None)
 
     def as_json(self) -> dict[str, Any]:
@@ -151,18 +147,18 @@ class Installation:
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Installation:
-        files = tuple(Filed.read(one) for one in data["files"])
+        files = tuple(FileRecord.read(one) for one in data["files"])
         return cls(data["client"], data["scope"], data["root"], data["program"], files)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file, before and after; None is a file that is not there."""
+    """One file before and after; None stands for a file that does not exist."""
 
     path: Path
     before: str | None
     after: str | None
-    # Folders that were made for it, to be removed when they are empty again.
+    # Folders that were created for it, to be removed when they are empty again.
     folders: tuple[Path, ...] = ()
 
     @property
@@ -174,7 +170,7 @@ class Change:
         return "delete" if self.after is None else "change"
 
     def diff(self, name: str) -> str:
-        """The change as a unified diff under the name a person knows the file by."""
+        """The change as a unified diff, with `name` as the file's name."""
         if self.kind == "none":
             return ""
         lines = unified_diff(
@@ -189,7 +185,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All changes for one client, and what to write down about them."""
+    """All changes for one client, and the record to keep of them."""
 
     record: Installation
     changes: tuple[Change, ...]
@@ -202,7 +198,7 @@ class Plan:
 def install(
     bare: Installation, files: Sequence[ClientFile], known: Installation | None, disk: Disk
 ) -> Plan:
-    """Wire a client; `bare` says who and where, `known` is what was written down the last time."""
+    """Install into a client; `bare` names client and scope, `known` is the record of the last installation."""
     made = []
     for file in files:
         filed = known.filed(file.role, file.path) if known else None
@@ -213,29 +209,31 @@ def install(
 
 
 def uninstall(known: Installation, files: Sequence[ClientFile], disk: Disk) -> Plan:
-    """Take everything of ours out again, exactly where nobody has edited meanwhile.
+    """Remove our entries; a file that was not edited since is restored exactly.
 
-    Files are those that were written down, or without that those where we would write today.
+    Covers the recorded files, or without a record the files an installation would write today.
     """
     places = {file.role: file for file in files}
     if known.files:
         pairs = [(places[one.role].moved(one.path), one) for one in known.files]
-        changes = [_taken_out(file, filed, disk) for file, filed in pairs]
+        changes = [_uninstalled(file, filed, disk) for file, filed in pairs]
     else:
-        changes = [_taken_out(file, None, disk) for file in files]
+        changes = [_uninstalled(file, None, disk) for file in files]
     return Plan(replace(known, files=()), tuple(changes))
 
 
-def _taken_out(file: ClientFile, filed: Filed | None, disk: Disk) -> Change:
+def _uninstalled(file: ClientFile, filed: FileRecord | None, disk: Disk) -> Change:
     text = disk.read(file.path)
-    with _named(file.path):
+    with _naming_file(file.path):
         base = _base(file, text, filed)
     return Change(file.path, text, base, filed.folders if filed else ())
 
 
-def _installed(file: ClientFile, filed: Filed | None, disk: Disk) -> tuple[Change, Filed | None]:
+def _installed(
+    file: ClientFile, filed: FileRecord | None, disk: Disk
+) -> tuple[Change, FileRecord | None]:
     text = disk.read(file.path)
-    with _named(file.path):
+    with _naming_file(file.path):
         if filed is not None and _edited(text, filed) and file.holds(text):
             return Change(file.path, text, text), filed
         base = _base(file, text, filed)
@@ -245,29 +243,29 @@ def _installed(file: ClientFile, filed: Filed | None, disk: Disk) -> tuple[Chang
     if after is None or after == base:
         return Change(file.path, text, base, known), None
     missing = tuple(folder for folder in disk.missing(file.path) if folder not in known)
-    back = None if base is None else way_back(base, after)
-    fresh = Filed(file.role, file.path, digest(after), back, made, (*known, *missing))
+    back = None if base is None else reverse_splices(base, after)
+    fresh = FileRecord(file.role, file.path, digest(after), back, made, (*known, *missing))
     return Change(file.path, text, after), fresh
 
 
-def _base(file: ClientFile, text: str | None, filed: Filed | None) -> str | None:
-    """The file as it is without us."""
+def _base(file: ClientFile, text: str | None, filed: FileRecord | None) -> str | None:
+    """The file's text without our entries."""
     if text is None:
         return None
     if filed is None:
         return file.removed(text, None, created=False)
     if _edited(text, filed):
         return file.removed(text, filed.made, created=filed.created)
-    return None if filed.back is None else taken_back(text, filed.back)
+    return None if filed.back is None else spliced(text, filed.back)
 
 
-def _edited(text: str | None, filed: Filed) -> bool:
+def _edited(text: str | None, filed: FileRecord) -> bool:
     return text is None or digest(text) != filed.digest
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """What is wrong with a file, said with its name and line."""
+def _naming_file(path: Path) -> Iterator[None]:
+    """Turn Malformed into an InputError with the file's name and line."""
     try:
         yield
     except Malformed as error:

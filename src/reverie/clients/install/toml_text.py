@@ -1,7 +1,7 @@
-"""One table of ours in a TOML file: added at the end, found again by its header, taken out whole.
+"""Adds one table to a TOML file and removes it again; every other byte stays as it is.
 
-Everything else stays byte for byte. What an edit yields is read back and compared, so that a file
-in which a text merely looks like our table is refused rather than damaged.
+The table is found by its header. The result of an edit is parsed and compared, so a file in which a
+string merely looks like our table is refused rather than damaged.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Value = str | Sequence[str]
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The tables of a file. Raises Malformed, with the line."""
+    """Parse a file. Raises Malformed, with the line."""
     try:
         return tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except RecursionError:
         raise Malformed("nested too deeply", 1) from None
     except ValueError as error:
-        said = _AT.match(str(error))
+        found = _AT.match(str(error))
         last = text.count("\n") + 1
-        if said is None:
+        if found is None:
             raise Malformed(str(error), last) from None
-        raise Malformed(said[1], int(said[2] or last)) from None
+        raise Malformed(found[1], int(found[2] or last)) from None
 
 
 def table(value: Mapping[str, Any], name: Sequence[str]) -> Any:
-    """The table at a dotted name; None when it is not there."""
+    """The table with a dotted name; None if there is none."""
     found: Any = value
     for part in name:
         found = found.get(part) if isinstance(found, dict) else None
@@ -45,11 +45,11 @@ def table(value: Mapping[str, Any], name: Sequence[str]) -> Any:
 
 
 def added(text: str, name: Sequence[str], values: Mapping[str, Value], note: str) -> str:
-    """The text with a table at its end, under a comment that says whose it is."""
+    """The text with a table at its end, under a comment with `note`."""
     newline = "\r\n" if "\r\n" in text else "\n"
     body = text + (newline if text and not text.endswith("\n") else "")
     lines = [f"# {note}", f"[{'.'.join(name)}]"]
-    # JSON's texts and lists of texts are TOML's as well.
+    # JSON strings and lists of strings are valid TOML.
     lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
     gap = newline if body.strip() else ""
     result = body + gap + newline.join(lines) + newline
@@ -58,14 +58,14 @@ def added(text: str, name: Sequence[str], values: Mapping[str, Value], note: str
     except Malformed as clash:
         dotted = ".".join(name)
         raise Malformed(
-            f"{name[0]} is written in a way that takes no [{dotted}] table ({clash.reason})",
+            f"{name[0]} is written in a way that allows no [{dotted}] table ({clash.reason})",
             _line_of(text, name[0]),
         ) from None
     return result
 
 
 def removed(text: str, name: Sequence[str], note: str) -> str:
-    """The text without that table, the tables inside it, and the comment above it."""
+    """The text without that table, its subtables, and the comment above it."""
     lines = text.splitlines(keepends=True)
     kept: list[str] = []
     inside = False
@@ -77,7 +77,7 @@ def removed(text: str, name: Sequence[str], note: str) -> str:
             if inside and not was:
                 _drop_note(kept, note)
             elif was and not inside:
-                # Blank lines and comments above the next table are that table's.
+                # Blank lines and comments above the next table belong to that table.
                 kept += pending
             pending = []
         if not inside:
@@ -94,7 +94,7 @@ def removed(text: str, name: Sequence[str], note: str) -> str:
 
 
 def _drop_note(kept: list[str], note: str) -> None:
-    """Our comment, and the blank line that was put before it."""
+    """Remove our comment, and the blank line that was added before it."""
     if kept and kept[-1].strip() == f"# {note}":
         kept.pop()
         if kept and not kept[-1].strip():
@@ -106,7 +106,7 @@ def _names(dotted: str) -> list[str]:
 
 
 def _check(before: str, after: str, name: Sequence[str]) -> None:
-    """Only that table may be gone."""
+    """Check that only that table is gone."""
     wanted = parse(before)
     holder = table(wanted, name[:-1])
     if isinstance(holder, dict):
@@ -120,13 +120,13 @@ def _check(before: str, after: str, name: Sequence[str]) -> None:
     if left != wanted:
         dotted = ".".join(name)
         raise Malformed(
-            f"[{dotted}] cannot be told from what surrounds it; take it out by hand",
+            f"[{dotted}] cannot be told apart from the text around it; remove it by hand",
             _line_of(before, name[-1]),
         )
 
 
 def _prune(value: dict[str, Any], name: Sequence[str]) -> None:
-    """A table that exists only through the tables inside it goes with the last of them."""
+    """Remove an empty table, which existed only through its subtables."""
     if table(value, name) == {}:
         table(value, name[:-1]).pop(name[-1])
 

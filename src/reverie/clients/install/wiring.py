@@ -1,4 +1,4 @@
-"""Where each client keeps its configuration, for a person and for a project."""
+"""What an installation needs to know: clients' folders, options, and the shapes of hooks and servers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from reverie.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders clients look into; their own variables were honoured when this was made."""
+    """The folders where clients keep their configuration, with clients' own variables taken into account."""
 
     person: Path
     project: Path
-    # Claude Code: its folder, and the file it keeps its own state and the person's servers in.
+    # Claude Code's folder, and the file with its state and the person's MCP servers.
     claude: Path
     claude_state: Path
     codex: Path
@@ -36,9 +36,9 @@ class Places:
 
 
 def program() -> str:
-    """The `reverie` that runs now: by what it was called, else the one beside this Python.
+    """The path of the running `reverie`, else of the one beside this Python.
 
-    Links are kept: what a package manager links to moves with every upgrade.
+    Links are not resolved: their targets move when a package manager upgrades.
     """
     called = Path(sys.argv[0])
     beside = Path(sys.executable).with_name(NAME)
@@ -54,9 +54,9 @@ def program() -> str:
 
 @dataclass(frozen=True, slots=True)
 class InstallOptions:
-    """One installation as it was asked for: the path of `reverie`, and whether its server is wanted.
+    """Options of one installation: the path of `reverie`, and whether to add the MCP server.
 
-    `home` is empty for the usual one.
+    `home` is empty for the default home.
     """
 
     places: Places
@@ -67,7 +67,7 @@ class InstallOptions:
 
     @property
     def at(self) -> tuple[str, ...]:
-        """What every command says of the home: clients may not have our environment."""
+        """The home as command-line options, as clients may not pass on our environment."""
         return (HOME, self.home) if self.home else ()
 
     def hook(self, event: str, client: str) -> str:
@@ -81,10 +81,10 @@ class InstallOptions:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A coding agent: its name, its files, the events it tells of in their order, and what to know.
+    """A coding agent: its name, its files, its hook events in order, and notes for the person.
 
-    `answered` is the first event that is always answered while memory is on, `plain` are those whose
-    answer is text and not JSON.
+    `answered` is the first event that is always answered while memory is on; `plain` are the events
+    whose answer is plain text instead of JSON.
     """
 
     name: str
@@ -98,19 +98,19 @@ class Client:
 
 
 def grouped(
-    client: str, wish: InstallOptions, event: str, timeout: int, *, matcher: str | None = None
+    client: str, options: InstallOptions, event: str, timeout: int, *, matcher: str | None = None
 ) -> Hook:
-    """A hook in the shape Claude Code, Codex and Gemini share: a group with a matcher."""
+    """A hook in the shape that Claude Code, Codex and Gemini share: a group with a matcher."""
     command: Json = {
         "type": "command",
-        "command": wish.hook(event, client),
+        "command": options.hook(event, client),
         "timeout": timeout,
     }
     group: Json = {"hooks": [command]}
     return Hook(event, group if matcher is None else {"matcher": matcher, **group})
 
 
-def server(wish: InstallOptions) -> tuple[Entry, ...]:
-    """The MCP server in the shape most clients share, if it is wanted."""
-    item: Json = {"command": wish.program, "args": wish.server}
-    return (Server("mcpServers", item),) if wish.mcp else ()
+def server(options: InstallOptions) -> tuple[Entry, ...]:
+    """The MCP server in the shape most clients share; empty if it is not wanted."""
+    item: Json = {"command": options.program, "args": options.server}
+    return (Server("mcpServers", item),) if options.mcp else ()

@@ -1,1 +1,1 @@
-"""Memory for any program that speaks the Model Context Protocol."""
+"""The MCP server: memory for any program that speaks the Model Context Protocol."""

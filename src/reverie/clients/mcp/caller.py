@@ -1,4 +1,4 @@
-"""Who calls a tool: which program, in which of its sessions, by which of its messages."""
+"""The caller of a tool: which client, in which session, with which call."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from reverie.memory.format.frontmatter import one_line
 from reverie.memory.format.revisions import Author
 
-# Claude Code names its session in the environment of a server it starts.
+# Claude Code sets these in the environment of a server it starts.
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
 
-# Where clients put the session and the call in the `_meta` of a request, most telling first.
+# Where clients put the session and the call in the `_meta` of a request, most specific first.
 _SESSION_KEYS = ("sessionId", "session_id", "threadId", "thread_id")
 _CALL_KEYS = ("claudecode/toolUseId", "toolUseId", "callId")
 
@@ -22,7 +22,7 @@ _LONGEST = 120
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A client as it introduced itself; what it did not say is empty."""
+    """A client, its session and its call, as far as the client says; the rest is empty."""
 
     client: str = ""
     session: str = ""
@@ -30,28 +30,28 @@ class Caller:
 
     @classmethod
     def of(cls, client: object, meta: Mapping[str, Any] | None, session: str = "") -> Caller:
-        """From what strangers say: `session` is what the environment says, the request knows better."""
-        told = meta or {}
+        """From untrusted values; a session in the request's `meta` wins over `session` from the environment."""
+        known = meta or {}
         return cls(
             _word(client),
-            _first(told, _SESSION_KEYS) or _word(session),
-            _first(told, _CALL_KEYS),
+            _first(known, _SESSION_KEYS) or _word(session),
+            _first(known, _CALL_KEYS),
         )
 
     @property
     def author(self) -> Author:
-        """An agent's own write. Which model it runs is not told over MCP: its program stands there."""
+        """The author of an agent's write. MCP does not name the model, so the client's name takes its place."""
         calls = (self.call,) if self.call else ()
         return Author("main", self.session, calls, f"mcp:{self.client or 'unknown'}")
 
     @property
     def source(self) -> tuple[str, ...]:
-        """Where it was said, in the form a memory keeps."""
+        """The source of a memory, in the form its frontmatter keeps."""
         return (f"{self.session}#{self.call}",) if self.session and self.call else ()
 
 
-def _first(told: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    return next(filter(None, (_word(told.get(key)) for key in keys)), "")
+def _first(values: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    return next(filter(None, (_word(values.get(key)) for key in keys)), "")
 
 
 def _word(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The server on loopback HTTP: for this machine only, and only for who knows the token."""
+"""The server on loopback HTTP, for clients on this machine that have the token."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ TOKEN_VARIABLE = "REVERIE_MCP_TOKEN"
 
 _SHORTEST_TOKEN = 16
 _LARGEST_TOKEN_FILE = 4096
-# How long connections that stay open may hold up the end.
-_FAREWELL_SECONDS = 1
-# How long a connection may take to show the token, and a request to bring its body.
+# How long open connections may delay shutdown.
+_SHUTDOWN_SECONDS = 1
+# How long a connection may take to send the token, and a request to send its body.
 _HEAD_SECONDS = 10.0
 _BODY_SECONDS = 30.0
-# How many connections that have not shown the token may wait at once.
-_MOST_STRANGERS = 64
-_MOST_AT_A_TIME = 16
+# How many connections may be open at once that have not sent the token.
+_MOST_UNAUTHENTICATED = 64
+_BACKLOG = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a client must show, and whether it was made for this start."""
+    """The token a client must send, and whether it was generated for this run."""
 
     value: str
     fresh: bool
 
 
 def choose_token(variable: str | None, file: Path | None) -> Token:
-    """From a file, else the environment, else a new one."""
+    """The token from a file, else from the environment, else a new one."""
     if file is not None:
         return Token(_from_file(file), fresh=False)
     if variable:
@@ -66,22 +66,22 @@ def choose_token(variable: str | None, file: Path | None) -> Token:
 
 
 def _from_file(path: Path) -> str:
-    """The token in a file; one that is not there is made, for the owner's eyes only."""
+    """The token in a file; a missing file is created, readable by its owner only."""
     try:
         with suppress(FileExistsError):
-            made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(made, "w") as file:
+            created = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(created, "w") as file:
                 file.write(secrets.token_urlsafe(32) + "\n")
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(opened, "rb") as kept:
-            seen = os.fstat(kept.fileno())
+        with os.fdopen(opened, "rb") as existing:
+            seen = os.fstat(existing.fileno())
             if not stat.S_ISREG(seen.st_mode):
                 raise InputError(f"--token-file {path} is not a plain file")
             if seen.st_uid != os.geteuid() or stat.S_IMODE(seen.st_mode) & 0o077:
                 raise InputError(
                     f"--token-file {path} can be read by others; run: chmod 600 {path}"
                 )
-            content = kept.read(_LARGEST_TOKEN_FILE)
+            content = existing.read(_LARGEST_TOKEN_FILE)
     except OSError as error:
         raise InputError(f"--token-file {path}: {error.strerror}") from error
     return _accepted(content.decode("utf-8", "replace"), f"--token-file {path}")
@@ -102,7 +102,7 @@ def _accepted(text: str, where: str) -> str:
 
 
 def listen(port: int) -> socket.socket:
-    """A socket on loopback; port 0 takes any that is free."""
+    """A socket on loopback; port 0 chooses a free one."""
     opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -122,90 +122,93 @@ def address(opened: socket.socket) -> str:
 def serve(
     server: Server[Any], opened: socket.socket, token: Token, ready: Callable[[], None]
 ) -> None:
-    """Until SIGINT or SIGTERM; `ready` is called when clients can come."""
+    """Serve until SIGINT or SIGTERM; `ready` is called once clients can connect."""
     port = opened.getsockname()[1]
     running = uvicorn.Server(configured(_endpoint(server, port), token.value, ConnectionLimit()))
 
-    def leave(number: int, frame: FrameType | None) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
         running.should_exit = True
 
-    # For a signal before Uvicorn listens to them, and for the one it sends itself at its end.
+    # For signals before Uvicorn installs its handlers, and for the one it raises again at its end.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, leave)
+        signal.signal(number, stop)
     opened.listen()
     ready()
     anyio.run(running.serve, [opened])
 
 
-def configured(app: ASGIApp, token: str, door: ConnectionLimit) -> uvicorn.Config:
-    """Uvicorn's settings for an app behind a token, and a door that strangers cannot block."""
+def configured(app: ASGIApp, token: str, limit: ConnectionLimit) -> uvicorn.Config:
+    """Uvicorn's settings for an app behind a token and a connection limit."""
     return uvicorn.Config(
-        TokenCheck(app, token, door),
-        http=cast("type[asyncio.Protocol]", partial(_Connection, door)),
-        # A connection that is upgraded would leave the door's sight.
+        TokenCheck(app, token, limit),
+        http=cast("type[asyncio.Protocol]", partial(_Connection, limit)),
+        # The limit would not see a connection that is upgraded.
         ws="none",
-        # Accepted at a time, before the door can send one away: descriptors must suffice for them.
-        backlog=_MOST_AT_A_TIME,
+        # These are accepted before the limit can close any, so descriptors must suffice for them.
+        backlog=_BACKLOG,
         log_config=None,
         access_log=False,
-        timeout_graceful_shutdown=_FAREWELL_SECONDS,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
 
 
 class ConnectionLimit:
-    """Connections that have not shown the token: each for a while, and only so many at once.
+    """Limits connections that have not sent the token, in time and in number.
 
-    The one that waited longest makes way for a new one, so whoever holds the token gets through
-    however many others hold connections open.
+    A new connection evicts the one that has waited longest, so a client with the token gets through
+    however many connections others hold open.
     """
 
     def __init__(
-        self, most: int = _MOST_STRANGERS, head: float = _HEAD_SECONDS, body: float = _BODY_SECONDS
+        self,
+        most: int = _MOST_UNAUTHENTICATED,
+        head: float = _HEAD_SECONDS,
+        body: float = _BODY_SECONDS,
     ) -> None:
         self.body = body
         self._most = most
         self._head = head
-        self._strangers: dict[_Connection, asyncio.TimerHandle] = {}
+        self._unauthenticated: dict[_Connection, asyncio.TimerHandle] = {}
 
-    def came(self, connection: _Connection) -> None:
-        if len(self._strangers) >= self._most:
-            self._send_away(next(iter(self._strangers)))
-        timer = connection.loop.call_later(self._head, self._send_away, connection)
-        self._strangers[connection] = timer
+    def opened(self, connection: _Connection) -> None:
+        if len(self._unauthenticated) >= self._most:
+            self._abort(next(iter(self._unauthenticated)))
+        timer = connection.loop.call_later(self._head, self._abort, connection)
+        self._unauthenticated[connection] = timer
 
-    def left(self, connection: _Connection) -> None:
-        timer = self._strangers.pop(connection, None)
+    def forget(self, connection: _Connection) -> None:
+        timer = self._unauthenticated.pop(connection, None)
         if timer is not None:
             timer.cancel()
 
     def admitted(self, client: tuple[str, int] | None) -> None:
-        """The request from this address showed the token."""
-        for connection in [one for one in self._strangers if one.client == client]:
-            self.left(connection)
+        """A request from this address sent the token."""
+        for connection in [one for one in self._unauthenticated if one.client == client]:
+            self.forget(connection)
 
-    def _send_away(self, connection: _Connection) -> None:
-        self.left(connection)
+    def _abort(self, connection: _Connection) -> None:
+        self.forget(connection)
         connection.transport.abort()
 
 
 class _Connection(H11Protocol):
-    """A connection that the door knows of."""
+    """A connection that reports to the limit when it opens and closes."""
 
-    def __init__(self, door: ConnectionLimit, *given: Any, **named: Any) -> None:
+    def __init__(self, limit: ConnectionLimit, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        self._door = door
+        self._limit = limit
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._door.came(self)
+        self._limit.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._door.left(self)
+        self._limit.forget(self)
         super().connection_lost(exc)
 
 
 def _endpoint(server: Server[Any], port: int) -> ASGIApp:
-    """The protocol's own app; who comes under another name or from a foreign page is sent away."""
+    """The MCP app; it refuses other host names and foreign origins."""
     names = [f"{name}:{port}" for name in (HOST, "localhost")]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
@@ -221,15 +224,15 @@ def _endpoint(server: Server[Any], port: int) -> ASGIApp:
 
 
 class TokenCheck:
-    """An app behind a bearer token."""
+    """Middleware that requires a bearer token."""
 
-    def __init__(self, app: ASGIApp, token: str, door: ConnectionLimit) -> None:
+    def __init__(self, app: ASGIApp, token: str, limit: ConnectionLimit) -> None:
         self._app = app
-        self._door = door
+        self._limit = limit
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._knows_token(scope):
+        if scope["type"] == "http" and not self._has_token(scope):
             refusal = PlainTextResponse(
                 "send the token that `reverie mcp --http` was started with, as: "
                 "Authorization: Bearer TOKEN\n",
@@ -241,18 +244,18 @@ class TokenCheck:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        self._door.admitted(scope["client"])
+        self._limit.admitted(scope["client"])
         await self._app(scope, self._in_time(receive), send)
 
     def _in_time(self, receive: Receive) -> Receive:
-        """A body that does not come counts as a client that went away."""
+        """Treat a body that does not arrive in time as a disconnect."""
         whole = False
 
         async def receive_in_time() -> Message:
             nonlocal whole
             if whole:
                 return await receive()
-            with anyio.move_on_after(self._door.body):
+            with anyio.move_on_after(self._limit.body):
                 message = await receive()
                 whole = not message.get("more_body", False)
                 return message
@@ -260,9 +263,9 @@ class TokenCheck:
 
         return receive_in_time
 
-    def _knows_token(self, scope: Scope) -> bool:
+    def _has_token(self, scope: Scope) -> bool:
         given = Headers(scope=scope).getlist("authorization")
-        # Compared in constant time: how long it takes says nothing about the token.
+        # Compared in constant time, so that timing reveals nothing about the token.
         return len(given) == 1 and hmac.compare_digest(
             given[0].encode("latin-1", "replace"), self._expected
         )

@@ -1,4 +1,4 @@
-"""The package the server stands on is an extra: is it there, and how to get it."""
+"""Whether the optional `mcp` package is installed, and how to install it."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ _NEEDED = ("mcp", "mcp_types", "anyio")
 
 
 def installed() -> bool:
-    """Nothing is imported to find out."""
+    """Checks without importing anything."""
     return all(find_spec(name) is not None for name in _NEEDED)

@@ -1,4 +1,4 @@
-"""Which memory a name means, and under which address it is offered as a resource."""
+"""Finds the memory a name refers to, and maps memories to resource addresses and back."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def address(file: str) -> str:
 
 
 def file_of(uri: str) -> str:
-    """The file an address names. It is decoded once: what is still encoded then is refused later."""
+    """The file an address names. It is decoded only once: `located` refuses what is still encoded."""
     if not uri.startswith(SCHEME):
-        raise InputError(f"{_quoted(uri)} is no address of a memory; they begin with {SCHEME}")
+        raise InputError(f"{_quoted(uri)} is not a memory's address; addresses begin with {SCHEME}")
     rest = uri.removeprefix(SCHEME)
     if "?" in rest or "#" in rest:
         raise InputError(f"{_quoted(uri)} is refused: an address has no query and no fragment")
@@ -40,17 +40,17 @@ def file_of(uri: str) -> str:
 
 
 def located(app: Workspace, wanted: str, ways: Sequence[How] = ()) -> tuple[OpenMemory, str]:
-    """The memory that is meant, by file name, id or title, and its file; none but those inside it.
+    """The memory and file for a file name, id or title; never a file outside the memory.
 
-    `ways` are those in which it may be named; none given: all of them.
+    `ways` limits how it may be named; empty allows all ways.
     """
     file = wanted if not wanted or wanted.endswith(".md") else f"{wanted}.md"
     verdict = check_name(file)
-    # A title may hold what a file name may not; it is only compared, never opened.
+    # A title may hold characters a file name may not; it is only compared, never opened.
     if isinstance(verdict, Refused) and not is_known(app, wanted):
         raise InputError(f"{verdict.reason}; give a file name as list_memories shows it")
     if is_index(file):
-        raise InputError(f"{file} is the index, no memory; list_memories or {INDEX} shows it")
+        raise InputError(f"{file} is the index, not a memory; list_memories or {INDEX} shows it")
     if split(file)[0] == "team" and "team" not in app.scopes:
         raise InputError(f"{file} would be team memory, which is off (features.team)")
     return required(app, wanted, ways=ways, listed_by="list_memories")

@@ -1,4 +1,4 @@
-"""Prompts a person can pick in their client: save what matters, recall what is known."""
+"""Prompts that a person can pick in their client: save from this conversation, recall a topic."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Say in a few lines what of this bears on it, what may be out of date, and how yo
 If something is missing, look with search_past."""
 
 
-def written(app: Workspace, name: str, arguments: Mapping[str, str], caller: Caller) -> str:
+def render(app: Workspace, name: str, arguments: Mapping[str, str], caller: Caller) -> str:
     """The text of a prompt."""
     match name:
         case "save":

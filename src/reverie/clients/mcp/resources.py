@@ -1,4 +1,4 @@
-"""Memory as resources: the index, and every topic file by its name."""
+"""Memory as MCP resources: the index, and every topic file by its name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TEMPLATE = ResourceTemplate(
 
 
 def listed(app: Workspace) -> list[Resource]:
-    """The index and the newest memories; the others can be read all the same."""
+    """The index and the newest memories; older ones are not listed but can be read."""
     entries = [entry for entry in labelled(app) if entry.listed]
     return [
         _INDEX,
@@ -58,14 +58,14 @@ def listed(app: Workspace) -> list[Resource]:
 
 
 def _indexes(memory: OpenMemory) -> str:
-    """MEMORY.md of the project, then those that are recalled with it; their links name their files."""
+    """The project's MEMORY.md, then those of the other scopes that are recalled with it."""
     own, *others = ((part, capped(part.store.index()).text) for part in memory.parts)
     titled = [f"\n## {SCOPE_ORIGINS[part.scope]}\n\n{text}" for part, text in others if text]
     return "".join((own[1], *titled))
 
 
 def read(app: Workspace, uri: str) -> str:
-    """What an address holds; one that leads anywhere else is refused with the reason."""
+    """The text at an address; addresses outside memory are refused."""
     file = places.file_of(uri)
     if uri == places.INDEX:
         return _indexes(app.memory()) or "Nothing is remembered yet.\n"

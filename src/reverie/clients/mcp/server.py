@@ -1,7 +1,7 @@
-"""The server: what the protocol asks for, answered from one project's memory.
+"""The MCP server for one project's memory.
 
-Work that touches the disk runs in threads, so that a slow search holds up nobody; that one write
-follows another is the stores' affair. Nothing a tool does ends in a traceback at the client.
+Work that touches the disk runs in threads, so a slow search blocks no other request; the stores
+serialize writes. A failing tool gives the client an error result, never a traceback.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ there is `search_past`, for where an earlier session stopped `session_notes`."""
 
 @dataclass(frozen=True, slots=True)
 class RequestHandler:
-    """Answers requests about one project; `session` is the caller's, where the environment says it."""
+    """Answers requests about one project; `session` is the caller's, if the environment names it."""
 
     app: Workspace
     session: str = ""
@@ -115,31 +115,31 @@ class RequestHandler:
 
     async def get_prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult:
         given = params.arguments or {}
-        write = partial(prompts.written, self.app, params.name, given, self._caller(context))
-        content = _text(await _or_protocol_error(write))
+        render = partial(prompts.render, self.app, params.name, given, self._caller(context))
+        content = _text(await _or_protocol_error(render))
         return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
 
     def _caller(self, context: Context) -> Caller:
-        told = context.session.client_params
+        client = context.session.client_params
         meta: Mapping[str, Any] | None = dict(context.meta) if context.meta else None
-        return Caller.of(told.client_info.name if told else "", meta, self.session)
+        return Caller.of(client.client_info.name if client else "", meta, self.session)
 
 
 def make_server(app: Workspace, session: str = "") -> Server[Any]:
     """The server over one project, ready for any transport."""
-    desk = RequestHandler(app, session)
+    handler = RequestHandler(app, session)
     return Server(
         NAME,
         version=__version__,
         title="Reverie memory",
         instructions=INSTRUCTIONS,
-        on_list_tools=desk.list_tools,
-        on_call_tool=desk.call_tool,
-        on_list_resources=desk.list_resources,
-        on_list_resource_templates=desk.list_templates,
-        on_read_resource=desk.read_resource,
-        on_list_prompts=desk.list_prompts,
-        on_get_prompt=desk.get_prompt,
+        on_list_tools=handler.list_tools,
+        on_call_tool=handler.call_tool,
+        on_list_resources=handler.list_resources,
+        on_list_resource_templates=handler.list_templates,
+        on_read_resource=handler.read_resource,
+        on_list_prompts=handler.list_prompts,
+        on_get_prompt=handler.get_prompt,
     )
 
 
@@ -161,12 +161,12 @@ def _text(text: str) -> TextContent:
 
 
 async def _in_thread(work: Callable[[], T], *, abandon: bool) -> T:
-    """Nobody waits for a read whose caller has gone; a write is always seen through."""
+    """Run in a thread; `abandon` it if the request is cancelled, which is safe for reads only."""
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=abandon)
 
 
 async def _or_protocol_error(work: Callable[[], T]) -> T:
-    """Resources and prompts have no error result of their own: the protocol's carries the reason."""
+    """Raise Reverie's errors as protocol errors: resources and prompts have no error results."""
     try:
         return await _in_thread(work, abandon=True)
     except InputError as error:

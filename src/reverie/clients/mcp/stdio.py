@@ -1,4 +1,4 @@
-"""The server on standard input and output, as a client starts it."""
+"""The server on standard input and output, as clients start it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 def serve(server: Server[Any]) -> None:
-    """Until standard input ends, or somebody sends SIGINT or SIGTERM: all three are a clean end."""
+    """Serve until standard input ends or SIGINT or SIGTERM arrives; each is a clean exit."""
     anyio.run(_serve, server)
 
 
 async def _serve(server: Server[Any]) -> None:
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_leave_on_signal)
+        tasks.start_soon(_exit_on_signal)
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 
-async def _leave_on_signal() -> None:
-    """A thread that waits for a line cannot be woken, so that the process ends here and now.
+async def _exit_on_signal() -> None:
+    """Exit at once: the thread that waits for a line cannot be woken.
 
-    A write that is under way loses nothing by it: the next writer completes it.
+    A write in progress is not lost: the next writer completes it.
     """
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for _ in signals:

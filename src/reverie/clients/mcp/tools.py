@@ -1,6 +1,6 @@
-"""The seven tools: what a client is told of each, and which function does the work.
+"""The seven tools: their descriptions and schemas, and the modules of their functions.
 
-The functions are loaded when a tool is first called: a client waits for the list, not for recall.
+The functions are imported when a tool is first called, so that listing the tools is fast.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from reverie.clients.mcp.answers import (
     many,
     number,
     one_of,
+    result,
     text,
-    told,
 )
 from reverie.errors import InputError
 from reverie.memory.format.taxonomy import OWN_SCOPES
@@ -53,13 +53,13 @@ _REMOVES = ToolAnnotations(
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool: its words, its shapes, and the module of the function that has its name."""
+    """One tool: its description, its schemas, and the module with the function of the same name."""
 
     name: str
     title: str
     description: str
-    takes: Schema
-    gives: Schema
+    input_schema: Schema
+    output_schema: Schema
     hints: ToolAnnotations
     module: str
 
@@ -73,8 +73,8 @@ class Tool:
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=self.takes,
-            output_schema=self.gives,
+            input_schema=self.input_schema,
+            output_schema=self.output_schema,
             annotations=self.hints,
         )
 
@@ -88,14 +88,14 @@ _FILE = text(
     "The file name, such as project_release_freeze.md, or the short id, as list_memories shows them."
 )
 
-_RECALLED = told(
+_RECALLED = result(
     {"warnings": STRINGS, "origin": STRING},
     file=STRING,
     saved=STRING,
     match={"enum": ["good", "weak"]},
     text=STRING,
 )
-_ENTRY = told(
+_ENTRY = result(
     id=STRING,
     file=STRING,
     scope=STRING,
@@ -103,11 +103,11 @@ _ENTRY = told(
     description=STRING,
     changed=STRING,
     pinned=BOOLEAN,
-    # "expired 2026-11-01", "from 2027-01-01"; nothing while it holds.
+    # "expired 2026-11-01", "from 2027-01-01"; null while it is valid.
     standing=MAYBE_STRING,
 )
-_FOUND = told(session=STRING, when=STRING, who=STRING, text=STRING)
-_SESSION = told(session=STRING, last_active=STRING)
+_FOUND = result(session=STRING, when=STRING, who=STRING, text=STRING)
+_SESSION = result(session=STRING, last_active=STRING)
 
 TOOLS: tuple[Tool, ...] = (
     Tool(
@@ -127,7 +127,7 @@ TOOLS: tuple[Tool, ...] = (
             },
             "question",
         ),
-        told(about=STRING, memories=many(_RECALLED)),
+        result(about=STRING, memories=many(_RECALLED)),
         _READS,
         "reading",
     ),
@@ -170,7 +170,7 @@ TOOLS: tuple[Tool, ...] = (
             },
             "text",
         ),
-        told(
+        result(
             {
                 "file": STRING,
                 "scope": STRING,
@@ -191,7 +191,7 @@ TOOLS: tuple[Tool, ...] = (
         "Read a memory",
         "One memory in full, by its file name, short id, or words of its title.",
         closed({"file": _FILE}, "file"),
-        told(
+        result(
             {"warnings": STRINGS, "origin": STRING},
             about=STRING,
             file=STRING,
@@ -213,7 +213,7 @@ TOOLS: tuple[Tool, ...] = (
                 "limit": number("How many at most.", 200, 50),
             }
         ),
-        told(memories=many(_ENTRY), more=COUNT),
+        result(memories=many(_ENTRY), more=COUNT),
         _READS,
         "reading",
     ),
@@ -223,7 +223,7 @@ TOOLS: tuple[Tool, ...] = (
         "Remove one memory. Only when the person asked for it, or agreed; if a fact changed, use "
         "remember with supersedes instead. History keeps it, and the answer says how to undo it.",
         closed({"file": _FILE}, "file"),
-        told(forgotten=STRING, name=STRING, undo=STRING),
+        result(forgotten=STRING, name=STRING, undo=STRING),
         _REMOVES,
         "writing",
     ),
@@ -242,7 +242,7 @@ TOOLS: tuple[Tool, ...] = (
             },
             "words",
         ),
-        told(about=STRING, found=many(_FOUND)),
+        result(about=STRING, found=many(_FOUND)),
         _READS,
         "reading",
     ),
@@ -258,7 +258,7 @@ TOOLS: tuple[Tool, ...] = (
                 )
             }
         ),
-        told(
+        result(
             about=STRING,
             session=STRING,
             last_active=STRING,
@@ -275,12 +275,12 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 @cache
 def _check_of(name: str) -> Callable[[object], object]:
-    check: Callable[[object], object] = fastjsonschema.compile(BY_NAME[name].takes)
+    check: Callable[[object], object] = fastjsonschema.compile(BY_NAME[name].input_schema)
     return check
 
 
 def checked(tool: Tool, arguments: Mapping[str, Any] | None) -> Arguments:
-    """The arguments with their defaults; what is wrong with them is said in one sentence."""
+    """The arguments with defaults filled in; raises InputError with one sentence about what is wrong."""
     given = dict(arguments or {})
     try:
         _check_of(tool.name)(given)
@@ -290,6 +290,6 @@ def checked(tool: Tool, arguments: Mapping[str, Any] | None) -> Arguments:
 
 
 def _explained(tool: Tool, error: fastjsonschema.JsonSchemaValueException) -> str:
-    said = str(error.message).removeprefix("data.").replace("data ", "the arguments ", 1)
-    takes = ", ".join(tool.takes["properties"])
-    return f"{said}; {tool.name} takes: {takes} (required: {', '.join(tool.takes['required']) or 'none'})"
+    problem = str(error.message).removeprefix("data.").replace("data ", "the arguments ", 1)
+    takes = ", ".join(tool.input_schema["properties"])
+    return f"{problem}; {tool.name} takes: {takes} (required: {', '.join(tool.input_schema['required']) or 'none'})"

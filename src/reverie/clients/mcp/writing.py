@@ -1,4 +1,4 @@
-"""The tools that change memory: remember and forget, through the keeper like everybody else."""
+"""The tools that change memory: remember and forget."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def remember(app: Workspace, arguments: Arguments, caller: Caller) -> Answer:
-    """Save a memory; that it was not saved, and why, is an answer too."""
+    """Save a memory; the answer says if it was not saved, and why."""
     supersedes = arguments.get("supersedes")
     if supersedes is not None:
         old, name = located(app, supersedes, EXACT)
         if old.team:
             raise InputError(f"{supersedes} is shared: {_BY_A_PERSON}")
         supersedes = old.label(name)
-    wish = NewMemory(
+    new = NewMemory(
         arguments["text"],
         arguments.get("type"),
         arguments.get("name"),
@@ -39,7 +39,7 @@ def remember(app: Workspace, arguments: Arguments, caller: Caller) -> Answer:
         replace=arguments["replace"],
         scope=arguments.get("scope"),
     )
-    memory, outcome = app.remember(wish, caller.author)
+    memory, outcome = app.remember(new, caller.author)
     if isinstance(outcome, Remembered):
         return _saved(outcome, memory.scope)
     return _declined(outcome)
@@ -82,7 +82,7 @@ def _related(near: Related) -> str:
 def _declined(outcome: Declined) -> Answer:
     advice = outcome.advice
     if outcome.existing:
-        # The keeper's advice is for the command line.
+        # The keeper's advice names command-line options; name the tool's arguments instead.
         advice = (
             f"Look at it with read_memory. If yours says more, call remember again with "
             f'supersedes "{outcome.existing}"; to keep both, with even_if_known.'
@@ -93,7 +93,7 @@ def _declined(outcome: Declined) -> Answer:
 
 
 def forget(app: Workspace, arguments: Arguments, caller: Caller) -> Answer:
-    """Remove exactly the memory that was named, never one found by words; history keeps it."""
+    """Remove the memory with this exact name or id, never one found by its title; history keeps it."""
     memory, name = located(app, arguments["file"], EXACT)
     file = memory.label(name)
     if memory.team:
