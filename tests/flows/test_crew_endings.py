@@ -328,7 +328,7 @@ class TestTroubles:
     ) -> None:
         cast = Cast(provider, {LEAD: [agent("count"), "It did not work."]})
         async with Desk.session(desk) as session:
-            team_of(session).quarters = Unanswering()
+            team_of(session).host = Unanswering()
             await hear(session, "Count.")
         assert "It ended early: the disk did not answer." in cast.last(LEAD)
         assert "the longest one may take" not in cast.last(LEAD)
@@ -492,7 +492,7 @@ class TestLetters:
                 told = json.dumps(provider.requests[-1].json["messages"])
                 assert re.findall(r"letter (\d+) word", told) == [str(n) for n in range(number + 1)]
             assert seat.has_mail
-            seat.vacate()
+            seat.take_unread()
 
     async def test_what_is_unread_at_the_end_is_all_in_the_transcript(
         self, desk: Team, provider: Provider

@@ -163,11 +163,11 @@ class TestNames:
         async with desk.session() as session:
             crew = team_of(session)
             paul = AgentIdentity("paul", 1, "boss", "bypass", str(desk.place.root), mail=Boxes())
-            crew.seats["paul"] = paul
+            crew.identities["paul"] = paul
             with pytest.raises(InputError, match=f"called '{wanted}'"):
                 crew.free_name(paul, wanted, "general")
             assert crew.free_name(paul, None, "general") == "general-2"
-            del crew.seats["paul"]
+            del crew.identities["paul"]
 
 
 class Boxes(NoMail):
@@ -208,7 +208,7 @@ async def test_a_fork_neither_hires_nor_speaks_for_the_lead(desk: Team, provider
         await until(session, lambda: "fork-1" in crew.members)
         await until(session, lambda: "I may do neither." in shown_to(cast, LEAD))
         assert list(crew.members) == ["paul", "fork-1"]
-        assert not crew.seats["paul"].has_mail
+        assert not crew.identities["paul"].has_mail
     assert shown_to(cast, "fork").count("a fork starts no agents and writes to none") == 2
     assert "Do it." not in shown_to(cast, "paul")
 
@@ -436,7 +436,7 @@ async def test_from_outside_nobody_speaks_as_one_of_us_or_to_one(
         await hear(session, "Hire Paul.")
         assert session.place is not None
         await session.place.seat.mail_arrives()
-        session.place.seat.news()
+        session.place.seat.new_letters()
         id_ = session.conversation.state.session
         said = Letter(sender, to, "Do it.", "do it", "message", 1.0, "abc")
         sent = Post(desk.place.home, "any/team", desk.app().clock).send_outside(id_, said)
@@ -445,7 +445,7 @@ async def test_from_outside_nobody_speaks_as_one_of_us_or_to_one(
         else:
             # Only the session itself knows the names of its agents.
             with session.announce.heard_by(heard.append):
-                assert session.place.seat.news() is None
+                assert session.place.seat.new_letters() is None
             [trouble] = heard
             assert isinstance(trouble, TroubleNoted)
             assert reason in trouble.what

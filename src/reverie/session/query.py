@@ -64,7 +64,7 @@ class Session:
     recall: Recaller | None = None
     recall_on: Callable[[], bool] = always
     late: Late = "inject"
-    news: Callable[[], tuple[Attachment, ...]] = tuple
+    reminders: Callable[[], tuple[Attachment, ...]] = tuple
     change_to_fallback: Callable[[], tuple[Model, Window] | None] = no_model
     limits: Limits = field(default_factory=Limits)
     # Its place among other agents, by which it hires and hears from them.
@@ -139,7 +139,7 @@ class Session:
         """The person's words are written down before anything else can fail."""
         self._answer_open_calls(INTERRUPTED)
         asked = self.conversation.say(*prompt) if prompt else None
-        told = [self.conversation.say(news, origin="reverie") for news in self.news()]
+        told = [self.conversation.say(news, origin="reverie") for news in self.reminders()]
         return asked or next(iter(told), None)
 
     def prefetch(self, asked: Message) -> Prefetch:
@@ -213,7 +213,7 @@ class Session:
 
     async def _run_tools(self, calls: tuple[ToolUse, ...]) -> None:
         results = await self.toolbox.run(calls)
-        self.conversation.say(*results, *self.news(), origin="tool")
+        self.conversation.say(*results, *self.reminders(), origin="tool")
         todos = tuple((todo.text, todo.status) for todo in self.toolbox.workplace.todos)
         if todos != self.conversation.state.todos:
             self.conversation.record(TodosSet(todos))
@@ -236,7 +236,7 @@ class Session:
     async def _stop_all(self) -> None:
         await self.background.cancel()
         if self.place is not None:
-            await self.place.crew.end_hired_by(
+            await self.place.crew.stop_children_of(
                 self.place.seat.name, "the user interrupted everything"
             )
 

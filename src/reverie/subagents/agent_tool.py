@@ -70,23 +70,25 @@ async def _hired(place: Place, arguments: Arguments) -> ToolOutput:
 
 def _brief(place: Place, arguments: Arguments) -> Brief:
     how = arguments.get("how", "wait")
-    seat = place.seat
-    kind = place.crew.types[arguments.get("type", DEFAULT_TYPE)].within(seat.agent_type)
+    identity = place.seat
+    kind = place.crew.types[arguments.get("type", DEFAULT_TYPE)].within(identity.agent_type)
     apart, plans_first = bool(arguments.get("apart")), bool(arguments.get("plans_first"))
     if how != "teammate" and (apart or plans_first):
         raise InputError(f"apart and plans_first are for teammates; this is how: {how}")
     return Brief(
-        name=place.crew.free_name(seat, arguments.get("name"), FORK if how == FORK else kind.name),
+        name=place.crew.free_name(
+            identity, arguments.get("name"), FORK if how == FORK else kind.name
+        ),
         agent_type=kind,
         how=how,
         task=arguments["task"],
         summary=arguments["summary"],
-        by=seat.name,
-        depth=seat.depth + 1,
-        mode=seat.may,
-        folder=seat.folder,
-        model=kind.model or seat.model,
-        asks=seat.asks and how == "wait",
+        by=identity.name,
+        depth=identity.depth + 1,
+        mode=identity.may,
+        folder=identity.folder,
+        model=kind.model or identity.model,
+        asks=identity.asks and how == "wait",
         apart=apart,
         plans_first=plans_first,
     )

@@ -72,14 +72,14 @@ class Crew:
     """Shared by every agent of a session in this process, however deep."""
 
     types: Mapping[str, AgentType]
-    quarters: AgentHost
+    host: AgentHost
     announce: Announce
     clock: Clock
     wire: Wire
     limits: Limits = field(default_factory=Limits)
     record: Callable[[Record], None] = unrecorded
     members: dict[str, Member] = field(default_factory=dict)
-    seats: dict[str, AgentIdentity] = field(default_factory=dict)
+    identities: dict[str, AgentIdentity] = field(default_factory=dict)
     # Names that were used before this process began.
     taken: frozenset[str] = frozenset()
     # What names made up here begin with, so that processes do not make up the same.
@@ -96,20 +96,27 @@ class Crew:
     def tokens(self) -> int:
         return sum(member.tokens for member in self.members.values())
 
-    def hired_by(self, name: str) -> tuple[Member, ...]:
+    def children_of(self, name: str) -> tuple[Member, ...]:
         return tuple(member for member in self.running if member.brief.by == name)
 
     def waits_for_somebody(self, name: str) -> bool:
         """Will somebody it hired have something to tell? A teammate that waits for letters will not."""
-        return any(m.brief.how != "teammate" or not m.reported for m in self.hired_by(name))
+        return any(m.brief.how != "teammate" or not m.reported for m in self.children_of(name))
 
-    def refusal(self, seat: AgentIdentity) -> str | None:
+    def refusal(self, identity: AgentIdentity) -> str | None:
         """Why this agent may not hire another one now, in words for its model."""
-        return refusal(self.limits, CrewUsage(seat.depth, len(self.running), self.tokens))
+        return refusal(self.limits, CrewUsage(identity.depth, len(self.running), self.tokens))
 
-    def free_name(self, seat: AgentIdentity, wanted: str | None, agent_type: str) -> str:
+    def free_name(self, identity: AgentIdentity, wanted: str | None, agent_type: str) -> str:
         """The name that was asked for, or one made from the type; raises InputError."""
-        used = {LEAD, seat.hired_by, *self.members, *self.seats, *self.taken, *seat.mail.names()}
+        used = {
+            LEAD,
+            identity.parent,
+            *self.members,
+            *self.identities,
+            *self.taken,
+            *identity.mail.names(),
+        }
         if wanted is None:
             kind = f"{self.prefix}{agent_type}"[:40]
             return next(name for i in count(1) if (name := f"{kind}-{i}") not in used)
@@ -121,9 +128,9 @@ class Crew:
 
     # --- hiring ---
 
-    async def hire(self, seat: AgentIdentity, brief: Brief) -> Member:
+    async def hire(self, identity: AgentIdentity, brief: Brief) -> Member:
         """Begin; the agent is at work when this returns."""
-        member = Member(brief, self.quarters.transcript(brief), self.clock.now())
+        member = Member(brief, self.host.transcript(brief), self.clock.now())
         self.members[brief.name] = member
         self.record(
             AgentHired(
@@ -137,7 +144,7 @@ class Crew:
             )
         )
         self.announce(AgentStarted(brief.name, brief.agent_type.name, brief.how, brief.summary))
-        work = self._watched(member, self._kind_of_work(seat, member))
+        work = self._watched(member, self._kind_of_work(identity, member))
         member.work = asyncio.create_task(work, name=f"agent {brief.name}")
         member.work.add_done_callback(lambda _: self._left(member, member.stopped_for or STOPPED))
         try:
@@ -148,29 +155,31 @@ class Crew:
             raise
         return member
 
-    def _kind_of_work(self, seat: AgentIdentity, member: Member) -> Callable[[], Awaitable[None]]:
+    def _kind_of_work(
+        self, identity: AgentIdentity, member: Member
+    ) -> Callable[[], Awaitable[None]]:
         brief = member.brief
         if brief.how == "fork":
-            return partial(self._fork, seat, member)
+            return partial(self._fork, identity, member)
         if brief.apart:
-            return partial(self.quarters.launch, member)
+            return partial(self.host.launch, member)
         return partial(self._session, member)
 
-    async def _fork(self, seat: AgentIdentity, member: Member) -> None:
-        if seat.forks is None:
+    async def _fork(self, identity: AgentIdentity, member: Member) -> None:
+        if identity.forks is None:
             raise InputError("there is no model to fork here")
         brief = member.brief
         turns = min(brief.agent_type.max_turns or FORK_TURNS, FORK_TURNS)
         directive = fork_directive(brief.task)
-        task = Task(f"agent:{brief.name}", directive, seat.permission, turns)
-        done = await seat.forks.run(task, partial(self._count, member))
+        task = Task(f"agent:{brief.name}", directive, identity.permission, turns)
+        done = await identity.forks.run(task, partial(self._count, member))
         member.answer = done.reply.text
         if done.cut_short:
             raise InputError(f"it reached its limit of {turns} requests")
 
     async def _session(self, member: Member) -> None:
         brief = member.brief
-        seat = AgentIdentity(
+        identity = AgentIdentity(
             brief.name,
             brief.depth,
             brief.by,
@@ -180,39 +189,41 @@ class Crew:
             brief.model,
             brief.asks,
         )
-        self.seats[brief.name] = seat
+        self.identities[brief.name] = identity
         try:
-            async with self.quarters.open(member, seat) as session:
+            async with self.host.open(member, identity) as session:
                 with session.announce.heard_by(partial(self._hear, member, session)):
-                    await self._serve(member, seat, session)
-                self._vacate(seat)
+                    await self._serve(member, identity, session)
+                self._close_mailbox(identity)
         finally:
-            self._vacate(seat)
+            self._close_mailbox(identity)
 
-    async def _serve(self, member: Member, seat: AgentIdentity, session: AgentSession) -> None:
+    async def _serve(self, member: Member, identity: AgentIdentity, session: AgentSession) -> None:
         if member.brief.how == "teammate":
-            await serve(session, seat, member, self.send_report)
+            await serve(session, identity, member, self.send_report)
             return
         await complete(session.run(member.brief.task), member)
-        later = await see_through(session, seat, partial(self.waits_for_somebody, seat.name))
+        later = await see_through(
+            session, identity, partial(self.waits_for_somebody, identity.name)
+        )
         member.answer = later or member.answer
 
-    def _vacate(self, seat: AgentIdentity) -> None:
+    def _close_mailbox(self, identity: AgentIdentity) -> None:
         """From now on nobody reads what is written to it; who wrote too late is told."""
-        self.seats.pop(seat.name, None)
-        for letter in seat.vacate():
-            sender = self.seats.get(letter.sender)
+        self.identities.pop(identity.name, None)
+        for letter in identity.take_unread():
+            sender = self.identities.get(letter.sender)
             if sender is not None and letter.kind == "message":
-                lost = f"{seat.name} ended before it read: {letter.summary}"[:200]
-                sender.receive(self.letter(seat.name, letter.sender, lost, lost))
+                lost = f"{identity.name} ended before it read: {letter.summary}"[:200]
+                sender.receive(self.letter(identity.name, letter.sender, lost, lost))
 
     async def _watched(self, member: Member, work: Callable[[], Awaitable[None]]) -> None:
         """However it ends, everybody who must know is told, and nobody it hired stays."""
         why = await self._outcome(member, work)
         # Whoever is about to end is not stopped on the way.
         member.stopped_for = member.stopped_for or why
-        await _undisturbed(
-            self.end_hired_by(member.name, f"{member.name}, which had hired it, has ended")
+        await _uninterrupted(
+            self.stop_children_of(member.name, f"{member.name}, which had hired it, has ended")
         )
         self._left(member, why)
 
@@ -235,12 +246,12 @@ class Crew:
         if member.why is not None:
             return
         member.ended = self.clock.now()
-        employer = self.seats.get(member.brief.by)
-        if employer is not None and member.brief.how != "wait":
+        parent = self.identities.get(member.brief.by)
+        if parent is not None and member.brief.how != "wait":
             kind = "finished" if why == DONE else "ended early"
             summary = f"{kind}: {member.brief.summary}"[:200]
             text = member.report_of(why)[:LONGEST_REPORT]
-            employer.receive(self.letter(member.name, member.brief.by, text, summary))
+            parent.receive(self.letter(member.name, member.brief.by, text, summary))
         member.why = why
         self.announce(AgentEnded(member.name, why, member.tokens))
         try:
@@ -281,7 +292,7 @@ class Crew:
         if wrong := over_tokens(self.limits, self.tokens):
             self.stop_soon(member, wrong)
 
-    def heard_from_afar(self, member: Member, tokens: int, line: str) -> None:
+    def remote_progress(self, member: Member, tokens: int, line: str) -> None:
         """An agent in another process tells how it gets on: all it used so far, and what it does."""
         self._used(member, max(member.tokens, tokens))
         if line:
@@ -296,35 +307,35 @@ class Crew:
 
     async def send(self, letter: Letter) -> str | None:
         """Deliver by whatever way leads there; the reason when none does."""
-        sender = self.seats.get(letter.sender)
-        seat = self.seats.get(letter.to)
+        sender = self.identities.get(letter.sender)
+        identity = self.identities.get(letter.to)
         member = self.members.get(letter.to)
-        if seat is not None:
-            wrong = seat.receive(letter)
-        elif member is not None and not (member.hears and member.brief.apart):
+        if identity is not None:
+            wrong = identity.receive(letter)
+        elif member is not None and not (member.reachable and member.brief.apart):
             ended = "a fork, which hears nobody" if member.running else f"gone ({member.why})"
-            wrong = f"{letter.to} is {'about to end' if member.hears else ended}"
+            wrong = f"{letter.to} is {'about to end' if member.reachable else ended}"
         elif letter.to in self.taken:
             wrong = f"{letter.to} is gone: {LOST}"
         else:
-            wrong = _nobody(letter) if sender is None else sender.mail.send(letter)
+            wrong = _unknown_recipient(letter) if sender is None else sender.mail.send(letter)
         if wrong is None:
             self.announce(LetterSent(letter.sender, letter.to, letter.kind, letter.summary))
         return wrong
 
-    async def send_report(self, seat: AgentIdentity, member: Member) -> None:
+    async def send_report(self, identity: AgentIdentity, member: Member) -> None:
         """What a teammate has to say at the end of a turn goes to whoever hired it."""
         if not member.answer.strip():
             return
         summary = f"waiting, after: {member.brief.summary}"[:200]
         text = member.answer[:LONGEST_REPORT]
-        wrong = await self.send(self.letter(seat.name, seat.hired_by, text, summary))
+        wrong = await self.send(self.letter(identity.name, identity.parent, text, summary))
         if wrong is not None:
             member.left_behind = f"Its last report could not be delivered: {wrong}."
 
-    def recipients(self, seat: AgentIdentity) -> tuple[str, ...]:
+    def recipients(self, identity: AgentIdentity) -> tuple[str, ...]:
         """Everybody this agent can write to by name."""
-        names = {*self.seats, *seat.mail.names()} - {seat.name}
+        names = {*self.identities, *identity.mail.names()} - {identity.name}
         return tuple(sorted(names))
 
     # --- ending ---
@@ -339,8 +350,8 @@ class Crew:
         """End an agent and everybody it hired."""
         await self._stop([self.members[name]], why)
 
-    async def end_hired_by(self, name: str, why: str) -> None:
-        await self._stop(self.hired_by(name), why)
+    async def stop_children_of(self, name: str, why: str) -> None:
+        await self._stop(self.children_of(name), why)
 
     async def _stop(self, members: Iterable[Member], why: str) -> None:
         """All are told before any is waited for."""
@@ -352,10 +363,10 @@ class Crew:
 
     async def aclose(self) -> None:
         """Nobody stays when the session ends."""
-        await _undisturbed(self._stop(self.running, CLOSED))
+        await _uninterrupted(self._stop(self.running, CLOSED))
 
 
-async def _undisturbed(work: Coroutine[Any, Any, None]) -> None:
+async def _uninterrupted(work: Coroutine[Any, Any, None]) -> None:
     """See it through, however often somebody interrupts the waiting."""
     task = asyncio.create_task(work)
     while not task.done():
@@ -371,5 +382,5 @@ class Place:
     seat: AgentIdentity
 
 
-def _nobody(letter: Letter) -> str:
+def _unknown_recipient(letter: Letter) -> str:
     return f"nobody here is called {letter.to!r}"

@@ -15,7 +15,7 @@ from reverie.conversation.conversation import Conversation
 from reverie.core.messages import Attachment, Block
 from reverie.errors import InputError
 from reverie.events import Event, Replied, TurnEnded
-from reverie.subagents.letters import Letter, render_letters, told_ids
+from reverie.subagents.letters import Letter, letter_ids, render_letters
 from reverie.subagents.members import Brief, Member
 from reverie.subagents.types import AgentType
 
@@ -106,7 +106,7 @@ class AgentIdentity:
 
     name: str
     depth: int
-    hired_by: str
+    parent: str
     mode: Mode
     folder: str
     agent_type: AgentType | None = None
@@ -137,7 +137,7 @@ class AgentIdentity:
         self._arrived.set()
         return None
 
-    def vacate(self) -> tuple[Letter, ...]:
+    def take_unread(self) -> tuple[Letter, ...]:
         """Nobody will read any more: what was not read, to be given back."""
         left, self._letters = tuple(self._letters), []
         return left
@@ -155,7 +155,7 @@ class AgentIdentity:
                 async with asyncio.timeout(look):
                     await self._arrived.wait()
 
-    def news(self) -> Attachment | None:
+    def new_letters(self) -> Attachment | None:
         """Everything that came since the last time, as one piece of text."""
         self.settle()
         letters = self._portion()
@@ -193,7 +193,7 @@ class AgentIdentity:
             return frozenset()
         blocks = (block for message in self.conversation.state.messages for block in message.blocks)
         told = (b.text for b in blocks if isinstance(b, Attachment) and b.label == LETTERS)
-        return frozenset().union(*(told_ids(text) for text in told))
+        return frozenset().union(*(letter_ids(text) for text in told))
 
 
 class AgentSession(Protocol):
@@ -218,7 +218,7 @@ class AgentHost(Protocol):
         ...
 
     def open(
-        self, member: Member, seat: AgentIdentity
+        self, member: Member, identity: AgentIdentity
     ) -> AbstractAsyncContextManager[AgentSession]:
         """A session for an agent in this process."""
         ...
@@ -265,22 +265,24 @@ async def complete(turn: AsyncGenerator[Event, None], member: Member) -> None:
 
 
 async def see_through(
-    session: AgentSession, seat: AgentIdentity, hired: Callable[[], bool]
+    session: AgentSession, identity: AgentIdentity, hired: Callable[[], bool]
 ) -> str | None:
     """Stay until whoever was hired has ended; what is said to their answers, if anything is."""
     said = None
-    while hired() or seat.has_mail:
-        await seat.mail_arrives()
+    while hired() or identity.has_mail:
+        await identity.mail_arrives()
         said = await answer(session.attend())
     return said
 
 
-async def serve(session: AgentSession, seat: AgentIdentity, member: Member, report: Report) -> None:
+async def serve(
+    session: AgentSession, identity: AgentIdentity, member: Member, report: Report
+) -> None:
     """Do the task, report, and go on whenever somebody writes, until it agrees to leave."""
     await complete(session.run(member.brief.task), member)
-    while not seat.leaving:
-        await report(seat, member)
+    while not identity.leaving:
+        await report(identity, member)
         member.reported = True
-        await seat.mail_arrives()
+        await identity.mail_arrives()
         await complete(session.attend(), member)
-    seat.settle()
+    identity.settle()

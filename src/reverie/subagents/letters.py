@@ -243,12 +243,12 @@ def render_letters(letters: Iterable[Letter]) -> str:
     return "\n".join([_INTRODUCTION, *parts]) if parts else ""
 
 
-def told_ids(text: str) -> frozenset[str]:
+def letter_ids(text: str) -> frozenset[str]:
     """The ids of the letters in a rendered text."""
     return frozenset(html.unescape(found) for found in _HEADER.findall(text))
 
 
-def told_letters(text: str, to: str, at: float) -> tuple[Letter, ...]:
+def parse_letters(text: str, to: str, at: float) -> tuple[Letter, ...]:
     """The letters of a rendered text, as `to` was shown them at that time."""
     return tuple(_told(header, body, to, at) for header, body in _LETTER.findall(text))
 
@@ -276,7 +276,7 @@ def _rendered(letter: Letter) -> str:
 
 
 def _attributes(letter: Letter) -> Iterable[str]:
-    # `told_ids` knows a letter by its first two.
+    # `letter_ids` knows a letter by its first two.
     yield f'id="{attribute(letter.id)}"'
     yield f'from="{attribute(letter.sender)}"'
     yield f'kind="{attribute(letter.kind)}"'

@@ -17,7 +17,7 @@ from reverie.files.locks import is_held
 from reverie.memory.format.frontmatter import one_line
 from reverie.subagents.crew import LOST, Crew
 from reverie.subagents.identity import LETTERS
-from reverie.subagents.letters import LEAD, Letter, told_letters
+from reverie.subagents.letters import LEAD, Letter, parse_letters
 from reverie.subagents.members import DONE, Member
 from reverie.subagents.send_message import NAME as SEND
 
@@ -218,7 +218,7 @@ def _told(said: Iterable[Message], to: str) -> Iterator[Letter]:
     for message in said:
         for block in message.blocks:
             if isinstance(block, Attachment) and block.label == LETTERS:
-                yield from told_letters(block.text, to, message.at)
+                yield from parse_letters(block.text, to, message.at)
 
 
 def _sent(said: Sequence[Message], sender: str) -> Iterator[Letter]:

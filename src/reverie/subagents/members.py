@@ -135,7 +135,7 @@ class Member:
         return self.why is None
 
     @property
-    def hears(self) -> bool:
+    def reachable(self) -> bool:
         """Can it be written to? A fork is somebody's thought, not somebody."""
         return self.running and self.brief.how != "fork"
 

@@ -45,10 +45,14 @@ class Watch:
     async def look(self) -> None:
         """One round, unless it is switched off at the moment."""
         for member in self.crew.running if self.on() else ():
-            seat = self.crew.seats.get(member.name)
-            if seat is None or seat.conversation is None or not seat.conversation.messages:
+            identity = self.crew.identities.get(member.name)
+            if (
+                identity is None
+                or identity.conversation is None
+                or not identity.conversation.messages
+            ):
                 continue
-            messages = seat.conversation.messages
+            messages = identity.conversation.messages
             if self._seen.get(member.name) != messages[-1].id:
                 self._seen[member.name] = messages[-1].id
                 await self._tell(member, messages)

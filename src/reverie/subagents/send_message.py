@@ -95,7 +95,7 @@ def _letter(place: Place, to: str, arguments: Arguments) -> Letter:
 
 def _follow(place: Place, letter: Letter) -> None:
     """What an agent has written may bind it."""
-    if letter.kind == "shutdown_response" and letter.agreed and letter.to == place.seat.hired_by:
+    if letter.kind == "shutdown_response" and letter.agreed and letter.to == place.seat.parent:
         place.seat.leaving = True
     approval = place.seat.approval
     if letter.kind == "plan_approval_request" and approval is not None and letter.to == approval.by:
