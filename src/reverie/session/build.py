@@ -1,4 +1,4 @@
-"""An agent put together: model, tools, layers and memory around one conversation."""
+"""Builds a session: model, tools, layers and memory around one conversation."""
 
 from __future__ import annotations
 
@@ -63,23 +63,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_OUTPUT = 32_000
-# As much as an SDK accepts in a request that is not streamed.
+# The most an SDK accepts in a request that is not streamed.
 MOST_OUTPUT_AT_ONCE = 16_000
 DRAIN_SECONDS = 60.0
-# A model goes over the notes once before each compaction, or so.
-SOON = 5_000
+# "late" refines the notes this many tokens before compaction, so about once for each.
+REFINE_BEFORE = 5_000
 
 
 @asynccontextmanager
 async def open_session(app: Workspace, options: SessionOptions) -> AsyncIterator[Session]:
-    """A session to talk to; everything it opened is closed afterwards, background work first."""
+    """Open a session; everything it opened is closed afterwards, background work first."""
     async with AsyncExitStack() as stack:
         yield await _Composer(app, options, stack).compose()
 
 
 @dataclass(frozen=True, slots=True)
 class _Core:
-    """What everything else is put around."""
+    """The parts that the layers are built around."""
 
     session_model: SessionModel
     conversation: Conversation
@@ -92,7 +92,7 @@ class _Core:
 
 @dataclass(slots=True)
 class _Composer:
-    """Puts the parts together, each made once; what must be closed goes on the stack."""
+    """Builds each part once; what must be closed goes on the stack."""
 
     app: Workspace
     options: SessionOptions
@@ -129,14 +129,14 @@ class _Composer:
         return await self._around(core)
 
     async def _around(self, core: _Core) -> Session:
-        """The layers and recall, around a conversation that was opened."""
+        """Add the layers and recall to an open conversation."""
         conversation, toolbox, on = core.conversation, core.toolbox, self.app.switches.on
         session = conversation.state.session
         folder = self._sessions / session
         background = Background(self.announce)
-        # Nobody will read the notes of an agent that has ended.
-        patience = DRAIN_SECONDS if self.options.subagent is None else 0.0
-        self.stack.push_async_callback(background.drain, patience)
+        # The notes of a sub-agent that has ended are not read any more.
+        seconds = DRAIN_SECONDS if self.options.subagent is None else 0.0
+        self.stack.push_async_callback(background.drain, seconds)
         session_model = core.session_model
         forks = Forks(
             conversation,
@@ -148,9 +148,9 @@ class _Composer:
         )
         offline = session_model.now.name == OFFLINE
         side = core.folding.forks = None if offline else forks
-        # Offline, the answer is what recall finds: there is nothing to begin without it.
+        # Offline, recall is the whole answer: wait for it.
         deadline = None if offline else self.app.settings.number("recall.deadline")
-        # A fork writes with tools of ours; where there are none, the rules do it alone.
+        # Forks write with our tools; with an external loop's tools, only rules write.
         writers = None if self.options.led else side
         notes = self._notes(core, background, writers)
         upkeep = self._upkeep(core, notes, side)
@@ -214,13 +214,13 @@ class _Composer:
         )
 
     def _alone(self, session: str) -> AbstractContextManager[None]:
-        """One process a session: two would write into each other's conversation."""
-        told = f"session {session} is open elsewhere; close it there, or begin a new one"
-        return sole(self._sessions / session / "lock", told)
+        """Lock the session: two processes would write into the same conversation."""
+        problem = f"session {session} is open elsewhere; close it there, or begin a new one"
+        return sole(self._sessions / session / "lock", problem)
 
     @property
     def _sessions(self) -> Path:
-        """Where transcripts lie; those of hired agents beside whoever hired them."""
+        """The folder of transcripts; those of sub-agents are in a folder of their parent's."""
         subagent = self.options.subagent
         return self.app.project.sessions if subagent is None else subagent.folder
 
@@ -249,7 +249,7 @@ class _Composer:
         core: _Core,
         forks: Forks | None,
     ) -> None:
-        """Its conversation and forks, now that they are there; what it hires ends with it."""
+        """Give the agent its conversation and forks; stop its sub-agents when it ends."""
         conversation = core.conversation
         place.seat.conversation, place.seat.forks = conversation, forks
         subagent = self.options.subagent
@@ -296,15 +296,15 @@ class _Composer:
         return Notebook(file, template, prompt, self.announce)
 
     def _refine(self, window: Window) -> Callable[[int], bool]:
-        from_tokens = {"late": window.compaction - SOON, "due": 0, "never": window.tokens}
+        from_tokens = {"late": window.compaction - REFINE_BEFORE, "due": 0, "never": window.tokens}
         least = from_tokens[str(self.app.settings["notes.refine"])]
         return lambda tokens: tokens >= least
 
     def _head(self, core: _Core) -> Head:
-        """System prompt, tools and options as they stand now; frozen by whoever asks."""
+        """System prompt, tools and options as they are now; the caller freezes them."""
         model, toolbox = core.session_model.now, core.toolbox
         external, frozen = self.options.led, core.conversation.state.head
-        # Whoever leads the conversation has a system prompt of their own, which names no key.
+        # The system prompt of an external loop names no key.
         key = frozen.reminder_key if frozen else "" if external else reminder_key(self.app)
         system = (
             external.system if external else system_of(self.app, self.options, core.memory, key)
@@ -312,7 +312,7 @@ class _Composer:
         return Head(model.name, system, toolbox.specs, self._options(core), key)
 
     def _renew_head(self, core: _Core) -> None:
-        """Whoever leads the conversation may come back with another head, or another model, for it."""
+        """An external loop may resume with another head, and any session with another model."""
         head = self._head(core)
         if head != core.conversation.state.head:
             core.conversation.expect_break("the model, system prompt, tools or options changed")
@@ -329,7 +329,7 @@ class _Composer:
                 max_tokens=min(most, can.max_output or Options().max_tokens),
                 thinking="adaptive" if "adaptive" in can.thinking else None,
             )
-        # What a provider clears by itself breaks its cache; where prices are known, batches cost less.
+        # Clearing by the provider breaks its cache; where prices are known, our batches cost less.
         counted = self.app.switches.on("microcompact_batch") and model.prices is not None
         if counted or not self.app.switches.on("microcompact_server"):
             return options
@@ -339,15 +339,17 @@ class _Composer:
         return replace(options, edits=edits)
 
     def _ranker(self, memory: OpenMemory, session: str) -> IndexRanker:
-        meaning = chosen_meaning(self.app, session, self.announce)
-        return self.stack.enter_context(open_ranker(memory, self.app.clock, meaning, self.announce))
+        embedder = chosen_meaning(self.app, session, self.announce)
+        return self.stack.enter_context(
+            open_ranker(memory, self.app.clock, embedder, self.announce)
+        )
 
     def _learning(
         self, core: _Core, background: Background, forks: Forks | None
     ) -> Learning | None:
         if core.memory is None or core.ranker is None:
             return None
-        shelf = ExtractionStore(
+        store = ExtractionStore(
             core.memory,
             core.ranker,
             open_inbox(self.app, core.memory),
@@ -360,7 +362,7 @@ class _Composer:
         every = int(self.app.settings.number("learning.every"))
         return Learning(
             core.conversation,
-            shelf,
+            store,
             background,
             self.announce,
             self.app.switches.on,
@@ -369,7 +371,7 @@ class _Composer:
         )
 
     def _index_past(self, core: _Core, background: Background) -> None:
-        """Past conversations become searchable while this one goes on."""
+        """Index past conversations in the background."""
         if core.ranker is None or not self.app.switches.on("search_past_context"):
             return
         listing = partial(conversations, self.app.project, user=self.app.user)
@@ -404,5 +406,5 @@ class _Composer:
 
 
 def new_session_id(now: float) -> str:
-    """Sorts by time, says when, and two of the same second differ."""
+    """An id that sorts by time; a random part tells sessions of the same second apart."""
     return f"{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
