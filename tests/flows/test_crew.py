@@ -277,8 +277,8 @@ class TestTeammates:
         async with desk.session() as session:
             await hear(session, "Write to somebody.")
         shown = json.dumps(cast.asked[LEAD][-1].json["messages"])
-        assert "nobody here is called 'nobody'" in shown
-        assert "Nobody else is here to write to" in shown
+        assert "there is no agent 'nobody' here" in shown
+        assert "There is no other agent to write to" in shown
 
 
 class TestApart:

@@ -302,7 +302,7 @@ class TestTroubles:
                 await asyncio.wait_for(told, 5)
             crew.record = keep
         [trouble] = kinds(heard, TroubleNoted)
-        assert trouble == TroubleNoted("agents", "not written down: the disk is full")
+        assert trouble == TroubleNoted("agents", "not recorded in the transcript: the disk is full")
 
     async def test_mail_that_cannot_be_read_stops_neither_a_turn_nor_the_end(
         self, desk: Team, provider: Provider

@@ -424,7 +424,7 @@ async def test_what_a_program_brings_along_does_not_go_to_another_process(
     [
         ("lead", "lead", "the sender is not the id of a session"),
         ("paul", "lead", "the sender is not the id of a session"),
-        ("20250101-000000-abcdef", "paul", "nobody here is called 'paul'"),
+        ("20250101-000000-abcdef", "paul", "there is no agent 'paul' here"),
     ],
 )
 async def test_from_outside_nobody_speaks_as_one_of_us_or_to_one(

@@ -459,7 +459,7 @@ async def close_crew(place: Place) -> None:
     for unread in iter(place.seat.new_letters, None):
         if place.seat.conversation is not None:
             place.seat.conversation.say(unread, origin="reverie")
-    place.seat.settle()
+    place.seat.acknowledge()
     if isinstance(place.seat.mail, TeamMail):
         place.seat.mail.close()
     if isinstance(place.crew.host, SubagentHost):

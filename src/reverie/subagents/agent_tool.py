@@ -1,4 +1,4 @@
-"""Agent: the tool by which an agent hires others."""
+"""Agent: the tool with which an agent hires sub-agents."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def agent_tool(place: Place) -> Tool:
     )
 
     async def run(arguments: Arguments, workplace: Workplace) -> ToolOutput:
-        return await _hired(place, arguments)
+        return await _hire(place, arguments)
 
     return Tool(spec, run=run, access=_access, headline=_headline, social=True)
 
 
 def _access(arguments: Arguments, workplace: Workplace) -> Access:
-    # To hire changes nothing; what is hired asks for itself.
+    # Hiring changes nothing; the sub-agent asks for permission itself.
     return "read"
 
 
@@ -59,13 +59,13 @@ def _headline(arguments: Arguments) -> str:
     return f"Agent {kind}" + (f" ({how})" if how != "wait" else "") + f": {arguments['summary']}"
 
 
-async def _hired(place: Place, arguments: Arguments) -> ToolOutput:
+async def _hire(place: Place, arguments: Arguments) -> ToolOutput:
     if refused := place.crew.refusal(place.seat):
         return ToolOutput.error(refused)
     member = await place.crew.hire(place.seat, _brief(place, arguments))
     if member.brief.how == "wait":
-        return await _waited_for(place, member)
-    return ToolOutput.of(_begun(member))
+        return await _wait_for(place, member)
+    return ToolOutput.of(_started(member))
 
 
 def _brief(place: Place, arguments: Arguments) -> Brief:
@@ -94,7 +94,7 @@ def _brief(place: Place, arguments: Arguments) -> Brief:
     )
 
 
-async def _waited_for(place: Place, member: Member) -> ToolOutput:
+async def _wait_for(place: Place, member: Member) -> ToolOutput:
     if member.work is not None:
         try:
             await asyncio.wait({member.work})
@@ -106,7 +106,7 @@ async def _waited_for(place: Place, member: Member) -> ToolOutput:
     return ToolOutput.of(report) if why == DONE else ToolOutput.error(f"{member.name}: {report}")
 
 
-def _begun(member: Member) -> str:
+def _started(member: Member) -> str:
     name = member.name
     match member.brief.how:
         case "teammate":

@@ -1,4 +1,4 @@
-"""The agents of one session: hired within limits, heard, stopped, and all gone when it ends."""
+"""The sub-agents of one session: started within limits, watched, sent letters, and stopped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,14 @@ from reverie.subagents.identity import (
     see_through,
     serve,
 )
-from reverie.subagents.letters import LEAD, LONGEST_SUMMARY, Kind, Letter, name_problem
+from reverie.subagents.letters import (
+    LEAD,
+    LONGEST_SUMMARY,
+    Kind,
+    Letter,
+    name_problem,
+    no_such_agent,
+)
 from reverie.subagents.members import (
     DONE,
     Brief,
@@ -55,7 +62,7 @@ from reverie.subagents.types import AgentType
 if TYPE_CHECKING:
     from reverie.ports import Clock, Scrubber
 
-# Agents of a session whose process ended without them.
+# Why an agent ended when its session's process did not end properly.
 LOST = "it ended with its session"
 STOPPED = "it was stopped"
 CLOSED = "the session was closed"
@@ -69,7 +76,10 @@ def unrecorded(record: Record) -> None:
 
 @dataclass(slots=True)
 class Crew:
-    """Shared by every agent of a session in this process, however deep."""
+    """All agents of a session in this process, at every depth.
+
+    `members` are the agents hired so far; `identities` are the agents that run in this process.
+    """
 
     types: Mapping[str, AgentType]
     host: AgentHost
@@ -82,11 +92,11 @@ class Crew:
     identities: dict[str, AgentIdentity] = field(default_factory=dict)
     # Names that were used before this process began.
     taken: frozenset[str] = frozenset()
-    # What names made up here begin with, so that processes do not make up the same.
+    # Prefix of generated names, so that two processes do not generate the same one.
     prefix: str = ""
     scrubber: Scrubber | None = None
 
-    # --- who is there ---
+    # --- members ---
 
     @property
     def running(self) -> tuple[Member, ...]:
@@ -100,15 +110,15 @@ class Crew:
         return tuple(member for member in self.running if member.brief.by == name)
 
     def waits_for_somebody(self, name: str) -> bool:
-        """Will somebody it hired have something to tell? A teammate that waits for letters will not."""
+        """Whether a sub-agent of this agent will still report; an idle teammate will not."""
         return any(m.brief.how != "teammate" or not m.reported for m in self.children_of(name))
 
     def refusal(self, identity: AgentIdentity) -> str | None:
-        """Why this agent may not hire another one now, in words for its model."""
+        """Why this agent may not hire another one now, for its model; None when it may."""
         return refusal(self.limits, CrewUsage(identity.depth, len(self.running), self.tokens))
 
     def free_name(self, identity: AgentIdentity, wanted: str | None, agent_type: str) -> str:
-        """The name that was asked for, or one made from the type; raises InputError."""
+        """The requested name, or one generated from the type; InputError when it cannot be used."""
         used = {
             LEAD,
             identity.parent,
@@ -129,7 +139,7 @@ class Crew:
     # --- hiring ---
 
     async def hire(self, identity: AgentIdentity, brief: Brief) -> Member:
-        """Begin; the agent is at work when this returns."""
+        """Start a sub-agent; it is at work when this returns."""
         member = Member(brief, self.host.transcript(brief), self.clock.now())
         self.members[brief.name] = member
         self.record(
@@ -148,7 +158,7 @@ class Crew:
         member.work = asyncio.create_task(work, name=f"agent {brief.name}")
         member.work.add_done_callback(lambda _: self._left(member, member.stopped_for or STOPPED))
         try:
-            # A fork branches off in its first step: before whoever hired it goes on.
+            # A fork branches off in its first step: run that before its parent goes on.
             await asyncio.sleep(0)
         except asyncio.CancelledError:
             self.stop_soon(member, "the agent that hired it was interrupted")
@@ -192,7 +202,7 @@ class Crew:
         self.identities[brief.name] = identity
         try:
             async with self.host.open(member, identity) as session:
-                with session.announce.heard_by(partial(self._hear, member, session)):
+                with session.announce.heard_by(partial(self._on_event, member, session)):
                     await self._serve(member, identity, session)
                 self._close_mailbox(identity)
         finally:
@@ -209,7 +219,7 @@ class Crew:
         member.answer = later or member.answer
 
     def _close_mailbox(self, identity: AgentIdentity) -> None:
-        """From now on nobody reads what is written to it; who wrote too late is told."""
+        """Remove an agent that ended, and tell the senders of its unread letters."""
         self.identities.pop(identity.name, None)
         for letter in identity.take_unread():
             sender = self.identities.get(letter.sender)
@@ -218,9 +228,9 @@ class Crew:
                 sender.receive(self.letter(identity.name, letter.sender, lost, lost))
 
     async def _watched(self, member: Member, work: Callable[[], Awaitable[None]]) -> None:
-        """However it ends, everybody who must know is told, and nobody it hired stays."""
+        """Run an agent; when it ends, stop its sub-agents and report the outcome."""
         why = await self._outcome(member, work)
-        # Whoever is about to end is not stopped on the way.
+        # An agent that is ending must not be stopped meanwhile.
         member.stopped_for = member.stopped_for or why
         await _uninterrupted(
             self.stop_children_of(member.name, f"{member.name}, which had hired it, has ended")
@@ -235,14 +245,14 @@ class Crew:
         except asyncio.CancelledError:
             return member.stopped_for or STOPPED
         except (ReverieError, OSError) as error:
-            # Running out of time is an OSError, too; so are timeouts of the work itself.
+            # TimeoutError is an OSError, whether the limit or the work itself raised it.
             return out_of_time(self.limits) if limit.expired() else str(error)
-        except Exception as error:  # noqa: BLE001 - nobody awaits it: what is not told here is lost
+        except Exception as error:  # noqa: BLE001 - the task is not awaited: the error would be lost
             return repr(error)
         return DONE
 
     def _left(self, member: Member, why: str) -> None:
-        """Once: told to whoever hired it, announced, written down."""
+        """Report an agent's end once: to its parent, as an event, in the journal."""
         if member.why is not None:
             return
         member.ended = self.clock.now()
@@ -257,20 +267,20 @@ class Crew:
         try:
             self.record(AgentLeft(member.name, why, member.tokens, round(member.ended, 3)))
         except (ReverieError, OSError) as error:
-            self.announce(TroubleNoted("agents", f"not written down: {error}"))
+            self.announce(TroubleNoted("agents", f"not recorded in the transcript: {error}"))
 
     def letter(
         self, sender: str, to: str, text: str, summary: str, kind: Kind = "message"
     ) -> Letter:
-        """A new letter, without secrets: it is written to mailboxes, sockets and transcripts."""
+        """A new letter, without secrets, as it is stored in mailboxes and transcripts."""
         at, id_ = round(self.clock.now(), 3), secrets.token_hex(8)
         if self.scrubber is not None:
             text, summary = (self.scrubber.scrub(part).text for part in (text, summary))
         return Letter(sender, to, text, summary[:LONGEST_SUMMARY], kind, at, id_)
 
-    # --- hearing ---
+    # --- progress ---
 
-    def _hear(self, member: Member, session: AgentSession, event: Event) -> None:
+    def _on_event(self, member: Member, session: AgentSession, event: Event) -> None:
         match event:
             case Replied():
                 self._count(member, event)
@@ -293,7 +303,7 @@ class Crew:
             self.stop_soon(member, wrong)
 
     def remote_progress(self, member: Member, tokens: int, line: str) -> None:
-        """An agent in another process tells how it gets on: all it used so far, and what it does."""
+        """Progress of an agent in another process: the tokens it used so far, and what it does."""
         self._used(member, max(member.tokens, tokens))
         if line:
             self.progressed(member, line)
@@ -306,25 +316,25 @@ class Crew:
     # --- letters ---
 
     async def send(self, letter: Letter) -> str | None:
-        """Deliver by whatever way leads there; the reason when none does."""
+        """Deliver a letter, in this process or by mail; the reason when that is not possible."""
         sender = self.identities.get(letter.sender)
         identity = self.identities.get(letter.to)
         member = self.members.get(letter.to)
         if identity is not None:
             wrong = identity.receive(letter)
         elif member is not None and not (member.reachable and member.brief.apart):
-            ended = "a fork, which hears nobody" if member.running else f"gone ({member.why})"
+            ended = "a fork, which gets no letters" if member.running else f"gone ({member.why})"
             wrong = f"{letter.to} is {'about to end' if member.reachable else ended}"
         elif letter.to in self.taken:
             wrong = f"{letter.to} is gone: {LOST}"
         else:
-            wrong = _unknown_recipient(letter) if sender is None else sender.mail.send(letter)
+            wrong = no_such_agent(letter.to) if sender is None else sender.mail.send(letter)
         if wrong is None:
             self.announce(LetterSent(letter.sender, letter.to, letter.kind, letter.summary))
         return wrong
 
     async def send_report(self, identity: AgentIdentity, member: Member) -> None:
-        """What a teammate has to say at the end of a turn goes to whoever hired it."""
+        """Send a teammate's answer at the end of a turn to its parent."""
         if not member.answer.strip():
             return
         summary = f"waiting, after: {member.brief.summary}"[:200]
@@ -334,27 +344,27 @@ class Crew:
             member.left_behind = f"Its last report could not be delivered: {wrong}."
 
     def recipients(self, identity: AgentIdentity) -> tuple[str, ...]:
-        """Everybody this agent can write to by name."""
+        """The names that this agent can write to."""
         names = {*self.identities, *identity.mail.names()} - {identity.name}
         return tuple(sorted(names))
 
     # --- ending ---
 
     def stop_soon(self, member: Member, why: str) -> None:
-        """It is told to stop; `stop` also waits until it has."""
+        """Cancel an agent without waiting for it; `stop` also waits."""
         if member.running and member.work is not None and member.stopped_for is None:
             member.stopped_for = why
             member.work.cancel()
 
     async def stop(self, name: str, why: str) -> None:
-        """End an agent and everybody it hired."""
+        """Stop an agent and its sub-agents."""
         await self._stop([self.members[name]], why)
 
     async def stop_children_of(self, name: str, why: str) -> None:
         await self._stop(self.children_of(name), why)
 
     async def _stop(self, members: Iterable[Member], why: str) -> None:
-        """All are told before any is waited for."""
+        """Cancel all members first, then wait for them."""
         chosen = list(members)
         for member in chosen:
             self.stop_soon(member, why)
@@ -362,12 +372,12 @@ class Crew:
             await asyncio.wait(works)
 
     async def aclose(self) -> None:
-        """Nobody stays when the session ends."""
+        """Stop all agents at the end of the session."""
         await _uninterrupted(self._stop(self.running, CLOSED))
 
 
 async def _uninterrupted(work: Coroutine[Any, Any, None]) -> None:
-    """See it through, however often somebody interrupts the waiting."""
+    """Finish this work even when the waiting is cancelled."""
     task = asyncio.create_task(work)
     while not task.done():
         with suppress(asyncio.CancelledError):
@@ -376,11 +386,7 @@ async def _uninterrupted(work: Coroutine[Any, Any, None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An agent's place: the crew it belongs to, and its own seat there."""
+    """An agent's place in a crew: the crew, and the agent's own identity."""
 
     crew: Crew
     seat: AgentIdentity
-
-
-def _unknown_recipient(letter: Letter) -> str:
-    return f"nobody here is called {letter.to!r}"
