@@ -154,16 +154,18 @@ def parse(text: str, source: str) -> AgentType | Unusable:
     document = frontmatter.parse(text)
     if wrong := _frontmatter_problem(document):
         return Unusable(source, wrong)
-    keys = {_folded(entry.key): entry.value for entry in document.entries if entry.key is not None}
-    name = parse_text(keys.get("name", "")) or PurePath(source).stem
-    description = shortened(parse_text(keys.get("description", "")), LONGEST_DESCRIPTION)
+    fields = {
+        _folded(entry.key): entry.value for entry in document.entries if entry.key is not None
+    }
+    name = parse_text(fields.get("name", "")) or PurePath(source).stem
+    description = shortened(parse_text(fields.get("description", "")), LONGEST_DESCRIPTION)
     prompt = document.body.strip()
     if wrong := name_problem(name) or _missing(description, prompt):
         return Unusable(source, wrong)
-    rights = _rights(keys)
-    model, about_model = _model(keys)
-    memory, about_memory = _memory(keys)
-    max_turns, about_turns = _max_turns(keys)
+    rights = _rights(fields)
+    model, about_model = _model(fields)
+    memory, about_memory = _memory(fields)
+    max_turns, about_turns = _max_turns(fields)
     return AgentType(
         name=name,
         description=description,
@@ -174,7 +176,7 @@ def parse(text: str, source: str) -> AgentType | Unusable:
         max_turns=max_turns,
         source=source,
         denied=rights.denied,
-        notes=(*rights.notes, *about_model, *about_memory, *about_turns, *_not_limited(keys)),
+        notes=(*rights.notes, *about_model, *about_memory, *about_turns, *_not_limited(fields)),
     )
 
 
@@ -203,10 +205,10 @@ def _missing(description: str, prompt: str) -> str | None:
     return None
 
 
-def _rights(keys: Mapping[str, str]) -> _Rights:
+def _rights(fields: Mapping[str, str]) -> _Rights:
     notes: list[str] = []
-    granted = None if "tools" not in keys else _granted(_items(keys["tools"]), notes)
-    refused = _denied(_items(keys.get("disallowedtools", "")), notes)
+    granted = None if "tools" not in fields else _granted(_items(fields["tools"]), notes)
+    refused = _denied(_items(fields.get("disallowedtools", "")), notes)
     if _ALL in refused:
         granted = ()
     if granted is not None:
@@ -262,8 +264,8 @@ def _split(text: str) -> Iterator[str]:
     yield text[start:].strip()
 
 
-def _model(keys: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
-    model = parse_text(keys.get("model", ""))
+def _model(fields: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
+    model = parse_text(fields.get("model", ""))
     if not model or model.lower() == "inherit":
         return None, ()
     if _FAMILY.fullmatch(model):
@@ -271,16 +273,16 @@ def _model(keys: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
     return model, ()
 
 
-def _memory(keys: Mapping[str, str]) -> tuple[AgentScope | None, tuple[str, ...]]:
-    scope = parse_text(keys.get("memory", "")).lower()
+def _memory(fields: Mapping[str, str]) -> tuple[AgentScope | None, tuple[str, ...]]:
+    scope = parse_text(fields.get("memory", "")).lower()
     if scope in get_args(AgentScope):
         return cast("AgentScope", scope), ()
     known = ", ".join(get_args(AgentScope))
     return None, (f"memory {scope[:40]!r} is not one of {known}: it has none",) if scope else ()
 
 
-def _max_turns(keys: Mapping[str, str]) -> tuple[int | None, tuple[str, ...]]:
-    text = parse_text(keys.get("maxturns", ""))
+def _max_turns(fields: Mapping[str, str]) -> tuple[int | None, tuple[str, ...]]:
+    text = parse_text(fields.get("maxturns", ""))
     if not text:
         return None, ()
     number = int(text) if re.fullmatch(r"[0-9]{1,6}", text) else 0
@@ -289,11 +291,11 @@ def _max_turns(keys: Mapping[str, str]) -> tuple[int | None, tuple[str, ...]]:
     return number, ()
 
 
-def _not_limited(keys: Mapping[str, str]) -> tuple[str, ...]:
+def _not_limited(fields: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(
         f"{name} is not used: the permissions of the session hold"
         for key, name in _LIMITS_ELSEWHERE.items()
-        if key in keys
+        if key in fields
     )
 
 
