@@ -81,7 +81,7 @@ async def open_session(app: Workspace, options: SessionOptions) -> AsyncIterator
 class _Core:
     """The parts that the layers are built around."""
 
-    session_model: SessionModel
+    models: SessionModel
     conversation: Conversation
     folding: Folding
     toolbox: Toolbox
@@ -104,27 +104,27 @@ class _Composer:
         state = self._resumed()
         session = state.session or self.options.session or new_session_id(self.app.clock.now())
         self.stack.enter_context(self._alone(session))
-        session_model = SessionModel(self.app, self.options, session, self.announce, self.stack)
+        models = SessionModel(self.app, self.options, session, self.announce, self.stack)
         conversation = Conversation(
             self.stack.enter_context(
                 Journal(self._sessions / f"{session}.jsonl", self.app.scrubber)
             ),
-            session_model.metered(session_model.purpose, session_model.now),
+            models.metered(models.purpose, models.now),
             self.app.clock,
             state=state,
             policy=placed(self.app.settings.cache_ttl),
             announce=self.announce,
         )
-        folding = Folding(conversation, session_model.window, self.app.switches.on, self.announce)
+        folding = Folding(conversation, models.window, self.app.switches.on, self.announce)
         memory = self._memory()
         ranker = None if memory is None else self._ranker(memory, session)
         place = self._place(session)
         tools = Tools(self.app, self.options, folding, ranker, place, self._log(memory, session))
         toolbox = tools.toolbox(state, self.announce)
-        core = _Core(session_model, conversation, folding, toolbox, memory, ranker, place)
+        core = _Core(models, conversation, folding, toolbox, memory, ranker, place)
         if state.head is None:
             conversation.open(session, self._head(core), str(self.app.project.root))
-        elif self.options.led is not None or state.head.model != session_model.now.name:
+        elif self.options.led is not None or state.head.model != models.now.name:
             self._renew_head(core)
         return await self._around(core)
 
@@ -137,16 +137,16 @@ class _Composer:
         # The notes of a sub-agent that has ended are not read any more.
         seconds = DRAIN_SECONDS if self.options.subagent is None else 0.0
         self.stack.push_async_callback(background.drain, seconds)
-        session_model = core.session_model
+        models = core.models
         forks = Forks(
             conversation,
             toolbox,
             folder / "forks",
-            session_model.metered,
+            models.metered,
             self.announce,
             self.app.scrubber,
         )
-        offline = session_model.now.name == OFFLINE
+        offline = models.now.name == OFFLINE
         side = core.folding.forks = None if offline else forks
         # Offline, recall is the whole answer: wait for it.
         deadline = None if offline else self.app.settings.number("recall.deadline")
@@ -176,7 +176,7 @@ class _Composer:
                 sources=() if core.place is None else (core.place.seat.new_letters,),
             ),
             place=core.place,
-            change_to_fallback=session_model.change_to_fallback,
+            change_to_fallback=models.change_to_fallback,
             late=cast("Late", self.app.settings["recall.late"]),
             limits=Limits(requests=self._max_requests, recall_seconds=deadline),
             stops_all=self.app.settings["agent.on_interrupt"] == "stop",
@@ -256,7 +256,7 @@ class _Composer:
         if subagent is not None and subagent.place is not None:
             return
         record_crew(place.crew, conversation)
-        watching = watched(self.app, place.crew, core.session_model.metered)
+        watching = watched(self.app, place.crew, core.models.metered)
         await self.stack.enter_async_context(watching)
         self.stack.push_async_callback(close_crew, place)
         if subagent is None and self.app.switches.on("agent_socket"):
@@ -302,7 +302,7 @@ class _Composer:
 
     def _head(self, core: _Core) -> Head:
         """System prompt, tools and options as they are now; the caller freezes them."""
-        model, toolbox = core.session_model.now, core.toolbox
+        model, toolbox = core.models.now, core.toolbox
         external, frozen = self.options.led, core.conversation.state.head
         # The system prompt of an external loop names no key.
         key = frozen.reminder_key if frozen else "" if external else reminder_key(self.app)
@@ -319,7 +319,7 @@ class _Composer:
             core.conversation.record(HeadFrozen(head))
 
     def _options(self, core: _Core) -> Options:
-        model, toolbox, external = core.session_model.now, core.toolbox, self.options.led
+        model, toolbox, external = core.models.now, core.toolbox, self.options.led
         can = model.capabilities
         if external is not None and external.options is not None:
             options = external.options
@@ -356,7 +356,7 @@ class _Composer:
             self.app.settings,
             self.app.clock,
             core.conversation.state.session,
-            core.session_model.now.name,
+            core.models.now.name,
             self.announce,
         )
         every = int(self.app.settings.number("learning.every"))

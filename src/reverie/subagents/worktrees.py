@@ -201,8 +201,8 @@ class Worktrees:
             return ()
         asked = "\n".join([*dict.fromkeys(tips), f"^{base}"]) + "\n"
         options = ("--format=%h %s", "--reverse", "--no-show-signature", "--stdin")
-        said = self._git(folder, "log", *options, given=asked)
-        return tuple(line for line in said.split("\n") if line)
+        output = self._git(folder, "log", *options, given=asked)
+        return tuple(line for line in output.split("\n") if line)
 
     def _dirty(self, folder: Path) -> tuple[str, ...]:
         options = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")

@@ -31,7 +31,7 @@ _GLOBAL = names("-P --no-pager --no-optional-locks --literal-pathspecs")
 
 
 def _starts_another(word: Word) -> bool:
-    """Refuse options that start gpg to check signatures, or git in a submodule."""
+    """Whether an option makes git start gpg, or another git in a submodule."""
     signature = "%G" in word.text or "%(signature" in word.text
     return signature or word.text.startswith("--submodule=d")
 

@@ -14,7 +14,7 @@ Rule: TypeAlias = Callable[[Words], bool]
 
 
 def anything(words: Words) -> bool:
-    """For programs that write with no argument at all."""
+    """For programs that never write, whatever their arguments."""
     return True
 
 

@@ -133,7 +133,7 @@ def _find(words: Words) -> bool:
 
 
 def _executed(words: list[Word]) -> tuple[list[Word], list[Word]]:
-    """The command of `-exec`, and what comes after it; None without a clear end."""
+    """The command of `-exec`, and what comes after it; no command without a clear end."""
     for at, word in enumerate(words):
         if not word.fixed:
             break
