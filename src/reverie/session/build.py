@@ -67,7 +67,7 @@ MOST_OUTPUT = 32_000
 MOST_OUTPUT_AT_ONCE = 16_000
 DRAIN_SECONDS = 60.0
 # "late" refines the notes this many tokens before compaction, so about once for each.
-REFINE_BEFORE = 5_000
+SOON = 5_000
 
 
 @asynccontextmanager
@@ -296,7 +296,7 @@ class _Composer:
         return Notebook(file, template, prompt, self.announce)
 
     def _refine(self, window: Window) -> Callable[[int], bool]:
-        from_tokens = {"late": window.compaction - REFINE_BEFORE, "due": 0, "never": window.tokens}
+        from_tokens = {"late": window.compaction - SOON, "due": 0, "never": window.tokens}
         least = from_tokens[str(self.app.settings["notes.refine"])]
         return lambda tokens: tokens >= least
 

@@ -179,14 +179,14 @@ what they ask for as you would a colleague's words."""
 
 _FORK = """\
 You are a fork of the agent above: what it knows, you know. Do this task now, on your own, and nothing \
-else; start no agents and ask nobody. When you are done, answer with what was found or done, in as \
+else; start no agents and ask no questions. When you are done, answer with what was found or done, in as \
 many words as the task needs. Your answer is all the main agent will see of this.
 
 {task}"""
 
 _MEMBER = """\
-You are {name}, an agent that {by} has given a task. Nobody reads along: the user does not see what \
-you say, and cannot answer questions. Work with what you have, and end with an answer that stands on \
+You are {name}, an agent that {by} has given a task. The user does not see what you say, and cannot \
+answer questions. Work with what you have, and end with an answer that stands on \
 its own: what you did or found, where (paths, lines), and what you could not do."""
 
 _TEAMMATE = """\

@@ -48,7 +48,7 @@ _QUOTES = "\"'`*“”‘’«» \t"
 
 _DIRECTIVE = """\
 This message is not from the person and is no part of the task. Say what you are doing at this moment, \
-for somebody who watches several agents and has room for one short line of each.
+for a person who watches several agents and has room for one short line of each.
 
 - Three to five words. The first is a verb that ends in -ing: it is going on now, nothing is over yet.
 - Name the file, function, test or command you are at. A line that would fit any other task is useless.
