@@ -142,7 +142,7 @@ class TestPlans:
             reply_to=reply_to,
             agreed=True,
         )
-        asked.hear(said)
+        asked.receive(said)
         unasked.hear(said)
         assert asked.given is given
         assert not unasked.given
