@@ -143,7 +143,7 @@ class TestPlans:
             agreed=True,
         )
         asked.receive(said)
-        unasked.hear(said)
+        unasked.receive(said)
         assert asked.given is given
         assert not unasked.given
 
