@@ -16,14 +16,14 @@ from reverie.core.messages import ToolResult, ToolUse
 
 
 def workplace(root: Path, **environment: str) -> Workplace:
-    """A folder to work in, with the search path of whoever runs the tests and nothing else."""
+    """A folder to work in, with the PATH of the test process and nothing else."""
     return Workplace(root, environment={"PATH": os.environ["PATH"], **environment})
 
 
 async def call(
     place: Workplace, name: str, /, tools: Iterable[Tool] = (), **arguments: Any
 ) -> ToolResult:
-    """One call, arguments checked, nobody asked."""
+    """One call with checked arguments, without asking for permission."""
     box = Toolbox(tools or standard_kit(), place, Consent(by_mode("bypass", place)))
     (result,) = await box.run([ToolUse("use-1", name, json.dumps(arguments))])
     return result

@@ -75,7 +75,7 @@ COMMANDS = [
     (["/todos"], ["Nothing is on the list."]),
     (["/agents"], ["No agents were hired yet."]),
     (["/agents types"], ["explore: ", "tools: Read, Grep, Glob", "general: ", "every tool"]),
-    (["/agents stop rita"], ["✗ there is no agent 'rita'; nobody was hired"]),
+    (["/agents stop rita"], ["✗ there is no agent 'rita'; no agent was hired"]),
     (["/agents stop"], ["✗ /agents takes nothing, types, or stop NAME, not 'stop'"]),
     (["/agents lits"], ["✗ /agents takes nothing, types, or stop NAME, not 'lits'"]),
     (["/cost"], ["Nothing was spent in this session."]),

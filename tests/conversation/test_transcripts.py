@@ -1,4 +1,4 @@
-"""Any transcript we can read, whoever wrote it."""
+"""Transcripts of every known program are recognised and loaded."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def body(**changes: Any) -> bytes:
         (b"\xff\xfe", "not UTF-8"),
         (b"[]", "not a JSON object"),
         (b"{}", "lacks sender, to, text, summary, kind, at, id"),
-        (body(role="system"), "a field nobody knows: 'role'"),
+        (body(role="system"), "an unknown field: 'role'"),
         (body(text=["x"]), "text is not text"),
         (body(kind=None), "kind is not text"),
         (body(at=True), "at is not a time"),

@@ -84,9 +84,9 @@ class Team(Desk):
 
     @asynccontextmanager
     async def session(
-        self, *overrides: str, wish: SessionOptions | None = None, resume: bool = False
+        self, *overrides: str, options: SessionOptions | None = None, resume: bool = False
     ) -> AsyncIterator[Session]:
-        async with super().session(*overrides, wish=wish, resume=resume) as session:
+        async with super().session(*overrides, options=options, resume=resume) as session:
             with session.announce.heard_by(self._tell):
                 yield session
 

@@ -65,13 +65,13 @@ class Desk:
 
     @asynccontextmanager
     async def session(
-        self, *overrides: str, wish: SessionOptions | None = None, resume: bool = False
+        self, *overrides: str, options: SessionOptions | None = None, resume: bool = False
     ) -> AsyncIterator[Session]:
         app = self.app(*overrides)
-        wish = wish or SessionOptions(mode="bypass")
+        options = options or SessionOptions(mode="bypass")
         if resume:
-            wish = replace(wish, resume=app.journals()[0])
-        async with open_session(app, wish) as session:
+            options = replace(options, resume=app.journals()[0])
+        async with open_session(app, options) as session:
             yield session
 
     async def hear(self, session: Session, prompt: str) -> list[Event]:

@@ -104,7 +104,7 @@ class TestOneToWaitFor:
             {LEAD: [agent("wait for ever")], "general-1": [Held(Reply((Text("never"),)), gate)]},
         )
         async with desk.session() as session:
-            turn = asyncio.create_task(answer(session.run("Let somebody wait.")))
+            turn = asyncio.create_task(answer(session.run("Let an agent wait.")))
             await asyncio.to_thread(gate.wait_reached)
             turn.cancel()
             await asyncio.wait({turn})
@@ -172,7 +172,7 @@ class TestInTheBackground:
         cast = Cast(
             provider,
             {
-                LEAD: [agent("count the files", how="background"), "Somebody counts.", "Twelve."],
+                LEAD: [agent("count the files", how="background"), "An agent counts.", "Twelve."],
                 "general-1": ["There are twelve."],
             },
         )
@@ -200,7 +200,7 @@ class TestInTheBackground:
             },
         )
         async with desk.session() as session:
-            await hear(session, "Hire somebody hostile.")
+            await hear(session, "Hire a hostile agent.")
             await until(session, lambda: "<letter " in cast.last(LEAD))
         assert len(re.findall(r"<letter ", cast.last(LEAD))) == 1
 
@@ -273,12 +273,12 @@ class TestTeammates:
         assert "Look at a.py, too." in json.dumps(cast.asked["rita"][1].json["messages"])
 
     async def test_nobody_by_that_name(self, desk: Team, provider: Provider) -> None:
-        cast = Cast(provider, {LEAD: [letter("nobody", "Hello?"), letter("*", "Hello?"), "Alone."]})
+        cast = Cast(provider, {LEAD: [letter("rita", "Hello?"), letter("*", "Hello?"), "Alone."]})
         async with desk.session() as session:
-            await hear(session, "Write to somebody.")
+            await hear(session, "Write to rita.")
         shown = json.dumps(cast.asked[LEAD][-1].json["messages"])
-        assert "nobody here is called 'nobody'" in shown
-        assert "Nobody else is here to write to" in shown
+        assert "there is no agent 'rita' here" in shown
+        assert "There is no other agent to write to" in shown
 
 
 class TestApart:
@@ -319,7 +319,7 @@ class TestApart:
         )
         async with desk.session() as session:
             crew = team_of(session)
-            await hear(session, "Have app.py fixed by somebody careful.")
+            await hear(session, "Have app.py fixed by a careful agent.")
             paul = crew.members["paul"]
 
             def seen(words: str) -> bool:
@@ -380,7 +380,7 @@ class TestIsolated:
                 "ida": [ToolCall("Write", {"path": "idea.md", "content": "An idea."}), "Written."],
             },
         )
-        async with desk.session(wish=SessionOptions(mode="ask")) as session:
+        async with desk.session(options=SessionOptions(mode="ask")) as session:
             await hear(session, "Have an idea tried.")
             await until(session, lambda: "<letter " in cast.last(LEAD))
         assert not desk.place.root.joinpath("idea.md").exists()
@@ -394,7 +394,7 @@ class TestIsolated:
         cast = Cast(
             provider,
             {
-                LEAD: [agent("look", how="isolated"), "Somebody looks.", "Fine."],
+                LEAD: [agent("look", how="isolated"), "An agent looks.", "Fine."],
                 "general-1": ["Ok."],
             },
         )
@@ -410,7 +410,7 @@ class TestIsolated:
             {LEAD: [agent("look", how="isolated"), "Let us see.", "A pity."]},
         )
         async with Desk.session(desk) as session:
-            await hear(session, "Isolate somebody.")
+            await hear(session, "Isolate an agent.")
             await until(session, lambda: "<letter " in cast.last(LEAD))
         assert "could not be isolated" in cast.last(LEAD)
 
@@ -574,9 +574,9 @@ class TestBetweenSessions:
         assert not unread.exists()
 
     async def test_who_does_not_listen_is_told(self, desk: Team, provider: Provider) -> None:
-        provider.script(letter("bridge:20250101-000000-abcdef", "Hello?"), "Nobody.")
+        provider.script(letter("bridge:20250101-000000-abcdef", "Hello?"), "No answer.")
         async with desk.session() as session:
-            await hear(session, "Write to somebody who is gone.")
+            await hear(session, "Write to a session that is gone.")
         [result] = provider.requests[-1].json["messages"][-1]["content"]
         assert result["is_error"]
         assert "Not sent to bridge:20250101-000000-abcdef" in json.dumps(result)
@@ -604,7 +604,7 @@ class TestMemoryOfItsOwn:
                 "tester-2": ["I know."],
             },
         )
-        async with desk.session(wish=SessionOptions(mode="ask")) as session:
+        async with desk.session(options=SessionOptions(mode="ask")) as session:
             await hear(session, "Run the tests twice.")
         assert (folder / "flaky.md").read_text() == note
         system = json.dumps(cast.asked["tester-2"][0].json["system"])
@@ -637,7 +637,7 @@ class TestLines:
         Cast(
             provider,
             {
-                LEAD: [agent("read", how="background"), "Somebody reads."],
+                LEAD: [agent("read", how="background"), "An agent reads."],
                 "general-1": [
                     ToolCall("Glob", {"pattern": "*.md"}),
                     Held(Reply((Text("Read."),)), gate),
@@ -656,7 +656,7 @@ class TestLines:
                 await asyncio.to_thread(gate.wait_reached)
                 watch = Watch(team_of(session), words)
                 await watch.look()
-                # Nothing has happened since: nobody is asked.
+                # Nothing has happened since: no model is asked.
                 await watch.look()
                 gate.release()
                 await asyncio.wait({m.work for m in team_of(session).members.values() if m.work})
@@ -699,7 +699,7 @@ class TestLater:
         cast = Cast(
             provider,
             {
-                LEAD: [agent("count", how="background"), "Somebody counts.", "Four, I see."],
+                LEAD: [agent("count", how="background"), "An agent counts.", "Four, I see."],
                 "general-1": ["There are four."],
             },
         )

@@ -1,4 +1,4 @@
-"""How agents end: once, told to whoever must know, leaving nobody and nothing behind."""
+"""How sub-agents end: once, reported to their parent, with all their own sub-agents stopped."""
 
 import asyncio
 import json
@@ -93,7 +93,7 @@ class TestStopped:
 
     @pytest.mark.parametrize("first", ["it is stopped", "it is done"])
     async def test_again_while_it_ends(self, desk: Team, provider: Provider, first: str) -> None:
-        """It is ending whom it hired when somebody stops it once more."""
+        """It is stopped again while it is stopping its sub-agents."""
         gate = Gate()
         cast = Cast(
             provider,
@@ -262,7 +262,7 @@ class TestStopped:
             },
         )
         async with desk.session("agent.on_interrupt=stop") as session:
-            turn = asyncio.create_task(answer(session.run("Hire somebody.")))
+            turn = asyncio.create_task(answer(session.run("Hire an agent.")))
             for gate in gates:
                 await asyncio.to_thread(gate.wait_reached)
             turn.cancel()
@@ -281,7 +281,7 @@ class TestTroubles:
         cast = Cast(
             provider,
             {
-                LEAD: [agent("count", how="background"), "Somebody counts.", "Four."],
+                LEAD: [agent("count", how="background"), "An agent counts.", "Four."],
                 "general-1": ["There are four."],
             },
         )
@@ -302,7 +302,7 @@ class TestTroubles:
                 await asyncio.wait_for(told, 5)
             crew.record = keep
         [trouble] = kinds(heard, TroubleNoted)
-        assert trouble == TroubleNoted("agents", "not written down: the disk is full")
+        assert trouble == TroubleNoted("agents", "not recorded in the transcript: the disk is full")
 
     async def test_mail_that_cannot_be_read_stops_neither_a_turn_nor_the_end(
         self, desk: Team, provider: Provider
@@ -328,7 +328,7 @@ class TestTroubles:
     ) -> None:
         cast = Cast(provider, {LEAD: [agent("count"), "It did not work."]})
         async with Desk.session(desk) as session:
-            team_of(session).quarters = Unanswering()
+            team_of(session).host = Unanswering()
             await hear(session, "Count.")
         assert "It ended early: the disk did not answer." in cast.last(LEAD)
         assert "the longest one may take" not in cast.last(LEAD)
@@ -455,7 +455,7 @@ class TestLetters:
         assert "Not sent to gone: gone is gone: it ended with its session" in shown_to(cast, LEAD)
         assert box.unread() == 0
 
-    async def test_what_somebody_did_not_read_before_it_ended_is_reported_back(
+    async def test_letters_unread_at_the_end_are_reported_to_their_sender(
         self, desk: Team, provider: Provider
     ) -> None:
         gate = Gate()
@@ -471,7 +471,7 @@ class TestLetters:
             },
         )
         async with desk.session() as session:
-            await answer(session.run("Hire somebody."))
+            await answer(session.run("Hire an agent."))
             await asyncio.to_thread(gate.wait_reached)
             await team_of(session).stop("general-1", "not needed")
             await answer(session.attend())
@@ -492,7 +492,7 @@ class TestLetters:
                 told = json.dumps(provider.requests[-1].json["messages"])
                 assert re.findall(r"letter (\d+) word", told) == [str(n) for n in range(number + 1)]
             assert seat.has_mail
-            seat.vacate()
+            seat.take_unread()
 
     async def test_what_is_unread_at_the_end_is_all_in_the_transcript(
         self, desk: Team, provider: Provider
@@ -516,7 +516,7 @@ class TestInChat:
         Cast(
             provider,
             {
-                LEAD: [agent("count", how="background"), "Somebody counts.", "Four, I hear."],
+                LEAD: [agent("count", how="background"), "An agent counts.", "Four, I hear."],
                 "general-1": [held(gate, "There are four.")],
             },
         )
@@ -526,7 +526,7 @@ class TestInChat:
         await asyncio.wait_for(
             Chat(desk.app(), typist).run(SessionOptions(model=MODEL, mode="bypass")), 10
         )
-        assert "Somebody counts." in typist.text
+        assert "An agent counts." in typist.text
         assert "Four, I hear." in typist.text
 
     async def test_one_question_waits_for_a_teammates_first_report(

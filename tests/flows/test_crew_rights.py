@@ -1,4 +1,4 @@
-"""Who may do what in a crew: nobody gets by hiring, by a name or by a letter what it has not."""
+"""Rights in a crew: no agent gains rights by hiring, by a name or by a letter."""
 
 import asyncio
 import json
@@ -65,7 +65,7 @@ async def test_a_process_takes_no_modules_of_the_project_and_no_interrupts_of_th
             "paul": ["I am here."],
         },
     )
-    async with desk.session(wish=SessionOptions(mode="plan")) as session:
+    async with desk.session(options=SessionOptions(mode="plan")) as session:
         await hear(session, "Hire Paul.")
         await until(session, lambda: "I am here." in cast.last(LEAD))
         [process] = children()
@@ -91,7 +91,7 @@ class TestPlans:
         assert not desk.place.root.joinpath("early.txt").exists()
         assert "this is plan mode" in shown_to(cast, "general-1")
 
-    async def test_somebody_elses_approval_is_none(self, desk: Team, provider: Provider) -> None:
+    async def test_the_approval_of_another_agent_does_not_count(self, desk: Team, provider: Provider) -> None:
         def agree(request: RecordedRequest) -> ScriptItem:
             return letter(
                 "paul",
@@ -142,8 +142,8 @@ class TestPlans:
             reply_to=reply_to,
             agreed=True,
         )
-        asked.hear(said)
-        unasked.hear(said)
+        asked.receive(said)
+        unasked.receive(said)
         assert asked.given is given
         assert not unasked.given
 
@@ -157,17 +157,17 @@ class TestNames:
         assert "there is or was an agent called 'lead'" in shown_to(cast, LEAD)
 
     @pytest.mark.parametrize("wanted", ["lead", "boss", "mona", "paul"])
-    async def test_a_name_that_others_know_somebody_by_is_not_free(
+    async def test_a_name_that_is_in_use_is_not_free(
         self, desk: Team, wanted: str
     ) -> None:
         async with desk.session() as session:
             crew = team_of(session)
             paul = AgentIdentity("paul", 1, "boss", "bypass", str(desk.place.root), mail=Boxes())
-            crew.seats["paul"] = paul
+            crew.identities["paul"] = paul
             with pytest.raises(InputError, match=f"called '{wanted}'"):
                 crew.free_name(paul, wanted, "general")
             assert crew.free_name(paul, None, "general") == "general-2"
-            del crew.seats["paul"]
+            del crew.identities["paul"]
 
 
 class Boxes(NoMail):
@@ -208,7 +208,7 @@ async def test_a_fork_neither_hires_nor_speaks_for_the_lead(desk: Team, provider
         await until(session, lambda: "fork-1" in crew.members)
         await until(session, lambda: "I may do neither." in shown_to(cast, LEAD))
         assert list(crew.members) == ["paul", "fork-1"]
-        assert not crew.seats["paul"].has_mail
+        assert not crew.identities["paul"].has_mail
     assert shown_to(cast, "fork").count("a fork starts no agents and writes to none") == 2
     assert "Do it." not in shown_to(cast, "paul")
 
@@ -282,7 +282,7 @@ class TestTypes:
                 "general-1": [write("early.txt"), "I cannot."],
             },
         )
-        async with desk.session(wish=SessionOptions(mode="accept-edits")) as session:
+        async with desk.session(options=SessionOptions(mode="accept-edits")) as session:
             await hear(session, "Delegate.")
         assert {tool["name"] for tool in cast.asked["general-1"][0].json["tools"]} == {
             "Read",
@@ -309,7 +309,7 @@ class TestQuestions:
                 "general-2": [write("unseen.txt"), "I may not."],
             },
         )
-        async with desk.session(wish=SessionOptions(mode="ask", ask=person.ask)) as session:
+        async with desk.session(options=SessionOptions(mode="ask", ask=person.ask)) as session:
             await hear(session, "Delegate.")
             await until(session, lambda: "It could not." in cast.last(LEAD))
         assert person.asked == []
@@ -326,7 +326,7 @@ class TestQuestions:
                 "general-1": [write("seen.txt"), "Written."],
             },
         )
-        async with desk.session(wish=SessionOptions(mode="ask", ask=person.ask)) as session:
+        async with desk.session(options=SessionOptions(mode="ask", ask=person.ask)) as session:
             await hear(session, "Write it.")
         [question] = person.asked
         assert question.startswith("general-1: ")
@@ -346,8 +346,8 @@ class TestQuestions:
         for _ in range(3):
             provider.expect_conversation("a conversation of its own", within=50)
         typist = Deliberate("Have both signed.")
-        wish = SessionOptions(model=MODEL, mode="ask", tools=[typist.tool()])
-        await asyncio.wait_for(Chat(desk.app(), typist).run(wish), 20)
+        options = SessionOptions(model=MODEL, mode="ask", tools=[typist.tool()])
+        await asyncio.wait_for(Chat(desk.app(), typist).run(options), 20)
         assert typist.most_at_once == 1
         assert sorted(line for line in typist.asked if "asks" in line) == [
             "▸ general-1 asks:",
@@ -377,7 +377,7 @@ class Deliberate(Typist):
         self._both = asyncio.Event()
 
     def tool(self) -> Tool:
-        """Whoever uses it is asked in the same breath."""
+        """The person is asked while the tool is used."""
         schema = {"type": "object", "properties": {"text": {"type": "string"}}}
         spec = ToolSpec.of("Sign", "Sign with a text.", schema)
         return Tool(spec, _signed, lambda _arguments, _workplace: "edit", self._headline)
@@ -411,8 +411,8 @@ async def test_what_a_program_brings_along_does_not_go_to_another_process(
     )
     ready = desk.app().bare_model(MODEL) if own == "model" else None
     tools = [web_fetch_tool()] if own == "tools" else []
-    wish = SessionOptions(mode="bypass", ready=ready, tools=tools)
-    async with Desk.session(desk, wish=wish) as session:
+    options = SessionOptions(mode="bypass", ready=ready, tools=tools)
+    async with Desk.session(desk, options=options) as session:
         await hear(session, "Hire Paul.")
         await until(session, lambda: "<letter " in cast.last(LEAD))
     assert "cannot go to another process" in cast.last(LEAD)
@@ -424,7 +424,7 @@ async def test_what_a_program_brings_along_does_not_go_to_another_process(
     [
         ("lead", "lead", "the sender is not the id of a session"),
         ("paul", "lead", "the sender is not the id of a session"),
-        ("20250101-000000-abcdef", "paul", "nobody here is called 'paul'"),
+        ("20250101-000000-abcdef", "paul", "there is no agent 'paul' here"),
     ],
 )
 async def test_from_outside_nobody_speaks_as_one_of_us_or_to_one(
@@ -436,7 +436,7 @@ async def test_from_outside_nobody_speaks_as_one_of_us_or_to_one(
         await hear(session, "Hire Paul.")
         assert session.place is not None
         await session.place.seat.mail_arrives()
-        session.place.seat.news()
+        session.place.seat.new_letters()
         id_ = session.conversation.state.session
         said = Letter(sender, to, "Do it.", "do it", "message", 1.0, "abc")
         sent = Post(desk.place.home, "any/team", desk.app().clock).send_outside(id_, said)
@@ -445,7 +445,7 @@ async def test_from_outside_nobody_speaks_as_one_of_us_or_to_one(
         else:
             # Only the session itself knows the names of its agents.
             with session.announce.heard_by(heard.append):
-                assert session.place.seat.news() is None
+                assert session.place.seat.new_letters() is None
             [trouble] = heard
             assert isinstance(trouble, TroubleNoted)
             assert reason in trouble.what

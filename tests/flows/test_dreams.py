@@ -234,7 +234,7 @@ class TestWhatADreamMaySay:
 
 
 LOG = "features.daily_log=true"
-WISH = "From now on always use pnpm instead of npm in this repository."
+PREFERENCE = "From now on always use pnpm instead of npm in this repository."
 
 
 class TestDailyLog:
@@ -244,22 +244,22 @@ class TestDailyLog:
             log.append(text, Author("main", "s1"))
 
     async def test_the_agent_logs_with_a_tool_and_extraction_stays_out(self, desk: Desk) -> None:
-        desk.provider.script(ToolCall("log_memory", {"entry": WISH}), "Noted.")
+        desk.provider.script(ToolCall("log_memory", {"entry": PREFERENCE}), "Noted.")
         async with desk.session(LOG, "features.extract=true") as session:
             events = await hear(session, "From now on always use pnpm, please.")
         assert kinds(events, ForkEnded) == []
         app = desk.app(LOG)
         [entry] = undistilled(app, app.memory()).entries
-        assert (entry.text, entry.source) == (WISH, "logs/2025/06/2025-06-15.md:3")
+        assert (entry.text, entry.source) == (PREFERENCE, "logs/2025/06/2025-06-15.md:3")
         assert app.memory().store.entries() == ()
 
     def test_without_the_switch_there_is_neither_tool_nor_log(self, desk: Desk) -> None:
-        self.logged(desk.app(), WISH)
+        self.logged(desk.app(), PREFERENCE)
         assert undistilled(desk.app(), desk.app().memory()).entries == ()
 
     async def test_the_rules_distil_it_once_and_name_the_line(self, desk: Desk) -> None:
         app = desk.app(LOG, "models.main=offline")
-        self.logged(app, "Looked at the parser.", WISH)
+        self.logged(app, "Looked at the parser.", PREFERENCE)
         report = await dreamt(app)
         memory = app.memory()
         [entry] = memory.store.entries()
@@ -298,7 +298,7 @@ class TestDailyLog:
 
     async def test_a_failure_and_a_trial_leave_the_log_to_be_read(self, desk: Desk) -> None:
         app = desk.app(LOG, f"models.side={SIDE}")
-        self.logged(app, "Bruno owns payroll.", WISH)
+        self.logged(app, "Bruno owns payroll.", PREFERENCE)
         await dreamt(app, DreamOptions(dry=True))
         assert len(undistilled(app, app.memory()).entries) == 2
         desk.provider.script(HttpError(400, "no"))

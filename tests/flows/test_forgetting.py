@@ -316,8 +316,8 @@ async def test_what_is_about_the_person_goes_from_every_project(desk: Desk) -> N
         await desk.hear(session, f"Hello. {SAID}.")
         state = session.conversation.state
     source = f"{state.session}#{state.messages[0].id}"
-    wish = NewMemory(SECRET, source=(source,), scope="person")
-    made = desk.app().remember(wish, Author("user"))[1]
+    memory = NewMemory(SECRET, source=(source,), scope="person")
+    made = desk.app().remember(memory, Author("user"))[1]
     assert isinstance(made, Remembered)
     file = made.topic.file
     theirs = claude_transcript(place, SECRET)

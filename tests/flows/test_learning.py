@@ -163,7 +163,7 @@ class TestFork:
             return Held(Reply((Text("Nothing to save."),)), gate) if len(side) == 1 else "Nothing."
 
         desk.provider.respond(respond)
-        async with desk.session(ON, wish=SessionOptions(mode="bypass")) as session:
+        async with desk.session(ON, options=SessionOptions(mode="bypass")) as session:
             for text in ("One thing.", "Another thing.", "A third thing."):
                 _ = [event async for event in session.run(text)]
                 await asyncio.sleep(0)
@@ -277,8 +277,8 @@ class TestAtTheSameTime:
         memory = desk.app().memory()
         for i in range(20):
             text = f"Fact number {i}: the port of service {i} is {7000 + i}."
-            wish = NewMemory(text, even_if_known=True)
-            memory.keeper.remember(wish, Author("user"))
+            added = NewMemory(text, even_if_known=True)
+            memory.keeper.remember(added, Author("user"))
         for i in range(5):
             desk.place.journal(f"earlier-{i}")
         folder = memory.place.directory

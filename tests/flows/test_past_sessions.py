@@ -18,7 +18,7 @@ from reverie.workspace import Workspace
 from reverie.workspace.inbox import waiting
 
 PAYROLL = "Bruno owns the payroll service since March."
-WISH = "From now on always use pnpm instead of npm in this repository."
+PREFERENCE = "From now on always use pnpm instead of npm in this repository."
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def read(app: Workspace, **options: bool) -> list[ReadSession]:
 
 
 async def test_a_model_finds_what_no_rule_does_through_the_same_gate(desk: Desk) -> None:
-    talked(desk.place, "s1", "Good morning.", PAYROLL, WISH)
+    talked(desk.place, "s1", "Good morning.", PAYROLL, PREFERENCE)
     app = desk.app()
     [one] = await read(app)
     assert (one.name, one.messages, one.model, one.learnt.waiting) == ("s1", 3, MODEL, ())
@@ -154,7 +154,7 @@ class TestCursor:
 
 class TestFailure:
     async def test_the_rules_read_on_and_a_model_may_come_back(self, desk: Desk) -> None:
-        talked(desk.place, "s1", WISH, PAYROLL)
+        talked(desk.place, "s1", PREFERENCE, PAYROLL)
         talked(desk.place, "s2", "Remember that Anna owns billing.")
         desk.provider.script(HttpError(400, "no such luck"))
         first, second = await read(desk.app())
@@ -165,7 +165,7 @@ class TestFailure:
         assert {one.name for one in plan_reading(desk.app()).open} == {"s1", "s2"}
 
     async def test_a_cap_is_kept_before_the_call(self, desk: Desk) -> None:
-        talked(desk.place, "s1", WISH)
+        talked(desk.place, "s1", PREFERENCE)
         [one] = await read(desk.app("spend.purpose.extract=0.0001"))
         assert "raise spend.purpose.extract" in one.learnt.troubles[0]
         assert (desk.provider.requests, len(one.learnt.saved)) == ([], 1)

@@ -14,7 +14,7 @@ from tests.provider.script import Reply, ScriptItem, Text, Thinking, ToolCall
 from reverie.session.options import SessionOptions
 
 TURNS = 12
-WISH = SessionOptions(session="same", mode="bypass")
+OPTIONS = SessionOptions(session="same", mode="bypass")
 
 
 def answer(request: RecordedRequest, *, thinking: bool) -> ScriptItem:
@@ -69,13 +69,13 @@ async def run(desk: Desk, overrides: tuple[str, ...], *, resumed: bool) -> None:
     await desk.set_window(60_000)
     prompts = [f"Please read part_{i}.py, request {i}." for i in range(TURNS)]
     if not resumed:
-        async with desk.session(*overrides, wish=WISH) as session:
+        async with desk.session(*overrides, options=OPTIONS) as session:
             for prompt in prompts:
                 await desk.hear(session, prompt)
                 desk.place.clock.advance(30)
         return
     for i, prompt in enumerate(prompts):
-        async with desk.session(*overrides, wish=WISH, resume=i > 0) as session:
+        async with desk.session(*overrides, options=OPTIONS, resume=i > 0) as session:
             # The same requests again break nothing: they were all sent before.
             await hear(session, prompt)
         desk.place.clock.advance(30)

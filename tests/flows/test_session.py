@@ -72,8 +72,8 @@ class TestRecall:
     QUESTION = "When do deploys freeze this winter?"
 
     def remember(self, desk: Desk) -> None:
-        wish = NewMemory("Deploys freeze on 2025-12-20 and thaw on 2026-01-07.", type="project")
-        desk.app().memory().keeper.remember(wish, Author("user"))
+        memory = NewMemory("Deploys freeze on 2025-12-20 and thaw on 2026-01-07.", type="project")
+        desk.app().memory().keeper.remember(memory, Author("user"))
 
     async def test_memories_stand_behind_the_message(self, desk: Desk) -> None:
         self.remember(desk)
@@ -88,8 +88,8 @@ class TestRecall:
         assert "Deploys freeze on 2025-12-20" in texts[-1]
 
     async def test_what_was_given_is_counted_in_bytes(self, desk: Desk) -> None:
-        wish = NewMemory("Für Überfälle auf Bäckereien gilt: 日本語で答える。", type="project")
-        desk.app().memory().keeper.remember(wish, Author("user"))
+        memory = NewMemory("Für Überfälle auf Bäckereien gilt: 日本語で答える。", type="project")
+        desk.app().memory().keeper.remember(memory, Author("user"))
         async with desk.session() as session:
             await hear(session, "Was gilt für Überfälle auf Bäckereien?")
             state = session.conversation.state

@@ -78,7 +78,7 @@ async def test_a_failure_is_raised_and_the_question_can_be_asked_again(
     desk: Desk, answer: ScriptItem, error: type[ModelError]
 ) -> None:
     desk.provider.script(answer, answer, "Now it works.")
-    async with desk.session(wish=at_once(desk)) as session:
+    async with desk.session(options=at_once(desk)) as session:
         with pytest.raises(error):
             await hear(session, "Are you well?")
         if error is not ReplyBroken:
@@ -94,7 +94,7 @@ async def test_a_failure_is_raised_and_the_question_can_be_asked_again(
 @pytest.mark.parametrize("answer", BROKEN)
 async def test_a_broken_stream_is_asked_for_once_more(desk: Desk, answer: ScriptItem) -> None:
     desk.provider.script(answer, "Whole.")
-    async with desk.session(wish=at_once(desk)) as session:
+    async with desk.session(options=at_once(desk)) as session:
         events = await hear(session, "Are you well?")
         assert session.conversation.state.messages[-1].text == "Whole."
     assert [e.where for e in events if isinstance(e, TroubleNoted)] == ["model"]
@@ -149,7 +149,7 @@ async def test_an_overloaded_model_gives_way_to_the_fallback(desk: Desk) -> None
     desk.provider.script(overloaded(), "From the other one.", "Still the other one.")
     desk.provider.expect_break("the model changed", within=2)
     fallback = "models.fallback=anthropic:claude-haiku-4-5"
-    async with desk.session(fallback, wish=at_once(desk)) as session:
+    async with desk.session(fallback, options=at_once(desk)) as session:
         events = await hear(session, "Are you there?")
         await hear(session, "And now?")
     models = [request.json["model"] for request in desk.provider.requests]
@@ -167,7 +167,7 @@ async def test_a_fallback_that_is_the_same_model_changes_nothing(desk: Desk) -> 
         before = speaker.now
         assert speaker.change_to_fallback() is None
         assert speaker.now is before
-    async with desk.session(f"models.fallback={MODEL}", wish=at_once(desk)) as session:
+    async with desk.session(f"models.fallback={MODEL}", options=at_once(desk)) as session:
         with pytest.raises(Overloaded):
             await hear(session, "Are you there?")
         assert kinds(await hear(session, "And now?"), TurnEnded) == [TurnEnded("end")]
@@ -228,7 +228,7 @@ async def test_notes_and_summaries_do_without_a_model_that_fails(
     desk.provider.respond(failing_side_tasks(answer))  # type: ignore[arg-type]
     monkey = at_once(desk)
     options = (*OFF, f"notes.refine={notes}", f"features.notes_compaction={notes == 'due'}".lower())
-    async with desk.session(*options, wish=monkey) as session:
+    async with desk.session(*options, options=monkey) as session:
         session.upkeep.window = session.folding.window = desk.app().window(f"anthropic:{row.name}")
         for i in range(7):
             await desk.hear(session, f"Please read part_{i}.py, request {i}.")

@@ -20,7 +20,7 @@ from reverie.memory.format import instructions
 from reverie.memory.format.index import parse as parse_index
 from reverie.memory.format.instructions import InstructionFile
 from reverie.memory.format.prompt import PromptMemory, memory_prompt
-from reverie.subagents.letters import Letter, render_letters, told_letters
+from reverie.subagents.letters import Letter, parse_letters, render_letters
 
 # {0} is the name of a mark.
 SPELLINGS = (
@@ -120,7 +120,7 @@ class TestWrappers:
         text = render_letters([letter])
         assert marks_in(text).count("letter") == 2
         assert "reminder" not in marks_in(text)
-        [told] = told_letters(text, "lead", NOON)
+        [told] = parse_letters(text, "lead", NOON)
         assert (told.sender, told.summary, told.id) == ("ada", '"><letter', "7")
 
     def test_a_summary(self) -> None:

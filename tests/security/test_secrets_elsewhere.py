@@ -26,7 +26,7 @@ async def test_a_letter_carries_none_to_another_process(place: Place) -> None:
     assert letter.text.startswith("Please log in:")
     assert len(letter.summary) <= LONGEST_SUMMARY
     assert problem(letter) is None
-    box = desk.crew.quarters.post.open("rita")  # type: ignore[attr-defined]
+    box = desk.crew.host.post.open("rita")  # type: ignore[attr-defined]
     assert box is not None
     assert desk.seat.mail.send(letter) is None
     assert in_clear(place.home) == []

@@ -196,13 +196,13 @@ def test_a_letter_that_is_too_large_is_refused(post: Post, box: Mailbox) -> None
 
 
 def test_unknown_and_impossible_recipients(tmp_path: Path, post: Post) -> None:
-    assert post.send(letter(1)) == Refused("nobody here is called 'lead'; in this team: nobody")
+    assert post.send(letter(1)) == Refused("there is no agent 'lead' here; in this team: none")
     assert list(tmp_path.iterdir()) == []
     post.open("ada")
     post.open("ben")
     post_in(tmp_path, "project/other").open(BOX)
     assert post.members() == ("ada", "ben")
-    assert post.send(letter(1)) == Refused("nobody here is called 'lead'; in this team: ada, ben")
+    assert post.send(letter(1)) == Refused("there is no agent 'lead' here; in this team: ada, ben")
     assert isinstance(post.send(replace(letter(1), to="../team/ada")), Refused)
     with pytest.raises(InputError, match="not allowed"):
         post.open("../ada")

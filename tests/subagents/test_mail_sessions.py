@@ -83,7 +83,7 @@ def test_a_letter_that_cannot_be_sent_is_not(post: Post) -> None:
     ("sender", "to", "said"),
     [
         ("lead", "lead", "the sender is not the id of a session"),
-        ("worker", "paul", "nobody here is called 'paul'"),
+        ("worker", "paul", "there is no agent 'paul' here"),
     ],
 )
 def test_a_session_writes_as_itself_and_to_the_lead(

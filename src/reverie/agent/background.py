@@ -1,4 +1,4 @@
-"""Work beside the conversation: one task a name at a time, never in its way, ended with it."""
+"""Background tasks of a session, and the broadcast of its events to listeners."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reverie.events import Announce, Event, TroubleNoted
 
 
 class Background:
-    """Named tasks. A failure is announced, never raised: the conversation goes on."""
+    """Named tasks, one at a time for each name. Failures are announced, never raised."""
 
     def __init__(self, announce: Announce) -> None:
         self._announce = announce
@@ -26,13 +26,13 @@ class Background:
 
     @property
     def unfinished(self) -> tuple[str, ...]:
-        """What is worth waiting for at the end: work that cannot be stopped without loss."""
+        """Running tasks that cannot be stopped without loss."""
         return tuple(name for name in self.running if name not in self._stops)
 
     def start(
         self, name: str, work: Coroutine[Any, Any, None], stop: Callable[[], None] | None = None
     ) -> bool:
-        """Begin, unless work of that name is still under way; `stop` ends it early, without loss."""
+        """Start work unless a task of that name is running; `stop` ends it early, without loss."""
         if name in self.running:
             work.close()
             return False
@@ -42,7 +42,7 @@ class Background:
         return True
 
     async def drain(self, seconds: float | None = None) -> None:
-        """Let what is under way finish, for so long; then it is cancelled."""
+        """Wait for running tasks for at most `seconds`, then cancel them."""
         for stop in self._stops.values():
             stop()
         tasks = [task for task in self._tasks.values() if not task.done()]
@@ -61,7 +61,7 @@ class Background:
     async def _watched(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
-        except Exception as error:  # noqa: BLE001 - nobody awaits it: what is not told here is lost
+        except Exception as error:  # noqa: BLE001 - the task is not awaited: the error would be lost
             known = isinstance(error, ReverieError | OSError)
             self._announce(TroubleNoted(name, str(error) if known else repr(error)))
 
@@ -70,7 +70,7 @@ log = logging.getLogger(__name__)
 
 
 class Broadcast:
-    """Every part announces here; a listener hears what happens while it listens."""
+    """Passes every announced event to the listeners registered at that time."""
 
     def __init__(self) -> None:
         self._listeners: list[Announce] = []
@@ -80,7 +80,7 @@ class Broadcast:
             try:
                 listener(event)
             except Exception:
-                # A listener is somebody else's code: it cannot fail the turn it listens to.
+                # A listener is foreign code: its failure must not fail the turn.
                 log.exception("a listener failed on %s", type(event).__name__)
 
     @contextmanager
@@ -92,7 +92,7 @@ class Broadcast:
             self._listeners.remove(listener)
 
     async def during(self, work: asyncio.Task[None]) -> AsyncGenerator[Event, None]:
-        """The events until `work` is done; its failure is raised here, after its last event."""
+        """Yield events until `work` is done; its exception is raised after the last event."""
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         work.add_done_callback(lambda _: queue.put_nowait(None))
         with self.heard_by(queue.put_nowait):

@@ -1,4 +1,4 @@
-"""What a docstring says of a function and of its parameters."""
+"""The `tool` decorator: makes a tool of a function, from its annotations and docstring."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _PARAMETERS = re.compile(r"(?:Args|Arguments|Parameters):\s*|:param\b.*")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The text before any section, and one text a parameter."""
+    """A docstring: the text before any section, and the text of each parameter."""
 
     text: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
 
 
 def describe(function: object) -> Description:
-    """Read an `Args:` section or `:param name:` fields; other sections are for people."""
+    """Parse a docstring with an `Args:` section or `:param name:` fields; skip other sections."""
     lines = inspect.cleandoc(getattr(function, "__doc__", None) or "").splitlines()
     before = list(takewhile(lambda line: not _begins_section(line), lines))
     parameters: dict[str, str] = {}
@@ -66,7 +66,7 @@ def _begins_section(line: str) -> bool:
 
 
 def _sections(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Each heading, or field, with the lines under it."""
+    """Each heading or field, with the lines under it."""
     found: list[str] = []
     for line in lines:
         if _begins_section(line) and found:
@@ -78,7 +78,7 @@ def _sections(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _documented_parameters(section: Sequence[str]) -> dict[str, str]:
-    """Entries as deep as the first one; what lies deeper goes on with the text above it."""
+    """Entries with the indent of the first one; deeper lines continue the text above them."""
     found: dict[str, str] = {}
     name = depth = None
     for line in section:
@@ -102,7 +102,7 @@ def as_it_is(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a type is as JSON, and how its value is made from what was read."""
+    """The JSON schema of a type, and how to build a value from parsed JSON."""
 
     schema: Schema
     read: Read = as_it_is
@@ -110,7 +110,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a type stands, for errors, and which classes it lies in."""
+    """Where an annotation is, for errors, and the classes around it."""
 
     name: str
     inside: tuple[type, ...] = ()
@@ -139,7 +139,7 @@ _PLAIN: Mapping[object, Shape] = {
 
 
 def shape_of(annotation: Any, place: Place) -> Shape:
-    """The shape of a type; InputError for one that JSON cannot carry."""
+    """The shape of a type; InputError for one that JSON cannot represent."""
     if isinstance(annotation, typing.Hashable) and annotation in _PLAIN:
         return _PLAIN[annotation]
     make = _MAKERS.get(get_origin(annotation))
@@ -240,7 +240,7 @@ def _mapping(annotation: Any, place: Place) -> Shape:
 
 
 def _union(annotation: Any, place: Place) -> Shape:
-    """The first member a value fits decides how it is read."""
+    """A value is read as the first member that it fits."""
     shapes = [shape_of(member, place) for member in get_args(annotation)]
     checks = [(fastjsonschema.compile(shape.schema), shape.read) for shape in shapes]
 
@@ -292,7 +292,7 @@ _NOT_NAMED = (
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool(Tool, Generic[P, R]):
-    """A tool made of a function, which can still be called as one."""
+    """A tool made of a function, which can still be called like one."""
 
     function: Callable[P, R] = field(kw_only=True)
 
@@ -360,9 +360,7 @@ def _parameters(
     try:
         hints = typing.get_type_hints(function, include_extras=True)
     except NameError as error:
-        raise InputError(
-            f"the tool {name!r} has an annotation nobody knows here: {error}"
-        ) from error
+        raise InputError(f"the tool {name!r} has an unknown annotation: {error}") from error
     found = {}
     for one in inspect.signature(function).parameters.values():
         if one.kind in _NOT_NAMED:
@@ -382,7 +380,7 @@ def _runner(function: Callable[..., Any], shapes: dict[str, Shape]) -> Any:
         values = {name: shapes[name].read(value) for name, value in arguments.items()}
         if inspect.iscoroutinefunction(function):
             return _output(await function(**values))
-        # In a thread: what blocks must not hold up the conversation.
+        # In a thread, so that blocking code does not block the conversation.
         return _output(await asyncio.to_thread(function, **values))
 
     return run
@@ -397,7 +395,7 @@ def _output(value: Any) -> ToolOutput | str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know: records as objects, the rest as text."""
+    """Values that JSON does not have: dataclasses as objects, the rest as text."""
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     if isinstance(value, Enum):

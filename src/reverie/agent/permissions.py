@@ -1,4 +1,4 @@
-"""Whether a call may be made: allowed, denied with a reason, or the person is asked. Pure."""
+"""Permissions: whether a tool call is allowed, denied with a reason, or the person is asked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Mode: TypeAlias = Literal["ask", "accept-edits", "plan", "bypass"]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call whose arguments were checked."""
+    """A tool call with valid arguments."""
 
     tool: Tool
     arguments: Arguments
@@ -35,14 +35,14 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """The reason is for the model: it says what to do instead."""
+    """A refusal; the reason tells the model what to do instead."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The person decides; `scope` is what an "always" would cover, `by` a hired agent that asks."""
+    """A question to the person; `scope` is what "always" covers, `by` the sub-agent that asks."""
 
     question: str
     scope: str
@@ -61,12 +61,12 @@ _STEERING = frozenset({".git", ".reverie", ".claude"})
 
 
 async def nobody_to_ask(call: Call, asked: Asked) -> Answer:
-    """Where nobody can answer, the answer is no."""
+    """Refuse every question: for sessions without a person to ask."""
     return "no"
 
 
 def by_mode(mode: Mode, workplace: Workplace) -> Permission:
-    """The rule of a mode: reading is free, the rest is asked for, accepted, or refused."""
+    """The permission of a mode: reading is allowed, the rest is asked for, allowed, or denied."""
 
     def decide(call: Call) -> Decision:
         if call.access == "read" or mode == "bypass":
@@ -85,7 +85,7 @@ def by_mode(mode: Mode, workplace: Workplace) -> Permission:
 
 
 def also_within(folder: Path, permission: Permission) -> Permission:
-    """The same permission, and editing inside a folder of the agent's own."""
+    """The same permission, plus edits inside the agent's own folder."""
     top = folder.resolve()
 
     def decide(call: Call) -> Decision:
@@ -96,7 +96,7 @@ def also_within(folder: Path, permission: Permission) -> Permission:
 
 
 def only(tools: Iterable[str], files: Iterable[Path] = ()) -> Permission:
-    """For forks: these tools, and writing to these files alone."""
+    """For forks: only these tools, and writing only to these files."""
     names = frozenset(tools)
     writable = frozenset(path.resolve() for path in files)
 
@@ -114,12 +114,12 @@ def only(tools: Iterable[str], files: Iterable[Path] = ()) -> Permission:
 
 
 def nothing(call: Call) -> Decision:
-    """For forks that only answer."""
+    """For forks that use no tools."""
     return Denied(f"{call.tool.name} may not be used here; answer in words")
 
 
 class Consent:
-    """A permission with a memory: what the person allowed for good is not asked again."""
+    """A permission that asks the person, and remembers what was always allowed."""
 
     def __init__(self, permission: Permission, ask: Ask = nobody_to_ask) -> None:
         self._permission = permission
@@ -145,14 +145,14 @@ class Consent:
 
 
 def _scope(call: Call, *, inside: bool) -> str:
-    """Edits inside the project are one thing; any other call stands for itself, word for word."""
+    """What "always" covers: all edits inside the project, or exactly this call."""
     if call.access == "edit" and inside:
         return "edits in this project"
     return f"{call.tool.name}: {json.dumps(call.arguments, sort_keys=True, default=str)}"
 
 
 def _ordinary(path: Path, root: Path) -> bool:
-    """A file of the project; what steers git or Reverie itself can run commands, and is asked for."""
+    """Whether it is a project file that cannot make git, Reverie or Claude Code run commands."""
     real, top = path.resolve(), root.resolve()
     if not real.is_relative_to(top):
         return False
@@ -165,12 +165,12 @@ def _names(paths: frozenset[Path]) -> str:
 
 _LOOK = frozenset({"Read", "Grep", "Glob", "Bash"})
 _WRITE = frozenset({"Edit", "Write"})
-# The tools that can be of any use behind the fence.
+# The tools that a fenced agent can use.
 FENCED = _LOOK | _WRITE
 
 
 def fenced(folder: Path) -> Permission:
-    """Looking is free, a shell only as far as it reads; Edit and Write for memories in `folder`."""
+    """Reading is allowed, in a shell too; Edit and Write only for memories in `folder`."""
     root = folder.resolve()
 
     def decide(call: Call) -> Decision:
@@ -191,7 +191,7 @@ def fenced(folder: Path) -> Permission:
 
 
 def _is_memory(path: Path, root: Path) -> bool:
-    """Is it a memory in this folder, after every link was followed?"""
+    """Whether it is a memory in this folder after links are resolved."""
     real = path.resolve()
     if real == root or not real.is_relative_to(root) or real.suffix != ".md":
         return False

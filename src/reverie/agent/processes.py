@@ -1,4 +1,4 @@
-"""Programs in a process group of their own, so that ending one ends all it started."""
+"""Runs programs in their own process groups, so that ending one also ends its children."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any
 
 from reverie.errors import InputError
 
-# How long a program may take to tidy up when it is asked to end.
+# How long a program may take to end after SIGTERM.
 _GRACE_SECONDS = 1.0
 
 
 def found_program(name: str, environment: Mapping[str, str]) -> str | None:
-    """Where a program is, on the search path of an environment."""
-    # `shutil.which` does the same, but loads three compressors first.
+    """The path of a program on the PATH of an environment."""
+    # Like `shutil.which`, which imports three compression modules.
     folders = filter(os.path.isabs, environment.get("PATH", os.defpath).split(os.pathsep))
     candidates = (Path(folder, name) for folder in folders)
     return next((str(one) for one in candidates if one.is_file() and os.access(one, os.X_OK)), None)
 
 
 class Inlet(asyncio.Protocol):
-    """A pipe for a program to write into; `take` gets what arrives, and says if it wants more."""
+    """A pipe that a program writes into; `take` gets the data and returns whether it wants more."""
 
     def __init__(self, take: Callable[[bytes], bool]) -> None:
         self._take = take
@@ -39,20 +39,20 @@ class Inlet(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if not self._take(data) and self._transport:
-            # The program notices that nobody reads, and stops.
+            # The program's next write fails, and it stops.
             self._transport.close()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._ended.set()
 
     def close(self) -> None:
-        """Our copy of the writing end; the pipe ends when the programs have closed theirs."""
+        """Close our copy of the writing end; the pipe ends when the programs close theirs."""
         if self.writing_end >= 0:
             os.close(self.writing_end)
             self.writing_end = -1
 
     async def drained(self, seconds: float) -> bool:
-        """Wait for the end; a process that left its group could keep the pipe open for ever."""
+        """Wait for the end of the pipe; a process that left its group could keep it open."""
         self.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -62,7 +62,7 @@ class Inlet(asyncio.Protocol):
 
 @asynccontextmanager
 async def inlet(take: Callable[[bytes], bool]) -> AsyncIterator[Inlet]:
-    """An open inlet, closed afterwards whoever still holds it."""
+    """An open inlet, closed afterwards even if a process still holds the pipe."""
     opened = Inlet(take)
     reading, opened.writing_end = os.pipe()
     pipe = os.fdopen(reading, "rb", buffering=0)
@@ -77,7 +77,7 @@ async def inlet(take: Callable[[bytes], bool]) -> AsyncIterator[Inlet]:
     finally:
         opened.close()
         transport.close()
-        # The transport lets go of its pipe in the loop's next round.
+        # The transport closes its pipe in the next iteration of the event loop.
         await opened.drained(_GRACE_SECONDS)
 
 
@@ -91,7 +91,7 @@ async def program(
     errors: Inlet | None = None,
     inherited: Sequence[int] = (),
 ) -> AsyncIterator[Process]:
-    """A running program, with nothing to read; on the way out it and all it started are ended."""
+    """Run a program without input; it and its children are ended on exit."""
     starting = asyncio.create_subprocess_exec(
         *arguments,
         cwd=folder,
@@ -113,7 +113,7 @@ async def program(
 
 
 async def _started(starting: Coroutine[Any, Any, Process]) -> Process:
-    """A program that is already running when its start is cancelled is ended with its children."""
+    """Start a program; if cancelled meanwhile, end it and its children."""
     task = asyncio.ensure_future(starting)
     try:
         return await asyncio.shield(task)
@@ -123,7 +123,7 @@ async def _started(starting: Coroutine[Any, Any, Process]) -> Process:
 
 
 async def end_group(process: Process) -> bool:
-    """End what is left of a program and its children; was anything left?"""
+    """End a program and its children; whether any were still running after it."""
     try:
         if process.returncode is None and _signal(process, signal.SIGTERM):
             with suppress(TimeoutError):
@@ -136,7 +136,7 @@ async def end_group(process: Process) -> bool:
 
 
 def _signal(process: Process, number: signal.Signals) -> bool:
-    """The group has the number of the process that leads it, also after that one has ended."""
+    """Signal the process group, whose id is the pid of the program even after that has ended."""
     try:
         os.killpg(process.pid, number)
     except (ProcessLookupError, PermissionError):

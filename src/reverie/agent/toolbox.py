@@ -1,6 +1,6 @@
-"""Running the calls a model asks for: checked, permitted, read-only ones side by side.
+"""Runs the tool calls of a model: checks arguments and permission, runs read-only calls in parallel.
 
-Whatever goes wrong becomes a result the model can read; a call is never left without one.
+Every call gets a result; errors are results that the model can read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Toolbox:
         self._tools = {tool.name: tool for tool in tools}
         self._consent = consent
         self._announce = announce
-        # What came of the calls under way, so that an interrupt does not lose what was done.
+        # Results of the current calls, so that an interrupt does not lose them.
         self.done: dict[str, ToolResult] = {}
         self._checks = {tool.name: _check_of(tool.spec) for tool in self._tools.values()}
 
@@ -55,7 +55,7 @@ class Toolbox:
     ) -> Toolbox:
         """The same tools on a clone of the workplace, under another permission.
 
-        `shown` are files whose content the fork is told: it need not read them to edit them.
+        `shown` are files whose content the fork was given: it may edit them without reading them.
         """
         workplace = self.workplace.clone()
         workplace.workshop = workshop
@@ -64,7 +64,7 @@ class Toolbox:
         return Toolbox(self._tools.values(), workplace, consent)
 
     async def run(self, uses: Sequence[ToolUse]) -> tuple[ToolResult, ...]:
-        """A result for every call, in order. Calls that only read run together; others alone."""
+        """A result for every call, in order. Calls that only read run in parallel; others alone."""
         self.done.clear()
         results: list[ToolResult] = []
         together: list[tuple[ToolUse, _Checked]] = []
@@ -101,7 +101,7 @@ class Toolbox:
             output = await checked.tool.run(checked.arguments, self.workplace)
         except ReverieError as error:
             return ToolOutput.error(str(error))
-        except Exception as error:  # noqa: BLE001 - a tool is someone else's code; the model reads it
+        except Exception as error:  # noqa: BLE001 - a tool is foreign code; the model gets the error
             return ToolOutput.error(f"{checked.tool.name} failed: {error!r:.500}")
         return ToolOutput.of(output) if isinstance(output, str) else output
 

@@ -1,4 +1,4 @@
-"""The agent's list of what is to be done."""
+"""What a tool is, and the state that tools share: files read, todos, the working directory."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Todo:
 
 
 def render(todos: Iterable[Todo]) -> str:
-    """The list as people write it: one box a line."""
+    """The list as text, one checkbox a line."""
     return "\n".join(f"{_BOXES[todo.status]} {todo.text}" for todo in todos)
 
 
 def objection(todos: Iterable[Todo]) -> str | None:
-    """What is wrong with a list; None when it is fine."""
+    """What is wrong with a list; None when it is valid."""
     listed = list(todos)
     texts = [todo.text.strip() for todo in listed]
     if not all(texts):
@@ -60,12 +60,12 @@ class FileRead:
         return cls(hashlib.blake2b(data, digest_size=16).hexdigest(), mtime_ns, len(data))
 
     def same_content(self, other: FileRead) -> bool:
-        """A file that was only touched has not changed."""
+        """Compare content only: a new mtime is not a change."""
         return (self.digest, self.size) == (other.digest, other.size)
 
 
 class FileReads:
-    """The files read last, oldest forgotten first. Paths are real paths, without links."""
+    """The most recently read files, by their resolved paths."""
 
     def __init__(self, reads: Iterable[tuple[Path, FileRead]] = (), most: int = MOST_FILES) -> None:
         self._most = most
@@ -80,7 +80,7 @@ class FileReads:
             self._reads.popitem(last=False)
 
     def last(self, path: Path) -> FileRead | None:
-        """What the file was when it was last seen; None when it was not."""
+        """The file as it was last read; None when it was not read."""
         return self._reads.get(path)
 
     def recent(self) -> tuple[Path, ...]:
@@ -91,7 +91,7 @@ class FileReads:
         return FileReads(self._reads.items(), self._most)
 
 
-# What a call would do; permission is decided by this.
+# What a call does; permissions depend on it.
 Access: TypeAlias = Literal["read", "edit", "run", "network"]
 
 Arguments: TypeAlias = Mapping[str, Any]
@@ -101,27 +101,27 @@ RESULT_THRESHOLD = 50_000
 
 @dataclass(frozen=True, slots=True)
 class FolderCopy:
-    """A copy of a folder to work on instead: a fork names the folder, and gets the copy."""
+    """A copy of a folder to work on: a fork uses the folder's paths, and gets the copy's files."""
 
     folder: Path
     copy: Path
 
     def inside(self, path: Path) -> Path:
-        """Where a path really leads."""
+        """The path in the copy for a path in the folder."""
         return (
             self.copy / path.relative_to(self.folder) if path.is_relative_to(self.folder) else path
         )
 
     def outside(self, path: Path) -> Path:
-        """How a path is called."""
+        """The path in the folder for a path in the copy."""
         return self.folder / path.relative_to(self.copy) if path.is_relative_to(self.copy) else path
 
 
 @dataclass(slots=True)
 class Workplace:
-    """Where an agent works, and what it has done there. A fork works on a clone.
+    """An agent's working directory and the state of its tools. A fork works on a clone.
 
-    `shell_folder` is where the last shell command ended up; None is the root.
+    `shell_folder` is the directory the last shell command ended in; None is the root.
     """
 
     root: Path
@@ -130,14 +130,14 @@ class Workplace:
     environment: Mapping[str, str] = field(default_factory=dict)
     workshop: FolderCopy | None = None
     shell_folder: Path | None = None
-    # Where a command that only reads was found to do so: it runs in that folder.
+    # The folder in which a command was judged to be read-only: it runs there.
     judged: dict[str, Path] = field(default_factory=dict)
 
     def clone(self) -> Workplace:
         return replace(self, reads=self.reads.clone(), judged={})
 
     def knows(self, path: Path) -> None:
-        """The agent was shown this file as it is now: it may edit it without reading it again."""
+        """Mark a file as read, as it is now, so that the agent may edit it."""
         real = path.resolve()
         with suppress(OSError):
             self.reads.remember(real, FileRead.of(real.read_bytes(), real.stat().st_mtime_ns))
@@ -145,7 +145,7 @@ class Workplace:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool gives back to the model."""
+    """The result of a tool for the model."""
 
     content: tuple[ResultContent, ...]
     is_error: bool = False
@@ -160,18 +160,18 @@ class ToolOutput:
 
 
 def writes_nothing(arguments: Arguments, workplace: Workplace) -> tuple[Path, ...]:
-    """For tools that write no file of their own."""
+    """For tools that write no files."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool and what must be known to run it safely.
+    """A tool, and what is needed to run it safely.
 
-    `headline` is a call in one line, for people. `paths` are the files a call would write.
+    `headline` describes a call in one line, for people. `paths` are the files a call would write.
     Results longer than `result_threshold` characters go to a file (None: never), and old results
-    of a `clearable` tool may be cleared from the window. A `social` tool deals with
-    other agents, in the name of whoever has it.
+    of a `clearable` tool may be cleared from the window. A `social` tool starts other agents or
+    writes to them.
     """
 
     spec: ToolSpec

@@ -1,4 +1,4 @@
-"""How far one turn may go."""
+"""The bare agent loop: ask the model, run its tools, until it calls none. No memory, no layers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from reverie.errors import ReplyBroken
 from reverie.events import Announce, Replied
 from reverie.ports import Exchange
 
-# Why a turn ended that used up its requests.
+# The reason when a turn used up its requests.
 OUT_OF_REQUESTS = "limit of requests"
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Requests to the model, goings-on after a reply that was cut off, and waiting for memories."""
+    """Limits of a turn: requests, continuations of cut-off replies, seconds to wait for recall."""
 
     requests: int = 200
     continuations: int = 3
@@ -28,7 +28,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a loop ended: its last reply, all it used, and whether it was cut short."""
+    """How a loop ended: its last reply, its total usage, and whether it was cut short."""
 
     reply: Reply
     usage: Usage
@@ -37,7 +37,7 @@ class Finished:
 
 
 async def ask(exchange: Exchange, announce: Announce) -> Reply:
-    """One request, its events announced, its reply."""
+    """Send one request, announce its events, and return the reply."""
     reply: Reply | None = None
     async for event in exchange.send():
         announce(event)
@@ -55,7 +55,7 @@ def calls_of(reply: Reply) -> tuple[ToolUse, ...]:
 async def run_turns(
     exchange: Exchange, toolbox: Toolbox, announce: Announce, max_turns: int
 ) -> Finished:
-    """Until the model asks for no tool, or `max_turns` requests were made."""
+    """Run until the model calls no tool, or `max_turns` requests were made."""
     usage = Usage()
     for turn in range(1, max_turns + 1):
         reply = await ask(exchange, announce)

@@ -1,8 +1,8 @@
-"""Requests, put together from the frozen head and the messages.
+"""Assembles requests from the frozen head and the messages.
 
-Work is proportional to what is new: messages that were there last time, as the very same objects,
-keep their links. While the chain grows, thinking whose prefix changed is left out (core.thinking),
-and the marks for the prompt cache are placed (core.prompt_cache.breakpoints).
+The work is proportional to what is new: messages that are the same objects as last time keep their
+links. Thinking whose prefix has changed is left out (core.thinking), and the marks for the prompt
+cache are placed (core.prompt_cache.breakpoints).
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Assembled:
 
 
 class Assembler:
-    """Puts one conversation's requests together, each from the last.
+    """Assembles the requests of one conversation, each from the one before.
 
-    Putting together is free of consequences. Only a request that was answered is `sent`: from then
-    on its marks stand for entries the provider keeps.
+    `assemble` does not change which marks stand. Call `sent` for a request that was answered: from
+    then on its marks stand for cache entries at the provider.
     """
 
     def __init__(self, capabilities: Capabilities, policy: Policy | None = None) -> None:
@@ -67,7 +67,7 @@ class Assembler:
         return Assembled(request, chain, marks)
 
     def sent(self, request: Assembled) -> None:
-        """Remember the marks of an answered request, in order of place, each place once."""
+        """Remember the marks of an answered request, sorted and without duplicates."""
         for mark in request.marks:
             entry = (mark.index, request.chain.links[mark.index].digest)
             marked = self._marked[mark.ttl]
@@ -76,7 +76,7 @@ class Assembler:
                 marked.insert(place, entry)
 
     def clone(self) -> Assembler:
-        """Another assembler that stands where this one stands; neither sees what the other does."""
+        """An independent copy in the same state."""
         other = Assembler(self._capabilities, self._policy)
         other._head = self._head
         other._given = self._given
@@ -87,7 +87,7 @@ class Assembler:
         return other
 
     def resume(self, head: Head, messages: Sequence[Message]) -> None:
-        """Know again which marks stand: every response says which prefix it answered."""
+        """Find out which marks stand: every response records the prefix it answered."""
         for i, message in enumerate(messages):
             if message.bound_to is not None:
                 request = self.assemble(head, messages[:i])
@@ -122,7 +122,7 @@ class Assembler:
         return StandingMarks(max(hour, self._newest("5m")), hour)
 
     def _newest(self, ttl: Ttl) -> int:
-        """The newest mark that still stands; marks a changed prefix left behind are forgotten."""
+        """The newest mark that still stands; marks of a changed prefix are dropped."""
         marked = self._marked[ttl]
         while marked:
             index, digest = marked[-1]

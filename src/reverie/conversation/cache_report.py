@@ -1,7 +1,7 @@
-"""A transcript as the sequence of requests it was made of, for the cache simulator.
+"""Reports on the prompt cache from transcripts: hit rates, breaks, and what other plans would cost.
 
-Foreign transcripts do not record system prompt and tools. Their size is what the provider's first
-usage figure leaves over; later figures set the size of everything that was added in between.
+Transcripts of other clients do not record system prompt and tools. Their size is what remains of the
+provider's first usage figure; later figures give the size of what was added in between.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from reverie.settings import Settings
 
 UNRECORDED = Head("unrecorded", (Text("system prompt and tools, not in the transcript"),))
 
-# A prompt this much smaller than the one before it was cut by the client without saying so.
+# A prompt smaller than this share of the previous one was cut by the client without a record.
 _SHRUNK = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The calls of one conversation, with what the provider really reported for each.
+    """The calls of one conversation, with the usage that the provider reported for each.
 
-    `scales` say, by message, how many tokens the provider counted for one of our estimate, where its
-    reports tell; `heads` are the sizes the unrecorded head was given, one after the other.
+    `scales` are, by message id, the provider's tokens for one token of our estimate, where known;
+    `heads` are the successive sizes assumed for the unrecorded head.
     """
 
     calls: tuple[Call, ...]
@@ -99,7 +99,7 @@ class _Growing:
         self._begin(head_chain(head))
 
     def chain(self, messages: Sequence[Message], reported: int) -> Chain:
-        """The chain as it was sent, its new part scaled to the size the provider saw."""
+        """The chain as it was sent, its new part scaled to the reported size."""
         self._keep(shared_length(self._messages, messages))
         if not self._bare and 0 < reported < _SHRUNK * self._tokens:
             self._cut_silently()
@@ -113,7 +113,7 @@ class _Growing:
         for segments in pending:
             self._add(replace(s, tokens=round(s.tokens * scale)) for s in segments)
         if known and room:
-            # Beside a bare head, what else was in the prompt is anybody's guess.
+            # With a bare head, what else was in the prompt is unknown.
             self.scales |= {message.id: scale for message in messages[len(self._messages) :]}
         self._messages = tuple(messages)
         return Chain(self._head, tuple(self._links))
@@ -124,7 +124,7 @@ class _Growing:
 
     @property
     def _bare(self) -> bool:
-        """Is only the head linked so far?"""
+        """Whether the chain holds only the head so far."""
         head = self._links[: self._head_length]
         return self._tokens == (head[-1].tokens if head else 0)
 
@@ -148,10 +148,10 @@ class _Growing:
         self._ends.append(len(self._links))
 
     def _size_head(self, reported: int, estimate: int) -> None:
-        """Whatever a prompt holds beyond its messages is the head.
+        """Set the head's size to what a prompt holds beyond its messages.
 
-        It is sized by the first prompt, and again by a smaller one: a transcript that starts in the
-        middle of a conversation has hidden a part of that conversation in its head.
+        The first prompt sets it, and a smaller one corrects it: when a transcript starts in the
+        middle of a conversation, the first prompt also holds the unrecorded part.
         """
         tokens = max(0, reported - estimate)
         share = tokens / self._tokens if self._tokens else 0.0
@@ -160,7 +160,7 @@ class _Growing:
         self.heads.append(tokens)
 
     def _cut_silently(self) -> None:
-        """Other bytes from the head on: what the client sent instead is not in the transcript."""
+        """Restart after the head: what the client sent instead is not in the transcript."""
         self._generation += 1
         mark = Segment("messages", 0, 0, f"cut {self._generation}".encode(), 0)
         kept = self._links[: self._head_length]
@@ -224,7 +224,7 @@ def _breaks(
     rules: CacheRules,
     prices: Prices | None,
 ) -> tuple[Break, ...]:
-    """Judge the recorded calls as the tracker would have judged them live."""
+    """The breaks that the tracker would have found in the recorded calls."""
     tracker = Tracker(rules)
     simulator = Simulator(rules)
     policy = placed()
@@ -253,7 +253,7 @@ def _break(number: int, verdict: Broken | ExpectedBreak, prices: Prices | None) 
 
 
 def _registered(records: Sequence[Record]) -> dict[int, str]:
-    """Numbers of the calls whose prefix was changed on purpose, and why."""
+    """The numbers of the calls whose prefix was changed on purpose, and why."""
     responses = {r.response for r in records if isinstance(r, Used) and r.purpose == "main"}
     found: dict[int, str] = {}
     number = 0
@@ -270,9 +270,9 @@ def _registered(records: Sequence[Record]) -> dict[int, str]:
 
 
 def _redacted(records: Sequence[Record]) -> dict[int, str]:
-    """Calls that a resumed process may have made on a text without its secrets, and the cause.
+    """Calls that a resumed process may have made with redacted text, and the cause.
 
-    The process that was told the secret sent it on; when it was resumed is in no record.
+    The original process kept sending the secret; no record says when it was resumed.
     """
     responses = {r.response for r in records if isinstance(r, Used) and r.purpose == "main"}
     causes: dict[str, None] = {}
@@ -300,7 +300,7 @@ _BREAKS: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """One transcript, priced under several ways to use the cache."""
+    """The cost of one transcript under several caching plans."""
 
     replay: Replay
     row: Row

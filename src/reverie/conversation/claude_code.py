@@ -1,9 +1,9 @@
-"""Claude Code transcripts as our records: a tolerant reader of a format its owner may change.
+"""Reads Claude Code transcripts as our records, tolerantly, as the format may change.
 
-What was seen in the wild: one API response is several lines that share `message.id`, one a content
-block; a fork copies old lines with their uuids; compaction appends a `compact_boundary` and never
-removes anything; sub-agents' lines carry `isSidechain`; most other record types say nothing the
-model saw. Whatever is not understood is passed over, and counted in a note.
+Observed: one API response is several lines that share `message.id`, one for each content block; a
+fork copies old lines with their uuids; compaction appends a `compact_boundary` and never removes
+anything; sub-agents' lines have `isSidechain`; most other record types hold nothing the model saw.
+Lines that are not understood are skipped and counted in a note.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PROVIDER = "claude-code"
 
 _LONGEST_NAME = 40
 
-# Times past this would not fit a date once moved to another time zone.
+# Later times do not fit a datetime in every time zone.
 _LAST_TIME = 253_370_764_800.0
 
 # Record types that are known to hold nothing the model saw.
@@ -67,10 +67,10 @@ _SILENT = frozenset(
 
 
 def load(path: Path) -> Loaded:
-    """Everything the main conversation said, in order. Never fails on what a line holds."""
+    """The messages of the main conversation, in order. Never fails on the content of a line."""
     notes: list[str] = []
     lines = [value for _, value in read_lines(path, notes) if isinstance(value, dict)]
-    # A sub-agent has a file of its own, in which every line is a side chain.
+    # In a sub-agent's own file, every line is a side chain.
     spoken = [line for line in lines if line.get("type") in ("user", "assistant")]
     alone = bool(spoken) and all(line.get("isSidechain") for line in spoken)
     passed: Counter[str] = Counter()
@@ -105,7 +105,7 @@ def _records(lines: Iterable[Json], passed: Counter[str], *, side_chain: bool) -
 
 
 def _understood(line: Json, passed: Counter[str]) -> tuple[Record | None, Used | None]:
-    """What a line says and what it cost; lines nobody understands are counted."""
+    """The record and the usage of a line; lines that are not understood are counted."""
     kind = str(line.get("type"))
     if kind in _SILENT or _synthetic(line):
         return None, None
@@ -119,9 +119,9 @@ def _understood(line: Json, passed: Counter[str]) -> tuple[Record | None, Used |
 
 
 def _continues(line: Json, used: Used | None, pending: Used) -> bool:
-    """Results of parallel calls, and what hooks say to them, stand between the lines of one response.
+    """Whether a line is part of the pending response, whose usage is final after its last line.
 
-    Its usage waits for the last of them.
+    Results of parallel calls and output of hooks come between the lines of one response.
     """
     if used is not None:
         return used.response == pending.response
@@ -131,7 +131,7 @@ def _continues(line: Json, used: Used | None, pending: Used) -> bool:
 
 
 def _larger(pending: Used | None, used: Used) -> Used:
-    """Every line repeats the usage, with the output counted so far: the largest is the final one."""
+    """Every line has the usage so far: the one with the largest output is final."""
     if pending is None or pending.usage.output < used.usage.output:
         return used
     return pending

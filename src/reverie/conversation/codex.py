@@ -1,9 +1,9 @@
-"""Codex rollouts as our records: a tolerant reader of a format its owner may change.
+"""Reads Codex rollouts as our records, tolerantly, as the format may change.
 
-Every line is `{timestamp, type, payload}`. What the model saw are the `response_item`s; events repeat
-them for a screen. Instruction files and the surroundings come as user messages that nobody wrote;
-compaction appends a `compacted` line and never removes anything. Lines have no ids, so each message
-gets one made of its content and its place.
+Every line is `{timestamp, type, payload}`. The model saw the `response_item`s; events repeat them for
+display. Codex adds instruction files and the environment as user messages; compaction appends a
+`compacted` line and never removes anything. Lines have no ids, so each message gets one made of its
+content and position.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ TYPES = frozenset(
 _LONGEST_NAME = 40
 _LAST_TIME = 253_370_764_800.0
 
-# Records and items that are known to hold nothing the model said or was told.
+# Records and items that are known to hold nothing of the conversation.
 _SILENT = frozenset(["event_msg", "turn_context", "world_state", "token_usage_record"])
 _SILENT_ITEMS = frozenset(["reasoning", "ghost_snapshot", "compaction"])
 
-# What the client writes in the person's name: marked text, or the instruction files.
-_NOBODY = re.compile(r"\s*(?:<[a-z][\w-]*[\s/>]|# AGENTS\.md instructions)")
+# User messages that Codex writes itself: tagged text, or instruction files.
+_BY_CLIENT = re.compile(r"\s*(?:<[a-z][\w-]*[\s/>]|# AGENTS\.md instructions)")
 
 
 def load(path: Path) -> Loaded:
-    """Everything the conversation said, in order. Never fails on what a line holds."""
+    """The messages of the conversation, in order. Never fails on the content of a line."""
     notes: list[str] = []
     lines = (value for _, value in read_lines(path, notes) if isinstance(value, dict))
     passed: Counter[str] = Counter()
@@ -62,7 +62,7 @@ def load(path: Path) -> Loaded:
 
 
 def _noting(lines: Iterable[Json], meta: list[Json]) -> Iterator[Json]:
-    """The lines; those that say what kind of session it is are also put into `meta`."""
+    """The lines; the payloads of `session_meta` lines are also added to `meta`."""
     for line in lines:
         if line.get("type") == "session_meta" and isinstance(line.get("payload"), dict):
             meta.append(line["payload"])
@@ -70,7 +70,7 @@ def _noting(lines: Iterable[Json], meta: list[Json]) -> Iterator[Json]:
 
 
 def _of_agent(meta: Json) -> bool:
-    """Codex says so in the source of a session that another one started."""
+    """Whether another session started this one, by its `source`."""
     source = meta.get("source")
     return "subagent" in source if isinstance(source, dict | str) else False
 
@@ -95,7 +95,7 @@ def _records(lines: Iterable[Json], passed: Counter[str]) -> Iterator[Record]:
 
 
 def _understood(kind: str, payload: Any, at: float, last: Message | None) -> list[Record] | None:
-    """What a line says; None when nobody knows."""
+    """The records of a line; None when it is not understood."""
     match kind:
         case "session_meta":
             return [Opened(_text(payload["id"]), at, _text(payload.get("cwd") or ""))]
@@ -108,8 +108,8 @@ def _understood(kind: str, payload: Any, at: float, last: Message | None) -> lis
             item = str(payload.get("type"))
             if item in _SILENT_ITEMS:
                 return []
-            said = _ITEMS[item](payload, at, last)
-            return [] if said is None else [Said(said)]
+            message = _ITEMS[item](payload, at, last)
+            return [] if message is None else [Said(message)]
         case _:
             return None
 
@@ -123,9 +123,9 @@ def _spoken(item: Json, at: float, last: Message | None) -> Message | None:
             return new_message("assistant", *blocks, after=last, at=at)
         case "user":
             texts = [block.text for block in blocks if isinstance(block, Text)]
-            nobody = bool(texts) and all(_NOBODY.match(text) for text in texts)
+            by_client = bool(texts) and all(_BY_CLIENT.match(text) for text in texts)
             return new_message(
-                "user", *blocks, after=last, at=at, origin="hook" if nobody else "user"
+                "user", *blocks, after=last, at=at, origin="hook" if by_client else "user"
             )
         case role:
             text = "\n".join(block.text for block in blocks if isinstance(block, Text))

@@ -1,7 +1,7 @@
-"""One conversation with one model: say, send, and every step is journalled.
+"""One journalled conversation with one model.
 
-This is the bare exchange: assemble, stream, judge the cache, write down. Layers and tools are
-composed around it; it knows neither.
+This is the bare exchange: assemble a request, stream the reply, check the cache, record. Layers and
+tools are composed around it; it knows neither.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from reverie.ports import Clock, Model
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request on its way: when it left, and what it may hope to find in the cache."""
+    """A request that was sent: when, and what it expects to find in the cache."""
 
     sent: Assembled
     at: float
@@ -42,7 +42,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Conversation:
-    """A journalled conversation; `state` is what its records say, nothing else."""
+    """A journalled conversation; `state` follows from its records alone."""
 
     journal: InitVar[Journal]
     model: Model
@@ -72,7 +72,7 @@ class Conversation:
 
     @property
     def now(self) -> float:
-        """The time, as precise as a transcript keeps it."""
+        """The time, rounded as in a transcript."""
         return round(self.clock.now(), 3)
 
     @property
@@ -81,11 +81,11 @@ class Conversation:
         return self._tracker.ttl
 
     def open(self, session: str, head: Head, project: str = "") -> None:
-        """Begin: from here on the head's bytes do not change."""
+        """Open a new conversation and freeze its head."""
         self.record(Opened(session, self.now, project), HeadFrozen(head))
 
     def branch(self, purpose: Purpose, model: Model, journal: Journal) -> Conversation:
-        """A side conversation that shares every byte so far, and changes nothing here."""
+        """A side conversation that shares every byte so far and does not affect this one."""
         if self.state.head is None or not self.state.messages:
             raise InvariantBroken("a conversation must be opened and spoken to before it branches")
         side = Conversation(journal, model, self.clock, purpose=purpose)
@@ -104,14 +104,14 @@ class Conversation:
         return message
 
     def change_model(self, model: Model) -> None:
-        """Go on with another model: it has cached nothing, and may have other rules."""
+        """Switch to another model, which has nothing cached and may have other cache rules."""
         self.model = model
         self._assembler = Assembler(model.capabilities, self.policy)
         self._tracker = Tracker(model.capabilities.cache)
         self._tracker.expect_break(f"the model is {model.name} now")
 
     def expect_break(self, reason: str) -> None:
-        """A layer is about to change the prefix on purpose."""
+        """Register that the prefix is about to change on purpose."""
         self._tracker.expect_break(reason)
 
     def assembled(self) -> Assembled:
@@ -141,12 +141,12 @@ class Conversation:
             raise ReplyBroken(f"{self.model.name} ended its stream without a reply; try again")
 
     def ask(self) -> Asked:
-        """The request that is sent next, for whoever sends it."""
+        """The next request; the caller sends it and passes the reply to `take`."""
         sent = self.assembled()
         return Asked(sent, self.clock.now(), self._tracker.before(sent.chain))
 
     def take(self, reply: Reply, asked: Asked) -> list[Event]:
-        """Write a reply down, and judge by it how the cache fared."""
+        """Record a reply, and check by its usage whether the cache was hit."""
         self._replied(reply, asked.sent)
         sent = Sent(asked.sent.chain, asked.sent.marks, asked.at)
         verdict = self._tracker.after(asked.promise, sent, reply.usage, reply.diagnosis)
@@ -160,7 +160,7 @@ class Conversation:
         return [*events, Replied(reply)]
 
     def _standing_edits(self) -> tuple[CacheEdit, ...]:
-        """The edits sent so far, in their order, as far as their results are still there."""
+        """The edits sent so far whose results are still in the conversation, in order."""
         there = {r.tool_use_id for m in self.state.messages for r in m.tool_results}
         edits = (e for e in self.state.cache_edits if there.issuperset(e.tool_use_ids))
         return tuple(CacheEdit(edit.tool_use_ids, edit.after_message) for edit in edits)
@@ -176,7 +176,7 @@ class Conversation:
         self.record(Said(message), used)
 
     def record(self, *records: Record) -> None:
-        """Write down and take in: what the state says, the journal says."""
+        """Append records to the journal and apply them to the state."""
         self._recorder.append(*records)
         for record in records:
             self.state.apply(record)

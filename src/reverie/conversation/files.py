@@ -1,4 +1,4 @@
-"""One text file that is read and written whole, for the owner's eyes only."""
+"""Private files of a session: one text file, and a folder of stored tool results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reverie.ports import Scrubber
 
 
 class TextFile:
-    """A file at a path; a crash leaves the old text or the new one. A scrubber keeps secrets out."""
+    """A text file that is replaced atomically, without secrets if there is a scrubber."""
 
     def __init__(self, path: Path, scrubber: Scrubber | None = None) -> None:
         self._path = path
@@ -28,7 +28,7 @@ class TextFile:
         return str(self._path)
 
     def read(self) -> str | None:
-        """Its text; None when it is not there."""
+        """Its text; None when there is no file."""
         data = self._folder.read(self._path.name)
         return None if data is None else data.decode("utf-8", "replace")
 
@@ -44,14 +44,14 @@ _ENDING = re.compile(r"\.[a-z]{1,8}\Z")
 
 
 class FolderBlobs:
-    """Texts under names that strangers chose. What is kept is never overwritten, and holds no secret."""
+    """Texts under untrusted names. A stored text is never overwritten, and holds no secrets."""
 
     def __init__(self, folder: Path, scrubber: Scrubber | None = None) -> None:
         self.folder = folder
         self._scrubber = scrubber
 
     def put(self, name: str, text: str) -> str:
-        """The same text under the same name is kept once; another text gets a name of its own."""
+        """Store a text and return its path; another text under the same name gets a new name."""
         if self._scrubber is not None:
             text = self._scrubber.scrub(text).text
         data = wire_text(text).encode()
@@ -71,7 +71,7 @@ class FolderBlobs:
 
 
 def safe_name(name: str) -> str:
-    """A file name made of a stranger's words: one plain component, different for different names."""
+    """A safe file name for an untrusted name; different names stay different."""
     ending = _ENDING.search(name)
     stem = name[: ending.start()] if ending else name
     plain = _STRANGE.sub("_", stem)[:_LONGEST_STEM]
@@ -81,7 +81,7 @@ def safe_name(name: str) -> str:
 
 
 def _taken(path: Path, data: bytes) -> bool:
-    """Does the name lead to something else than these bytes?"""
+    """Whether the path exists with other content."""
     return os.path.lexists(path) and not _holds(path, data)
 
 

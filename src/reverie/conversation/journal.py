@@ -1,9 +1,9 @@
 """The transcript on disk: append-only JSONL, one record a line.
 
-Appending is one write of whole lines, so a reader never sees half a record of a living process.
-After a crash the last line may be torn: it is dropped on load, with a note, and the next append
-starts on a line of its own. Nothing in the file is ever rewritten, but for one thing: a memory that is
-forgotten everywhere takes its words out of closed transcripts (`redaction`), with a record that says so.
+Appending is one write of whole lines, so that a reader never sees half a record of a living process.
+After a crash the last line may be incomplete: it is dropped on load, with a note, and the next append
+starts a new line. The file is never rewritten, with one exception: forgetting a memory everywhere also
+removes its words from closed transcripts (`redaction`), with a record that says so.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from reverie.events import Announce, TroubleNoted, unheard
 from reverie.files.folders import make_private
 from reverie.ports import Scrubber
 
-# An image in a message fits; a file without line ends does not have to.
+# Enough for an image in a message.
 LONGEST_LINE = 64 * 1024 * 1024
 
 
@@ -39,7 +39,7 @@ class Loaded:
 
     records: tuple[Record, ...]
     notes: tuple[str, ...] = ()
-    # A sub-agent's conversation: what stands there as the user's words, another agent wrote.
+    # A sub-agent's conversation: another agent wrote its user messages.
     of_agent: bool = False
 
 
@@ -77,7 +77,7 @@ class Journal:
         self._torn = False
 
     def _cut_back(self, size: int) -> bool:
-        """Take away what a failed write left behind; a line that stays torn is noted on load."""
+        """Remove what a failed write left; False when an incomplete line remains."""
         try:
             os.ftruncate(self._file, size)
         except OSError:
@@ -85,7 +85,7 @@ class Journal:
         return not _ends_torn(self._file)
 
     def close(self) -> None:
-        """Make what was written durable, and let go of the file."""
+        """Flush to disk and close the file."""
         if self._file >= 0:
             with suppress(OSError):
                 os.fsync(self._file)
@@ -110,7 +110,7 @@ def _ends_torn(file: int) -> bool:
 
 
 def load(path: Path) -> Loaded:
-    """Read a journal of ours, keeping everything that can be read."""
+    """Load one of our journals; unreadable lines become notes."""
     records: list[Record] = []
     notes: list[str] = []
     for number, value in read_lines(path, notes):
@@ -135,7 +135,7 @@ def read_lines(path: Path, notes: list[str]) -> Iterator[tuple[int, Any]]:
 
 
 def _passed(file: io.BufferedIOBase, line: bytes) -> bytes:
-    """What stands in for a line that is too long to be held: not JSON, as its reader will note."""
+    """Skip a line that is too long; the placeholder is not JSON, so the reader adds a note."""
     while line and not line.endswith(b"\n"):
         line = file.readline(LONGEST_LINE)
     return b"too long\n"
@@ -152,7 +152,7 @@ def _raw_lines(path: Path) -> Iterable[bytes]:
 
 
 class Recorder:
-    """A journal that never fails a turn. Records stay in order; none is skipped."""
+    """A journal whose write errors do not fail a turn. Records wait and stay in order."""
 
     def __init__(self, journal: Journal, announce: Announce = unheard) -> None:
         self._journal = journal

@@ -1,4 +1,4 @@
-"""Records as JSON objects, and back: the lines of a journal."""
+"""Converts records to JSON objects and back: the lines of a journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a journal line can say. Unknown kinds are kept: a newer Reverie may have written them."""
+"""The records of a journal. Unknown types are kept: a newer version may have written them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Layer 1 decided: this tool result is sent as `text`, for ever."""
+    """Layer 1 replaced this tool result with `text`, permanently."""
 
     tool_use_id: str
     text: str
@@ -58,7 +58,7 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class CacheEdited:
-    """Layer 2 asked the provider to drop these results; the request repeats it in place."""
+    """Layer 2 asked the provider to drop these results; later requests repeat the edit in place."""
 
     tool_use_ids: tuple[str, ...]
     after_message: str
@@ -66,7 +66,7 @@ class CacheEdited:
 
 @dataclass(frozen=True, slots=True)
 class ToolResultsCleared:
-    """Layer 2 decided: from here on these tool results are sent as these texts."""
+    """Layer 2 replaced these tool results with these texts from here on."""
 
     texts: Mapping[str, str]
     why: str
@@ -76,8 +76,8 @@ class ToolResultsCleared:
 class Compacted:
     """From here on the conversation is `start`, then the messages from `kept_from` on.
 
-    Messages up to `kept_up_to` stay before `start`. `how` names the way the summary was made,
-    `last` the last message it stands for.
+    Messages up to `kept_up_to` stay before `start`. `how` is how the summary was made, `last` the
+    last message it covers.
     """
 
     start: tuple[Message, ...]
@@ -92,14 +92,14 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class CompactionFailed:
-    """Layer 4 could not do its work; three in a row end its tries for the session."""
+    """Compaction failed; after three failures in a row the session stops trying."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A span of messages is sent as `marker`: dropped for good ("snip"), or until unfolded."""
+    """A span of messages is sent as `marker`: permanently ("snip"), or until unfolded."""
 
     first: str
     last: str
@@ -116,14 +116,14 @@ class Unfolded:
 
 @dataclass(frozen=True, slots=True)
 class Rewound:
-    """Messages from `first` on were never said, or not like this; None: all of them."""
+    """Messages from `first` on were taken back; None: all of them."""
 
     first: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class NotesTaken:
-    """Layer 3 has noted everything up to this message, at this size of the conversation."""
+    """The session notes cover everything up to this message, at this size of the conversation."""
 
     up_to: str
     tokens: int
@@ -131,7 +131,7 @@ class NotesTaken:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesShown:
-    """Recall gave these memories, and so many bytes of them."""
+    """Recall showed these memories, with this many bytes in total."""
 
     files: tuple[str, ...]
     bytes: int
@@ -139,14 +139,14 @@ class MemoriesShown:
 
 @dataclass(frozen=True, slots=True)
 class TodosSet:
-    """The agent's list as it stands: pairs of text and status."""
+    """The agent's todo list: pairs of text and status."""
 
     todos: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Branched:
-    """This is a side transcript: it goes on where `session` stood after message `after`."""
+    """This side transcript continues `session` after the message `after`."""
 
     session: str
     after: str
@@ -155,7 +155,7 @@ class Branched:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """Layer 5 has read everything up to this message."""
+    """Extraction has read everything up to this message."""
 
     up_to: str
 
@@ -167,7 +167,7 @@ class DateChanged:
 
 @dataclass(frozen=True, slots=True)
 class AgentHired:
-    """Another agent was given a task; its own conversation is in `transcript`."""
+    """A sub-agent was given a task; its own conversation is in `transcript`."""
 
     name: str
     agent_type: str
@@ -180,7 +180,7 @@ class AgentHired:
 
 @dataclass(frozen=True, slots=True)
 class AgentLeft:
-    """That agent is no longer there: "done", or what ended it, and what it used."""
+    """A sub-agent ended: `why` is "done" or what ended it, `tokens` what it used."""
 
     name: str
     why: str
@@ -190,7 +190,7 @@ class AgentLeft:
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """The text of this message here is not what was said; `cause` tells why. "": of no message."""
+    """The text of this message was changed here, because of `cause`. "": not in a message."""
 
     message: str
     cause: str
@@ -198,7 +198,7 @@ class Redacted:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A record this version does not know, kept word for word."""
+    """A record that this version does not know, kept unchanged."""
 
     raw: Json
 

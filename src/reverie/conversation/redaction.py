@@ -1,9 +1,9 @@
-"""What is taken out of a transcript, and how that is registered: secrets, and forgotten memories.
+"""Removes secrets and forgotten memories from transcripts, and records that they were removed.
 
-The running process goes on with what was said: it was sent, and the prefix must not change under it.
-What is written down is another text, so a resumed conversation sends other bytes from there on; the
-record `Redacted` behind the message registers that break. The same record says that a memory was
-forgotten and its words were taken out of a closed transcript.
+The running process keeps the original text, as it was sent and the prefix must not change. The
+transcript gets another text, so that a resumed conversation sends other bytes from there on; the
+record `Redacted` after the message registers that break. The same record is written when the words of
+a forgotten memory are removed from a closed transcript.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from reverie.core.messages import Message
 from reverie.memory.format.traces import Traces
 from reverie.ports import Scrubber
 
-# Ids, proofs and media: nothing a person typed, and useless with one character changed.
+# Ids, signatures and media: not typed by a person, and useless with one character changed.
 _AS_THEY_ARE = frozenset(
     {"type", "id", "parent", "at", "role", "origin", "response", "bound_to", "tool_use_id", "message"}
     | {"signature", "data", "media_type", "encrypted_content", "session", "first", "last", "kept_from"}
 )  # fmt: skip
-# Texts that are JSON themselves, and must stay it.
+# Texts that are JSON themselves, and must stay valid.
 _JSON_TEXTS = frozenset({"arguments", "payload", "schema"})
 _SHORTEST = 4
 
 
 def lines(record: Record, scrubber: Scrubber | None) -> Iterator[Json]:
-    """What is written for a record; a `Redacted` follows for each message that lost a secret."""
+    """The lines to write for a record; with a `Redacted` for each message that had a secret."""
     row = render(record)
     if scrubber is None:
         yield row
@@ -44,27 +44,27 @@ def lines(record: Record, scrubber: Scrubber | None) -> Iterator[Json]:
 
 
 def clean_message(message: Message, scrubber: Scrubber) -> Message:
-    """The message as a transcript of ours would have it: what is quoted from it may be cut anywhere."""
+    """The message without secrets, as our transcript would have it."""
     work = _Work(scrubber)
     made = work.cleaned(message_to_json(message))
     return message_from_json(made) if work.found else message
 
 
 def without_secrets(entry: Json, scrubber: Scrubber) -> Json:
-    """A line of another agent's transcript, by the same rules."""
+    """A line of another client's transcript without secrets, by the same rules."""
     return _Work(scrubber).cleaned(entry)
 
 
 @dataclass(slots=True)
 class _Work:
-    """One record's walk; `found` holds the kinds of secret by message, "" for what is no message."""
+    """Walks one record; `found` has the kinds of secret by message id, "" outside messages."""
 
     scrubber: Scrubber
     found: dict[str, dict[str, None]] = field(default_factory=dict)
     message: str = ""
 
     def cleaned(self, value: Json) -> Json:
-        """The same object, without secrets in any text that somebody wrote."""
+        """The same object without secrets in its texts."""
         before = self.message
         if isinstance(value.get("blocks"), list):
             self.message = str(value.get("id", ""))
@@ -87,7 +87,7 @@ class _Work:
                 "type": "thinking",
                 "thinking": str(text),
             }:
-                # Its signature holds for these very words: without one of them it would be refused.
+                # The signature covers the exact text: changed thinking would be refused.
                 return value if self._text(text) == text else None
             case dict():
                 return self.cleaned(value)
@@ -104,7 +104,7 @@ class _Work:
         clean = self._text(text)
         if clean == text or _is_json(clean) or not _is_json(text):
             return clean
-        # A number was taken out, or an escape cut: its strings are cleaned one by one.
+        # Cleaning broke the JSON (a number or half an escape was removed): clean each string.
         return dump(self._strings(json.loads(text), "")).decode("utf-8", "surrogatepass")
 
     def _strings(self, value: Any, name: str) -> Any:
@@ -116,7 +116,7 @@ class _Work:
             case None | bool():
                 return value
             case _:
-                # Its name tells as much as the value itself.
+                # The key helps the scrubber to recognise a secret value.
                 before = f"{name}: "
                 clean = self._text(f"{before}{value}")
                 return value if clean == f"{before}{value}" else clean.removeprefix(before)
@@ -137,22 +137,22 @@ def _is_json(text: str) -> bool:
 
 WHY = "a memory was forgotten, and its words were taken out of the transcript"
 
-# How the first line of a journal of ours begins; other transcripts get no record of ours.
+# Types of the first line of our journals; transcripts of other clients get no record.
 _OURS = frozenset({"session", "branch"})
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """A transcript's new bytes, and how often words were taken out of them."""
+    """A transcript's new bytes, and the number of removals."""
 
     data: bytes
     count: int
 
 
 def redacted(data: bytes, traces: Traces) -> Cleaned:
-    """A transcript without a memory's words. Lines that hold none of them keep their bytes.
+    """A transcript without a memory's words. Lines without them keep their bytes.
 
-    Resuming sends other bytes than were sent before: a record at the end says so, and why.
+    Resuming sends other bytes than before: a record at the end says so, and why.
     """
     made: list[bytes] = []
     messages: list[str] = []
@@ -175,7 +175,7 @@ def redacted(data: bytes, traces: Traces) -> Cleaned:
 
 
 def _encoded(text: str) -> bytes:
-    """Bytes that were no UTF-8 come back as they were; halves of characters survive as in a journal."""
+    """Encode back: invalid UTF-8 bytes as they were, lone surrogates as in a journal."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

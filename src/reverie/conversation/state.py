@@ -1,4 +1,4 @@
-"""A session's state, rebuilt from its records: the same records give the same state and bytes."""
+"""A session's state, rebuilt from its records: the same records give the same state and requests."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ from reverie.memory.format.attachment import LABEL as RECALL
 
 @dataclass(slots=True)
 class SessionState:
-    """Everything a session needs to go on where it stopped.
+    """Everything that is needed to resume a session.
 
-    `messages` hold what was really said; `shown` is what is sent of it.
+    `messages` are the original messages; `shown` is how they are sent.
     """
 
     session: str = ""
@@ -71,17 +71,17 @@ class SessionState:
     extracted_up_to: str | None = None
     date: str | None = None
     branched: Branched | None = None
-    # Agents that were hired, and how those ended that did.
+    # Sub-agents that were hired, and those that ended.
     hired: dict[str, AgentHired] = field(default_factory=dict)
     left: dict[str, AgentLeft] = field(default_factory=dict)
-    # Messages whose text was replaced in the transcript, and why; "" for what is no message.
+    # Messages whose text was changed in the transcript, and why; "" outside messages.
     redacted: dict[str, str] = field(default_factory=dict)
     unknown: list[Unknown] = field(default_factory=list)
     _measured: Measured | None = None
-    # Tokens taken out of the measured part since it was measured.
+    # Tokens removed from the measured part since it was measured.
     _freed: int = 0
-    # Messages that are sent otherwise than they were said, by id.
-    _otherwise: dict[str, Message] = field(default_factory=dict)
+    # Messages that are sent in a changed form, by id.
+    _changed: dict[str, Message] = field(default_factory=dict)
 
     @classmethod
     def replay(cls, records: Iterable[Record]) -> SessionState:
@@ -91,7 +91,7 @@ class SessionState:
         return state
 
     def branch(self) -> SessionState:
-        """The same conversation, to go on with apart from this one; its spending is its own."""
+        """An independent copy of the conversation, without its usage."""
         return replace(
             self,
             messages=self.messages.copy(),
@@ -102,34 +102,34 @@ class SessionState:
             folds=self.folds.copy(),
             compactions=self.compactions.copy(),
             unknown=[],
-            _otherwise=self._otherwise.copy(),
+            _changed=self._changed.copy(),
         )
 
     @property
     def shown(self) -> list[Message]:
         """The conversation as it is sent: results replaced or cleared, spans folded."""
-        if not self._otherwise and not self.folds:
+        if not self._changed and not self.folds:
             return self.messages.copy()
-        shown = [self._otherwise.get(message.id, message) for message in self.messages]
+        shown = [self._changed.get(message.id, message) for message in self.messages]
         for fold in self.folds:
             shown = _folded(shown, fold)
         return shown
 
     @property
     def rewritten(self) -> str | None:
-        """Why the messages here are not those that were sent; None when they are."""
+        """Why the messages differ from those that were sent; None when they do not."""
         there = {message.id for message in self.messages} | {""}
         causes = [cause for message, cause in self.redacted.items() if message in there]
         return "; ".join(dict.fromkeys(causes)) or None
 
     @property
     def measured(self) -> bool:
-        """Did a provider report the size since the conversation was last rewritten?"""
+        """Whether a provider reported the size since the conversation was last rewritten."""
         return self._measured is not None
 
     @property
     def tokens(self) -> int:
-        """The size of the conversation, by the last measurement and what came since."""
+        """The size of the conversation: the last measurement plus an estimate of what came since."""
         tokens = context_tokens(self.shown, self._measured)
         if self._measured is None:
             return tokens + self._head_tokens
@@ -141,7 +141,7 @@ class SessionState:
 
     @property
     def calls(self) -> int:
-        """How often the main model was asked."""
+        """The number of requests to the main model."""
         return sum(used.purpose == "main" for used in self.usages)
 
     def apply(self, record: Record) -> None:  # noqa: C901, PLR0912, PLR0915 - one case a record kind
@@ -155,7 +155,7 @@ class SessionState:
             case Used():
                 self._used(record)
             case Replaced(tool_use_id, text):
-                # The first decision stands: what was sent once is never sent otherwise.
+                # The first decision stands: a result that was sent is never sent differently.
                 if self.replaced.setdefault(tool_use_id, text) == text:
                     self._substitute({tool_use_id: text})
             case CacheEdited():
@@ -206,13 +206,13 @@ class SessionState:
 
     def _used(self, used: Used) -> None:
         self.usages.append(used)
-        # Who reports nothing (no model, some local servers) has measured nothing.
+        # Some local servers, and the offline model, report no usage.
         if used.purpose == "main" and used.usage.context:
             self._measured = measured(used.response, used.usage)
             self._freed = 0
 
     def _substitute(self, texts: dict[str, str]) -> None:
-        """Send other texts for these results, from their messages on, the newest first."""
+        """Replace the texts of these results as they are sent, searching from the newest message."""
         waiting = set(texts)
         behind = self._measured is not None
         for message in reversed(self.messages):
@@ -220,9 +220,9 @@ class SessionState:
                 behind = False
             found = waiting & {result.tool_use_id for result in message.tool_results}
             if found:
-                before = self._otherwise.get(message.id, message)
+                before = self._changed.get(message.id, message)
                 after = substituted(before, texts)
-                self._otherwise[message.id] = after
+                self._changed[message.id] = after
                 self._freed += 0 if behind else freed(before, after)
                 waiting -= found
             if not waiting:
@@ -235,13 +235,13 @@ class SessionState:
 
     def _compacted(self, record: Compacted) -> None:
         if self.folds:
-            # What was compacted is the conversation as it was sent, its markers included.
+            # Compaction works on the conversation as it was sent, markers included.
             self.messages, self.folds = self.shown, []
         ids = [message.id for message in self.messages]
         kept = ids.index(record.kept_from) if record.kept_from in ids else len(ids)
         earlier = ids.index(record.kept_up_to) + 1 if record.kept_up_to in ids else 0
         self.messages = [*self.messages[:earlier], *record.start, *self.messages[kept:]]
-        # Of earlier ones only the fact is kept: a long session must not grow with every start it had.
+        # Drop the messages of earlier compactions, so that a long session does not keep them all.
         self.compactions = [replace(done, start=()) for done in self.compactions] + [record]
         self._forget_what_is_gone()
         self.compaction_failures = 0
@@ -249,11 +249,11 @@ class SessionState:
         self._measured = None
         self._freed = 0
         if self.notes is not None:
-            # Growth is counted from the new, smaller size.
+            # Count growth from the new, smaller size.
             self.notes = replace(self.notes, tokens=self.tokens)
 
     def _rewind(self, first: str | None) -> None:
-        """Go back to before a message; whatever was decided about what is gone is open again."""
+        """Drop a message and all after it, together with the decisions about them."""
         cut = _place(self.messages, first)
         gone = self.messages[cut:]
         del self.messages[cut:]
@@ -270,14 +270,14 @@ class SessionState:
 
     def _forget_what_is_gone(self) -> None:
         ids = {message.id for message in self.messages}
-        self._otherwise = {id_: m for id_, m in self._otherwise.items() if id_ in ids}
+        self._changed = {id_: m for id_, m in self._changed.items() if id_ in ids}
         results = {result.tool_use_id for m in self.messages for result in m.tool_results}
         self.replaced = {id_: text for id_, text in self.replaced.items() if id_ in results}
         self.cleared = {id_: text for id_, text in self.cleared.items() if id_ in results}
 
 
 def _place(messages: list[Message], id_: str | None) -> int:
-    """Where a message stands; behind the last when it is not there, and None is the beginning."""
+    """The index of a message: 0 for None, and the end when it is not found."""
     if id_ is None:
         return 0
     return next((i for i, message in enumerate(messages) if message.id == id_), len(messages))
@@ -288,7 +288,7 @@ def _shows_memories(message: Message) -> bool:
 
 
 def _folded(messages: list[Message], fold: Folded) -> list[Message]:
-    """The conversation with one span folded into its marker; a span that is gone changes nothing."""
+    """The messages with one span replaced by its marker; unchanged when the span is gone."""
     ids = [message.id for message in messages]
     if fold.first not in ids or fold.last not in ids:
         return messages
@@ -296,7 +296,7 @@ def _folded(messages: list[Message], fold: Folded) -> list[Message]:
     return [*messages[:first], fold.marker, *messages[last + 1 :]]
 
 
-# How the memory section announces itself in the system prompt, and recall in an attachment.
+# How the memory section begins in the system prompt, and the label of recall's attachments.
 MEMORY_HEADING = "# Memory"
 RECALL_LABEL = "recall"
 
@@ -336,12 +336,12 @@ def _category(block: Block) -> str:
 
 
 def _scaled(parts: dict[str, int], state: SessionState) -> Fill:
-    """Our estimate knows the shares, the provider knows the sum."""
+    """Scale our estimated shares to the provider's total."""
     estimate = sum(parts.values())
     if not state.measured or not estimate:
         return Fill(parts, measured=False)
     if state.head is None:
-        # A foreign transcript does not record its head: what is left over is the system prompt.
+        # Transcripts of other clients do not record the head: the rest is the system prompt.
         return Fill(parts | {"system": max(0, state.tokens - estimate)}, measured=True)
     scale = state.tokens / estimate
     return Fill({name: round(count * scale) for name, count in parts.items()}, measured=True)

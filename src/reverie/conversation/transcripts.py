@@ -1,4 +1,4 @@
-"""Any transcript we can read, whoever wrote it, as records."""
+"""Loads transcripts of Reverie, Claude Code and Codex as records."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from reverie.conversation.records import Said
 from reverie.errors import TranscriptError
 
 OURS = "reverie"
-# Where a session keeps the journals of agents it hired, and of its forks.
+# The folders of a session's sub-agents and forks.
 _AGENTS = ("agents", "forks")
 
 
 def load(path: Path) -> Loaded:
-    """Records of one of our journals, of a Claude Code session or of a Codex rollout."""
+    """Load a transcript of any known format; TranscriptError when it holds no conversation."""
     try:
         found = path.is_file()
     except OSError as error:
@@ -36,7 +36,7 @@ def load(path: Path) -> Loaded:
 
 
 def author(path: Path) -> str:
-    """Who wrote it, judged by its first readable records."""
+    """Which program wrote it, by its first readable records."""
     for _, value in read_lines(path, []):
         if not isinstance(value, dict):
             continue

@@ -1,4 +1,4 @@
-"""What the model must be told between messages, because it cannot stand in a frozen prefix."""
+"""Reminders for the model between messages: facts that change and so cannot be in the frozen head."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DATE = "date"
 
 
 class Announcements:
-    """The date when it changed, and whatever other sources have to tell, once each."""
+    """The date when it changed, and what other sources report, once each."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class Announcements:
         previous = self._conversation.state.date
         if previous == today.isoformat():
             return None
-        text = self._told(previous, today)
+        text = self._date_text(previous, today)
         self._conversation.record(DateChanged(today.isoformat()))
         return Attachment(DATE, text)
 
-    def _told(self, previous: str | None, today: date) -> str:
+    def _date_text(self, previous: str | None, today: date) -> str:
         with_log = date_message(previous, today) if self._daily_log() else None
         changed = "Today is" if previous is None else "The date has changed: today is"
         return with_log or f"{changed} {today:%A}, {today.isoformat()}."

@@ -1,4 +1,4 @@
-"""An agent put together: model, tools, layers and memory around one conversation."""
+"""Builds a session: model, tools, layers and memory around one conversation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from reverie.session.announcements import Announcements
 from reverie.session.options import SessionModel, SessionOptions
 from reverie.session.prefetch import SessionRecall
 from reverie.session.query import Session
-from reverie.session.subagents import dismiss, keep_crew, new_crew, reachable, watched
+from reverie.session.subagents import accept_letters, close_crew, new_crew, record_crew, watched
 from reverie.session.system_prompt import reminder_key, system_of
 from reverie.session.tools import Tools, budget_of
 from reverie.subagents.crew import Place as TeamPlace
@@ -63,25 +63,25 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_OUTPUT = 32_000
-# As much as an SDK accepts in a request that is not streamed.
+# The most an SDK accepts in a request that is not streamed.
 MOST_OUTPUT_AT_ONCE = 16_000
 DRAIN_SECONDS = 60.0
-# A model goes over the notes once before each compaction, or so.
+# "late" refines the notes this many tokens before compaction, so about once for each.
 SOON = 5_000
 
 
 @asynccontextmanager
-async def open_session(app: Workspace, wish: SessionOptions) -> AsyncIterator[Session]:
-    """A session to talk to; everything it opened is closed afterwards, background work first."""
+async def open_session(app: Workspace, options: SessionOptions) -> AsyncIterator[Session]:
+    """Open a session; everything it opened is closed afterwards, background work first."""
     async with AsyncExitStack() as stack:
-        yield await _Composer(app, wish, stack).compose()
+        yield await _Composer(app, options, stack).compose()
 
 
 @dataclass(frozen=True, slots=True)
 class _Core:
-    """What everything else is put around."""
+    """The parts that the layers are built around."""
 
-    speaker: SessionModel
+    models: SessionModel
     conversation: Conversation
     folding: Folding
     toolbox: Toolbox
@@ -92,66 +92,66 @@ class _Core:
 
 @dataclass(slots=True)
 class _Composer:
-    """Puts the parts together, each made once; what must be closed goes on the stack."""
+    """Builds each part once; what must be closed goes on the stack."""
 
     app: Workspace
-    wish: SessionOptions
+    options: SessionOptions
     stack: AsyncExitStack
     announce: Broadcast = field(default_factory=Broadcast)
     _said: tuple[Message, ...] = ()
 
     async def compose(self) -> Session:
         state = self._resumed()
-        session = state.session or self.wish.session or new_session_id(self.app.clock.now())
+        session = state.session or self.options.session or new_session_id(self.app.clock.now())
         self.stack.enter_context(self._alone(session))
-        speaker = SessionModel(self.app, self.wish, session, self.announce, self.stack)
+        models = SessionModel(self.app, self.options, session, self.announce, self.stack)
         conversation = Conversation(
             self.stack.enter_context(
                 Journal(self._sessions / f"{session}.jsonl", self.app.scrubber)
             ),
-            speaker.metered(speaker.purpose, speaker.now),
+            models.metered(models.purpose, models.now),
             self.app.clock,
             state=state,
             policy=placed(self.app.settings.cache_ttl),
             announce=self.announce,
         )
-        folding = Folding(conversation, speaker.window, self.app.switches.on, self.announce)
+        folding = Folding(conversation, models.window, self.app.switches.on, self.announce)
         memory = self._memory()
         ranker = None if memory is None else self._ranker(memory, session)
         place = self._place(session)
-        tools = Tools(self.app, self.wish, folding, ranker, place, self._log(memory, session))
+        tools = Tools(self.app, self.options, folding, ranker, place, self._log(memory, session))
         toolbox = tools.toolbox(state, self.announce)
-        core = _Core(speaker, conversation, folding, toolbox, memory, ranker, place)
+        core = _Core(models, conversation, folding, toolbox, memory, ranker, place)
         if state.head is None:
             conversation.open(session, self._head(core), str(self.app.project.root))
-        elif self.wish.led is not None or state.head.model != speaker.now.name:
+        elif self.options.led is not None or state.head.model != models.now.name:
             self._renew_head(core)
         return await self._around(core)
 
     async def _around(self, core: _Core) -> Session:
-        """The layers and recall, around a conversation that was opened."""
+        """Add the layers and recall to an open conversation."""
         conversation, toolbox, on = core.conversation, core.toolbox, self.app.switches.on
         session = conversation.state.session
         folder = self._sessions / session
         background = Background(self.announce)
-        # Nobody will read the notes of an agent that has ended.
-        patience = DRAIN_SECONDS if self.wish.hired is None else 0.0
-        self.stack.push_async_callback(background.drain, patience)
-        speaker = core.speaker
+        # The notes of a sub-agent that has ended are not read any more.
+        seconds = DRAIN_SECONDS if self.options.subagent is None else 0.0
+        self.stack.push_async_callback(background.drain, seconds)
+        models = core.models
         forks = Forks(
             conversation,
             toolbox,
             folder / "forks",
-            speaker.metered,
+            models.metered,
             self.announce,
             self.app.scrubber,
         )
-        offline = speaker.now.name == OFFLINE
+        offline = models.now.name == OFFLINE
         side = core.folding.forks = None if offline else forks
-        # Offline, the answer is what recall finds: there is nothing to begin without it.
+        # Offline, recall is the whole answer: wait for it.
         deadline = None if offline else self.app.settings.number("recall.deadline")
-        # A fork writes with tools of ours; where there are none, the rules do it alone.
-        writers = None if self.wish.led else side
+        # Forks write with our tools; with an external loop's tools, only rules write.
+        writers = None if self.options.led else side
         notes = self._notes(core, background, writers)
         upkeep = self._upkeep(core, notes, side)
         self._index_past(core, background)
@@ -169,14 +169,14 @@ class _Composer:
             dreaming=self._dreaming(core, background, writers),
             recall=self._recall(core),
             recall_on=lambda: on("recall"),
-            news=Announcements(
+            reminders=Announcements(
                 conversation,
                 self.app.clock,
                 daily_log=lambda: on("daily_log"),
-                sources=() if core.place is None else (core.place.seat.news,),
+                sources=() if core.place is None else (core.place.seat.new_letters,),
             ),
             place=core.place,
-            change_to_fallback=speaker.change_to_fallback,
+            change_to_fallback=models.change_to_fallback,
             late=cast("Late", self.app.settings["recall.late"]),
             limits=Limits(requests=self._max_requests, recall_seconds=deadline),
             stops_all=self.app.settings["agent.on_interrupt"] == "stop",
@@ -214,32 +214,34 @@ class _Composer:
         )
 
     def _alone(self, session: str) -> AbstractContextManager[None]:
-        """One process a session: two would write into each other's conversation."""
-        told = f"session {session} is open elsewhere; close it there, or begin a new one"
-        return sole(self._sessions / session / "lock", told)
+        """Lock the session: two processes would write into the same conversation."""
+        problem = f"session {session} is open elsewhere; close it there, or begin a new one"
+        return sole(self._sessions / session / "lock", problem)
 
     @property
     def _sessions(self) -> Path:
-        """Where transcripts lie; those of hired agents beside whoever hired them."""
-        hired = self.wish.hired
-        return self.app.project.sessions if hired is None else hired.under
+        """The folder of transcripts; those of sub-agents are in a folder of their parent's."""
+        subagent = self.options.subagent
+        return self.app.project.sessions if subagent is None else subagent.folder
 
     @property
     def _max_requests(self) -> int:
-        hired = self.wish.hired
-        own = None if hired is None else hired.brief.agent_type.max_turns
+        subagent = self.options.subagent
+        own = None if subagent is None else subagent.brief.agent_type.max_turns
         most = int(self.app.settings.number("agent.max_requests"))
         return most if own is None else min(own, most)
 
     # --- other agents ---
 
     def _place(self, session: str) -> TeamPlace | None:
-        if self.wish.led or not self.app.switches.on("agents"):
+        if self.options.led or not self.app.switches.on("agents"):
             return None
-        hired = self.wish.hired
-        if hired is not None and hired.place is not None:
-            return hired.place
-        return new_crew(self.app, self.wish, self._sessions / session, self.announce, open_session)
+        subagent = self.options.subagent
+        if subagent is not None and subagent.place is not None:
+            return subagent.place
+        return new_crew(
+            self.app, self.options, self._sessions / session, self.announce, open_session
+        )
 
     async def _settle(
         self,
@@ -247,35 +249,35 @@ class _Composer:
         core: _Core,
         forks: Forks | None,
     ) -> None:
-        """Its conversation and forks, now that they are there; what it hires ends with it."""
+        """Give the agent its conversation and forks; stop its sub-agents when it ends."""
         conversation = core.conversation
         place.seat.conversation, place.seat.forks = conversation, forks
-        hired = self.wish.hired
-        if hired is not None and hired.place is not None:
+        subagent = self.options.subagent
+        if subagent is not None and subagent.place is not None:
             return
-        keep_crew(place.crew, conversation)
-        watching = watched(self.app, place.crew, core.speaker.metered)
+        record_crew(place.crew, conversation)
+        watching = watched(self.app, place.crew, core.models.metered)
         await self.stack.enter_async_context(watching)
-        self.stack.push_async_callback(dismiss, place)
-        if hired is None and self.app.switches.on("agent_socket"):
+        self.stack.push_async_callback(close_crew, place)
+        if subagent is None and self.app.switches.on("agent_socket"):
             session = conversation.state.session
-            self.stack.enter_context(reachable(place, session))
+            self.stack.enter_context(accept_letters(place, session))
 
     def _resumed(self) -> SessionState:
-        if self.wish.resume is None:
+        if self.options.resume is None:
             return SessionState()
-        records = journal.load(self.wish.resume).records
+        records = journal.load(self.options.resume).records
         state = SessionState.replay(records)
         if state.head is None:
             raise InputError(
-                f"{self.wish.resume.name} cannot be resumed: it is no session of `reverie chat`"
+                f"{self.options.resume.name} cannot be resumed: it is no session of `reverie chat`"
             )
         self._said = tuple(record.message for record in records if isinstance(record, Said))
         return state
 
     def _memory(self) -> OpenMemory | None:
-        if self.wish.memory is not None:
-            return self.wish.memory or None
+        if self.options.memory is not None:
+            return self.options.memory or None
         return self.app.memory() if self.app.settings.memory_enabled else None
 
     def _log(self, memory: OpenMemory | None, session: str) -> Tool | None:
@@ -299,33 +301,35 @@ class _Composer:
         return lambda tokens: tokens >= least
 
     def _head(self, core: _Core) -> Head:
-        """System prompt, tools and options as they stand now; frozen by whoever asks."""
-        model, toolbox = core.speaker.now, core.toolbox
-        led, frozen = self.wish.led, core.conversation.state.head
-        # Whoever leads the conversation has a system prompt of their own, which names no key.
-        key = frozen.reminder_key if frozen else "" if led else reminder_key(self.app)
-        system = led.system if led else system_of(self.app, self.wish, core.memory, key)
+        """System prompt, tools and options as they are now; the caller freezes them."""
+        model, toolbox = core.models.now, core.toolbox
+        external, frozen = self.options.led, core.conversation.state.head
+        # The system prompt of an external loop names no key.
+        key = frozen.reminder_key if frozen else "" if external else reminder_key(self.app)
+        system = (
+            external.system if external else system_of(self.app, self.options, core.memory, key)
+        )
         return Head(model.name, system, toolbox.specs, self._options(core), key)
 
     def _renew_head(self, core: _Core) -> None:
-        """Whoever leads the conversation may come back with another head, or another model, for it."""
+        """An external loop may resume with another head, and any session with another model."""
         head = self._head(core)
         if head != core.conversation.state.head:
             core.conversation.expect_break("the model, system prompt, tools or options changed")
             core.conversation.record(HeadFrozen(head))
 
     def _options(self, core: _Core) -> Options:
-        model, toolbox, led = core.speaker.now, core.toolbox, self.wish.led
+        model, toolbox, external = core.models.now, core.toolbox, self.options.led
         can = model.capabilities
-        if led is not None and led.options is not None:
-            options = led.options
+        if external is not None and external.options is not None:
+            options = external.options
         else:
-            most = MOST_OUTPUT if led is None else MOST_OUTPUT_AT_ONCE
+            most = MOST_OUTPUT if external is None else MOST_OUTPUT_AT_ONCE
             options = Options(
                 max_tokens=min(most, can.max_output or Options().max_tokens),
                 thinking="adaptive" if "adaptive" in can.thinking else None,
             )
-        # What a provider clears by itself breaks its cache; where prices are known, batches cost less.
+        # Clearing by the provider breaks its cache; where prices are known, our batches cost less.
         counted = self.app.switches.on("microcompact_batch") and model.prices is not None
         if counted or not self.app.switches.on("microcompact_server"):
             return options
@@ -335,28 +339,30 @@ class _Composer:
         return replace(options, edits=edits)
 
     def _ranker(self, memory: OpenMemory, session: str) -> IndexRanker:
-        meaning = chosen_meaning(self.app, session, self.announce)
-        return self.stack.enter_context(open_ranker(memory, self.app.clock, meaning, self.announce))
+        embedder = chosen_meaning(self.app, session, self.announce)
+        return self.stack.enter_context(
+            open_ranker(memory, self.app.clock, embedder, self.announce)
+        )
 
     def _learning(
         self, core: _Core, background: Background, forks: Forks | None
     ) -> Learning | None:
         if core.memory is None or core.ranker is None:
             return None
-        shelf = ExtractionStore(
+        store = ExtractionStore(
             core.memory,
             core.ranker,
             open_inbox(self.app, core.memory),
             self.app.settings,
             self.app.clock,
             core.conversation.state.session,
-            core.speaker.now.name,
+            core.models.now.name,
             self.announce,
         )
         every = int(self.app.settings.number("learning.every"))
         return Learning(
             core.conversation,
-            shelf,
+            store,
             background,
             self.announce,
             self.app.switches.on,
@@ -365,7 +371,7 @@ class _Composer:
         )
 
     def _index_past(self, core: _Core, background: Background) -> None:
-        """Past conversations become searchable while this one goes on."""
+        """Index past conversations in the background."""
         if core.ranker is None or not self.app.switches.on("search_past_context"):
             return
         listing = partial(conversations, self.app.project, user=self.app.user)
@@ -377,7 +383,7 @@ class _Composer:
         self, core: _Core, background: Background, forks: Forks | None
     ) -> Dreaming | None:
         memory = core.memory
-        if memory is None or not self.wish.dreams:
+        if memory is None or not self.options.dreams:
             return None
         begin = partial(dream, self.app, memory, DreamOptions(forks=forks), announce=self.announce)
         due = gate_with_rest(self.app, memory, core.conversation.state.session)
@@ -400,5 +406,5 @@ class _Composer:
 
 
 def new_session_id(now: float) -> str:
-    """Sorts by time, says when, and two of the same second differ."""
+    """An id that sorts by time; a random part tells sessions of the same second apart."""
     return f"{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"

@@ -1,4 +1,4 @@
-"""What a session is to be like: what a person, a program or another agent wants of it."""
+"""How a session is configured by a person, a program or another agent."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExternalLoop:
-    """Somebody else leads the conversation: head and tools are theirs, nothing of ours is added.
+    """Another program runs the agent loop: it brings its own head and tools.
 
-    `reworded` when they put into words of their own what is sent: it has not our bytes then.
+    `reworded` means that it sends requests in its own wording, not the bytes prepared here.
     """
 
     system: tuple[Text, ...] = ()
@@ -39,55 +39,58 @@ class ExternalLoop:
 
 @dataclass(frozen=True, slots=True)
 class SubagentRole:
-    """An agent of somebody's crew: its own prompt, tools and files, and no memory of the project's.
+    """Makes a session a sub-agent: its own prompt, tools and files, without the project's memory.
 
-    `role` stands where the session's own prompt would, `remembers` is a section on its own memory,
-    which it may write `to`. `place` is where it belongs in a crew of this process.
+    `prompt` replaces the session's own system prompt, `memory_prompt` describes the agent's own
+    memory, which it may write in `memory_folder`. `place` is its place in a crew of this process.
     """
 
     brief: Brief
-    under: Path
+    folder: Path
     team: str
     # The session that pays.
     account: str
-    role: str
-    remembers: str = ""
-    writes_to: Path | None = None
+    prompt: str
+    memory_prompt: str = ""
+    memory_folder: Path | None = None
     place: Place | None = None
-    borrows_model: bool = False
-    # What is left of the session's limits, in another process.
+    shares_model: bool = False
+    # What is left of the session's limits when the agent runs in another process.
     limits: Limits | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What a person wants of a session: another model, an older conversation, other rules."""
+    """Options of one session; settings apply where an option is None."""
 
     model: str | None = None
     resume: Path | None = None
-    # The name of a new session; one is made up when there is none.
+    # The id of a new session; generated when None.
     session: str | None = None
     mode: Mode | None = None
     ask: Ask = nobody_to_ask
     tools: Sequence[Tool] = ()
-    # May it dream after a turn? Not where nobody will wait for it.
+    # Whether it may dream after a turn; False where the process will not wait for it.
     dreams: bool = True
     system: str = ""
-    # A model that is already there, instead of one by name: for tests, demos and embedding.
+    # A model object instead of a model by name: for tests, demos and embedding.
     ready: Model | None = None
-    # Another memory than the project's own; False for none.
+    # A memory other than the project's own; False for none.
     memory: OpenMemory | Literal[False] | None = None
     led: ExternalLoop | None = None
-    # What makes another agent of it, hired for a task: see `app.crew`.
-    hired: SubagentRole | None = None
+    # Set when the session is a sub-agent hired for a task.
+    subagent: SubagentRole | None = None
 
 
 @dataclass(slots=True)
 class SessionModel:
-    """`now` is the model in use, without its meter; what is made here is closed with the session."""
+    """The model of a session and its fallback, both closed with the session.
+
+    `now` is the model in use, without a meter.
+    """
 
     app: Workspace
-    wish: SessionOptions
+    options: SessionOptions
     session: str
     announce: Announce
     stack: AsyncExitStack
@@ -95,38 +98,44 @@ class SessionModel:
     _fallback: Model | None = None
 
     def __post_init__(self) -> None:
-        self.now = self.wish.ready or self.app.bare_model(self._name)
-        hired = self.wish.hired
-        if hired is None or not hired.borrows_model:
+        self.now = self.options.ready or self.app.bare_model(self._name)
+        subagent = self.options.subagent
+        if subagent is None or not subagent.shares_model:
             self.stack.push_async_callback(self.now.aclose)
 
     @property
     def _name(self) -> str:
-        return self.wish.model or self.app.settings.model("main")
+        return self.options.model or self.app.settings.model("main")
 
     @property
     def purpose(self) -> Purpose:
-        """What the conversation itself is booked under."""
-        return MAIN if self.wish.hired is None else f"agent:{self.wish.hired.brief.name}"
+        """The purpose that the conversation's own requests are metered under."""
+        return (
+            MAIN if self.options.subagent is None else f"agent:{self.options.subagent.brief.name}"
+        )
 
     @property
     def window(self) -> Window:
-        """Of the model the session began with."""
-        if self.wish.ready is None:
+        """The window of the model the session began with."""
+        if self.options.ready is None:
             return self.app.window(self._name)
         return resolve_window(self.now.name, shipped=self.now.capabilities.window)
 
     def metered(self, purpose: Purpose, model: Model | None = None) -> Model:
-        """Whoever speaks now, or another model, with a meter for a purpose."""
-        hired, led = self.wish.hired, self.wish.led
+        """The model in use, or the given one, with a meter for a purpose."""
+        subagent, external = self.options.subagent, self.options.led
         if model is None:
-            model = UnthinkingModel(self.now) if led is not None and led.reworded else self.now
-        # What agents spend is the session's, by which its cap is kept.
-        account = self.session if hired is None else hired.account
+            model = (
+                UnthinkingModel(self.now)
+                if external is not None and external.reworded
+                else self.now
+            )
+        # Sub-agents spend on the session's account, so that its cap covers them.
+        account = self.session if subagent is None else subagent.account
         return self.app.metered(model, session=account, purpose=purpose, announce=self.announce)
 
     def change_to_fallback(self) -> tuple[Model, Window] | None:
-        """Make the fallback model the one in use; None, and no change, where that is no other one."""
+        """Switch to the fallback model; None when there is no other model to switch to."""
         name = self.app.settings["models.fallback"]
         if not isinstance(name, str):
             return None

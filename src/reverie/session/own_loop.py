@@ -1,8 +1,8 @@
-"""The layers around somebody else's loop: their history goes in, the next request comes out.
+"""The layers for a caller that runs its own loop: its history goes in, the next request comes out.
 
-The caller hands over its whole history every time. What is new in it is said here too; where it was
-changed, the conversation goes back to the last message both sides agree on. Messages are compared
-by what they say, not by how a client writes them down, so a reply that was observed is known again.
+The caller passes its whole history every time. New messages are added to the conversation here; when
+the caller has changed its history, the conversation goes back to the last message both sides share.
+Messages are compared by content, not by format, so that an observed reply is recognised.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from reverie.session.query import Session
 
 
 class Meter(Protocol):
-    """Asks the ledger before a call, and writes down what it cost; None: it was never made."""
+    """Reserves money before a call, and books its cost; no reply means it was never made."""
 
     def ask(self, request: Request) -> str: ...
 
@@ -44,20 +44,20 @@ class Meter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A message of the caller's that is written down here: what it says, and under which id."""
+class KnownMessage:
+    """A message of the caller's that is in the journal: a digest of its content, and its id."""
 
     mark: str
     id: str
 
     @classmethod
-    def of(cls, message: Message) -> Told:
+    def of(cls, message: Message) -> KnownMessage:
         return cls(mark(message), message.id)
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A request that was handed out, and the reservation for it."""
+    """A request that was returned to the caller, and the reservation for it."""
 
     asked: Asked
     ticket: str
@@ -69,11 +69,11 @@ class _Pending:
 
 @dataclass(slots=True)
 class OwnLoop:
-    """One conversation, led by the caller. `told` is what it told us before, in its order."""
+    """One conversation whose loop the caller runs. `known` are its messages so far, in order."""
 
     session: Session
     meter: Meter
-    told: list[Told] = field(default_factory=list)
+    known: list[KnownMessage] = field(default_factory=list)
     _pending: _Pending | None = None
     _paused: bool = False
     _recalling: ExitStack = field(default_factory=ExitStack)
@@ -82,8 +82,8 @@ class OwnLoop:
     async def prepare(self, history: Sequence[Message]) -> Request:
         """The next request for this history; messages in it need no ids."""
         check(history, may_pause=self._paused)
-        fresh = self._take_in(history)
-        await self._recollect(fresh)
+        fresh = self._add_new(history)
+        await self._recall(fresh)
         await self.session.make_room()
         self._release()
         asked = self.session.conversation.ask()
@@ -91,7 +91,7 @@ class OwnLoop:
         return asked.sent.request
 
     def observe(self, reply: Reply) -> None:
-        """What the model answered to the request that was prepared last."""
+        """Record the model's reply to the request that was prepared last."""
         pending, self._pending = self._pending, None
         if pending is None:
             raise InputError(
@@ -101,7 +101,7 @@ class OwnLoop:
         for event in self.session.conversation.take(reply, pending.asked):
             self.session.announce(event)
         if reply.blocks:
-            self.told.append(Told.of(self.session.conversation.state.messages[-1]))
+            self.known.append(KnownMessage.of(self.session.conversation.state.messages[-1]))
         self._paused = reply.stop == "paused"
         self.meter.settle(pending.ticket, pending.request, reply)
         self.session.notes.start_when_due()
@@ -109,48 +109,48 @@ class OwnLoop:
 
     def sources(self, request: Request) -> tuple[int | None, ...]:
         """For each message of a request, its place in the caller's history; None for ours."""
-        places = {told.id: i for i, told in enumerate(self.told)}
+        places = {message.id: i for i, message in enumerate(self.known)}
         return tuple(places.get(message.id) for message in request.messages)
 
     def close(self) -> None:
-        """Let go of what waits for an answer: a search for memories, a reservation."""
+        """Cancel a running recall and an open reservation."""
         self._recalling.close()
         self._release()
 
-    def _take_in(self, history: Sequence[Message]) -> list[Message]:
-        """Say what is new; what was changed is taken back first."""
-        agreed = _agreed(self.told, history)
-        if agreed < len(self.told):
-            agreed = self._go_back(agreed)
-        return [self._say(message) for message in history[agreed:]]
+    def _add_new(self, history: Sequence[Message]) -> list[Message]:
+        """Add new messages; rewind first where the caller changed its history."""
+        shared = _shared_length(self.known, history)
+        if shared < len(self.known):
+            shared = self._rewind(shared)
+        return [self._say(message) for message in history[shared:]]
 
-    def _go_back(self, agreed: int) -> int:
-        """Forget what follows the messages both sides agree on; all, if it was compacted away."""
+    def _rewind(self, shared: int) -> int:
+        """Drop what follows the shared messages; drop all when those were compacted away."""
         conversation = self.session.conversation
-        first: str | None = self.told[agreed].id
+        first: str | None = self.known[shared].id
         if all(message.id != first for message in conversation.state.messages):
-            agreed, first = 0, None
+            shared, first = 0, None
         conversation.expect_break("the caller changed its history")
         conversation.record(Rewound(first))
         self.session.notes.start_over()
-        del self.told[agreed:]
-        return agreed
+        del self.known[shared:]
+        return shared
 
     def _say(self, message: Message) -> Message:
         conversation = self.session.conversation
         if message.role == "assistant":
-            # A history that was not lived here: its results are stored as they would have been.
+            # Imported history: store its tool results as a live turn would have.
             self.session.upkeep.store_tool_results()
             after = conversation.state.messages[-1]
-            said = new_message("assistant", *message.blocks, after=after, at=conversation.now)
-            conversation.record(Said(said))
+            added = new_message("assistant", *message.blocks, after=after, at=conversation.now)
+            conversation.record(Said(added))
         else:
-            said = conversation.say(*message.blocks, origin=message.origin)
-        self.told.append(Told.of(said))
-        return said
+            added = conversation.say(*message.blocks, origin=message.origin)
+        self.known.append(KnownMessage.of(added))
+        return added
 
-    async def _recollect(self, fresh: Sequence[Message]) -> None:
-        """Memories behind a person's new words; late ones behind the next message."""
+    async def _recall(self, fresh: Sequence[Message]) -> None:
+        """Show memories after the person's new message; late ones after the next message."""
         if not fresh:
             return
         if self._memories is not None:
@@ -162,21 +162,21 @@ class OwnLoop:
             self.session.show(found)
 
     def _release(self) -> None:
-        """A request that was handed out and never answered costs nothing."""
+        """Release the reservation of a request that was never answered."""
         pending, self._pending = self._pending, None
         if pending is not None:
             self.meter.settle(pending.ticket, pending.request, None)
 
 
-def told_before(records: Iterable[Record]) -> list[Told]:
-    """What the caller told in a session, by its journal."""
-    found: list[Told] = []
+def told_before(records: Iterable[Record]) -> list[KnownMessage]:
+    """The caller's messages in a journal."""
+    found: list[KnownMessage] = []
     for record in records:
         match record:
             case Said(message) if message.origin != "reverie":
-                found.append(Told.of(message))
+                found.append(KnownMessage.of(message))
             case Rewound(first):
-                ids = [told.id for told in found]
+                ids = [known.id for known in found]
                 del found[ids.index(first) if first in ids else 0 :]
             case _:
                 pass
@@ -184,7 +184,7 @@ def told_before(records: Iterable[Record]) -> list[Told]:
 
 
 def check(history: Sequence[Message], *, may_pause: bool = False) -> None:
-    """Can this be sent at all? If not, an InputError says which message to correct."""
+    """Raise InputError, naming the message to correct, when a history cannot be sent."""
     if not history:
         raise InputError("there are no messages; give the whole conversation, oldest first")
     if history[0].role != "user":
@@ -208,7 +208,7 @@ def check(history: Sequence[Message], *, may_pause: bool = False) -> None:
 
 
 def mark(message: Message) -> str:
-    """What a message says, whichever way it is written down; thinking is not part of it."""
+    """A digest of what a message says, whatever its format; thinking is not part of it."""
     digest = hashlib.blake2b(message.role.encode(), digest_size=16)
     for part in _parts(message):
         digest.update(b"\0" + part)
@@ -216,10 +216,10 @@ def mark(message: Message) -> str:
 
 
 def _parts(message: Message) -> Iterator[bytes]:
-    """Neighbouring texts are one text: of a reply, some clients keep only the whole, trimmed."""
+    """Adjacent texts count as one, and replies are trimmed: some clients join and strip them."""
     of_model = message.role == "assistant"
-    said = (block for block in message.blocks if not _unsaid(block, of_model=of_model))
-    for texts, blocks in groupby(said, key=lambda block: isinstance(block, Text)):
+    compared = (block for block in message.blocks if not _is_skipped(block, of_model=of_model))
+    for texts, blocks in groupby(compared, key=lambda block: isinstance(block, Text)):
         if texts:
             text = "".join(block.text for block in blocks if isinstance(block, Text))
             yield (text.strip() if of_model else text).encode("utf-8", "surrogatepass")
@@ -227,8 +227,8 @@ def _parts(message: Message) -> Iterator[bytes]:
             yield from map(_part, blocks)
 
 
-def _unsaid(block: Block, *, of_model: bool) -> bool:
-    """What a client may leave out when it keeps a reply, and what is ours."""
+def _is_skipped(block: Block, *, of_model: bool) -> bool:
+    """Blocks that a client may drop from a reply, and attachments added by Reverie."""
     own = isinstance(block, Opaque) and of_model
     return own or isinstance(block, Thinking | Attachment)
 
@@ -245,9 +245,9 @@ def _call(use: ToolUse) -> bytes:
     return dump([use.id, use.name, json.dumps(arguments, sort_keys=True)])
 
 
-def _agreed(told: Sequence[Told], history: Sequence[Message]) -> int:
-    """How many messages, from the first on, say the same on both sides."""
-    for i, (known, message) in enumerate(zip(told, history, strict=False)):
-        if known.mark != mark(message):
+def _shared_length(known: Sequence[KnownMessage], history: Sequence[Message]) -> int:
+    """How many messages, from the first on, are the same on both sides."""
+    for i, (entry, message) in enumerate(zip(known, history, strict=False)):
+        if entry.mark != mark(message):
             return i
-    return min(len(told), len(history))
+    return min(len(known), len(history))

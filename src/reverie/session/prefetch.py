@@ -1,4 +1,4 @@
-"""Recall beside the turn: started with the person's message, ready before or at a boundary."""
+"""Recall that runs beside the turn: it starts with the person's message and may finish later."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Late: TypeAlias = Literal["inject", "drop"]
 
 
 class Recaller(Protocol):
-    """Finds the memories that fit a message."""
+    """Finds the memories relevant to a message."""
 
     async def recollect(
         self,
@@ -32,12 +32,12 @@ class Recaller(Protocol):
     ) -> RecallOutcome: ...
 
     def replied(self, reply: str) -> None:
-        """A reply came: some of what was found may have helped."""
+        """Count which of the memories found were used in a reply."""
         ...
 
 
 class Prefetch:
-    """One message's recall. Leaving the `with` block cancels what is not done, on every path."""
+    """Recall for one message. Leaving the `with` block always cancels unfinished work."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Prefetch:
             self._task = asyncio.create_task(work, name="recall")
 
     async def ready(self, seconds: float | None) -> RecallOutcome | None:
-        """What was found, if it is found within so long; it is given once, and a miss is told."""
+        """The result if it is there within `seconds`; it is returned once, and a miss is announced."""
         if self._task is None:
             return None
         await asyncio.wait({self._task}, timeout=seconds)
@@ -67,7 +67,7 @@ class Prefetch:
         return None
 
     def at_boundary(self) -> RecallOutcome | None:
-        """A late answer, at the end of a tool round or turn: taken now, or dropped, by setting."""
+        """A late result at the end of a tool round or turn: returned, or dropped, by setting."""
         if self._task is None:
             return None
         if self._late == "drop":
@@ -101,12 +101,12 @@ class Prefetch:
 
 @dataclass(frozen=True, slots=True)
 class SessionRecall:
-    """What was shown already, or read by the agent itself, is not found again."""
+    """Recall for a session: skips memories that were shown before or that the agent has read."""
 
     recall: Recall
     conversation: Conversation
     workplace: Workplace
-    # The name of the memory that lies at a path, if one does.
+    # The name of the memory at a path, if there is one.
     label_of: Callable[[Path], str | None]
 
     async def recollect(
@@ -120,14 +120,14 @@ class SessionRecall:
         shown = self.conversation.state.memories_shown
         files = {file for record in shown for file in record.files}
         self.recall.surfaced = Surfaced(files, sum(record.bytes for record in shown))
-        read = seen | self._read_by_the_agent()
+        read = seen | self._read_by_agent()
         return await self.recall.recollect(message, enabled=enabled, seen=read, tools=tools)
 
-    def _read_by_the_agent(self) -> frozenset[str]:
-        """Memories it has opened with its own tools: it knows what they say."""
+    def _read_by_agent(self) -> frozenset[str]:
+        """Memories that the agent has opened with its own tools."""
         return frozenset(filter(None, map(self.label_of, self.workplace.reads.recent())))
 
     def replied(self, reply: str) -> None:
-        """Count what the reply made use of; what was said before the memories proves nothing."""
+        """Count the memories that the reply uses, not counting words the person had said."""
         last = (m.text for m in reversed(self.conversation.state.messages) if m.origin == "user")
         self.recall.replied(reply, next(last, ""))

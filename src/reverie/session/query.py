@@ -1,10 +1,11 @@
-"""THE QUERY LOOP. One message from a person, through every stage, until there is nothing to do.
+"""THE QUERY LOOP: takes one prompt through every stage until the model asks for no more tools.
 
     prompt ─▶ recall ─▶ [1 tool results ▸ snip ▸ 2 microcompaction ▸ collapse ▸ 3/4 compaction] ─▶ model ─▶ tools ─┐
                           ▲────────────────────────────────────────────────────────────────────────────────────────┘
+                                                      after the turn, in the background: 5 extraction, 6 dreaming
 
-`Session._answer` is that picture and `Session.make_room` its brackets, one line a stage. What a stage
-does is in its own module.
+`Session._answer` is that picture and `Session.make_room` its brackets, one line a stage. Each stage is
+implemented in its own module.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.upkeep import Upkeep
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import HeadFrozen, MemoriesShown, TodosSet
-from reverie.core.messages import Attachment, Block, Message, Text, ToolUse
+from reverie.core.messages import Attachment, Block, Message, Text
 from reverie.core.request import Reply
 from reverie.core.transcript import INTERRUPTED, answers_to, open_tool_uses
 from reverie.core.window import Window
@@ -50,7 +51,7 @@ def no_model() -> tuple[Model, Window] | None:
 
 @dataclass(slots=True)
 class Session:
-    """An agent with memory, in one conversation; `news` is what it must be told between messages."""
+    """An agent with memory in one conversation; `reminders` are added between its messages."""
 
     conversation: Conversation
     toolbox: Toolbox
@@ -64,22 +65,22 @@ class Session:
     recall: Recaller | None = None
     recall_on: Callable[[], bool] = always
     late: Late = "inject"
-    news: Callable[[], tuple[Attachment, ...]] = tuple
+    reminders: Callable[[], tuple[Attachment, ...]] = tuple
     change_to_fallback: Callable[[], tuple[Model, Window] | None] = no_model
     limits: Limits = field(default_factory=Limits)
-    # Its place among other agents, by which it hires and hears from them.
+    # Its place among other agents, through which it hires them and gets letters.
     place: Place | None = None
-    # An interrupt ends background work, too.
+    # Whether an interrupt also ends background work.
     stops_all: bool = False
-    # Found for the last message after its turn had no boundary left.
+    # Recalled for the last message, but after its last request; shown with the next message.
     _late_memories: RecallOutcome | None = None
 
     def run(self, prompt: str, *blocks: Block) -> AsyncGenerator[Event, None]:
-        """Say something, and hear everything that follows. Closing the stream interrupts the turn."""
+        """Run a turn for a prompt and yield its events. Closing the stream interrupts the turn."""
         return self._turn((Text(prompt), *blocks))
 
     def attend(self) -> AsyncGenerator[Event, None]:
-        """A turn for what others have to tell, if they do: nobody said anything."""
+        """Run a turn without a prompt, for letters from other agents, if there are any."""
         return self._turn(())
 
     async def _turn(self, prompt: tuple[Block, ...]) -> AsyncGenerator[Event, None]:
@@ -90,35 +91,33 @@ class Session:
                     yield event
         finally:
             work.cancel()
-            await _ended(work)
+            await _wait_until_done(work)
 
     async def aclose(self, seconds: float = 60.0) -> None:
-        """Let background work finish, for so long."""
+        """Wait for background work for at most `seconds`."""
         await self.background.drain(seconds)
 
     async def _answer(self, prompt: tuple[Block, ...]) -> None:
-        asked = self._hear(prompt)
-        if asked is None:
+        message = self._record_prompt(prompt)
+        if message is None:
             return
-        self._show_late_memories()
-        with self.prefetch(asked) as memories:
-            self.show(await memories.ready(self.limits.recall_seconds))
-            turn = _Turn(self.limits)
+        turn = _Turn(self.limits)
+        with self.prefetch(message) as memories:
+            await self._recall(memories)
             while True:
                 await self.make_room()
                 reply = await self._ask(turn)
-                self._count_what_helped(reply)
-                self.notes.start_when_due()
+                self._after_reply(reply)
                 if not turn.goes_on(reply):
                     break
-                await self._go_on(reply)
+                await self._run_tools(reply)
                 self.show(memories.at_boundary())
             self._late_memories = memories.at_boundary()
         self.learn(reply)
         self.announce(TurnEnded(turn.why))
 
     async def make_room(self) -> None:
-        """Everything before a request: each stage keeps the next, dearer one from its work."""
+        """Make the conversation fit, cheapest stage first: each may make the next unnecessary."""
         self.upkeep.store_tool_results()
         self.folding.snip()
         self.upkeep.microcompact()
@@ -127,7 +126,7 @@ class Session:
         self.upkeep.refuse_when_full()
 
     def learn(self, reply: Reply) -> None:
-        """What the turn taught goes into memory, and memory is put in order when it is time."""
+        """Start extraction, and dreaming when it is due."""
         if calls_of(reply):
             return
         if self.learning is not None:
@@ -135,18 +134,18 @@ class Session:
         if self.dreaming is not None:
             self.dreaming.after_turn()
 
-    def _hear(self, prompt: tuple[Block, ...]) -> Message | None:
-        """The person's words are written down before anything else can fail."""
+    def _record_prompt(self, prompt: tuple[Block, ...]) -> Message | None:
+        """Journal the prompt before anything can fail; the message that this turn answers."""
         self._answer_open_calls(INTERRUPTED)
-        asked = self.conversation.say(*prompt) if prompt else None
-        told = [self.conversation.say(news, origin="reverie") for news in self.news()]
-        return asked or next(iter(told), None)
+        message = self.conversation.say(*prompt) if prompt else None
+        reminders = [self.conversation.say(one, origin="reverie") for one in self.reminders()]
+        return message or next(iter(reminders), None)
 
-    def prefetch(self, asked: Message) -> Prefetch:
-        """Look for the memories that fit a message, beside everything else."""
+    def prefetch(self, message: Message) -> Prefetch:
+        """Start recall for a message; it runs beside the turn."""
         return Prefetch(
             self.recall,
-            asked,
+            message,
             self.announce,
             enabled=self.recall_on(),
             late=self.late,
@@ -154,7 +153,7 @@ class Session:
         )
 
     def show(self, found: RecallOutcome | None) -> None:
-        """Memories stand behind the message they belong to; the prefix before it stays as it was."""
+        """Append recalled memories after the message, so that the cached prefix is unchanged."""
         if found is None or found.attachment is None:
             return
         self.conversation.say(found.attachment, origin="reverie")
@@ -162,16 +161,20 @@ class Session:
         self.conversation.record(MemoriesShown(found.files, size))
         self.announce(MemoriesSurfaced(found.files, found.how))
 
-    def _show_late_memories(self) -> None:
+    async def _recall(self, memories: Prefetch) -> None:
+        """Show what the last turn recalled too late, then what is recalled in time for this one."""
         late, self._late_memories = self._late_memories, None
         self.show(late)
+        self.show(await memories.ready(self.limits.recall_seconds))
 
-    def _count_what_helped(self, reply: Reply) -> None:
+    def _after_reply(self, reply: Reply) -> None:
+        """Count the memories that the reply uses, and update the session notes when due."""
         if self.recall is not None:
             self.recall.replied(reply.text)
+        self.notes.start_when_due()
 
     async def _ask(self, turn: _Turn) -> Reply:
-        """The model's reply. What a provider refuses is mended once: shorter, again, or elsewhere."""
+        """The model's reply; retries once after compacting, once as it is, and with the fallback."""
         while True:
             try:
                 turn.requests += 1
@@ -192,7 +195,7 @@ class Session:
                     raise
 
     def _change_model(self, error: Overloaded) -> bool:
-        """Go on with the fallback model; the cache belongs to the other one."""
+        """Switch to the fallback model, which has nothing cached."""
         found = self.change_to_fallback()
         if found is None:
             return False
@@ -203,23 +206,21 @@ class Session:
         self.conversation.record(HeadFrozen(self.upkeep.head()))
         return True
 
-    async def _go_on(self, reply: Reply) -> None:
-        """Run what was asked for; a reply that was cut off is asked to go on."""
+    async def _run_tools(self, reply: Reply) -> None:
+        """Run the tools that the reply calls; ask for the rest of a reply that was cut off."""
         calls = calls_of(reply)
-        if calls:
-            await self._run_tools(calls)
-        elif reply.stop == "max_tokens":
-            self.conversation.say(Text(CONTINUE), origin="reverie")
-
-    async def _run_tools(self, calls: tuple[ToolUse, ...]) -> None:
+        if not calls:
+            if reply.stop == "max_tokens":
+                self.conversation.say(Text(CONTINUE), origin="reverie")
+            return
         results = await self.toolbox.run(calls)
-        self.conversation.say(*results, *self.news(), origin="tool")
+        self.conversation.say(*results, *self.reminders(), origin="tool")
         todos = tuple((todo.text, todo.status) for todo in self.toolbox.workplace.todos)
         if todos != self.conversation.state.todos:
             self.conversation.record(TodosSet(todos))
 
     async def _guarded(self, prompt: tuple[Block, ...]) -> None:
-        """However a turn ends, its history can be sent again."""
+        """Answer, and leave a history that can be sent again however the turn ends."""
         try:
             await self._answer(prompt)
             self._answer_open_calls(TOO_MANY)
@@ -236,21 +237,21 @@ class Session:
     async def _stop_all(self) -> None:
         await self.background.cancel()
         if self.place is not None:
-            await self.place.crew.end_hired_by(
+            await self.place.crew.stop_children_of(
                 self.place.seat.name, "the user interrupted everything"
             )
 
     def _answer_open_calls(self, reason: str) -> None:
-        """What was done before an interrupt is told as it is; the rest gets the reason."""
+        """Add results for calls without one: the real result if the tool ran, else the reason."""
         waiting = open_tool_uses(self.conversation.state.messages)
         if waiting:
             done = self.toolbox.done
-            found = (done.get(r.tool_use_id, r) for r in answers_to(waiting, reason))
-            self.conversation.say(*found, origin="reverie")
+            results = (done.get(r.tool_use_id, r) for r in answers_to(waiting, reason))
+            self.conversation.say(*results, origin="reverie")
 
 
-async def _ended(work: asyncio.Task[None]) -> None:
-    """Wait until it has unwound, however often somebody interrupts the waiting."""
+async def _wait_until_done(work: asyncio.Task[None]) -> None:
+    """Wait until a task has ended, even when the waiting is cancelled several times."""
     interrupted = False
     while not work.done():
         try:
@@ -263,7 +264,7 @@ async def _ended(work: asyncio.Task[None]) -> None:
 
 @dataclass(slots=True)
 class _Turn:
-    """What one turn has used up."""
+    """What one turn has used of its limits."""
 
     limits: Limits
     requests: int = 0
@@ -273,7 +274,7 @@ class _Turn:
     why: str = ""
 
     def goes_on(self, reply: Reply) -> bool:
-        """Is there more to do after this reply?"""
+        """Whether the turn needs another request after this reply."""
         self.why = reply.stop
         if self.requests >= self.limits.requests:
             self.why = OUT_OF_REQUESTS

@@ -1,4 +1,4 @@
-"""Where the agents of a session work: sessions in this process, processes of their own, worktrees."""
+"""Runs the sub-agents of a session: in this process, in processes of their own, in git worktrees."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from reverie.session.query import Session
     from reverie.workspace import Workspace
 
-# How the session of an agent is opened.
+# Opens the session of a sub-agent; passed in because `session.build` imports this module.
 OpenSession: TypeAlias = (
     "Callable[[Workspace, SessionOptions], AbstractAsyncContextManager[Session]]"
 )
@@ -58,31 +58,31 @@ END_SECONDS = 5.0
 
 @dataclass(slots=True)
 class SubagentHost:
-    """What the agents of one session share with it: the app, its wishes, a folder for their files."""
+    """Opens sub-agents with what they share with their session: its options, folder and mail."""
 
     app: Workspace
-    wish: SessionOptions
+    options: SessionOptions
     open_session: OpenSession
     folder: Path
     post: Post
-    # The session on whose account they work.
+    # The session that pays for them.
     account: str
     crew: Crew | None = None
 
     def transcript(self, brief: Brief) -> str:
         if brief.how != "fork":
             return str(self.folder / f"{brief.name}.jsonl")
-        hired = self.wish.hired
-        leads = brief.by == (LEAD if hired is None else hired.brief.name)
+        subagent = self.options.subagent
+        leads = brief.by == (LEAD if subagent is None else subagent.brief.name)
         beside = self.folder.parent if leads else self.folder / brief.by
         return str(beside / "forks" / f"agent-{brief.name}-1.jsonl")
 
     @asynccontextmanager
-    async def open(self, member: Member, seat: AgentIdentity) -> AsyncIterator[Session]:
+    async def open(self, member: Member, identity: AgentIdentity) -> AsyncIterator[Session]:
         brief, branch = member.brief, None
         async with AsyncExitStack() as stack:
             if self.crew is not None:
-                seat.mail = mail = TeamMail(
+                identity.mail = mail = TeamMail(
                     self.post, brief.name, self.app.clock, self.crew.announce
                 )
                 stack.callback(mail.close)
@@ -91,49 +91,49 @@ class SubagentHost:
             if brief.how == "isolated":
                 worktree = await self._worktree(brief, member)
                 stack.push_async_callback(self._leave, worktree, member)
-                seat.folder, branch = str(worktree.folder), worktree.branch
-            seat.approval = Approval(brief.by) if brief.plans_first else None
+                identity.folder, branch = str(worktree.folder), worktree.branch
+            identity.approval = Approval(brief.by) if brief.plans_first else None
             stack.callback(self.notice_memories, brief)
-            place = None if self.crew is None else Place(self.crew, seat)
-            wish = self.wish_for(brief, place, branch)
-            session = self.open_session(self._app_in(Path(seat.folder)), wish)
+            place = None if self.crew is None else Place(self.crew, identity)
+            options = self.options_for(brief, place, branch)
+            session = self.open_session(self._app_in(Path(identity.folder)), options)
             yield await stack.enter_async_context(session)
 
-    def wish_for(
+    def options_for(
         self, brief: Brief, place: Place | None, branch: str | None = None
     ) -> SessionOptions:
-        """What an agent is like: its type's prompt and tools, the rights of whoever hired it."""
-        kind, wish, memory = brief.agent_type, self.wish, self._memory(brief)
-        # A model of the program's own has no name; it is used unless another one is named.
-        ready = wish.ready if brief.model == wish.model else None
+        """Options for a sub-agent: the prompt and tools of its type, the rights of its parent."""
+        kind, options, memory = brief.agent_type, self.options, self._memory(brief)
+        # A model object passed in by the program is shared unless the brief names another model.
+        ready = options.ready if brief.model == options.model else None
         isolated = brief.how == "isolated" and brief.mode == "ask"
         return SessionOptions(
             model=brief.model,
             ready=ready,
             session=brief.name,
-            # Nobody sees the question of an agent in the background, or of whom it hires.
-            ask=_asking_as(brief.name, wish.ask) if brief.asks else nobody_to_ask,
-            # What it edits in a worktree of its own meets nothing of the person's.
+            # The person cannot be asked by agents in the background, nor by their sub-agents.
+            ask=_ask_as(brief.name, options.ask) if brief.asks else nobody_to_ask,
+            # Edits in its own worktree cannot touch the person's files.
             mode="accept-edits" if isolated else brief.mode,
             dreams=False,
             memory=False,
-            system=wish.system,
-            tools=wish.tools,
-            hired=SubagentRole(
+            system=options.system,
+            tools=options.tools,
+            subagent=SubagentRole(
                 brief=brief,
-                under=self.folder,
+                folder=self.folder,
                 team=self.post.team,
                 account=self.account,
-                role="\n\n".join((kind.prompt.strip(), member_prompt(brief, branch))),
-                remembers="" if memory is None else memory.prompt(),
-                writes_to=None if memory is None else memory.directory,
+                prompt="\n\n".join((kind.prompt.strip(), member_prompt(brief, branch))),
+                memory_prompt="" if memory is None else memory.prompt(),
+                memory_folder=None if memory is None else memory.directory,
                 place=place,
-                borrows_model=ready is not None,
+                shares_model=ready is not None,
             ),
         )
 
     def notice_memories(self, brief: Brief) -> None:
-        """What an agent wrote into its own memory becomes part of its history."""
+        """Commit what a sub-agent wrote into its own memory."""
         memory = self._memory(brief)
         if memory is not None:
             memory.record(self.app.scrubber)
@@ -142,7 +142,7 @@ class SubagentHost:
         kind = brief.agent_type
         if kind.memory is None or not self.app.settings.memory_enabled:
             return None
-        # An agent's memory is one for all; a user's must not reach another.
+        # All users would share an agent's memory, so sessions of a server's user get none.
         if self.app.user is not None:
             return None
         app = self.app
@@ -159,7 +159,7 @@ class SubagentHost:
         return Workspace(app.settings, app.owner, app.clock, folder, app.overrides, app.user)
 
     async def _worktree(self, brief: Brief, member: Member) -> Worktree:
-        """Whoever is interrupted meanwhile leaves none behind."""
+        """Create the worktree; remove it again when the caller is cancelled meanwhile."""
         making = asyncio.ensure_future(asyncio.to_thread(self._make_worktree, brief))
         try:
             made = await asyncio.shield(making)
@@ -173,13 +173,13 @@ class SubagentHost:
         return made
 
     def _make_worktree(self, brief: Brief) -> Worktree | NoWorktree:
-        # The end of a session's id is what tells it from others.
+        # The last characters of a session id are its random part.
         name = f"{brief.name[:32]}-{self.account[-6:]}"
         folder = self.app.project.folder / "worktrees" / name
         return Worktrees(environment()).add(Path(brief.folder), name, folder)
 
     async def _leave(self, worktree: Worktree, member: Member) -> None:
-        """Nothing was changed: the worktree goes. Otherwise it stays, and is named."""
+        """Remove an unchanged worktree; keep a changed one and report where it is."""
         remove = partial(Worktrees(environment()).remove, worktree, keep_branch=False)
         left = await asyncio.to_thread(remove)
         if isinstance(left, Kept):
@@ -192,8 +192,8 @@ class SubagentHost:
     # --- processes ---
 
     async def launch(self, member: Member) -> None:
-        """The process ends when we do: it reads from a pipe that only we hold open."""
-        if self.wish.ready is not None or self.wish.tools:
+        """Run a teammate as a process; it ends with this one, when its standard input closes."""
+        if self.options.ready is not None or self.options.tools:
             raise InputError(
                 "a model or tools that a program brings along cannot go to another process; "
                 "hire the teammate without apart"
@@ -204,13 +204,13 @@ class SubagentHost:
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            # Nothing in the project's folder is taken for a module of ours.
+            # -P: never import modules from the project's folder.
             *("-P", "-m", "reverie.cli.teammate"),
             stdin=pipe,
             stdout=pipe,
             stderr=pipe,
             limit=LONGEST_LINE,
-            # An interrupt at the terminal is ours to pass on.
+            # Ctrl-C at the terminal goes to this process only.
             start_new_session=True,
         )
         if process.stderr is None:
@@ -219,33 +219,33 @@ class SubagentHost:
         try:
             await self._converse(process, member)
             if await process.wait() != 0:
-                raise StorageError(f"its process failed; {path} tells how")
+                raise StorageError(f"its process failed; see {path}")
         finally:
             await _ended(process)
-            # What it started may still hold the pipe open.
+            # Its child processes may still hold the pipe open.
             await asyncio.wait({logging}, timeout=END_SECONDS)
             logging.cancel()
 
     def _open_boxes(self, name: str) -> None:
         self.post.open(name)
-        seats = self.crew.seats.values() if self.crew is not None else ()
-        for seat in seats:
-            if isinstance(seat.mail, TeamMail):
-                seat.mail.open_box()
+        identities = self.crew.identities.values() if self.crew is not None else ()
+        for identity in identities:
+            if isinstance(identity.mail, TeamMail):
+                identity.mail.open_box()
 
     async def _converse(self, process: asyncio.subprocess.Process, member: Member) -> None:
-        """Give it its task; then hear how it gets on, until it has nothing more to say."""
+        """Send the task, then read progress lines until the process closes its output."""
         if process.stdin is None or process.stdout is None:
             return
         process.stdin.write(json.dumps(self._packed(member.brief)).encode() + b"\n")
         async for line in process.stdout:
-            told = _told(line)
-            if error := told.get("error"):
+            report = _parse_report(line)
+            if error := report.get("error"):
                 raise InputError(str(error))
-            member.answer = told.get("answer", member.answer)
-            member.reported = told.get("reported", member.reported)
+            member.answer = report.get("answer", member.answer)
+            member.reported = report.get("reported", member.reported)
             if self.crew is not None:
-                self.crew.heard_from_afar(member, told.get("tokens", 0), told.get("line", ""))
+                self.crew.remote_progress(member, report.get("tokens", 0), report.get("line", ""))
 
     def _packed(self, brief: Brief) -> dict[str, Any]:
         app, crew = self.app, self.crew
@@ -262,14 +262,14 @@ class SubagentHost:
             "folder": str(self.folder),
             "account": self.account,
             "limits": limits,
-            "system": self.wish.system,
+            "system": self.options.system,
             "brief": asdict(brief),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What another process needs to open an agent's session."""
+    """Everything another process needs to open a sub-agent's session."""
 
     app: Workspace
     quarters: SubagentHost
@@ -278,19 +278,21 @@ class Packed:
 
 
 def unpacked(data: Mapping[str, Any], open_session: OpenSession) -> Packed:
-    """The other end of `Quarters.launch`."""
+    """Rebuild in the teammate's process what `SubagentHost.launch` sent."""
     from reverie.workspace import Workspace
 
     project, home = Path(data["project"]), Path(data["home"])
     app = Workspace.open(project, home=home, overrides=data["overrides"], user=data["user"])
     brief = _unpacked_brief(data["brief"])
-    told = SessionOptions(model=brief.model, mode=brief.mode, system=data["system"])
+    shared = SessionOptions(model=brief.model, mode=brief.mode, system=data["system"])
     post = Post(mail_folder(app), data["team"], app.clock)
-    quarters = SubagentHost(app, told, open_session, Path(data["folder"]), post, data["account"])
-    wish = quarters.wish_for(brief, None)
-    if wish.hired is not None:
-        wish = replace(wish, hired=replace(wish.hired, limits=Limits(**data["limits"])))
-    return Packed(app, quarters, brief, wish)
+    host = SubagentHost(app, shared, open_session, Path(data["folder"]), post, data["account"])
+    options = host.options_for(brief, None)
+    if options.subagent is not None:
+        options = replace(
+            options, subagent=replace(options.subagent, limits=Limits(**data["limits"]))
+        )
+    return Packed(app, host, brief, options)
 
 
 def _unpacked_brief(data: Mapping[str, Any]) -> Brief:
@@ -299,17 +301,17 @@ def _unpacked_brief(data: Mapping[str, Any]) -> Brief:
     return Brief(**{**data, "agent_type": AgentType(**{**kind, **lists})})
 
 
-def _told(line: bytes) -> dict[str, Any]:
-    """What a line of the process says; nothing when it is not one of ours."""
+def _parse_report(line: bytes) -> dict[str, Any]:
+    """One progress line of a teammate's process; empty for any other output."""
     try:
-        told = json.loads(line)
+        report = json.loads(line)
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return report if isinstance(report, dict) else {}
 
 
-def _asking_as(name: str, ask: Ask) -> Ask:
-    """The person sees who it is that asks."""
+def _ask_as(name: str, ask: Ask) -> Ask:
+    """Put the agent's name before each question, so that the person sees which agent asks."""
 
     async def asked(call: Call, question: Asked) -> Answer:
         words = f"{name}: {question.question}"
@@ -319,7 +321,7 @@ def _asking_as(name: str, ask: Ask) -> Ask:
 
 
 async def log_errors(stream: asyncio.StreamReader, path: Path, scrubber: Scrubber) -> None:
-    """Write down what a process says on its standard error, without secrets, by whole lines."""
+    """Append a process's standard error to a file, in whole lines and without secrets."""
     rest, more = b"", True
     with path.open("a", encoding="utf-8") as log:
         while more:
@@ -333,7 +335,7 @@ async def log_errors(stream: asyncio.StreamReader, path: Path, scrubber: Scrubbe
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Ask it to end, then insist."""
+    """Terminate the process; kill it when it does not end in time."""
     if process.returncode is not None:
         return
     with suppress(ProcessLookupError):
@@ -352,51 +354,51 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 
 def new_crew(
     app: Workspace,
-    wish: SessionOptions,
+    options: SessionOptions,
     folder: Path,
     announce: Announce,
     open_session: OpenSession,
 ) -> Place:
-    """The place of whoever leads in this process, with a crew of its own."""
-    hired = wish.hired
-    account = folder.name if hired is None else hired.account
-    post = open_post(app, team_name(app, account) if hired is None else hired.team, announce)
+    """A new crew, and the place in it of the agent that leads this process."""
+    subagent = options.subagent
+    account = folder.name if subagent is None else subagent.account
+    post = open_post(app, team_name(app, account) if subagent is None else subagent.team, announce)
     if (old := app.project.folder / "teams" / account).is_dir():
         post.adopt(old)
-    quarters = SubagentHost(app, wish, open_session, folder / "agents", post, account)
-    crew = quarters.crew = Crew(
+    host = SubagentHost(app, options, open_session, folder / "agents", post, account)
+    crew = host.crew = Crew(
         {kind.name: kind for kind in agent_types(app).types},
-        quarters,
+        host,
         announce,
         app.clock,
         SessionWire(post),
-        _limits(app, wish),
-        prefix="" if hired is None else f"{hired.brief.name}-",
+        _limits(app, options),
+        prefix="" if subagent is None else f"{subagent.brief.name}-",
         scrubber=app.scrubber,
     )
-    seat = _first_seat(app, wish)
-    seat.mail = mail = TeamMail(post, seat.name, app.clock, announce)
+    identity = _own_identity(app, options)
+    identity.mail = mail = TeamMail(post, identity.name, app.clock, announce)
     if post.members():
         mail.open_box()
-    crew.seats[seat.name] = seat
-    return Place(crew, seat)
+    crew.identities[identity.name] = identity
+    return Place(crew, identity)
 
 
-def _first_seat(app: Workspace, wish: SessionOptions) -> AgentIdentity:
-    mode, folder = wish.mode or app.settings.permission_mode, str(app.place)
-    if wish.hired is None:
-        return AgentIdentity(LEAD, 0, LEAD, mode, folder, model=wish.model)
-    brief = wish.hired.brief
-    seat = AgentIdentity(
+def _own_identity(app: Workspace, options: SessionOptions) -> AgentIdentity:
+    mode, folder = options.mode or app.settings.permission_mode, str(app.place)
+    if options.subagent is None:
+        return AgentIdentity(LEAD, 0, LEAD, mode, folder, model=options.model)
+    brief = options.subagent.brief
+    identity = AgentIdentity(
         brief.name, brief.depth, brief.by, mode, folder, brief.agent_type, brief.model, asks=False
     )
-    seat.approval = Approval(brief.by) if brief.plans_first else None
-    return seat
+    identity.approval = Approval(brief.by) if brief.plans_first else None
+    return identity
 
 
-def _limits(app: Workspace, wish: SessionOptions) -> Limits:
-    if wish.hired is not None and wish.hired.limits is not None:
-        return wish.hired.limits
+def _limits(app: Workspace, options: SessionOptions) -> Limits:
+    if options.subagent is not None and options.subagent.limits is not None:
+        return options.subagent.limits
     numbers = app.settings.number
     return Limits(
         depth=int(numbers("agents.depth")),
@@ -406,8 +408,8 @@ def _limits(app: Workspace, wish: SessionOptions) -> Limits:
     )
 
 
-def keep_crew(crew: Crew, conversation: Conversation) -> None:
-    """Who is hired is written down; who was lost with an earlier process is, too."""
+def record_crew(crew: Crew, conversation: Conversation) -> None:
+    """Journal who is hired; mark agents that ended with an earlier process as lost."""
     state = conversation.state
     crew.record = conversation.record
     crew.taken = frozenset(state.hired)
@@ -419,7 +421,7 @@ def keep_crew(crew: Crew, conversation: Conversation) -> None:
 async def watched(
     app: Workspace, crew: Crew, metered: Callable[[Purpose, Model | None], Model]
 ) -> AsyncIterator[None]:
-    """While the session is open, the cheapest model says what agents do, when that is wanted."""
+    """Describe what sub-agents do with the cheapest model while the session is open, if enabled."""
     name = app.settings.model("summary")
     name = app.settings.model("side") if name == OFFLINE else name
     if name == OFFLINE:
@@ -439,8 +441,8 @@ async def watched(
 
 
 @contextmanager
-def reachable(place: Place, session: str) -> Iterator[None]:
-    """Other sessions of this person can write to this one, under its id."""
+def accept_letters(place: Place, session: str) -> Iterator[None]:
+    """Accept letters from other sessions of this person, addressed by session id."""
 
     def refusal(letter: Letter) -> str | None:
         ours = letter.sender in place.crew.members
@@ -451,21 +453,21 @@ def reachable(place: Place, session: str) -> Iterator[None]:
             yield
 
 
-async def dismiss(place: Place) -> None:
-    """The session ends: nobody it hired stays, and what is still unread is in the transcript."""
+async def close_crew(place: Place) -> None:
+    """Stop all sub-agents at the end of a session, and save unread letters in the transcript."""
     await place.crew.aclose()
-    for unread in iter(place.seat.news, None):
+    for unread in iter(place.seat.new_letters, None):
         if place.seat.conversation is not None:
             place.seat.conversation.say(unread, origin="reverie")
-    place.seat.settle()
+    place.seat.acknowledge()
     if isinstance(place.seat.mail, TeamMail):
         place.seat.mail.close()
-    if isinstance(place.crew.quarters, SubagentHost):
-        place.crew.quarters.post.close()
+    if isinstance(place.crew.host, SubagentHost):
+        place.crew.host.post.close()
 
 
 async def describe(make: Callable[[], Model], messages: Sequence[Message], previous: str) -> str:
-    """The last steps in short, for the cheapest model: another model's cache is no use to it."""
+    """Ask the cheapest model for a progress line. It gets a digest, as it shares no prompt cache."""
     model = make()
     text = f"{digest(messages)}\n\n{directive(previous or None)}"
     asked = new_message("user", Text(text), origin="reverie")

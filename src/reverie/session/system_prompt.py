@@ -1,7 +1,7 @@
-"""The system prompt of our own agent: rendered once a session, then frozen. Pure.
+"""The system prompt of our own agent: rendered once a session, then frozen.
 
-Nothing volatile stands here. The date comes as a message, and what memory holds for a question
-comes beside the question.
+It holds nothing volatile. The date comes as a message, and recalled memories come with the
+question they answer.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def system_prompt(
     extra: str = "",
     reminder_key: str = "",
 ) -> tuple[Text, ...]:
-    """Stable parts first: conduct, place, the project's instructions, memory last."""
+    """The sections of the prompt, the most stable first and memory last."""
     reminders = _REMINDERS.format(key=reminder_key) if reminder_key else _REMINDERS_WITHOUT_KEY
     parts = (conduct, reminders, _place(surroundings), extra, instructions, memory)
     return tuple(Text(part.strip() + "\n") for part in parts if part.strip())
@@ -90,35 +90,35 @@ def _place(where: Surroundings) -> str:
 
 
 def reminder_key(app: Workspace) -> str:
-    """The key of our reminders in sessions that begin now.
+    """The key that marks Reverie's reminders in sessions that begin now.
 
-    It is no secret of one session: sessions of a project that follow each other share their cached
-    prefix. What was written before today, or without seeing the prompt, cannot hold it.
+    It is the same for a project all day, so that consecutive sessions share their cached prefix.
+    Text written before today, or without seeing the prompt, cannot contain it.
     """
     day = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
     secret = private_files.secret(app.settings.home, "reminders.key")
-    told = f"{app.project.root}\n{day}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(told, key=secret, digest_size=4).hexdigest()
+    data = f"{app.project.root}\n{day}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, key=secret, digest_size=4).hexdigest()
 
 
 def system_of(
-    app: Workspace, wish: SessionOptions, memory: OpenMemory | None, reminder_key: str
+    app: Workspace, options: SessionOptions, memory: OpenMemory | None, reminder_key: str
 ) -> tuple[Text, ...]:
-    """Read from disk once; whoever asks freezes it."""
-    in_git, hired = (app.project.root / ".git").exists(), wish.hired
-    own = "" if hired is None else hired.remembers
+    """The system prompt of a session, from the files as they are now; the caller freezes it."""
+    in_git, subagent = (app.project.root / ".git").exists(), options.subagent
+    own = "" if subagent is None else subagent.memory_prompt
     return system_prompt(
         Surroundings(str(app.place), platform.system(), in_git=in_git),
-        conduct=CONDUCT if hired is None else hired.role,
+        conduct=CONDUCT if subagent is None else subagent.prompt,
         instructions=_instructions(app),
         memory=own if memory is None else _memory_section(app, memory),
-        extra=wish.system,
+        extra=options.system,
         reminder_key=reminder_key,
     )
 
 
 def refused_instructions(app: Workspace) -> tuple[str, ...]:
-    """The instruction files that were left out because of where they lie or whose they are."""
+    """The instruction files that were left out because of their location or owner."""
     refused: list[str] = []
     read_instruction_files(_places(app), refused=refused.append)
     return tuple(refused)
@@ -141,9 +141,9 @@ def _places(app: Workspace) -> Places:
 
 def _memory_section(app: Workspace, memory: OpenMemory) -> str:
     on, listed = app.switches.on, app.settings.flag("memory.index_in_prompt")
-    others = {part.scope: _shelf(part, listed=listed) for part in memory.others}
+    others = {part.scope: _prompt_memory(part, listed=listed) for part in memory.others}
     return memory_prompt(
-        _shelf(memory, listed=listed),
+        _prompt_memory(memory, listed=listed),
         others.get("team"),
         others.get("person"),
         daily_log=on("daily_log"),
@@ -152,5 +152,5 @@ def _memory_section(app: Workspace, memory: OpenMemory) -> str:
     )
 
 
-def _shelf(memory: OpenMemory, *, listed: bool) -> PromptMemory:
+def _prompt_memory(memory: OpenMemory, *, listed: bool) -> PromptMemory:
     return PromptMemory(str(memory.place.directory), memory.store.index() if listed else None)

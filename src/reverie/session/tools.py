@@ -1,4 +1,4 @@
-"""The tools of a session, under its permission: our kit, what comes with memory, crew and switches."""
+"""The tools of a session and its permission: the kit, plus tools for memory, agents and switches."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The list is fixed when a session opens: it is part of the frozen head."""
+    """Builds a session's toolbox. The list is fixed when a session opens: it is part of the head."""
 
     app: Workspace
-    wish: SessionOptions
+    options: SessionOptions
     folding: Folding
     ranker: IndexRanker | None
     place: Place | None
@@ -51,9 +51,9 @@ class Tools:
             todos=tuple(Todo(text, cast("Status", status)) for text, status in state.todos),
             environment=environment(),
         )
-        consent = Consent(self._permission(workplace), self.wish.ask)
-        ours = () if self.wish.led else (*standard_kit(), *self._more())
-        tools = (tool for tool in (*ours, *self.wish.tools) if self._may_have(tool))
+        consent = Consent(self._permission(workplace), self.options.ask)
+        ours = () if self.options.led else (*standard_kit(), *self._more())
+        tools = (tool for tool in (*ours, *self.options.tools) if self._may_have(tool))
         return Toolbox(tools, workplace, consent, announce)
 
     def _more(self) -> Iterator[Tool]:
@@ -73,25 +73,25 @@ class Tools:
             yield web_fetch_tool()
 
     def _may_have(self, tool: Tool) -> bool:
-        hired = self.wish.hired
-        return hired is None or hired.brief.agent_type.allows(tool.name)
+        subagent = self.options.subagent
+        return subagent is None or subagent.brief.agent_type.allows(tool.name)
 
     def _permission(self, workplace: Workplace) -> Permission:
-        mode = self.wish.mode or self.app.settings.permission_mode
-        permission, hired = by_mode(mode, workplace), self.wish.hired
-        if hired is not None and hired.writes_to is not None and mode != "plan":
-            permission = also_within(hired.writes_to, permission)
+        mode = self.options.mode or self.app.settings.permission_mode
+        permission, subagent = by_mode(mode, workplace), self.options.subagent
+        if subagent is not None and subagent.memory_folder is not None and mode != "plan":
+            permission = also_within(subagent.memory_folder, permission)
         if self.place is None:
             return permission
-        seat = self.place.seat
-        if seat.approval is not None:
-            permission = seat.approval.first(by_mode("plan", workplace), permission)
-        seat.permission = permission
+        identity = self.place.seat
+        if identity.approval is not None:
+            permission = identity.approval.first(by_mode("plan", workplace), permission)
+        identity.permission = permission
         return permission
 
 
 def budget_of(app: Workspace, toolbox: Toolbox) -> Budget:
-    """What the person set for a tool, else what the tool declares."""
+    """How large the result of each tool may be: by setting, else as the tool declares."""
     limits = {
         name: _limit(app.switches.result_threshold(name), tool.result_threshold)
         for name, tool in toolbox.tools.items()
@@ -99,7 +99,7 @@ def budget_of(app: Workspace, toolbox: Toolbox) -> Budget:
     return Budget(preview=cast("Kind", app.settings["tools.preview"]), thresholds=limits)
 
 
-def _limit(told: Threshold | None, declared: int | None) -> int | None:
-    if told is None:
+def _limit(configured: Threshold | None, declared: int | None) -> int | None:
+    if configured is None:
         return declared
-    return None if told == NEVER else int(told)
+    return None if configured == NEVER else int(configured)

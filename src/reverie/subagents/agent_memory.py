@@ -1,9 +1,9 @@
-"""Memory of one sub-agent: for every project, for this project, or for this project on this machine.
+"""A sub-agent's own memory: for every project, for this project, or for this project on this machine.
 
-Only the place differs. Each scope is an ordinary store with the same writer and the same checks, and
-with a write-ahead history outside the directory. For `project` that history is only what keeps a
-write whole when we are killed: the files are committed with the repository, by whom and when its
-people choose, and its history is theirs. We never commit there and never touch their `.gitignore`.
+Only the folder differs. Each scope is an ordinary store with the same writer and the same checks, and
+with a write-ahead history outside the directory. For `project` that history only protects writes from
+crashes: the files belong to the repository, and its people commit them when they choose. Reverie never
+commits there and never changes their `.gitignore`.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class AgentMemory:
 
     def prompt(self, guidelines: str = "") -> str:
         """The section for the agent's system prompt; its index is always part of it."""
-        shelf = PromptMemory(str(self.directory), self.store.index())
-        return agent_memory_prompt(shelf, self.scope, guidelines=guidelines)
+        memory = PromptMemory(str(self.directory), self.store.index())
+        return agent_memory_prompt(memory, self.scope, guidelines=guidelines)
 
     def record(self, scrubber: Scrubber) -> None:
-        """What the agent wrote with its own tools becomes part of the history, without secrets."""
+        """Remove secrets from what the agent wrote with its tools, and commit it to the history."""
         directory = Directory(self.directory)
         for name in (*self.store.listing(), INDEX_FILE):
             data = self.store.current(name)
@@ -68,7 +68,7 @@ class AgentMemory:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A directory, the folder that must not be left on the way to it, and its history."""
+    """A memory directory, the folder it must really be inside, and its history."""
 
     directory: Path
     within: Path
@@ -78,7 +78,7 @@ class _Place:
 def open_agent_memory(
     agent: str, scope: AgentScope, start: Path, home: Path, clock: Clock
 ) -> AgentMemory:
-    """Find the memory of an agent that works in `start`; its directory exists afterwards."""
+    """Open the memory of an agent that works in `start`; its directory is created if needed."""
     place = _place(folder_name(agent), scope, start, home)
     _require_unlinked(place)
     try:
@@ -91,18 +91,18 @@ def open_agent_memory(
 
 
 def folder_name(agent: str) -> str:
-    """The folder of an agent: its name, with `-` for `:`; a name that is more than a name is refused."""
+    """The folder of an agent: its name with `-` for `:`; InputError for names that are not safe."""
     name = agent.replace(":", "-")
     if "/" in name or len(name) > LONGEST_AGENT:
         raise InputError(
             f"agent name {agent[:80]!r} is refused: a name has at most {LONGEST_AGENT} characters "
             "and no '/'"
         )
-    # The rules for a folder are those for a file in it: dots, devices, look-alikes, control signs.
+    # The rules for a memory's path cover dots, devices, look-alikes and control characters.
     verdict = check_name(f"{name}/a.md")
     if isinstance(verdict, Refused):
-        said = verdict.reason.partition(": ")[2]
-        raise InputError(f"agent name {agent!r} is refused ({verdict.rule}): {said}")
+        reason = verdict.reason.partition(": ")[2]
+        raise InputError(f"agent name {agent!r} is refused ({verdict.rule}): {reason}")
     return name
 
 
@@ -117,7 +117,7 @@ def _place(folder: str, scope: AgentScope, start: Path, home: Path) -> _Place:
 
 
 def _work_tree(start: Path) -> Path:
-    """The canonical root; where that is a bare repository, the work tree we stand in."""
+    """The canonical root; for a bare repository, the work tree around `start`."""
     root = canonical_root(start)
     git_dir = (root / "HEAD").is_file() and (root / "objects").is_dir()
     if not git_dir or (root / ".git").exists():
@@ -133,7 +133,7 @@ def _work_tree(start: Path) -> Path:
 
 
 def _require_unlinked(place: _Place) -> None:
-    """A repository can bring links along: none may lead its memory out of it."""
+    """Refuse a directory that symbolic links of a repository lead out of it."""
     inside = place.directory.relative_to(place.within)
     if Path(os.path.realpath(place.directory)) != Path(os.path.realpath(place.within)) / inside:
         raise InputError(
@@ -143,7 +143,7 @@ def _require_unlinked(place: _Place) -> None:
 
 
 def _ignore(folder: Path) -> None:
-    """Git leaves out a folder that says so itself; one that is there already is the person's."""
+    """Write a .gitignore that ignores the folder; an existing one is the person's and stays."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with suppress(FileExistsError):
         file = os.open(folder / ".gitignore", flags, 0o644)

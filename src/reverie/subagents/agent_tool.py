@@ -1,4 +1,4 @@
-"""Agent: the tool by which an agent hires others."""
+"""Agent: the tool with which an agent hires sub-agents."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def agent_tool(place: Place) -> Tool:
     )
 
     async def run(arguments: Arguments, workplace: Workplace) -> ToolOutput:
-        return await _hired(place, arguments)
+        return await _hire(place, arguments)
 
     return Tool(spec, run=run, access=_access, headline=_headline, social=True)
 
 
 def _access(arguments: Arguments, workplace: Workplace) -> Access:
-    # To hire changes nothing; what is hired asks for itself.
+    # Hiring changes nothing; the sub-agent asks for permission itself.
     return "read"
 
 
@@ -59,40 +59,42 @@ def _headline(arguments: Arguments) -> str:
     return f"Agent {kind}" + (f" ({how})" if how != "wait" else "") + f": {arguments['summary']}"
 
 
-async def _hired(place: Place, arguments: Arguments) -> ToolOutput:
+async def _hire(place: Place, arguments: Arguments) -> ToolOutput:
     if refused := place.crew.refusal(place.seat):
         return ToolOutput.error(refused)
     member = await place.crew.hire(place.seat, _brief(place, arguments))
     if member.brief.how == "wait":
-        return await _waited_for(place, member)
-    return ToolOutput.of(_begun(member))
+        return await _wait_for(place, member)
+    return ToolOutput.of(_started(member))
 
 
 def _brief(place: Place, arguments: Arguments) -> Brief:
     how = arguments.get("how", "wait")
-    seat = place.seat
-    kind = place.crew.types[arguments.get("type", DEFAULT_TYPE)].within(seat.agent_type)
+    identity = place.seat
+    kind = place.crew.types[arguments.get("type", DEFAULT_TYPE)].within(identity.agent_type)
     apart, plans_first = bool(arguments.get("apart")), bool(arguments.get("plans_first"))
     if how != "teammate" and (apart or plans_first):
         raise InputError(f"apart and plans_first are for teammates; this is how: {how}")
     return Brief(
-        name=place.crew.free_name(seat, arguments.get("name"), FORK if how == FORK else kind.name),
+        name=place.crew.free_name(
+            identity, arguments.get("name"), FORK if how == FORK else kind.name
+        ),
         agent_type=kind,
         how=how,
         task=arguments["task"],
         summary=arguments["summary"],
-        by=seat.name,
-        depth=seat.depth + 1,
-        mode=seat.may,
-        folder=seat.folder,
-        model=kind.model or seat.model,
-        asks=seat.asks and how == "wait",
+        by=identity.name,
+        depth=identity.depth + 1,
+        mode=identity.may,
+        folder=identity.folder,
+        model=kind.model or identity.model,
+        asks=identity.asks and how == "wait",
         apart=apart,
         plans_first=plans_first,
     )
 
 
-async def _waited_for(place: Place, member: Member) -> ToolOutput:
+async def _wait_for(place: Place, member: Member) -> ToolOutput:
     if member.work is not None:
         try:
             await asyncio.wait({member.work})
@@ -104,7 +106,7 @@ async def _waited_for(place: Place, member: Member) -> ToolOutput:
     return ToolOutput.of(report) if why == DONE else ToolOutput.error(f"{member.name}: {report}")
 
 
-def _begun(member: Member) -> str:
+def _started(member: Member) -> str:
     name = member.name
     match member.brief.how:
         case "teammate":

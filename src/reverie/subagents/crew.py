@@ -1,4 +1,4 @@
-"""The agents of one session: hired within limits, heard, stopped, and all gone when it ends."""
+"""The sub-agents of one session: started within limits, watched, sent letters, and stopped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,14 @@ from reverie.subagents.identity import (
     see_through,
     serve,
 )
-from reverie.subagents.letters import LEAD, LONGEST_SUMMARY, Kind, Letter, name_problem
+from reverie.subagents.letters import (
+    LEAD,
+    LONGEST_SUMMARY,
+    Kind,
+    Letter,
+    name_problem,
+    no_such_agent,
+)
 from reverie.subagents.members import (
     DONE,
     Brief,
@@ -55,7 +62,7 @@ from reverie.subagents.types import AgentType
 if TYPE_CHECKING:
     from reverie.ports import Clock, Scrubber
 
-# Agents of a session whose process ended without them.
+# Why an agent ended when its session's process did not end properly.
 LOST = "it ended with its session"
 STOPPED = "it was stopped"
 CLOSED = "the session was closed"
@@ -69,24 +76,27 @@ def unrecorded(record: Record) -> None:
 
 @dataclass(slots=True)
 class Crew:
-    """Shared by every agent of a session in this process, however deep."""
+    """All agents of a session in this process, at every depth.
+
+    `members` are the agents hired so far; `identities` are the agents that run in this process.
+    """
 
     types: Mapping[str, AgentType]
-    quarters: AgentHost
+    host: AgentHost
     announce: Announce
     clock: Clock
     wire: Wire
     limits: Limits = field(default_factory=Limits)
     record: Callable[[Record], None] = unrecorded
     members: dict[str, Member] = field(default_factory=dict)
-    seats: dict[str, AgentIdentity] = field(default_factory=dict)
+    identities: dict[str, AgentIdentity] = field(default_factory=dict)
     # Names that were used before this process began.
     taken: frozenset[str] = frozenset()
-    # What names made up here begin with, so that processes do not make up the same.
+    # Prefix of generated names, so that two processes do not generate the same one.
     prefix: str = ""
     scrubber: Scrubber | None = None
 
-    # --- who is there ---
+    # --- members ---
 
     @property
     def running(self) -> tuple[Member, ...]:
@@ -96,20 +106,27 @@ class Crew:
     def tokens(self) -> int:
         return sum(member.tokens for member in self.members.values())
 
-    def hired_by(self, name: str) -> tuple[Member, ...]:
+    def children_of(self, name: str) -> tuple[Member, ...]:
         return tuple(member for member in self.running if member.brief.by == name)
 
     def waits_for_somebody(self, name: str) -> bool:
-        """Will somebody it hired have something to tell? A teammate that waits for letters will not."""
-        return any(m.brief.how != "teammate" or not m.reported for m in self.hired_by(name))
+        """Whether a sub-agent of this agent will still report; an idle teammate will not."""
+        return any(m.brief.how != "teammate" or not m.reported for m in self.children_of(name))
 
-    def refusal(self, seat: AgentIdentity) -> str | None:
-        """Why this agent may not hire another one now, in words for its model."""
-        return refusal(self.limits, CrewUsage(seat.depth, len(self.running), self.tokens))
+    def refusal(self, identity: AgentIdentity) -> str | None:
+        """Why this agent may not hire another one now, for its model; None when it may."""
+        return refusal(self.limits, CrewUsage(identity.depth, len(self.running), self.tokens))
 
-    def free_name(self, seat: AgentIdentity, wanted: str | None, agent_type: str) -> str:
-        """The name that was asked for, or one made from the type; raises InputError."""
-        used = {LEAD, seat.hired_by, *self.members, *self.seats, *self.taken, *seat.mail.names()}
+    def free_name(self, identity: AgentIdentity, wanted: str | None, agent_type: str) -> str:
+        """The requested name, or one generated from the type; InputError when it cannot be used."""
+        used = {
+            LEAD,
+            identity.parent,
+            *self.members,
+            *self.identities,
+            *self.taken,
+            *identity.mail.names(),
+        }
         if wanted is None:
             kind = f"{self.prefix}{agent_type}"[:40]
             return next(name for i in count(1) if (name := f"{kind}-{i}") not in used)
@@ -121,9 +138,9 @@ class Crew:
 
     # --- hiring ---
 
-    async def hire(self, seat: AgentIdentity, brief: Brief) -> Member:
-        """Begin; the agent is at work when this returns."""
-        member = Member(brief, self.quarters.transcript(brief), self.clock.now())
+    async def hire(self, identity: AgentIdentity, brief: Brief) -> Member:
+        """Start a sub-agent; it is at work when this returns."""
+        member = Member(brief, self.host.transcript(brief), self.clock.now())
         self.members[brief.name] = member
         self.record(
             AgentHired(
@@ -137,40 +154,42 @@ class Crew:
             )
         )
         self.announce(AgentStarted(brief.name, brief.agent_type.name, brief.how, brief.summary))
-        work = self._watched(member, self._kind_of_work(seat, member))
+        work = self._watched(member, self._kind_of_work(identity, member))
         member.work = asyncio.create_task(work, name=f"agent {brief.name}")
         member.work.add_done_callback(lambda _: self._left(member, member.stopped_for or STOPPED))
         try:
-            # A fork branches off in its first step: before whoever hired it goes on.
+            # A fork branches off in its first step: run that before its parent goes on.
             await asyncio.sleep(0)
         except asyncio.CancelledError:
             self.stop_soon(member, "the agent that hired it was interrupted")
             raise
         return member
 
-    def _kind_of_work(self, seat: AgentIdentity, member: Member) -> Callable[[], Awaitable[None]]:
+    def _kind_of_work(
+        self, identity: AgentIdentity, member: Member
+    ) -> Callable[[], Awaitable[None]]:
         brief = member.brief
         if brief.how == "fork":
-            return partial(self._fork, seat, member)
+            return partial(self._fork, identity, member)
         if brief.apart:
-            return partial(self.quarters.launch, member)
+            return partial(self.host.launch, member)
         return partial(self._session, member)
 
-    async def _fork(self, seat: AgentIdentity, member: Member) -> None:
-        if seat.forks is None:
+    async def _fork(self, identity: AgentIdentity, member: Member) -> None:
+        if identity.forks is None:
             raise InputError("there is no model to fork here")
         brief = member.brief
         turns = min(brief.agent_type.max_turns or FORK_TURNS, FORK_TURNS)
         directive = fork_directive(brief.task)
-        task = Task(f"agent:{brief.name}", directive, seat.permission, turns)
-        done = await seat.forks.run(task, partial(self._count, member))
+        task = Task(f"agent:{brief.name}", directive, identity.permission, turns)
+        done = await identity.forks.run(task, partial(self._count, member))
         member.answer = done.reply.text
         if done.cut_short:
             raise InputError(f"it reached its limit of {turns} requests")
 
     async def _session(self, member: Member) -> None:
         brief = member.brief
-        seat = AgentIdentity(
+        identity = AgentIdentity(
             brief.name,
             brief.depth,
             brief.by,
@@ -180,39 +199,41 @@ class Crew:
             brief.model,
             brief.asks,
         )
-        self.seats[brief.name] = seat
+        self.identities[brief.name] = identity
         try:
-            async with self.quarters.open(member, seat) as session:
-                with session.announce.heard_by(partial(self._hear, member, session)):
-                    await self._serve(member, seat, session)
-                self._vacate(seat)
+            async with self.host.open(member, identity) as session:
+                with session.announce.heard_by(partial(self._on_event, member, session)):
+                    await self._serve(member, identity, session)
+                self._close_mailbox(identity)
         finally:
-            self._vacate(seat)
+            self._close_mailbox(identity)
 
-    async def _serve(self, member: Member, seat: AgentIdentity, session: AgentSession) -> None:
+    async def _serve(self, member: Member, identity: AgentIdentity, session: AgentSession) -> None:
         if member.brief.how == "teammate":
-            await serve(session, seat, member, self.send_report)
+            await serve(session, identity, member, self.send_report)
             return
         await complete(session.run(member.brief.task), member)
-        later = await see_through(session, seat, partial(self.waits_for_somebody, seat.name))
+        later = await see_through(
+            session, identity, partial(self.waits_for_somebody, identity.name)
+        )
         member.answer = later or member.answer
 
-    def _vacate(self, seat: AgentIdentity) -> None:
-        """From now on nobody reads what is written to it; who wrote too late is told."""
-        self.seats.pop(seat.name, None)
-        for letter in seat.vacate():
-            sender = self.seats.get(letter.sender)
+    def _close_mailbox(self, identity: AgentIdentity) -> None:
+        """Remove an agent that ended, and tell the senders of its unread letters."""
+        self.identities.pop(identity.name, None)
+        for letter in identity.take_unread():
+            sender = self.identities.get(letter.sender)
             if sender is not None and letter.kind == "message":
-                lost = f"{seat.name} ended before it read: {letter.summary}"[:200]
-                sender.receive(self.letter(seat.name, letter.sender, lost, lost))
+                lost = f"{identity.name} ended before it read: {letter.summary}"[:200]
+                sender.receive(self.letter(identity.name, letter.sender, lost, lost))
 
     async def _watched(self, member: Member, work: Callable[[], Awaitable[None]]) -> None:
-        """However it ends, everybody who must know is told, and nobody it hired stays."""
+        """Run an agent; when it ends, stop its sub-agents and report the outcome."""
         why = await self._outcome(member, work)
-        # Whoever is about to end is not stopped on the way.
+        # An agent that is ending must not be stopped meanwhile.
         member.stopped_for = member.stopped_for or why
-        await _undisturbed(
-            self.end_hired_by(member.name, f"{member.name}, which had hired it, has ended")
+        await _uninterrupted(
+            self.stop_children_of(member.name, f"{member.name}, which had hired it, has ended")
         )
         self._left(member, why)
 
@@ -224,42 +245,42 @@ class Crew:
         except asyncio.CancelledError:
             return member.stopped_for or STOPPED
         except (ReverieError, OSError) as error:
-            # Running out of time is an OSError, too; so are timeouts of the work itself.
+            # TimeoutError is an OSError, whether the limit or the work itself raised it.
             return out_of_time(self.limits) if limit.expired() else str(error)
-        except Exception as error:  # noqa: BLE001 - nobody awaits it: what is not told here is lost
+        except Exception as error:  # noqa: BLE001 - the task is not awaited: the error would be lost
             return repr(error)
         return DONE
 
     def _left(self, member: Member, why: str) -> None:
-        """Once: told to whoever hired it, announced, written down."""
+        """Report an agent's end once: to its parent, as an event, in the journal."""
         if member.why is not None:
             return
         member.ended = self.clock.now()
-        employer = self.seats.get(member.brief.by)
-        if employer is not None and member.brief.how != "wait":
+        parent = self.identities.get(member.brief.by)
+        if parent is not None and member.brief.how != "wait":
             kind = "finished" if why == DONE else "ended early"
             summary = f"{kind}: {member.brief.summary}"[:200]
             text = member.report_of(why)[:LONGEST_REPORT]
-            employer.receive(self.letter(member.name, member.brief.by, text, summary))
+            parent.receive(self.letter(member.name, member.brief.by, text, summary))
         member.why = why
         self.announce(AgentEnded(member.name, why, member.tokens))
         try:
             self.record(AgentLeft(member.name, why, member.tokens, round(member.ended, 3)))
         except (ReverieError, OSError) as error:
-            self.announce(TroubleNoted("agents", f"not written down: {error}"))
+            self.announce(TroubleNoted("agents", f"not recorded in the transcript: {error}"))
 
     def letter(
         self, sender: str, to: str, text: str, summary: str, kind: Kind = "message"
     ) -> Letter:
-        """A new letter, without secrets: it is written to mailboxes, sockets and transcripts."""
+        """A new letter, without secrets, as it is stored in mailboxes and transcripts."""
         at, id_ = round(self.clock.now(), 3), secrets.token_hex(8)
         if self.scrubber is not None:
             text, summary = (self.scrubber.scrub(part).text for part in (text, summary))
         return Letter(sender, to, text, summary[:LONGEST_SUMMARY], kind, at, id_)
 
-    # --- hearing ---
+    # --- progress ---
 
-    def _hear(self, member: Member, session: AgentSession, event: Event) -> None:
+    def _on_event(self, member: Member, session: AgentSession, event: Event) -> None:
         match event:
             case Replied():
                 self._count(member, event)
@@ -281,8 +302,8 @@ class Crew:
         if wrong := over_tokens(self.limits, self.tokens):
             self.stop_soon(member, wrong)
 
-    def heard_from_afar(self, member: Member, tokens: int, line: str) -> None:
-        """An agent in another process tells how it gets on: all it used so far, and what it does."""
+    def remote_progress(self, member: Member, tokens: int, line: str) -> None:
+        """Progress of an agent in another process: the tokens it used so far, and what it does."""
         self._used(member, max(member.tokens, tokens))
         if line:
             self.progressed(member, line)
@@ -295,55 +316,55 @@ class Crew:
     # --- letters ---
 
     async def send(self, letter: Letter) -> str | None:
-        """Deliver by whatever way leads there; the reason when none does."""
-        sender = self.seats.get(letter.sender)
-        seat = self.seats.get(letter.to)
+        """Deliver a letter, in this process or by mail; the reason when that is not possible."""
+        sender = self.identities.get(letter.sender)
+        identity = self.identities.get(letter.to)
         member = self.members.get(letter.to)
-        if seat is not None:
-            wrong = seat.receive(letter)
-        elif member is not None and not (member.hears and member.brief.apart):
-            ended = "a fork, which hears nobody" if member.running else f"gone ({member.why})"
-            wrong = f"{letter.to} is {'about to end' if member.hears else ended}"
+        if identity is not None:
+            wrong = identity.receive(letter)
+        elif member is not None and not (member.reachable and member.brief.apart):
+            ended = "a fork, which gets no letters" if member.running else f"gone ({member.why})"
+            wrong = f"{letter.to} is {'about to end' if member.reachable else ended}"
         elif letter.to in self.taken:
             wrong = f"{letter.to} is gone: {LOST}"
         else:
-            wrong = _nobody(letter) if sender is None else sender.mail.send(letter)
+            wrong = no_such_agent(letter.to) if sender is None else sender.mail.send(letter)
         if wrong is None:
             self.announce(LetterSent(letter.sender, letter.to, letter.kind, letter.summary))
         return wrong
 
-    async def send_report(self, seat: AgentIdentity, member: Member) -> None:
-        """What a teammate has to say at the end of a turn goes to whoever hired it."""
+    async def send_report(self, identity: AgentIdentity, member: Member) -> None:
+        """Send a teammate's answer at the end of a turn to its parent."""
         if not member.answer.strip():
             return
         summary = f"waiting, after: {member.brief.summary}"[:200]
         text = member.answer[:LONGEST_REPORT]
-        wrong = await self.send(self.letter(seat.name, seat.hired_by, text, summary))
+        wrong = await self.send(self.letter(identity.name, identity.parent, text, summary))
         if wrong is not None:
             member.left_behind = f"Its last report could not be delivered: {wrong}."
 
-    def recipients(self, seat: AgentIdentity) -> tuple[str, ...]:
-        """Everybody this agent can write to by name."""
-        names = {*self.seats, *seat.mail.names()} - {seat.name}
+    def recipients(self, identity: AgentIdentity) -> tuple[str, ...]:
+        """The names that this agent can write to."""
+        names = {*self.identities, *identity.mail.names()} - {identity.name}
         return tuple(sorted(names))
 
     # --- ending ---
 
     def stop_soon(self, member: Member, why: str) -> None:
-        """It is told to stop; `stop` also waits until it has."""
+        """Cancel an agent without waiting for it; `stop` also waits."""
         if member.running and member.work is not None and member.stopped_for is None:
             member.stopped_for = why
             member.work.cancel()
 
     async def stop(self, name: str, why: str) -> None:
-        """End an agent and everybody it hired."""
+        """Stop an agent and its sub-agents."""
         await self._stop([self.members[name]], why)
 
-    async def end_hired_by(self, name: str, why: str) -> None:
-        await self._stop(self.hired_by(name), why)
+    async def stop_children_of(self, name: str, why: str) -> None:
+        await self._stop(self.children_of(name), why)
 
     async def _stop(self, members: Iterable[Member], why: str) -> None:
-        """All are told before any is waited for."""
+        """Cancel all members first, then wait for them."""
         chosen = list(members)
         for member in chosen:
             self.stop_soon(member, why)
@@ -351,12 +372,12 @@ class Crew:
             await asyncio.wait(works)
 
     async def aclose(self) -> None:
-        """Nobody stays when the session ends."""
-        await _undisturbed(self._stop(self.running, CLOSED))
+        """Stop all agents at the end of the session."""
+        await _uninterrupted(self._stop(self.running, CLOSED))
 
 
-async def _undisturbed(work: Coroutine[Any, Any, None]) -> None:
-    """See it through, however often somebody interrupts the waiting."""
+async def _uninterrupted(work: Coroutine[Any, Any, None]) -> None:
+    """Finish this work even when the waiting is cancelled."""
     task = asyncio.create_task(work)
     while not task.done():
         with suppress(asyncio.CancelledError):
@@ -365,11 +386,7 @@ async def _undisturbed(work: Coroutine[Any, Any, None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An agent's place: the crew it belongs to, and its own seat there."""
+    """An agent's place in a crew: the crew, and the agent's own identity."""
 
     crew: Crew
     seat: AgentIdentity
-
-
-def _nobody(letter: Letter) -> str:
-    return f"nobody here is called {letter.to!r}"

@@ -1,4 +1,4 @@
-"""Ways for letters to leave the process."""
+"""An agent as its crew sees it: its rights, its unread letters, and how its turns are run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reverie.conversation.conversation import Conversation
 from reverie.core.messages import Attachment, Block
 from reverie.errors import InputError
 from reverie.events import Event, Replied, TurnEnded
-from reverie.subagents.letters import Letter, render_letters, told_ids
+from reverie.subagents.letters import Letter, letter_ids, no_such_agent, render_letters
 from reverie.subagents.members import Brief, Member
 from reverie.subagents.types import AgentType
 
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
 
 
 class Mail(Protocol):
-    """Letters from and to other processes of the team; a reason where one is refused."""
+    """Letters from and to other processes of the team."""
 
     def names(self) -> tuple[str, ...]: ...
 
-    def send(self, letter: Letter) -> str | None: ...
+    def send(self, letter: Letter) -> str | None:
+        """Send a letter; the reason when it is refused."""
+        ...
 
     def waiting(self) -> bool:
-        """Is there something to take?"""
+        """Whether there are letters to take."""
         ...
 
     def take(self, room: int) -> Sequence[Letter]:
-        """What came for us, in order, of about so many characters; it comes again unless acknowledged."""
+        """The next letters, about `room` characters; those not acknowledged come again."""
         ...
 
     def acknowledge(self, letters: Sequence[Letter]) -> None: ...
@@ -48,13 +50,13 @@ class Wire(Protocol):
 
 
 class NoMail:
-    """Where there is nobody outside."""
+    """For agents whose team is all in this process."""
 
     def names(self) -> tuple[str, ...]:
         return ()
 
     def send(self, letter: Letter) -> str | None:
-        return f"nobody here is called {letter.to!r}"
+        return no_such_agent(letter.to)
 
     def waiting(self) -> bool:
         return False
@@ -67,29 +69,29 @@ class NoMail:
 
 
 LETTERS = "letters"
-# How often a box is looked into that another process writes to.
+# How often a mailbox that other processes write to is polled.
 LOOK_SECONDS = 0.25
-# What waits is told in portions: letters must not fill a window at once.
+# Letters are shown in portions, so that they do not fill a window at once.
 MOST_CHARACTERS = 64_000
 MOST_UNREAD = 200
 
 
 @dataclass(slots=True)
 class Approval:
-    """A plan must be approved by whoever hired this agent before it may change anything."""
+    """An agent's plan, which its parent must approve before the agent may change anything."""
 
     by: str
     asked: str | None = None
     given: bool = False
 
-    def hear(self, letter: Letter) -> None:
-        """Only the answer to our own question, by the right agent, counts."""
+    def receive(self, letter: Letter) -> None:
+        """Take the parent's answer to our own request; other letters do not count."""
         answers = letter.kind == "plan_approval_response" and letter.reply_to == self.asked
         if answers and letter.sender == self.by and self.asked is not None:
             self.given = bool(letter.agreed)
 
     def first(self, planning: Permission, afterwards: Permission) -> Permission:
-        """Plan until approved; then do."""
+        """The permission for planning until the plan is approved, then the other one."""
 
         def decide(call: Call) -> Decision:
             return (afterwards if self.given else planning)(call)
@@ -99,65 +101,66 @@ class Approval:
 
 @dataclass(slots=True)
 class AgentIdentity:
-    """Whom it is, what it may do and therefore give to others, and its letters.
+    """An agent in this process: its name, its rights, which its sub-agents inherit, and its letters.
 
-    Conversation, forks and permission are set once the session was put together.
+    Conversation, forks and permission are set once the session is built.
     """
 
     name: str
     depth: int
-    hired_by: str
+    parent: str
     mode: Mode
     folder: str
     agent_type: AgentType | None = None
     model: str | None = None
-    # Can the person be asked for it?
+    # Whether it may ask the person for permission.
     asks: bool = True
     mail: Mail = field(default_factory=NoMail)
     approval: Approval | None = None
     conversation: Conversation | None = None
     forks: Forks | None = None
     permission: Permission = nothing
-    # It has agreed to end: it finishes the step, and is gone.
+    # It has agreed to shut down, and ends after this step.
     leaving: bool = False
     _letters: list[Letter] = field(default_factory=list)
-    _told: list[Letter] = field(default_factory=list)
+    # Taken from the mail and shown, not acknowledged yet.
+    _shown: list[Letter] = field(default_factory=list)
     _arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def may(self) -> Mode:
-        """What whom it hires may do at most."""
+        """The mode that its sub-agents get."""
         return self.mode if self.approval is None or self.approval.given else "plan"
 
     def receive(self, letter: Letter) -> str | None:
-        """A letter from this process; it is told at the next boundary between tools."""
+        """Queue a letter from this process; the agent sees it after its current tools."""
         if len(self._letters) >= MOST_UNREAD:
             return f"{self.name} has {MOST_UNREAD} unread letters already; wait until it reads them"
         self._letters.append(letter)
         self._arrived.set()
         return None
 
-    def vacate(self) -> tuple[Letter, ...]:
-        """Nobody will read any more: what was not read, to be given back."""
-        left, self._letters = tuple(self._letters), []
-        return left
+    def take_unread(self) -> tuple[Letter, ...]:
+        """Remove and return the unread letters."""
+        unread, self._letters = tuple(self._letters), []
+        return unread
 
     @property
     def has_mail(self) -> bool:
         return bool(self._letters) or self.mail.waiting()
 
     async def mail_arrives(self) -> None:
-        """Wait until somebody has written."""
-        look = None if isinstance(self.mail, NoMail) else LOOK_SECONDS
+        """Wait until there is a letter."""
+        seconds = None if isinstance(self.mail, NoMail) else LOOK_SECONDS
         while not self.has_mail:
             self._arrived.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(look):
+                async with asyncio.timeout(seconds):
                     await self._arrived.wait()
 
-    def news(self) -> Attachment | None:
-        """Everything that came since the last time, as one piece of text."""
-        self.settle()
+    def new_letters(self) -> Attachment | None:
+        """The letters that came since the last call, as one attachment."""
+        self.acknowledge()
         letters = self._portion()
         room = MOST_CHARACTERS - sum(len(letter.text) for letter in letters)
         letters += self._from_outside(room) if room > 0 else ()
@@ -165,13 +168,13 @@ class AgentIdentity:
             return None
         for letter in letters:
             if self.approval is not None:
-                self.approval.hear(letter)
+                self.approval.receive(letter)
         return Attachment(LETTERS, render_letters(letters))
 
-    def settle(self) -> None:
-        """What was told is in the transcript by now: it need not come again."""
-        self.mail.acknowledge(self._told)
-        self._told = []
+    def acknowledge(self) -> None:
+        """Acknowledge the letters shown last: they are in the transcript by now."""
+        self.mail.acknowledge(self._shown)
+        self._shown = []
 
     def _portion(self) -> list[Letter]:
         portion: list[Letter] = []
@@ -182,22 +185,22 @@ class AgentIdentity:
         return portion
 
     def _from_outside(self, room: int) -> Iterator[Letter]:
-        """What was told before a crash and comes again is not told twice."""
+        """Letters by mail, without those that were shown before a crash."""
         taken = self.mail.take(room)
-        self._told = list(taken)
-        known = self._known() if taken else frozenset()
+        self._shown = list(taken)
+        known = self._shown_before() if taken else frozenset()
         return (letter for letter in taken if letter.id not in known)
 
-    def _known(self) -> frozenset[str]:
+    def _shown_before(self) -> frozenset[str]:
         if self.conversation is None:
             return frozenset()
         blocks = (block for message in self.conversation.state.messages for block in message.blocks)
-        told = (b.text for b in blocks if isinstance(b, Attachment) and b.label == LETTERS)
-        return frozenset().union(*(told_ids(text) for text in told))
+        texts = (b.text for b in blocks if isinstance(b, Attachment) and b.label == LETTERS)
+        return frozenset().union(*(letter_ids(text) for text in texts))
 
 
 class AgentSession(Protocol):
-    """A session, as far as a crew cares."""
+    """The part of a session that a crew uses."""
 
     @property
     def conversation(self) -> Conversation: ...
@@ -211,20 +214,20 @@ class AgentSession(Protocol):
 
 
 class AgentHost(Protocol):
-    """Where agents work."""
+    """Opens and runs sub-agents."""
 
     def transcript(self, brief: Brief) -> str:
-        """Where the agent's own conversation will be written."""
+        """The path of the agent's own transcript."""
         ...
 
     def open(
-        self, member: Member, seat: AgentIdentity
+        self, member: Member, identity: AgentIdentity
     ) -> AbstractAsyncContextManager[AgentSession]:
         """A session for an agent in this process."""
         ...
 
     async def launch(self, member: Member) -> None:
-        """Run an agent in a process of its own, until it ends; cancelling ends it."""
+        """Run an agent in its own process until it ends; cancelling ends it."""
         ...
 
 
@@ -233,54 +236,56 @@ Report = Callable[[AgentIdentity, Member], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """What was said after the last tool of a turn, and why the turn ended."""
+    """The text after the last tool call of a turn, and why the turn ended."""
 
     text: str
     why: str
 
 
-async def listen(turn: AsyncGenerator[Event, None]) -> TurnResult:
-    """To a whole turn."""
-    said = why = ""
+async def turn_result(turn: AsyncGenerator[Event, None]) -> TurnResult:
+    """Run a turn to its end."""
+    text = why = ""
     async with aclosing(turn) as events:
         async for event in events:
             if isinstance(event, Replied):
-                said = "" if calls_of(event.reply) else said + event.reply.text
+                text = "" if calls_of(event.reply) else text + event.reply.text
             if isinstance(event, TurnEnded):
                 why = event.why
-    return TurnResult(said, why)
+    return TurnResult(text, why)
 
 
 async def answer(turn: AsyncGenerator[Event, None]) -> str:
-    """What comes of a turn, whatever ended it."""
-    return (await listen(turn)).text
+    """Run a turn and return its answer, however it ended."""
+    return (await turn_result(turn)).text
 
 
 async def complete(turn: AsyncGenerator[Event, None], member: Member) -> None:
-    """A turn of an agent: its answer is the agent's; a turn that was cut off is an error."""
-    heard = await listen(turn)
-    member.answer = heard.text
-    if heard.why == OUT_OF_REQUESTS:
+    """Run a turn of a sub-agent and keep its answer; InputError when the turn was cut off."""
+    result = await turn_result(turn)
+    member.answer = result.text
+    if result.why == OUT_OF_REQUESTS:
         raise InputError("it reached its limit of requests")
 
 
 async def see_through(
-    session: AgentSession, seat: AgentIdentity, hired: Callable[[], bool]
+    session: AgentSession, identity: AgentIdentity, busy: Callable[[], bool]
 ) -> str | None:
-    """Stay until whoever was hired has ended; what is said to their answers, if anything is."""
-    said = None
-    while hired() or seat.has_mail:
-        await seat.mail_arrives()
-        said = await answer(session.attend())
-    return said
+    """Run turns until no sub-agent is left to report; the last answer, if there was a turn."""
+    last = None
+    while busy() or identity.has_mail:
+        await identity.mail_arrives()
+        last = await answer(session.attend())
+    return last
 
 
-async def serve(session: AgentSession, seat: AgentIdentity, member: Member, report: Report) -> None:
-    """Do the task, report, and go on whenever somebody writes, until it agrees to leave."""
+async def serve(
+    session: AgentSession, identity: AgentIdentity, member: Member, report: Report
+) -> None:
+    """Run a teammate: do the task and report, then a turn for each letter, until it shuts down."""
     await complete(session.run(member.brief.task), member)
-    while not seat.leaving:
-        await report(seat, member)
+    while not identity.leaving:
+        await report(identity, member)
         member.reported = True
-        await seat.mail_arrives()
+        await identity.mail_arrives()
         await complete(session.attend(), member)
-    seat.settle()
+    identity.acknowledge()

@@ -1,6 +1,6 @@
-"""Letters between agents: what one says, what makes it sendable, and its form as JSON.
+"""Letters between agents: their fields, what makes one valid, and their form as JSON and as text.
 
-Whatever `problem` finds nothing wrong with comes back from `parse(render(letter))` as it was.
+`parse(render(letter))` gives back every letter for which `problem` is None.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Kind = Literal[
 ]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
-# The agent that leads a session; letters of other sessions are addressed to it.
+# The agent that leads a session; other sessions can write to it only.
 LEAD = "lead"
-# How another session is addressed; the path is that of the socket sessions once had.
+# Prefixes of another session's address; the path is that of the socket sessions once had.
 OUTSIDE = ("bridge:", "uds:")
 LONGEST_NAME = 48
 LONGEST_ID = 64
@@ -37,10 +37,10 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?")
 _ID = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_ID}}}")
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SOCKET = ".sock"
-# Voices that are not an agent's, words that mean everybody, and names some disks keep for devices.
+# Roles that are not agents, words for all agents, and device names of some file systems.
 _RESERVED = frozenset({"user", "human", "system", "assistant", "tool", "all", "everyone"})
 _DEVICES = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
-# Beyond it a number in JSON and a float are not the same.
+# Larger integers lose precision as floats.
 _LATEST = 2**53
 _REQUIRED = ("sender", "to", "text", "summary", "kind", "at", "id")
 _FIELDS = frozenset((*_REQUIRED, "reply_to", "agreed"))
@@ -48,7 +48,7 @@ _FIELDS = frozenset((*_REQUIRED, "reply_to", "agreed"))
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One message from an agent to another; only an answer agrees, or does not."""
+    """A message from one agent to another; `agreed` is set in responses only."""
 
     sender: str
     to: str
@@ -63,27 +63,27 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Bytes that are no letter, and why."""
+    """Why bytes are not a letter."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The letter arrived, and survives whatever happens to its sender."""
+    """The letter was stored, and survives the end of its sender."""
 
     letter: Letter
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The letter did not arrive, and why, in words for its sender."""
+    """Why the letter was not delivered, in words for its sender."""
 
     reason: str
 
 
 def name_problem(name: str) -> str | None:
-    """Why an agent cannot be called this; None when it can."""
+    """Why this cannot be an agent's name; None when it can."""
     if len(name) > LONGEST_NAME:
         return f"the name {name[:LONGEST_NAME]!r}… is longer than {LONGEST_NAME} characters"
     if not _NAME.fullmatch(name):
@@ -97,10 +97,14 @@ def name_problem(name: str) -> str | None:
 
 
 def session_problem(session: str) -> str | None:
-    """Why this cannot be the id of a session; None when it can."""
+    """Why this cannot be a session id; None when it can."""
     if _SESSION.fullmatch(session):
         return None
     return f"{session[:80]!r} is no id: use 1 to 64 of a-z, A-Z, 0-9, '-' and '_'"
+
+
+def no_such_agent(name: str) -> str:
+    return f"there is no agent {name!r} here"
 
 
 def session_of(address: str) -> str:
@@ -112,7 +116,7 @@ def session_of(address: str) -> str:
 def outside_problem(letter: Letter) -> str | None:
     """Why a letter of another session is refused; None when it is not."""
     if letter.to != LEAD:
-        return f"nobody here is called {letter.to!r}"
+        return no_such_agent(letter.to)
     return "the sender is not the id of a session" if letter.sender == LEAD else None
 
 
@@ -127,23 +131,23 @@ def problem(letter: Letter) -> str | None:
 
 
 def render(letter: Letter) -> bytes:
-    """One JSON object; what is not set is left out."""
+    """One JSON object, without the fields that are None."""
     return dump({key: value for key, value in asdict(letter).items() if value is not None})
 
 
 def parse(data: bytes) -> Letter | Malformed:
-    """A letter from bytes anybody may have written."""
+    """A letter from untrusted bytes."""
     try:
-        said = json.loads(data.decode("utf-8"))
+        value = json.loads(data.decode("utf-8"))
     except UnicodeDecodeError:
         return Malformed("it is not UTF-8")
     except (ValueError, RecursionError):
         return Malformed("it is not JSON")
-    if not isinstance(said, dict):
+    if not isinstance(value, dict):
         return Malformed("it is not a JSON object")
-    if wrong := _shape_problem(said):
+    if wrong := _shape_problem(value):
         return Malformed(wrong)
-    letter = Letter(**said)
+    letter = Letter(**value)
     wrong = problem(letter)
     return letter if wrong is None else Malformed(wrong)
 
@@ -194,19 +198,19 @@ def _answer_problem(letter: Letter) -> str | None:
     return None
 
 
-def _shape_problem(said: dict[str, Any]) -> str | None:
-    if missing := [key for key in _REQUIRED if key not in said]:
+def _shape_problem(value: dict[str, Any]) -> str | None:
+    if missing := [key for key in _REQUIRED if key not in value]:
         return f"it lacks {', '.join(missing)}"
-    if unknown := said.keys() - _FIELDS:
-        return f"it has a field nobody knows: {min(unknown)[:40]!r}"
+    if unknown := value.keys() - _FIELDS:
+        return f"it has an unknown field: {min(unknown)[:40]!r}"
     texts = ("sender", "to", "text", "summary", "kind", "id")
-    if wrong := [key for key in texts if not isinstance(said[key], str)]:
+    if wrong := [key for key in texts if not isinstance(value[key], str)]:
         return f"{wrong[0]} is not text"
-    if type(said["at"]) not in {int, float}:
+    if type(value["at"]) not in {int, float}:
         return "at is not a time"
-    if not isinstance(said.get("reply_to"), str | None):
+    if not isinstance(value.get("reply_to"), str | None):
         return "reply_to is not text"
-    return None if isinstance(said.get("agreed"), bool | None) else "agreed is not true or false"
+    return None if isinstance(value.get("agreed"), bool | None) else "agreed is not true or false"
 
 
 def _torn(text: str) -> bool:
@@ -238,45 +242,45 @@ _ANSWERS: dict[Kind, tuple[Kind, str]] = {
 
 
 def render_letters(letters: Iterable[Letter]) -> str:
-    """Letters in the order they came; nothing for none."""
-    parts = [_rendered(letter) for letter in letters]
+    """Letters as the text shown to an agent, in the order they came; empty for none."""
+    parts = [_letter_text(letter) for letter in letters]
     return "\n".join([_INTRODUCTION, *parts]) if parts else ""
 
 
-def told_ids(text: str) -> frozenset[str]:
+def letter_ids(text: str) -> frozenset[str]:
     """The ids of the letters in a rendered text."""
     return frozenset(html.unescape(found) for found in _HEADER.findall(text))
 
 
-def told_letters(text: str, to: str, at: float) -> tuple[Letter, ...]:
-    """The letters of a rendered text, as `to` was shown them at that time."""
-    return tuple(_told(header, body, to, at) for header, body in _LETTER.findall(text))
+def parse_letters(text: str, to: str, at: float) -> tuple[Letter, ...]:
+    """The letters in a rendered text that was shown to `to` at that time."""
+    return tuple(_parse_letter(header, body, to, at) for header, body in _LETTER.findall(text))
 
 
-def _told(header: str, body: str, to: str, at: float) -> Letter:
-    said = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(header)}
-    kind = said.get("kind", "")
+def _parse_letter(header: str, body: str, to: str, at: float) -> Letter:
+    attributes = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(header)}
+    kind = attributes.get("kind", "")
     return Letter(
-        sender=said.get("from", ""),
+        sender=attributes.get("from", ""),
         to=to,
         text=body.removesuffix("\n"),
-        summary=said.get("summary", ""),
+        summary=attributes.get("summary", ""),
         kind=kind if kind in KINDS else "message",
         at=at,
-        id=said["id"],
-        reply_to=said.get("reply_to"),
-        agreed={"yes": True, "no": False}.get(said.get("agreed", "")),
+        id=attributes["id"],
+        reply_to=attributes.get("reply_to"),
+        agreed={"yes": True, "no": False}.get(attributes.get("agreed", "")),
     )
 
 
-def _rendered(letter: Letter) -> str:
+def _letter_text(letter: Letter) -> str:
     header = f"<letter {' '.join(_attributes(letter))}>"
     lines = [header, *_body(letter), "</letter>", *_how_to_answer(letter)]
     return "\n".join(lines)
 
 
 def _attributes(letter: Letter) -> Iterable[str]:
-    # `told_ids` knows a letter by its first two.
+    # `letter_ids` finds letters by the first two.
     yield f'id="{attribute(letter.id)}"'
     yield f'from="{attribute(letter.sender)}"'
     yield f'kind="{attribute(letter.kind)}"'

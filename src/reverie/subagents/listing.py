@@ -1,4 +1,4 @@
-"""Who was hired in a session and how each of them stands: from its transcripts, or live."""
+"""The sub-agents of a session and their status: from its transcripts, or live."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reverie.files.locks import is_held
 from reverie.memory.format.frontmatter import one_line
 from reverie.subagents.crew import LOST, Crew
 from reverie.subagents.identity import LETTERS
-from reverie.subagents.letters import LEAD, Letter, told_letters
+from reverie.subagents.letters import LEAD, Letter, parse_letters
 from reverie.subagents.members import DONE, Member
 from reverie.subagents.send_message import NAME as SEND
 
@@ -27,16 +27,17 @@ if TYPE_CHECKING:
 
 State: TypeAlias = Literal["running", "done", "ended early", "lost"]
 
-# As every journal of ours has it: a session without it need not be read record by record.
+# How a journal spells it: a file without these bytes need not be parsed.
 _HIRED = b'"agent_hired"'
 _STATES: dict[str | None, State] = {None: "running", DONE: "done", LOST: "lost"}
 
 
 @dataclass(frozen=True, slots=True)
 class AgentStatus:
-    """An agent and how it stands.
+    """A sub-agent and its status.
 
-    One that a teammate hired in a process of its own is called after both: `paul/general-1`.
+    The name of one that a teammate hired in its own process starts with the teammate's name:
+    `paul/general-1`.
     """
 
     session: str
@@ -51,12 +52,12 @@ class AgentStatus:
     until: float | None
     tokens: int
     transcript: Path
-    # What it does at the moment, as far as its session tells.
+    # What it is doing now, if known.
     line: str = ""
 
     @property
     def told(self) -> str:
-        """Its state, with the reason where one is needed."""
+        """Its state in words, with the reason where there is one."""
         match self.state:
             case "ended early":
                 return f"ended early: {self.why}"
@@ -67,16 +68,16 @@ class AgentStatus:
 
     @property
     def own_name(self) -> str:
-        """What its own crew calls it."""
+        """Its name in its own crew."""
         return self.name.rpartition("/")[2]
 
     @property
     def crew(self) -> str:
-        """The name of whoever leads the process it works in; nothing for the session itself."""
+        """The teammate that leads the process it works in; empty for the session itself."""
         return self.name.rpartition("/")[0]
 
     def seconds(self, now: float) -> float:
-        """How long it has been at work, or was; nothing where nobody knows."""
+        """How long it has worked; 0 for a lost agent, whose end is not known."""
         if self.state == "lost":
             return 0.0
         return max(0.0, (self.until or now) - self.since)
@@ -84,7 +85,7 @@ class AgentStatus:
 
 @dataclass(frozen=True, slots=True)
 class AgentStory:
-    """An agent whole: what it was asked, what it said last, and its letters in their order."""
+    """An agent in full: its task, its last answer, and its letters in order."""
 
     agent: AgentStatus
     task: str
@@ -96,35 +97,35 @@ class AgentStory:
 
 
 def sessions_with_agents(app: Workspace) -> Iterator[Path]:
-    """The transcripts of sessions that hired somebody, newest first."""
-    return (path for path in app.journals() if _hires(path))
+    """The transcripts of sessions that hired sub-agents, newest first."""
+    return (path for path in app.journals() if _has_agents(path))
 
 
 def agents_of(transcript: Path) -> tuple[AgentStatus, ...]:
-    """Everybody hired in a session, in the order of hiring; also by teammates in other processes."""
-    return tuple(_hired_in(transcript, transcript.stem))
+    """All sub-agents of a session in the order of hiring, those of teammates included."""
+    return tuple(_agents_in(transcript, transcript.stem))
 
 
 def story_of(name: str, transcripts: Iterable[Path]) -> AgentStory:
-    """The first agent of that name in these sessions; InputError says which there are."""
-    everybody: list[AgentStatus] = []
+    """The first agent with that name in these sessions; InputError lists the known ones."""
+    known: list[AgentStatus] = []
     for transcript in transcripts:
         agents = agents_of(transcript)
         if (agent := _find(agents, name)) is not None:
             return _story(agent, transcript, agents)
-        everybody += agents
-    raise _no_agent(name, everybody)
+        known += agents
+    raise _no_agent(name, known)
 
 
 def _story(agent: AgentStatus, transcript: Path, agents: Sequence[AgentStatus]) -> AgentStory:
-    said = _said(agent.transcript)
-    asked = next((m.text for m in said if m.role == "user" and m.origin == "user"), "")
-    answers = (m.text for m in reversed(said) if m.role == "assistant" and not m.tool_uses)
-    letters = _letters(agent, said, _crew_mates(agent, transcript, agents))
-    return AgentStory(agent, asked, next(filter(None, answers), ""), letters)
+    messages = _messages(agent.transcript)
+    task = next((m.text for m in messages if m.role == "user" and m.origin == "user"), "")
+    answers = (m.text for m in reversed(messages) if m.role == "assistant" and not m.tool_uses)
+    letters = _letters(agent, messages, _crew_mates(agent, transcript, agents))
+    return AgentStory(agent, task, next(filter(None, answers), ""), letters)
 
 
-def _hires(transcript: Path) -> bool:
+def _has_agents(transcript: Path) -> bool:
     try:
         with transcript.open("rb") as file:
             return any(_HIRED in line for line in file)
@@ -132,16 +133,16 @@ def _hires(transcript: Path) -> bool:
         return False
 
 
-def _hired_in(transcript: Path, session: str, prefix: str = "") -> Iterator[AgentStatus]:
+def _agents_in(transcript: Path, session: str, prefix: str = "") -> Iterator[AgentStatus]:
     records = journal.load(transcript).records
     left = {record.name: record for record in records if isinstance(record, AgentLeft)}
     held = is_held(transcript.parent / transcript.stem / "lock")
     for hired in (record for record in records if isinstance(record, AgentHired)):
         agent = _recorded(hired, left.get(hired.name), session, held=held)
         yield replace(agent, name=f"{prefix}{hired.name}")
-        # Only a teammate can have a process, and so a crew, of its own.
-        if hired.how == "teammate" and _hires(agent.transcript):
-            yield from _hired_in(agent.transcript, session, f"{prefix}{hired.name}/")
+        # Only a teammate can have its own process, and so its own crew.
+        if hired.how == "teammate" and _has_agents(agent.transcript):
+            yield from _agents_in(agent.transcript, session, f"{prefix}{hired.name}/")
 
 
 def _recorded(
@@ -159,7 +160,7 @@ def _recorded(
         state=state,
         why=why or "",
         since=hired.at,
-        # Who was lost is written off later, whenever the session goes on.
+        # A lost agent's end is recorded only when the session is resumed.
         until=None if left is None or state == "lost" else left.at,
         tokens=(left.tokens if left is not None else 0) or _used(Path(hired.transcript)),
         transcript=Path(hired.transcript),
@@ -175,11 +176,11 @@ def _records(transcript: Path) -> tuple[Record, ...]:
 
 
 def _used(transcript: Path) -> int:
-    """What an agent used so far, counted as its crew counts."""
+    """The tokens an agent has used, counted as its crew counts."""
     return sum(r.usage.context for r in _records(transcript) if isinstance(r, Used))
 
 
-def _said(transcript: Path) -> list[Message]:
+def _messages(transcript: Path) -> list[Message]:
     return [record.message for record in _records(transcript) if isinstance(record, Said)]
 
 
@@ -189,7 +190,7 @@ def _said(transcript: Path) -> list[Message]:
 def _crew_mates(
     agent: AgentStatus, transcript: Path, agents: Sequence[AgentStatus]
 ) -> Iterator[tuple[str, Path]]:
-    """Whoever an agent could write to by name, and where they were shown it."""
+    """The agents that an agent could write to by name, and their transcripts."""
     lead = next((one for one in agents if one.name == agent.crew), None)
     yield (LEAD, transcript) if lead is None else (lead.own_name, lead.transcript)
     for one in agents:
@@ -198,39 +199,39 @@ def _crew_mates(
 
 
 def _letters(
-    agent: AgentStatus, said: Sequence[Message], mates: Iterable[tuple[str, Path]]
+    agent: AgentStatus, messages: Sequence[Message], mates: Iterable[tuple[str, Path]]
 ) -> tuple[Letter, ...]:
-    """What it was shown, what others were shown of it, and what it sent that nobody read yet."""
+    """The letters it received, its letters that others have read, and those still unread."""
     name = agent.own_name
-    got = _told(said, name)
+    received = _received(messages, name)
     read = [
         letter
         for mate, transcript in mates
-        for letter in _told(_said(transcript), mate)
+        for letter in _received(_messages(transcript), mate)
         if letter.sender == name
     ]
     known = {(letter.kind, letter.summary) for letter in read}
-    unread = [sent for sent in _sent(said, name) if (sent.kind, sent.summary) not in known]
-    return tuple(sorted((*got, *read, *unread), key=lambda letter: letter.at))
+    unread = [sent for sent in _sent(messages, name) if (sent.kind, sent.summary) not in known]
+    return tuple(sorted((*received, *read, *unread), key=lambda letter: letter.at))
 
 
-def _told(said: Iterable[Message], to: str) -> Iterator[Letter]:
-    for message in said:
+def _received(messages: Iterable[Message], to: str) -> Iterator[Letter]:
+    for message in messages:
         for block in message.blocks:
             if isinstance(block, Attachment) and block.label == LETTERS:
-                yield from told_letters(block.text, to, message.at)
+                yield from parse_letters(block.text, to, message.at)
 
 
-def _sent(said: Sequence[Message], sender: str) -> Iterator[Letter]:
-    """The calls by which it wrote; one that failed sent nothing."""
-    arrived = {r.tool_use_id for m in said for r in m.tool_results if not r.is_error}
-    for message in said:
+def _sent(messages: Sequence[Message], sender: str) -> Iterator[Letter]:
+    """Letters from the agent's successful calls of send_message."""
+    arrived = {r.tool_use_id for m in messages for r in m.tool_results if not r.is_error}
+    for message in messages:
         for use in message.tool_uses:
             if use.name == SEND and use.id in arrived:
-                yield _written(use, sender, message.at)
+                yield _sent_letter(use, sender, message.at)
 
 
-def _written(use: ToolUse, sender: str, at: float) -> Letter:
+def _sent_letter(use: ToolUse, sender: str, at: float) -> Letter:
     given = use.input
     return Letter(
         sender,
@@ -249,7 +250,7 @@ def _written(use: ToolUse, sender: str, at: float) -> Letter:
 
 
 def live_agents(crew: Crew, state: SessionState) -> tuple[AgentStatus, ...]:
-    """The agents of a session that is open here; those of an earlier process as they were recorded."""
+    """The agents of a session in this process; those of an earlier process as recorded."""
     return tuple(
         _living(member, state.session)
         if (member := crew.members.get(name)) is not None
@@ -281,7 +282,7 @@ def _living(member: Member, session: str) -> AgentStatus:
 
 
 def named_agent(agents: Sequence[AgentStatus], name: str) -> AgentStatus:
-    """The agent of that name; InputError says which there are."""
+    """The agent with that name; InputError lists the known ones."""
     found = _find(agents, name)
     if found is None:
         raise _no_agent(name, agents)
@@ -297,7 +298,7 @@ def _find(agents: Sequence[AgentStatus], name: str) -> AgentStatus | None:
 
 
 def named_type(types: Catalogue, name: str) -> AgentType:
-    """The agent type of that name; InputError says why a file made none, or which there are."""
+    """The agent type with that name; InputError says why its file is unusable, or lists types."""
     found = types.find(name)
     if found is not None:
         return found
@@ -312,4 +313,4 @@ def named_type(types: Catalogue, name: str) -> AgentType:
 def _hint(name: str, known: Sequence[str]) -> str:
     if close := get_close_matches(name, known, n=3, cutoff=0.5):
         return f"did you mean {' or '.join(dict.fromkeys(close))}?"
-    return f"there are: {', '.join(dict.fromkeys(known))}" if known else "nobody was hired"
+    return f"there are: {', '.join(dict.fromkeys(known))}" if known else "no agent was hired"

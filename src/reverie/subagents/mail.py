@@ -1,4 +1,4 @@
-"""Letters that leave the process: to agents of the team in other processes, and to other sessions."""
+"""An agent's mail: letters to and from its team in other processes, and other sessions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def mail_folder(app: Workspace) -> Path:
-    """The person's home; all that is kept of a program's user lies in a folder of theirs."""
+    """The folder of the mail database: the person's home, or the folder of a program's user."""
     return app.settings.home if app.user is None else app.project.folder
 
 
 def team_name(app: Workspace, account: str) -> str:
-    """The name under which the letters of a session's agents are kept."""
+    """The team that the letters of a session's agents are stored under."""
     return f"{os.path.relpath(app.project.folder, mail_folder(app))}/{account}"
 
 
@@ -36,16 +36,16 @@ def open_post(app: Workspace, team: str, announce: Announce) -> Post:
 
 
 def damaged_mail(app: Workspace) -> tuple[Path, ...]:
-    """Databases of letters that were damaged and replaced."""
+    """Mail databases that were damaged and replaced."""
     return MailDatabase(mail_folder(app)).damaged()
 
 
 class TeamMail:
-    """One agent's mail; its box is there once the team has members in other processes."""
+    """One agent's mail. It has a mailbox once the team has members in other processes."""
 
     def __init__(self, post: Post, name: str, clock: Clock, announce: Announce) -> None:
         self._announce = announce
-        self._told = False
+        self._failed = False
         self._post = post
         self._name = name
         self._reader = new_reader(clock)
@@ -54,12 +54,12 @@ class TeamMail:
         self._refusal: Callable[[Letter], str | None] = lambda _: None
 
     def open_box(self) -> None:
-        """From now on other processes can write to it."""
+        """Let other processes write to this agent."""
         self._box = self._box or self._post.open(self._name)
 
     @contextmanager
     def accepting(self, session: str, refusal: Callable[[Letter], str | None]) -> Iterator[None]:
-        """Other sessions can write to this one; what arrived by the end can still be taken."""
+        """Let other sessions write to this one; letters that arrive can be taken afterwards, too."""
         self._refusal = refusal
         with self._post.listening(session) as self._outside:
             yield
@@ -95,7 +95,7 @@ class TeamMail:
                 box.acknowledge_all(letters, self._reader)
 
     def close(self) -> None:
-        """What was taken and not told is unread again."""
+        """Return letters that were taken and not acknowledged."""
         with self._falling_through():
             for box in self._boxes:
                 box.release(self._reader)
@@ -105,7 +105,7 @@ class TeamMail:
         return tuple(box for box in (self._box, self._outside) if box is not None)
 
     def _is_refused(self, letter: Letter, box: Mailbox) -> bool:
-        """Another session must not pass for one of our own agents."""
+        """Refuse letters of other sessions that use the name of one of our own agents."""
         reason = self._refusal(letter) if box is self._outside else None
         if reason is not None:
             box.acknowledge(letter, self._reader)
@@ -114,12 +114,12 @@ class TeamMail:
 
     @contextmanager
     def _falling_through(self) -> Iterator[None]:
-        """Mail that cannot be read stops no turn; it is told once."""
+        """A mail error does not fail the turn; the first one is announced."""
         try:
             yield
         except (ReverieError, OSError) as error:
-            if not self._told:
-                self._told = True
+            if not self._failed:
+                self._failed = True
                 self._announce(TroubleNoted("agents", f"letters are not read: {error}"))
 
 

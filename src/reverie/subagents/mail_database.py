@@ -1,10 +1,10 @@
-"""The SQLite file that holds the mail of agents: private, shared by processes, replaced when it is damaged.
+"""The SQLite file with the agents' mail: private, shared by processes, replaced when damaged.
 
     <home>/mail.sqlite      letters   one row a letter, with the lease of the reader that holds it
-                            boxes     who can be written to; a session that listens has a lease here
+                            boxes     every recipient; a session that listens has a lease here
 
-A damaged file is never touched again: it stays under its name, and `mail-2.sqlite` takes over with every
-row that could still be read. SQLite deletes journals by name, so a file in use must not be renamed.
+A damaged file is kept under its name, unchanged, and `mail-2.sqlite` replaces it with every row that
+could still be read. SQLite deletes journals by name, so a file in use must not be renamed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logger(__name__)
 BUSY_SECONDS = 10.0
 _VERSION = 1
 _LOCK = ".mail-lock"
-# A file that is replaced while we use it is tried again; more than this is a failing disk.
+# Retries when the file is replaced while in use; more would mean a failing disk.
 _ATTEMPTS = 3
 
 _LEASE = """\
@@ -66,7 +66,7 @@ class _Damaged(sqlite3.DatabaseError):
 
 
 class MailDatabase:
-    """One connection to the mail of a person; `note` is told when a damaged file was replaced."""
+    """One connection to a person's mail; `note` is called when a damaged file was replaced."""
 
     def __init__(self, folder: Path, note: Callable[[str], None] = log.warning) -> None:
         self.folder = folder
@@ -75,21 +75,21 @@ class MailDatabase:
         self._opened: sqlite3.Connection | None = None
         self._path = folder / "mail.sqlite"
         self._inode = 0
-        # Boxes of this process: they are there in whatever file takes over.
+        # Boxes of this process, to be added to a file that replaces this one.
         self._boxes: dict[Row, Row] = {}
 
     @property
     def exists(self) -> bool:
-        """Is there a file, or was there one with a box of ours?"""
+        """Whether there is a file, or was one with a box of this process."""
         return bool(self._boxes) or self._newest().exists()
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return self._run(work)
 
     def write(self, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:
-        """One transaction, alone among writers. It may run again, in the file that replaced ours.
+        """Run `work` in one write transaction; again, when the file was replaced meanwhile.
 
-        What is durable survives a power failure; the rest survives the end of every process.
+        A durable write survives a power failure; any other survives the end of every process.
         """
 
         def transact(connection: sqlite3.Connection) -> T:
@@ -126,7 +126,7 @@ class MailDatabase:
         return _with_journals(self._newest())
 
     def rewrite(self, clean: Callable[[bytes], tuple[bytes, int]]) -> tuple[int, int]:
-        """Replace the text of letters that change by it; how many did, and of how many."""
+        """Apply `clean` to every letter; how many changed, and of how many."""
 
         def change(connection: sqlite3.Connection) -> tuple[int, int]:
             rows = connection.execute("SELECT number, body FROM letters").fetchall()
@@ -177,12 +177,12 @@ class MailDatabase:
         return self._opened
 
     def _make(self, path: Path, rows_of: Path | None = None) -> int | None:
-        """A new file, complete before it has its name; the number of letters in it, if we made it."""
+        """Create a file under a temporary name, then rename it; its letters, None if it exists."""
         with exclusive(self.folder / _LOCK):
             if path.exists():
                 return None
             draft = path.with_name(f".{path.name}")
-            # The journal of a file that is no more would be played into the new one.
+            # SQLite would replay a leftover journal into the new file.
             for leftover in (*_with_journals(draft), *_with_journals(path)):
                 leftover.unlink(missing_ok=True)
             os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
@@ -224,7 +224,7 @@ class MailDatabase:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Oldest first; never empty, for the first may still have to be made."""
+    """The files, oldest first; the first name when there is none yet."""
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         numbers = sorted(filter(None, (_number(entry.name) for entry in entries)))
         return [folder / _name(number) for number in numbers or (1,)]
@@ -236,7 +236,7 @@ def _name(number: int) -> str:
 
 
 def _number(name: str) -> int:
-    """Which file in their order; 0 for any other."""
+    """The number in a file's name; 0 for any other file."""
     found = re.fullmatch(r"mail(?:-([1-9][0-9]*))?\.sqlite", name)
     return 0 if found is None else int(found[1] or 1)
 
@@ -256,7 +256,7 @@ def _open(path: Path) -> sqlite3.Connection:
             raise StorageError(f"{path} was written by a newer version of Reverie: update this one")
         if version != _VERSION:
             raise _Damaged("it is not a database of letters")
-        # What was acknowledged is gone from the disk, too.
+        # Overwrite acknowledged letters on disk.
         connection.execute("PRAGMA secure_delete=ON")
     except BaseException:
         connection.close()
@@ -265,7 +265,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _copy(damaged: Path, new: sqlite3.Connection) -> int:
-    """Every row that can still be read, leases included; the number of letters."""
+    """Copy every row that can still be read, leases included; the number of letters."""
     copied = dict.fromkeys(_COLUMNS, 0)
     new.execute("BEGIN")
     for table, columns in _COLUMNS.items():
@@ -308,7 +308,7 @@ def _code(error: sqlite3.Error) -> int | None:
 
 
 def old_letters(team: Path) -> dict[Path, Letter | Malformed]:
-    """What lies in files that were unread, or that a reader held, in their order."""
+    """The letters in unread and claimed files, in order."""
     found = (*team.glob("*/inbox/unread/*"), *team.glob("*/inbox/claimed/*/*"))
     letters = (path for path in found if _OLD_FILE.fullmatch(path.name))
     return {path: _old_letter(path) for path in sorted(letters, key=lambda path: path.name)}

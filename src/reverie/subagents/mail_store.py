@@ -1,16 +1,16 @@
 """Letters between agents in different processes, and between the sessions of one person.
 
-All of them are rows of one table (see `mail_database`). What is promised:
-- A letter is in the table, whole and on the disk, once `send` says Sent. A writer killed before that
-  has put in the whole letter or nothing.
-- A letter is held by one living reader at most, by a lease in its row. It is over when acknowledged, and
-  then never comes again. The lease of a reader whose process has ended is void: the letter is unread
+All of them are rows of one table (see `mail_database`). Guarantees:
+- Once `send` returns Sent, the whole letter is on disk. A writer killed before that has stored the
+  whole letter or nothing.
+- At most one living reader holds a letter, by a lease in its row. An acknowledged letter is deleted
+  and never comes again. When the process of a reader has ended, its lease is void: the letter is unread
   again, in its old place, and the next reader gets it with the same id. So each letter is acknowledged
   once; only a reader that died can have seen it before.
-- Letters of one sender are handed out in the order they were sent, whatever clocks say: while a
+- Letters of one sender are delivered in the order they were sent, independent of clocks: while a
   living reader holds one, the sender's later ones go to that reader or wait.
-- Processes on another host cannot be looked at. A reader there that took nothing for an hour counts as
-  dead; should it live after all, its `acknowledge` says False.
+- Processes on another host cannot be checked. A reader there that took nothing for an hour counts as
+  dead; if it is alive after all, its `acknowledge` returns False.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from reverie.subagents.letters import (
     Refused,
     Sent,
     name_problem,
+    no_such_agent,
     outside_problem,
     parse,
     problem,
@@ -49,7 +50,7 @@ log = logger(__name__)
 MOST_UNREAD = 1_000
 MOST_REFUSED = 100
 
-# The team of all sessions that listen; the name of any other team has a slash in it.
+# The team of all listening sessions; the name of any other team contains a slash.
 _SESSIONS = "sessions"
 _NAMED = 5
 
@@ -67,7 +68,7 @@ _RELEASE = "UPDATE letters SET token = NULL, pid = NULL, host = NULL, started = 
 
 
 def new_reader(clock: Clock) -> Holder:
-    """An identity to read with: this process, and one reader in it."""
+    """The identity of a new reader in this process."""
     pid = os.getpid()
     born = started(pid) or ""
     return Holder(pid, this_host(), born, round(clock.now(), 3), secrets.token_hex(8))
@@ -79,7 +80,7 @@ class Post:
     def __init__(
         self, folder: Path, team: str, clock: Clock, note: Callable[[str], None] = log.warning
     ) -> None:
-        """`folder` holds the person's mail; `note` is told of letters and files that are damaged."""
+        """`folder` holds the person's mail; `note` is called for damaged letters and files."""
         self.database = MailDatabase(folder, note)
         self.team = team
         self._clock = clock
@@ -95,25 +96,25 @@ class Post:
         )
 
     def open(self, name: str) -> Mailbox:
-        """An agent's own mailbox, made if it is not there; what was unread still is."""
+        """An agent's own mailbox, created if needed; letters in it stay unread."""
         if wrong := name_problem(name):
             raise InputError(wrong)
         self._enter((self.team, name, *[None] * 5))
         return self._box(self.team, name)
 
     def send(self, letter: Letter) -> Sent | Refused:
-        """Put it last; a letter that waits already is not put in again."""
+        """Append a letter; one that already waits is not added again."""
         if wrong := problem(letter):
             return Refused(wrong)
         members = self.members()
         if letter.to not in members:
-            known = ", ".join(members) or "nobody"
-            return Refused(f"nobody here is called {letter.to!r}; in this team: {known}")
+            known = ", ".join(members) or "none"
+            return Refused(f"{no_such_agent(letter.to)}; in this team: {known}")
         refused = self.database.write(lambda db: _put(db, self.team, letter.to, letter))
         return refused or Sent(letter)
 
     def adopt(self, old: Path) -> int:
-        """Letters that wait in the mailbox files of an earlier version become rows; the files go."""
+        """Import unread letters from the mailbox files of an earlier version, and delete those."""
         found = old_letters(old)
         letters = {path: one for path, one in found.items() if isinstance(one, Letter)}
         for name in {letter.to for letter in letters.values()}:
@@ -137,7 +138,7 @@ class Post:
 
     @contextmanager
     def listening(self, session: str) -> Iterator[Mailbox]:
-        """Take letters of other sessions; InputError when another process listens under this id."""
+        """Receive letters of other sessions; InputError when another process uses this id."""
         if wrong := session_problem(session):
             raise InputError(wrong)
         holder = new_reader(self._clock)
@@ -149,11 +150,11 @@ class Post:
             self._leave(row, holder)
 
     def send_outside(self, session: str, letter: Letter) -> Sent | Refused:
-        """Write to the session with this id, or with the only id that begins so."""
+        """Write to the session with this id, or with the only id that starts with it."""
         if wrong := session_problem(session) or problem(letter) or outside_problem(letter):
             return Refused(wrong)
         if not self.database.exists:
-            return Refused(_nobody_listens(session, []))
+            return Refused(_not_listening(session, []))
 
         def put(db: sqlite3.Connection) -> Refused | None:
             found = _find(db, session)
@@ -196,14 +197,14 @@ class Mailbox:
         self.owner = owner
         self._database = database
         self._box = (team, owner)
-        # Whom the letters name: a session is written to by way of its lead.
+        # The recipient in the letters themselves: letters to a session are addressed to its lead.
         self._addressee = LEAD if team == _SESSIONS else owner
         self._clock = clock
         self._note = note
 
     def take(self, reader: Holder) -> Letter | None:
-        """The next letter, this reader's until it acknowledges it, gives it back or dies."""
-        # Most looks find nothing: they must not keep writers waiting.
+        """The next letter, leased to this reader until it acknowledges or returns it, or dies."""
+        # Most calls find nothing: check without a write transaction first.
         while self.unread():
             taken = self._database.write(lambda db: self._take(db, reader), durable=False)
             if not isinstance(taken, Malformed):
@@ -212,11 +213,11 @@ class Mailbox:
         return None
 
     def acknowledge(self, letter: Letter, reader: Holder) -> bool:
-        """It was read, for good; False when this reader does not hold it (any more)."""
+        """Delete a letter that was read; False when this reader does not hold it (any more)."""
         return self.acknowledge_all([letter], reader) == 1
 
     def acknowledge_all(self, letters: Sequence[Letter], reader: Holder) -> int:
-        """Several at once; the number that this reader held."""
+        """Acknowledge several letters; the number that this reader held."""
         sql = f"DELETE FROM letters WHERE {_IN_BOX} AND sender = ? AND id = ? AND token = ?"
 
         def drop(db: sqlite3.Connection) -> int:
@@ -226,11 +227,11 @@ class Mailbox:
         return self._database.write(drop) if letters else 0
 
     def release(self, reader: Holder) -> int:
-        """A reader ends while its process lives on: what it did not acknowledge is unread again."""
+        """Make a reader's unacknowledged letters unread again, when it ends before its process."""
         return self._database.write(lambda db: self._give_back(db, reader.token), durable=False)
 
     def recover(self) -> int:
-        """Return what the dead held; the number of letters returned."""
+        """Make letters held by dead readers unread again; the number of letters."""
         return self._database.write(self._reclaim, durable=False)
 
     def unread(self) -> int:
@@ -269,7 +270,7 @@ class Mailbox:
         return letter
 
     def _refuse(self, db: sqlite3.Connection, number: int, reason: str) -> None:
-        """Keep it for a person to look at, but not without end."""
+        """Keep the newest refused letters for a person to look at."""
         db.execute("UPDATE letters SET refused = ? WHERE number = ?", (reason, number))
         kept = "SELECT number FROM letters WHERE refused IS NOT NULL ORDER BY number DESC LIMIT ?"
         sql = f"DELETE FROM letters WHERE refused IS NOT NULL AND number NOT IN ({kept})"
@@ -290,7 +291,7 @@ class Mailbox:
 
 
 def _is_dead(holder: Holder, now: float) -> bool:
-    """A living reader may take its time; one on another host is judged by when it last took."""
+    """On this host by its process; on another host by when it last took a letter."""
     return _has_ended(holder) if _is_here(holder) else gone(holder, now)
 
 
@@ -299,7 +300,7 @@ def _is_here(holder: Holder) -> bool:
 
 
 def _has_ended(holder: Holder) -> bool:
-    """Whether its process is known to have ended; however long ago it began."""
+    """Whether its process is known to have ended, however old the lease is."""
     return _is_here(holder) and gone(replace(holder, since=0.0), 0.0)
 
 
@@ -321,7 +322,7 @@ def _waits(db: sqlite3.Connection, team: str, recipient: str, letter: Letter) ->
 
 
 def _insert(db: sqlite3.Connection, team: str, recipient: str, letter: Letter) -> None:
-    """A letter that waits, or is held, stays as it is; only a refused one is replaced."""
+    """Insert a letter; one that waits or is held stays as it is, a refused one is replaced."""
     sql = """\
 INSERT INTO letters (team, recipient, sender, id, body) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET body = excluded.body, refused = NULL WHERE refused IS NOT NULL"""
@@ -342,7 +343,7 @@ def _listeners(db: sqlite3.Connection) -> dict[str, Holder]:
 
 def _require_free(db: sqlite3.Connection, session: str) -> None:
     holder = _listeners(db).get(session)
-    # A process on another computer cannot be seen from here, nor can it read here.
+    # A process on another computer cannot be checked, and does not read this mailbox.
     if holder is not None and _is_here(holder) and not _has_ended(holder):
         raise InputError(
             f"the process {holder.pid} listens as {session!r} already: end it, or choose another id"
@@ -350,7 +351,7 @@ def _require_free(db: sqlite3.Connection, session: str) -> None:
 
 
 def _find(db: sqlite3.Connection, session: str) -> str | Refused:
-    """The whole id of the session that listens under this one, or the start of it."""
+    """The full id of the listening session with this id, or with the only id that starts with it."""
     known = _listeners(db)
     ended = {name for name, holder in known.items() if _has_ended(holder)}
     db.executemany(
@@ -367,12 +368,12 @@ def _find(db: sqlite3.Connection, session: str) -> str | Refused:
         case [], [name, *_]:
             return Refused(f"{name!r} has ended: its process {known[name].pid} is gone")
         case [], []:
-            return Refused(_nobody_listens(session, living))
+            return Refused(_not_listening(session, living))
         case several, _:
             return Refused(f"{session!r} fits {_names(several)}: give more of the id")
 
 
-def _nobody_listens(session: str, others: Sequence[str]) -> str:
+def _not_listening(session: str, others: Sequence[str]) -> str:
     return f"no session {session!r} listens; listening are: {_names(others) or 'none'}"
 
 

@@ -1,4 +1,4 @@
-"""How far agents may multiply: depth, number, tokens and time, each with words for the asking model. Pure."""
+"""Sub-agents as values: limits on them, a brief, a member of the crew, and the prompts they get."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reverie.subagents.types import AgentType
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What agents may use, all those of one session together; `seconds` is for each of them."""
+    """Limits on the sub-agents of a session together; `seconds` applies to each of them."""
 
     depth: int = 2
     concurrent: int = 8
@@ -24,34 +24,34 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class CrewUsage:
-    """Where the one who asks stands: its own depth (a person's session is 0), and what all use."""
+    """The depth of the agent that wants to hire (a person's session is 0), and the crew's use."""
 
     depth: int
     running: int
     tokens: int
 
 
-def refusal(limits: Limits, standing: CrewUsage) -> str | None:
-    """Why no further agent is started, for the model that asked for one; None when it may be."""
+def refusal(limits: Limits, usage: CrewUsage) -> str | None:
+    """Why no further agent may be started, for the model that asked; None when one may."""
     if limits.depth <= 0 or limits.concurrent <= 0:
         return "No agent can be started here: none are allowed, or all places are taken. Do the task yourself."
-    if standing.depth >= limits.depth:
+    if usage.depth >= limits.depth:
         return (
-            f"No agent was started: you are an agent {standing.depth} deep, and they may be nested "
-            f"{limits.depth} deep. Do the task yourself, or name it in your report for whoever asked you."
+            f"No agent was started: you are an agent {usage.depth} deep, and they may be nested "
+            f"{limits.depth} deep. Do the task yourself, or name it in your report."
         )
-    if standing.running >= limits.concurrent:
+    if usage.running >= limits.concurrent:
         return (
-            f"No agent was started: {standing.running} are running, and {limits.concurrent} may run "
+            f"No agent was started: {usage.running} are running, and {limits.concurrent} may run "
             "at once. Wait until one has reported, or do the task yourself."
         )
-    if over := over_tokens(limits, standing.tokens):
+    if over := over_tokens(limits, usage.tokens):
         return f"No agent was started. {over}"
     return None
 
 
 def over_tokens(limits: Limits, tokens: int) -> str | None:
-    """Why agents must end now: together they used what they had; None while there is some left."""
+    """Why agents must stop: together they used their tokens; None while some are left."""
     if tokens < limits.tokens:
         return None
     return (
@@ -61,7 +61,7 @@ def over_tokens(limits: Limits, tokens: int) -> str | None:
 
 
 def out_of_time(limits: Limits) -> str:
-    """Why an agent was ended that took too long."""
+    """Why an agent that took too long was stopped."""
     return (
         f"The agent was ended after {_duration(limits.seconds)}, the longest one may take. What it "
         "changed until then is still there: look at it, then do the rest yourself or give out a "
@@ -84,11 +84,11 @@ FORK = "fork"
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """A task for an agent, and everything that decides how it works on it.
+    """A task for a sub-agent, and everything that decides how it works on it.
 
-    A teammate that goes `apart` runs in a process of its own; one that `plans_first` changes
-    nothing until the agent that hired it has approved its plan. What whoever hires may not do, it
-    may not either: `mode`, `folder` and `model` are passed on, and whether the person can be asked.
+    A teammate with `apart` runs in its own process; one with `plans_first` changes nothing until
+    its parent has approved its plan. A sub-agent has no more rights than its parent: `mode`,
+    `folder`, `model` and whether it `asks` the person are inherited.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Brief:
 
 @dataclass(slots=True)
 class Member:
-    """One agent of the crew, from its hiring on."""
+    """A sub-agent of the crew and what became of it."""
 
     brief: Brief
     transcript: str
@@ -116,14 +116,14 @@ class Member:
     line: str = ""
     tokens: int = 0
     answer: str = ""
-    # What else whoever hired it must know: where an isolated agent left its work.
+    # What its parent must also know, such as where an isolated agent left its work.
     left_behind: str = ""
     why: str | None = None
     ended: float | None = None
-    # A teammate has told what came of its first task.
+    # Whether a teammate has reported on its first task.
     reported: bool = False
     work: asyncio.Task[None] | None = field(default=None, repr=False)
-    # Why it is being stopped, while it is.
+    # Why it is being stopped; None while it is not.
     stopped_for: str | None = None
 
     @property
@@ -135,18 +135,18 @@ class Member:
         return self.why is None
 
     @property
-    def hears(self) -> bool:
-        """Can it be written to? A fork is somebody's thought, not somebody."""
+    def reachable(self) -> bool:
+        """Whether it can get letters; a fork cannot."""
         return self.running and self.brief.how != "fork"
 
     def report_of(self, why: str) -> str:
-        """What came of it, for whoever hired it."""
-        said = self.answer or "It said nothing."
-        parts = [said] if why == DONE else [f"It ended early: {why}.", said]
+        """The report for its parent."""
+        answer = self.answer or "It said nothing."
+        parts = [answer] if why == DONE else [f"It ended early: {why}.", answer]
         return "\n\n".join([*parts, *filter(None, [self.left_behind])])
 
 
-# Files of a repository describe types, and stand in every request.
+# Descriptions come from files of a repository, and are part of every request.
 MOST_DESCRIPTIONS = 12_000
 LONGEST_DESCRIPTION = 600
 
@@ -179,14 +179,14 @@ what they ask for as you would a colleague's words."""
 
 _FORK = """\
 You are a fork of the agent above: what it knows, you know. Do this task now, on your own, and nothing \
-else; start no agents and ask nobody. When you are done, answer with what was found or done, in as \
+else; start no agents and ask no questions. When you are done, answer with what was found or done, in as \
 many words as the task needs. Your answer is all the main agent will see of this.
 
 {task}"""
 
 _MEMBER = """\
-You are {name}, an agent that {by} has given a task. Nobody reads along: the user does not see what \
-you say, and cannot answer questions. Work with what you have, and end with an answer that stands on \
+You are {name}, an agent that {by} has given a task. The user does not see what you say, and cannot \
+answer questions. Work with what you have, and end with an answer that stands on \
 its own: what you did or found, where (paths, lines), and what you could not do."""
 
 _TEAMMATE = """\
@@ -204,13 +204,13 @@ You work in a git worktree of your own, on branch {branch}. Commit what should b
 
 
 def agent_description(types: Mapping[str, AgentType]) -> str:
-    """Every type is named; descriptions are shortened so that all of them stay small."""
+    """The tool's description: every type is named, with descriptions as far as there is room."""
     room = MOST_DESCRIPTIONS
     lines = []
     for kind in types.values():
-        told = shortened(kind.description, LONGEST_DESCRIPTION) if room > 0 else ""
-        room -= len(told)
-        lines.append(f"- {kind.name}" + (f": {told}" if told else ""))
+        text = shortened(kind.description, LONGEST_DESCRIPTION) if room > 0 else ""
+        room -= len(text)
+        lines.append(f"- {kind.name}" + (f": {text}" if text else ""))
     return _AGENT.format(types="\n".join(lines))
 
 
@@ -223,7 +223,7 @@ def fork_directive(task: str) -> str:
 
 
 def member_prompt(brief: Brief, branch: str | None = None) -> str:
-    """What stands behind the type's own prompt."""
+    """The part of a sub-agent's prompt that follows its type's own."""
     parts = [_MEMBER.format(name=brief.name, by=brief.by)]
     if brief.how == "teammate":
         parts.append(_TEAMMATE.format(by=brief.by))

@@ -1,4 +1,4 @@
-"""Files and folders for our eyes only: no link is followed, and what others could have written is refused."""
+"""Private files and folders: links are not followed, and files that others may write are refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reverie.subagents.letters import Malformed
 
 _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
-# A pipe in a file's place must not make us wait for somebody to write into it.
+# Non-blocking: opening a pipe must not wait for a writer.
 _READ = os.O_RDONLY | os.O_NONBLOCK | _NO_LINK
 _SECRET_BYTES = 32
 
@@ -33,7 +33,7 @@ def write(name: str, data: bytes, folder: int) -> None:
 
 
 def content(name: str, folder: int, most: int) -> bytes | Malformed:
-    """A file's bytes, if it is ours, plain and small enough."""
+    """The bytes of a file that this user owns, is regular, private and not too large."""
     file = os.open(name, _READ, dir_fd=folder)
     try:
         seen = os.fstat(file)
@@ -52,7 +52,7 @@ def content(name: str, folder: int, most: int) -> bytes | Malformed:
 
 
 def secret(folder: Path, name: str) -> bytes:
-    """A secret that stays the same while the folder does; where none can be kept, one for this time."""
+    """A secret kept in the folder, created if needed; a temporary one where it cannot be kept."""
     fresh = secrets.token_bytes(_SECRET_BYTES)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A line on what every agent is doing, now and then, and only if something happened."""
+"""Announces from time to time, in one line, what each running sub-agent is doing."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from reverie.subagents.progress_lines import cleaned, line_of_calls
 
 EVERY_SECONDS = 30.0
 
-# A model's words for what happens in these messages; the line before is given so that it differs.
+# Asks a model for a line on these messages; the second argument is the previous line.
 Describe = Callable[[Sequence[Message], str], Awaitable[str]]
 
 
 @dataclass(slots=True)
 class Watch:
-    """Looks after every running agent in turn; where a model has no good line, its calls have one."""
+    """Describes running agents that have new messages: by a model, or else by their tool calls."""
 
     crew: Crew
     describe: Describe
@@ -43,17 +43,21 @@ class Watch:
         self._stopped.set()
 
     async def look(self) -> None:
-        """One round, unless it is switched off at the moment."""
+        """Update every agent once, unless it is switched off."""
         for member in self.crew.running if self.on() else ():
-            seat = self.crew.seats.get(member.name)
-            if seat is None or seat.conversation is None or not seat.conversation.messages:
+            identity = self.crew.identities.get(member.name)
+            if (
+                identity is None
+                or identity.conversation is None
+                or not identity.conversation.messages
+            ):
                 continue
-            messages = seat.conversation.messages
+            messages = identity.conversation.messages
             if self._seen.get(member.name) != messages[-1].id:
                 self._seen[member.name] = messages[-1].id
-                await self._tell(member, messages)
+                await self._update(member, messages)
 
-    async def _tell(self, member: Member, messages: Sequence[Message]) -> None:
+    async def _update(self, member: Member, messages: Sequence[Message]) -> None:
         line = None
         try:
             line = cleaned(await self.describe(messages, member.line), member.line)

@@ -1,4 +1,4 @@
-"""What an agent is doing, in a few words: from its last tool call, or from a model asked for a line. Pure."""
+"""Progress lines: what an agent is doing, from its last tool call or from a model's reply. Pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FILE_LIKE = re.compile(r".*[/.]\w+")
 _PARTICIPLE = re.compile(r"[^\W\d_]{2,}ing", re.IGNORECASE)
 _NO_PARTICIPLES = _vocabulary("string thing something nothing everything anything king ring")
 _OVER = _vocabulary("done finished completed complete succeeded failed")
-# Words that name nothing: a line whose every word is one of them says nothing.
+# A line that consists of these words only says nothing.
 _EMPTY = _vocabulary(
     "a an the this that these those it its my our some all more other next on in at of for to with "
     "and up out through into about task tasks work code codebase project file files thing things "
@@ -48,7 +48,7 @@ _QUOTES = "\"'`*“”‘’«» \t"
 
 _DIRECTIVE = """\
 This message is not from the person and is no part of the task. Say what you are doing at this moment, \
-for somebody who watches several agents and has room for one short line of each.
+for a person who watches several agents and has room for one short line of each.
 
 - Three to five words. The first is a verb that ends in -ing: it is going on now, nothing is over yet.
 - Name the file, function, test or command you are at. A line that would fit any other task is useless.
@@ -61,13 +61,13 @@ Bad: Fixed the parser (over already)"""
 
 
 def line_of_calls(messages: Sequence[Message]) -> str | None:
-    """A line from the last tool call; None when there was none."""
+    """A line made from the last tool call; None when there was none."""
     last = next((message for message in reversed(messages) if message.tool_uses), None)
     return None if last is None else _line(last.tool_uses[-1])
 
 
 def directive(previous: str | None) -> str:
-    """What a model is told that shall write the line; it must differ from the previous one."""
+    """The prompt for a model that writes the line; it must differ from the previous one."""
     if previous is None:
         return _DIRECTIVE
     shown = quoted(shortened(previous, LONGEST_LINE))
@@ -75,7 +75,7 @@ def directive(previous: str | None) -> str:
 
 
 def digest(messages: Sequence[Message], most_chars: int = 4_000) -> str:
-    """The last steps, one a line, the newest last; for a model that cannot see the conversation."""
+    """The last steps, one a line and the newest last, for a model without the conversation."""
     lines: list[str] = []
     room = most_chars
     for step in _steps_backwards(messages):
@@ -89,11 +89,11 @@ def digest(messages: Sequence[Message], most_chars: int = 4_000) -> str:
 
 
 def cleaned(reply: str, previous: str | None) -> str | None:
-    """The line in a model's reply; None when it is none, says nothing, or says the same again."""
-    said = [line for line in reply.strip().splitlines() if line.strip()]
-    if len(said) != 1:
+    """The line in a model's reply; None when it is unusable, empty or the same as before."""
+    lines = [line for line in reply.strip().splitlines() if line.strip()]
+    if len(lines) != 1:
         return None
-    line = " ".join(said[0].strip(_QUOTES).rstrip(".…!").strip(_QUOTES).split())
+    line = " ".join(lines[0].strip(_QUOTES).rstrip(".…!").strip(_QUOTES).split())
     usable = line.isprintable() and len(line) <= LONGEST_LINE and _is_line(line)
     same = previous is not None and _bare(line) == _bare(previous)
     return line if usable and not same else None
@@ -114,19 +114,19 @@ def _bare(line: str) -> list[str]:
 
 
 def _line(use: ToolUse) -> str:
-    deed = deed_of(use)
-    match deed.kind:
+    action = deed_of(use)
+    match action.kind:
         case "read" | "edit" | "write":
-            said = _about(_VERBS[deed.kind], PurePosixPath(deed.target).name)
+            line = _about(_VERBS[action.kind], PurePosixPath(action.target).name)
         case "run":
-            said = _about("Running", _command(deed.target), _COMMAND_WORDS)
+            line = _about("Running", _command(action.target), _COMMAND_WORDS)
         case "search":
-            said = _search(use.name.lower(), deed.target)
+            line = _search(use.name.lower(), action.target)
         case "todos":
-            said = "Updating todo list"
+            line = "Updating todo list"
         case _:
-            said = _other(use)
-    return said or _about("Using", use.name) or "Using a tool"
+            line = _other(use)
+    return line or _about("Using", use.name) or "Using a tool"
 
 
 def _search(tool: str, target: str) -> str:
@@ -148,33 +148,33 @@ def _other(use: ToolUse) -> str:
 
 
 def _about(verb: str, what: str, most_words: int = _NAME_WORDS) -> str:
-    """The verb and the first words of what it is about, in one printable line; nothing for nothing."""
+    """The verb and the first words of its object, in one printable line; empty without words."""
     seen = "".join(char if char.isprintable() else " " for char in what[: _LONGEST_NAME * 4])
     few = shortened(" ".join(seen.split()[:most_words]), _LONGEST_NAME)
     return f"{verb} {few}" if few else ""
 
 
 def _command(line: str) -> str:
-    """The program a command line is about, and what it is given by name.
+    """The program of a command line, and its plain arguments.
 
-    After the first option only files are taken: anything else could be its value, even a password.
+    After the first option only files are taken: any other word could be its value, even a password.
     """
     words = next(filter(None, map(_words, _NEXT_COMMAND.split(line))), [])
-    told: list[str] = []
+    shown: list[str] = []
     options = False
     for word in words:
-        # A module that Python runs is the program.
-        runs_module = word == "-m" and told[-1:] in (["python"], ["python3"])
+        # A module that Python runs counts as the program.
+        runs_module = word == "-m" and shown[-1:] in (["python"], ["python3"])
         options = options or (word.startswith("-") and not runs_module)
         if word.startswith("-") or not _PLAIN_WORD.fullmatch(word):
             continue
         if not options or _FILE_LIKE.fullmatch(word):
-            told.append(PurePosixPath(word).name)
-    return " ".join(told)
+            shown.append(PurePosixPath(word).name)
+    return " ".join(shown)
 
 
 def _words(command: str) -> list[str]:
-    """The words of one command, without assignments before it; none for a change of folder."""
+    """The words of one command, without leading assignments; none for `cd`."""
     try:
         words = shlex.split(command)
     except ValueError:

@@ -1,4 +1,4 @@
-"""send_message: the tool by which agents write to each other, and to other sessions."""
+"""send_message: the tool with which agents write to each other, and to other sessions."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def send_message_tool(place: Place) -> Tool:
     )
 
     async def run(arguments: Arguments, workplace: Workplace) -> ToolOutput:
-        return await _sent(place, arguments)
+        return await _send(place, arguments)
 
     return Tool(spec, run=run, access=_access, headline=_headline, social=True)
 
 
 def _access(arguments: Arguments, workplace: Workplace) -> Access:
-    """Within the team it is free; another session is somebody else's."""
+    """Letters within the team need no permission; letters to other sessions do."""
     return "network" if _is_outside(arguments["to"]) else "read"
 
 
@@ -53,18 +53,18 @@ def _headline(arguments: Arguments) -> str:
     return f"{NAME} to {arguments['to']}: {arguments['summary']}"
 
 
-async def _sent(place: Place, arguments: Arguments) -> ToolOutput:
+async def _send(place: Place, arguments: Arguments) -> ToolOutput:
     to = arguments["to"]
     if _is_outside(to):
-        return await _sent_outside(place, to, arguments)
+        return await _send_outside(place, to, arguments)
     names = place.crew.recipients(place.seat) if to == EVERYBODY else (to,)
     if not names:
-        return ToolOutput.error("Nobody else is here to write to")
-    outcomes = [(name, await _sent_to(place, name, arguments)) for name in names]
-    return _told(outcomes)
+        return ToolOutput.error("There is no other agent to write to")
+    outcomes = [(name, await _send_to(place, name, arguments)) for name in names]
+    return _report(outcomes)
 
 
-async def _sent_to(place: Place, to: str, arguments: Arguments) -> str | None:
+async def _send_to(place: Place, to: str, arguments: Arguments) -> str | None:
     letter = _letter(place, to, arguments)
     if to == place.seat.name:
         return "that is you"
@@ -72,17 +72,17 @@ async def _sent_to(place: Place, to: str, arguments: Arguments) -> str | None:
         return wrong
     wrong = await place.crew.send(letter)
     if wrong is None:
-        _follow(place, letter)
+        _apply(place, letter)
     return wrong
 
 
-async def _sent_outside(place: Place, address: str, arguments: Arguments) -> ToolOutput:
-    """Another session knows this one by its id: that is where an answer can be sent."""
+async def _send_outside(place: Place, address: str, arguments: Arguments) -> ToolOutput:
+    """Write to another session, with this session's id as the sender, so that it can answer."""
     letter = _letter(place, LEAD, arguments)
     if place.seat.conversation is not None:
         letter = replace(letter, sender=place.seat.conversation.state.session.lower())
     wrong = problem(letter) or await place.crew.wire.send(address, letter)
-    return _told([(address, wrong)])
+    return _report([(address, wrong)])
 
 
 def _letter(place: Place, to: str, arguments: Arguments) -> Letter:
@@ -93,16 +93,16 @@ def _letter(place: Place, to: str, arguments: Arguments) -> Letter:
     return replace(letter, reply_to=arguments.get("reply_to"), agreed=arguments.get("agreed"))
 
 
-def _follow(place: Place, letter: Letter) -> None:
-    """What an agent has written may bind it."""
-    if letter.kind == "shutdown_response" and letter.agreed and letter.to == place.seat.hired_by:
+def _apply(place: Place, letter: Letter) -> None:
+    """Record that the sender agreed to shut down, or asked for approval of its plan."""
+    if letter.kind == "shutdown_response" and letter.agreed and letter.to == place.seat.parent:
         place.seat.leaving = True
     approval = place.seat.approval
     if letter.kind == "plan_approval_request" and approval is not None and letter.to == approval.by:
         approval.asked = letter.id
 
 
-def _told(outcomes: Sequence[tuple[str, str | None]]) -> ToolOutput:
+def _report(outcomes: Sequence[tuple[str, str | None]]) -> ToolOutput:
     sent = [name for name, wrong in outcomes if wrong is None]
     failed = [f"Not sent to {name}: {wrong}" for name, wrong in outcomes if wrong is not None]
     lines = ([f"Sent to {', '.join(sent)}."] if sent else []) + failed

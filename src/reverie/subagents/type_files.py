@@ -1,4 +1,4 @@
-"""The files that describe agent types, read from the folders they are kept in."""
+"""Reads the files that define agent types, from the person's folders and the project's."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _names_below(folder: Path) -> Iterator[str]:
     try:
         inside = _visible(folder)
     except OSError:
-        # What the person may not look into is not meant for their agents.
+        # Skip folders that the person may not read.
         return
     for entry in inside:
         if entry.name.endswith(".md"):
@@ -105,21 +105,21 @@ def _read(directory: Directory, name: str) -> Found:
 
 
 def own_folders(app: Workspace) -> tuple[Path, ...]:
-    """Where the person keeps their types; the later wins."""
+    """The folders of the person's own types; later ones win."""
     return (app.settings.home / "agents", claude_config() / "agents")
 
 
 def brought_folders(app: Workspace) -> tuple[Path, ...]:
-    """Where a project keeps types of its own; the later wins."""
+    """The folders of the project's types; later ones win."""
     root = app.project.root
     own = {folder.resolve() for folder in own_folders(app)}
     folders = (root / ".claude" / "agents", root / ".reverie" / "agents")
-    # Where the project is the person's home folder, its files are theirs.
+    # When the project is the person's home folder, these are the person's own.
     return tuple(folder for folder in folders if folder.resolve() not in own)
 
 
 def agent_types(app: Workspace) -> Catalogue:
-    """Read once, when a session begins: the list is part of its frozen head."""
+    """All agent types; read once a session, as the list is part of the frozen head."""
     own = (_type_of(found) for found in read_agent_files(own_folders(app)))
     brought = (_type_of(found) for found in read_agent_files(brought_folders(app)))
     return catalogue(own, (_limited(kind) for kind in brought))
@@ -132,7 +132,7 @@ def _type_of(found: Found) -> AgentType | Unusable:
 
 
 def _limited(kind: AgentType | Unusable) -> AgentType | Unusable:
-    """What a repository brings along must not write where other projects read, nor choose who is paid."""
+    """A type from a repository may not write memory for other projects, nor choose the model."""
     if isinstance(kind, AgentType) and kind.memory == "user":
         note = "memory 'user' is kept for this project: the file belongs to the repository"
         kind = replace(kind, memory="local", notes=(*kind.notes, note))

@@ -1,7 +1,7 @@
-"""Agent types: markdown files that say what an agent is for, what it may use and how it works. Pure.
+"""Agent types: markdown files that define what an agent is for, its tools and its prompt. Pure.
 
-Claude Code's files are read as they are. What cannot be granted exactly is not granted at all, and
-a note says so: reading somebody's file never widens the rights it speaks of.
+Claude Code's files are read as they are. A right that cannot be granted exactly as written is not
+granted, and a note says so: reading a file never widens the rights it gives.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from reverie.subagents.letters import name_problem
 LONGEST_DESCRIPTION = 2_000
 MOST_TURNS = 10_000
 
-# Before the name of a project's type whose own name is taken.
+# Prefix for a project's type whose name is taken.
 BROUGHT = "project-"
 
-# Every tool an agent file can name, as the kit, recall and the crew call them.
+# Every tool an agent file can name.
 TOOLS = (
     *("Read", "Grep", "Glob", "Edit", "Write", "Bash", "WebFetch", "Todo"),
     *("search_memory", "Agent", "send_message"),
 )
-# What other agents call them.
+# Their names in other clients.
 _ALIASES = {
     "task": "Agent",
     "todowrite": "Todo",
@@ -42,16 +42,16 @@ _CALLED = {**{name.lower(): name for name in TOOLS}, **_ALIASES}
 _ALL = "*"
 
 _FAMILY = re.compile(r"(?:sonnet|opus|haiku)(?:\[1m\])?", re.IGNORECASE)
-# Keys that limit an agent elsewhere and do not here.
+# Keys that limit an agent in Claude Code, and are not used here.
 _LIMITS_ELSEWHERE = {"permissionmode": "permissionMode", "hooks": "hooks"}
 _RIGHTS = re.compile(r"^[ \t\-]*[\"']?(?:disallowed[_-]?)?tools[\"']?[ \t]*:", re.I | re.M)
 
 
 @dataclass(frozen=True, slots=True)
 class AgentType:
-    """A kind of agent. `tools` None is every tool, `model` None is the parent's.
+    """A type of agent. `tools` None means every tool, `model` None the parent's model.
 
-    `denied` tools are not given even where all are; `notes` tell what of the file does not hold here.
+    `denied` tools are never given; `notes` say which parts of the file are not used here.
     """
 
     name: str
@@ -66,11 +66,11 @@ class AgentType:
     notes: tuple[str, ...] = ()
 
     def allows(self, tool: str) -> bool:
-        """May an agent of this type have the tool?"""
+        """Whether an agent of this type may have the tool."""
         return tool not in self.denied and (self.tools is None or tool in self.tools)
 
     def within(self, other: AgentType | None) -> AgentType:
-        """This type as one of that type may hire it: with no tool that it has not itself."""
+        """This type for a sub-agent of `other`: without tools that `other` does not have."""
         if other is None:
             return self
         tools = self.tools
@@ -82,7 +82,7 @@ class AgentType:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A file that makes no agent type, and why."""
+    """A file that defines no valid agent type, and why."""
 
     source: str
     reason: str
@@ -90,7 +90,7 @@ class Unusable:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The types there are, by name; those that a nearer one hides; and files that make none."""
+    """All types by name; those hidden by another of the same name; and unusable files."""
 
     types: tuple[AgentType, ...]
     hidden: tuple[AgentType, ...] = ()
@@ -110,9 +110,9 @@ class _Rights:
 def catalogue(
     own: Iterable[AgentType | Unusable], brought: Iterable[AgentType | Unusable] = ()
 ) -> Catalogue:
-    """The built-in types and the person's own, where the last wins; then what the project brought.
+    """The built-in types and the person's own, where the last wins; then the project's.
 
-    A project's type hides none of theirs: one with the same name is offered under another.
+    A project's type does not hide the person's: one with a taken name gets another name.
     """
     hidden: list[AgentType] = []
     unusable: list[Unusable] = []
@@ -138,7 +138,7 @@ def _by_name(
 
 
 def _beside(brought: AgentType, own: Mapping[str, AgentType]) -> AgentType | Unusable:
-    """A project's type under a name that is not taken."""
+    """A project's type under a free name."""
     if brought.name not in own:
         return brought
     name = f"{BROUGHT}{brought.name}"
@@ -154,16 +154,18 @@ def parse(text: str, source: str) -> AgentType | Unusable:
     document = frontmatter.parse(text)
     if wrong := _frontmatter_problem(document):
         return Unusable(source, wrong)
-    said = {_folded(entry.key): entry.value for entry in document.entries if entry.key is not None}
-    name = parse_text(said.get("name", "")) or PurePath(source).stem
-    description = shortened(parse_text(said.get("description", "")), LONGEST_DESCRIPTION)
+    fields = {
+        _folded(entry.key): entry.value for entry in document.entries if entry.key is not None
+    }
+    name = parse_text(fields.get("name", "")) or PurePath(source).stem
+    description = shortened(parse_text(fields.get("description", "")), LONGEST_DESCRIPTION)
     prompt = document.body.strip()
     if wrong := name_problem(name) or _missing(description, prompt):
         return Unusable(source, wrong)
-    rights = _rights(said)
-    model, about_model = _model(said)
-    memory, about_memory = _memory(said)
-    max_turns, about_turns = _max_turns(said)
+    rights = _rights(fields)
+    model, about_model = _model(fields)
+    memory, about_memory = _memory(fields)
+    max_turns, about_turns = _max_turns(fields)
     return AgentType(
         name=name,
         description=description,
@@ -174,12 +176,12 @@ def parse(text: str, source: str) -> AgentType | Unusable:
         max_turns=max_turns,
         source=source,
         denied=rights.denied,
-        notes=(*rights.notes, *about_model, *about_memory, *about_turns, *_not_limited(said)),
+        notes=(*rights.notes, *about_model, *about_memory, *about_turns, *_not_limited(fields)),
     )
 
 
 def _frontmatter_problem(document: Document) -> str | None:
-    """Lines nobody understands are passed over, unless they could say what the agent may do."""
+    """Lines that cannot be parsed are skipped, unless they could be about the agent's rights."""
     if document.problem in (frontmatter.ABSENT, frontmatter.UNCLOSED):
         return document.problem
     keys = Counter(_folded(entry.key) for entry in document.entries if entry.key is not None)
@@ -203,10 +205,10 @@ def _missing(description: str, prompt: str) -> str | None:
     return None
 
 
-def _rights(said: Mapping[str, str]) -> _Rights:
+def _rights(fields: Mapping[str, str]) -> _Rights:
     notes: list[str] = []
-    granted = None if "tools" not in said else _granted(_items(said["tools"]), notes)
-    refused = _denied(_items(said.get("disallowedtools", "")), notes)
+    granted = None if "tools" not in fields else _granted(_items(fields["tools"]), notes)
+    refused = _denied(_items(fields.get("disallowedtools", "")), notes)
     if _ALL in refused:
         granted = ()
     if granted is not None:
@@ -262,8 +264,8 @@ def _split(text: str) -> Iterator[str]:
     yield text[start:].strip()
 
 
-def _model(said: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
-    model = parse_text(said.get("model", ""))
+def _model(fields: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
+    model = parse_text(fields.get("model", ""))
     if not model or model.lower() == "inherit":
         return None, ()
     if _FAMILY.fullmatch(model):
@@ -271,16 +273,16 @@ def _model(said: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
     return model, ()
 
 
-def _memory(said: Mapping[str, str]) -> tuple[AgentScope | None, tuple[str, ...]]:
-    scope = parse_text(said.get("memory", "")).lower()
+def _memory(fields: Mapping[str, str]) -> tuple[AgentScope | None, tuple[str, ...]]:
+    scope = parse_text(fields.get("memory", "")).lower()
     if scope in get_args(AgentScope):
         return cast("AgentScope", scope), ()
     known = ", ".join(get_args(AgentScope))
     return None, (f"memory {scope[:40]!r} is not one of {known}: it has none",) if scope else ()
 
 
-def _max_turns(said: Mapping[str, str]) -> tuple[int | None, tuple[str, ...]]:
-    text = parse_text(said.get("maxturns", ""))
+def _max_turns(fields: Mapping[str, str]) -> tuple[int | None, tuple[str, ...]]:
+    text = parse_text(fields.get("maxturns", ""))
     if not text:
         return None, ()
     number = int(text) if re.fullmatch(r"[0-9]{1,6}", text) else 0
@@ -289,11 +291,11 @@ def _max_turns(said: Mapping[str, str]) -> tuple[int | None, tuple[str, ...]]:
     return number, ()
 
 
-def _not_limited(said: Mapping[str, str]) -> tuple[str, ...]:
+def _not_limited(fields: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(
         f"{name} is not used: the permissions of the session hold"
         for key, name in _LIMITS_ELSEWHERE.items()
-        if key in said
+        if key in fields
     )
 
 
@@ -312,7 +314,7 @@ _GENERAL = AgentType(
 You are an agent that another agent has asked to do one task. Its message is all you know of the \
 conversation it comes from, and your last message is all it will see of your work.
 
-- Do the task to its end, and nothing beside it. Nobody answers questions on the way: where the task \
+- Do the task to its end, and nothing beside it. No questions are answered on the way: where the task \
 leaves something open, take the reading that fits its purpose and name it in your report.
 - Look before you act. Search for what the task speaks of, read what you are going to change, and \
 follow the ways of the code around it.

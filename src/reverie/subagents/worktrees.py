@@ -1,7 +1,7 @@
-"""Git worktrees for agents that work apart: a branch and a folder of their own, never removed with work in it.
+"""Git worktrees for isolated agents: each has its own branch and folder, never removed with work in it.
 
-The system's git does it, as the person has set it up, but without their hooks. Nothing is forced: a
-folder goes only when nothing was changed in it, a branch only while it stands where it began.
+They are made with the installed git and the person's configuration, but without hooks. Nothing is
+forced: only an unchanged folder is removed, and only a branch without new commits is deleted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SETTINGS = {
     "core.pager": "cat",
     "gc.auto": "0",
     "maintenance.auto": "false",
-    # Git's own look before it removes a folder must see new files, whatever the person prefers.
+    # Git's own check before it removes a folder must see new files, whatever the person's setting.
     "status.showUntrackedFiles": "all",
     "advice.detachedHead": "false",
 }
@@ -33,7 +33,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """A folder with a checkout of `branch`, which began at the commit `base`."""
+    """A folder with a checkout of `branch`, created at the commit `base`."""
 
     repository: Path
     name: str
@@ -44,14 +44,14 @@ class Worktree:
 
 @dataclass(frozen=True, slots=True)
 class NoWorktree:
-    """None was made, and why."""
+    """Why no worktree was created."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Commits ("1f2e3d4 its first line", oldest first) and files that differ from the beginning."""
+    """Commits ("1f2e3d4 its first line", oldest first) and files changed since the base."""
 
     commits: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -62,14 +62,14 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The folder is gone; `branch` is the name of the branch when that is still there."""
+    """The folder was removed; `branch` is set when the branch is still there."""
 
     branch: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The folder is still there, and why; `changes` is None when they could not be found out."""
+    """Why the folder was kept; `changes` is None when they could not be determined."""
 
     folder: Path
     branch: str
@@ -78,7 +78,7 @@ class Kept:
 
 
 class Worktrees:
-    """Makes and removes them. `environment` is the process's own, read by settings."""
+    """Creates and removes worktrees. `environment` is that of the process, read by settings."""
 
     def __init__(self, environment: Mapping[str, str], seconds: float = SECONDS) -> None:
         self._environment = without_another(environment)
@@ -97,16 +97,16 @@ class Worktrees:
         return worktree
 
     def changes(self, worktree: Worktree) -> Changes:
-        """What was done since it was made; what git ignores does not count."""
+        """The changes since it was created; ignored files do not count."""
         if not worktree.folder.exists():
             tips = self._tip(worktree.repository, _ref(worktree))
             return Changes(self._commits(worktree.repository, tips, worktree.base))
         folder = worktree.folder
         self._require_own(folder)
         self._require_known(folder)
-        # Commits made on no branch are found in the folder's own log of where it has been.
-        been = self._git(folder, "reflog", "show", "--format=%H", "HEAD", "--").split()
-        tips = (*self._tip(folder, "HEAD"), *self._tip(folder, _ref(worktree)), *been)
+        # The worktree's reflog also has commits made on a detached HEAD.
+        visited = self._git(folder, "reflog", "show", "--format=%H", "HEAD", "--").split()
+        tips = (*self._tip(folder, "HEAD"), *self._tip(folder, _ref(worktree)), *visited)
         differing = self._git(
             folder,
             "diff",
@@ -122,9 +122,9 @@ class Worktrees:
         return Changes(self._commits(folder, tips, worktree.base), tuple(sorted(files)))
 
     def remove(self, worktree: Worktree, *, keep_branch: bool) -> Removed | Kept:
-        """Remove the folder when nothing was changed in it, and then the branch unless it is to stay.
+        """Remove an unchanged folder, then the branch unless `keep_branch`.
 
-        A folder that somebody removed by hand is forgotten; a branch with commits always stays.
+        A folder that was removed by hand is unregistered; a branch with commits is always kept.
         """
         changes: Changes | None = None
         try:
@@ -132,7 +132,7 @@ class Worktrees:
             if changes and worktree.folder.exists():
                 return Kept(worktree.folder, worktree.branch, changes, "it holds changes")
             if self._is_known(worktree):
-                # Without --force: git looks once more and refuses where it finds work.
+                # Without --force: git checks again and refuses to remove changes.
                 self._git(worktree.repository, "worktree", "remove", "--", str(worktree.folder))
             branch = self._branch_left(worktree, keep_branch)
         except ReverieError as error:
@@ -140,7 +140,7 @@ class Worktrees:
         return Removed(branch)
 
     def _begun(self, repository: Path, name: str, folder: Path) -> Worktree:
-        """Everything but the checkout; the branch is made here, by one of any number who try."""
+        """Create the branch, atomically: of several processes that try, one succeeds."""
         top = Path(self._git(repository, "rev-parse", "--show-toplevel").removesuffix("\n"))
         self._require_known(top)
         base = self._tip(top, "HEAD^{commit}")
@@ -158,7 +158,7 @@ class Worktrees:
                 f"{top} has a branch {worktree.branch!r} already: choose another name, or merge "
                 "the branch and delete it"
             )
-        # An empty old value: it is an error when somebody has made the branch meanwhile.
+        # With an empty old value, update-ref fails when the branch exists by now.
         self._git(top, "update-ref", _ref(worktree), worktree.base, "")
         return worktree
 
@@ -172,7 +172,7 @@ class Worktrees:
             raise
 
     def _branch_left(self, worktree: Worktree, keep: bool) -> str | None:
-        """Delete the branch where it may be, in one step with the look at where it stands."""
+        """Delete the branch if it is still at its base, atomically; its name if it remains."""
         if not keep:
             with suppress(StorageError):
                 self._git(worktree.repository, "update-ref", "-d", _ref(worktree), worktree.base)
@@ -183,13 +183,13 @@ class Worktrees:
         return f"worktree {worktree.folder}" in listed.split("\n")
 
     def _require_own(self, folder: Path) -> None:
-        """A folder whose `.git` is gone would be taken for a part of the repository around it."""
+        """Without its `.git`, git would take the folder for a part of the repository around it."""
         top = self._git(folder, "rev-parse", "--show-toplevel").removesuffix("\n")
         if Path(os.path.realpath(top)) != Path(os.path.realpath(folder)):
             raise StorageError(f"{folder} is no longer a git worktree; look at it by hand")
 
     def _tip(self, folder: Path, name: str) -> tuple[str, ...]:
-        """The commit a name stands for, if it does."""
+        """The commit that a name refers to, if any."""
         try:
             found = self._git(folder, "rev-parse", "--verify", "--quiet", name)
         except StorageError:
@@ -201,16 +201,16 @@ class Worktrees:
             return ()
         asked = "\n".join([*dict.fromkeys(tips), f"^{base}"]) + "\n"
         options = ("--format=%h %s", "--reverse", "--no-show-signature", "--stdin")
-        said = self._git(folder, "log", *options, given=asked)
-        return tuple(line for line in said.split("\n") if line)
+        output = self._git(folder, "log", *options, given=asked)
+        return tuple(line for line in output.split("\n") if line)
 
     def _dirty(self, folder: Path) -> tuple[str, ...]:
         options = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
-        # Each begins with two letters of state and a space.
+        # Each entry begins with two status letters and a space.
         return tuple(entry[3:] for entry in _parts(self._git(folder, "status", *options)))
 
     def _require_known(self, repository: Path) -> None:
-        """Every checkout and comparison would run the filters a repository names."""
+        """Refuse repositories whose configuration starts programs, such as filters on checkout."""
         named = unknown_settings(repository, self._environment)
         if named:
             raise InputError(

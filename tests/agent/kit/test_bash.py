@@ -1,4 +1,4 @@
-"""Commands end: with a code, at their time, or when nobody waits any more; and so do their children."""
+"""Commands end with an exit code, at their time limit or when cancelled, and so do their children."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact text is replaced, nothing else moves, and nobody's work is overwritten."""
+"""Exact text is replaced, nothing else changes, and changes by others are not overwritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages from a server on loopback; and no way into anybody's own network."""
+"""Pages from a server on loopback; addresses in private networks are refused."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ __all__ = ["standard_kit"]
 
 
 def standard_kit() -> tuple[Tool, ...]:
-    """What every agent has. Fetching from the web is not part of it: `web_fetch_tool`."""
+    """The tools of every agent. `web_fetch_tool` is not one of them."""
     return (
         read_tool(),
         grep_tool(),

@@ -1,4 +1,4 @@
-"""Bash: a command in a shell, with an end to its time and to its output."""
+"""Bash: runs a shell command, with limits on its time and output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_SECONDS = 600
 MOST_OUTPUT = 200_000
 _DRAIN_SECONDS = 1.0
 
-# The trap also runs when the command fails or exits; the name of a descriptor works in every shell.
+# The trap runs even when the command fails or exits; /dev/fd works in every shell.
 _SCRIPT = 'trap "pwd -P >/dev/fd/$1" EXIT; eval "shift 2; $2"'
 
 _SPEC = ToolSpec.of(
@@ -53,7 +53,7 @@ def _access(arguments: Arguments, workplace: Workplace) -> Access:
     folder = _start_folder(workplace)
     if not reads_only(command) or not starts_nothing(command, folder, workplace.environment):
         return "run"
-    # Commands that read run side by side: one that moves must not take the others along.
+    # Read-only commands run in parallel: the `cd` of one must not affect the others.
     workplace.judged[command] = folder
     return "read"
 
@@ -65,7 +65,7 @@ def _headline(arguments: Arguments) -> str:
 
 @dataclass(slots=True)
 class Capture:
-    """Output as it comes: its beginning and its end are kept, the middle is only counted."""
+    """Keeps the beginning and the end of an output; the middle is only counted."""
 
     most: int = MOST_OUTPUT
     head: bytes = b""
@@ -86,7 +86,7 @@ class Capture:
     def text(self) -> str:
         if not self.left_out:
             return _decoded(self.head + self.tail)
-        # Cut at lines, where there are any, so that no letter and no line is torn.
+        # Cut at line ends, if there are any, so that no character and no line is split.
         head, _, torn_head = self.head.rpartition(b"\n")
         torn_tail, _, tail = self.tail.partition(b"\n")
         if not head or not tail:
@@ -101,7 +101,7 @@ def _decoded(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """How a command ended; `code` is None when its time was over."""
+    """How a command ended; `code` is None when it timed out."""
 
     output: str
     code: int | None
@@ -128,22 +128,22 @@ async def _run(arguments: Arguments, workplace: Workplace) -> ToolOutput:
 async def _execute(
     command: str, folder: Path, environment: Mapping[str, str], seconds: int
 ) -> _Ended:
-    output, place = Capture(), Capture()
+    output, final_folder = Capture(), Capture()
     shell = found_program("bash", environment) or "/bin/sh"
-    async with inlet(output.take) as said, inlet(place.take) as moved:
+    async with inlet(output.take) as written, inlet(final_folder.take) as moved:
         words = [shell, "-c", _SCRIPT, "bash", str(moved.writing_end), command]
         async with program(
             words,
             folder=folder,
             environment=environment,
-            output=said,
+            output=written,
             inherited=(moved.writing_end,),
         ) as process:
             code = await _code_within(process, seconds)
             left_running = await end_group(process)
-        await said.drained(_DRAIN_SECONDS)
+        await written.drained(_DRAIN_SECONDS)
         await moved.drained(_DRAIN_SECONDS)
-    return _Ended(output.text, code, place.text.removesuffix("\n"), left_running)
+    return _Ended(output.text, code, final_folder.text.removesuffix("\n"), left_running)
 
 
 async def _code_within(process: Process, seconds: int) -> int | None:
@@ -168,7 +168,7 @@ def _start_folder(workplace: Workplace) -> Path:
 
 
 def _move(folder: str, workplace: Workplace) -> str:
-    """Keep the folder the command ended in, if it is inside the root; say when it changed."""
+    """Keep the folder the command ended in, if it is inside the root; a note when it changed."""
     root = workplace.root.resolve()
     before = (workplace.shell_folder or root).resolve()
     now = Path(folder) if folder else before

@@ -1,4 +1,4 @@
-"""Edit: exact text replaced in a file that was read and has not changed since."""
+"""Edit: replaces exact text in a file that was read and has not changed since."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _edit(path: Path, name: str, wanted: Replacement, last: FileRead | None) -> 
 
 
 def replaced(file: TextFile, wanted: Replacement, name: str) -> tuple[str, int]:
-    """The new text, and in how many places it differs; an error says why it cannot be made."""
+    """The new text and the number of replacements; InputError when it cannot be replaced."""
     text, old = plain(file.text), plain(wanted.old)
     if old == plain(wanted.new):
         raise InputError("old_text and new_text are the same; nothing was changed")
@@ -116,7 +116,7 @@ def replaced(file: TextFile, wanted: Replacement, name: str) -> tuple[str, int]:
 
 
 def _hint(text: str, old: str) -> str:
-    """The usual reasons why a text is not found."""
+    """The likely reason why a text was not found."""
     lines = old.split("\n")
     if all(re.match(r"\s*\d+\t", line) for line in lines if line):
         return " Leave out the line numbers that Read shows."

@@ -1,4 +1,4 @@
-"""Plain files, read whole and replaced whole: a crash or a rival leaves the old file or the new."""
+"""Files for the tools: read and replaced whole, their encoding and line endings, paths and diffs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class OnDisk:
-    """A file's content, and the state it was in."""
+    """A file's content and its stat result."""
 
     data: bytes
     status: os.stat_result
@@ -35,10 +35,10 @@ class OnDisk:
 
 
 def load(path: Path) -> OnDisk | None:
-    """A plain file; None when there is none. Folders, pipes and giants are refused."""
+    """Read a regular file; None when there is none. Folders, pipes and huge files are refused."""
     with _explained("read", path):
         try:
-            # A pipe must not make us wait for somebody to write into it.
+            # Non-blocking: opening a pipe must not wait for a writer.
             opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
@@ -55,14 +55,14 @@ def save(path: Path, data: bytes, before: OnDisk | None) -> FileRead:
     """Replace the file that was seen as `before`, or create one where there was none."""
     with _explained("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A new file gets what the person's umask allows, an old one keeps its owner and its mode.
+        # A new file gets the mode that the umask allows, an old one keeps its owner and mode.
         like = before.status if before is not None else None
         with (
             atomic.opened(path.parent) as folder,
             atomic.draft(folder, data, mode=0o666, like=like) as temporary,
         ):
-            # One writer of ours at a time between the last look and the change, until the folder
-            # is closed. Where there are no locks, the last look must do.
+            # Only one Reverie process at a time checks and replaces; the lock ends when the folder
+            # is closed. On file systems without locks, the check alone must do.
             with suppress(OSError):
                 fcntl.flock(folder, fcntl.LOCK_EX)
             _check_unchanged(path, before)
@@ -71,21 +71,21 @@ def save(path: Path, data: bytes, before: OnDisk | None) -> FileRead:
 
 
 def _put(temporary: Path, path: Path, *, fresh: bool) -> None:
-    """Into its place; a new file never over one that somebody created meanwhile."""
+    """Move a file into place; a new one never replaces a file that was created meanwhile."""
     if fresh:
         try:
             os.link(temporary, path)
         except FileExistsError as error:
             raise InputError(f"{path} was created meanwhile; read it, then repeat") from error
         except OSError:
-            # No hard links here.
+            # The file system has no hard links.
             temporary.replace(path)
         return
     temporary.replace(path)
 
 
 def _check_unchanged(path: Path, before: OnDisk | None) -> None:
-    """At the last moment: whoever wrote meanwhile must not be overwritten."""
+    """Refuse to overwrite a file that another process changed meanwhile."""
     try:
         now = path.stat()
     except FileNotFoundError:
@@ -114,7 +114,7 @@ def _check_readable(path: Path, status: os.stat_result) -> None:
 
 @contextmanager
 def _explained(verb: str, path: Path) -> Iterator[None]:
-    """Errors of the disk, in words."""
+    """Turn OSError into StorageError with a readable message."""
     try:
         yield
     except OSError as error:
@@ -124,7 +124,7 @@ def _explained(verb: str, path: Path) -> Iterator[None]:
 LineEndings: TypeAlias = Literal["LF", "CRLF", "mixed"]
 
 _SNIFFED = 8_192
-# UTF-32 first: its mark begins with that of UTF-16.
+# UTF-32 first: its byte order mark begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -138,7 +138,7 @@ _MARKS = (
 class TextFile:
     """A file's text with its line endings as they are, and what is needed to write it back.
 
-    Bytes that are not UTF-8 stand as lone surrogates in `text`, and become the same bytes again.
+    Bytes that are not UTF-8 are lone surrogates in `text`, and are written back unchanged.
     """
 
     text: str
@@ -162,7 +162,7 @@ class TextFile:
 
     @property
     def is_exact(self) -> bool:
-        """Is every byte part of a letter?"""
+        """Whether all bytes could be decoded."""
         return re.search("[\udc80-\udcff]", self.text) is None
 
     @property
@@ -173,9 +173,9 @@ class TextFile:
         return "CRLF" if crlf == self.text.count("\n") else "mixed"
 
     def replaced(self, spans: list[tuple[int, int]], new: str) -> str:
-        """The text with `new` in place of each span of `plain(text)`; the rest untouched.
+        """The text with `new` in place of each span of `plain(text)`; the rest is unchanged.
 
-        New lines end as those they replace, or else as most of the file does.
+        New lines get the line endings of those they replace, or else the most common of the file.
         """
         shifts = _crlf_positions(self.text)
         pieces: list[str] = []
@@ -189,12 +189,12 @@ class TextFile:
 
 
 def plain(text: str) -> str:
-    """Lines that all end in a single newline, as models write them."""
+    """The text with LF line endings, as models write them."""
     return text.replace("\r\n", "\n")
 
 
 def with_endings(new: str, *, like: str, otherwise: str = "") -> str:
-    """The text with the line endings of another; if that has none, of a third."""
+    """The text with the line endings of `like`; if that has none, of `otherwise`."""
     model = like if "\n" in like else otherwise
     crlf = model.count("\r\n")
     ending = "\r\n" if crlf * 2 > model.count("\n") else "\n"
@@ -206,7 +206,7 @@ def _strictness(encoding: str) -> str:
 
 
 def _crlf_positions(text: str) -> list[int]:
-    """Where, in the plain text, the newlines stand that were CRLF."""
+    """The positions in the plain text of newlines that were CRLF."""
     positions: list[int] = []
     at = text.find("\r\n")
     while at >= 0:
@@ -217,14 +217,14 @@ def _crlf_positions(text: str) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What is told of a change, and the file as it is now."""
+    """The report on a change, and the file as it is now."""
 
     report: str
     read: FileRead
 
 
 def check_seen(name: str, last: FileRead | None, now: FileRead) -> None:
-    """Refuse to write over what the agent has not seen."""
+    """Refuse to overwrite content that the agent has not read."""
     if last is None:
         raise InputError(f"{name} has not been read yet; read it first, then change it")
     if not last.same_content(now):
@@ -246,19 +246,19 @@ _MOST_SUGGESTED = 5
 
 
 def located(name: str, workplace: Workplace) -> Path:
-    """The absolute path a name stands for: from the root, from home, or as it is."""
+    """The absolute path of a name: relative to the root, to home (`~`), or already absolute."""
     if not name or "\0" in name:
         raise InputError(f"{name!r} is not a path")
     if name == "~" or name.startswith("~/"):
         home = workplace.environment.get("HOME") or str(Path.home())
         name = home + name[1:]
-    # Links stay as they are; `..` is taken as people mean it.
+    # Links are not resolved; `..` removes the name before it.
     path = Path(os.path.normpath(workplace.root / name))
     return path if workplace.workshop is None else workplace.workshop.inside(path)
 
 
 def real(path: Path) -> Path:
-    """Where the content is, past every link: what would be written."""
+    """The path with all links resolved: the file that would be written."""
     try:
         return path.resolve()
     except RuntimeError as error:
@@ -266,36 +266,36 @@ def real(path: Path) -> Path:
 
 
 def written(arguments: Arguments, workplace: Workplace) -> tuple[Path, ...]:
-    """The file a call with a `path` writes, past every link."""
+    """The file that a call with a `path` writes, links resolved."""
     return (real(located(arguments["path"], workplace)),)
 
 
 def shown(path: Path, workplace: Workplace) -> str:
-    """Short inside the root, whole outside; always printable text."""
+    """The path as shown to the model: relative inside the root, absolute outside; printable."""
     path = path if workplace.workshop is None else workplace.workshop.outside(path)
     inside = path.is_relative_to(workplace.root)
     return printable(str(path.relative_to(workplace.root) if inside else path))
 
 
 def printable(text: str) -> str:
-    """Names and files on disk need not be text; what is not becomes a question mark in a box."""
+    """Replace what is not valid text, such as lone surrogates, with U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def missing(path: Path, workplace: Workplace) -> str:
-    """Says that there is no such file, and what there is instead."""
-    said = f"There is no file {shown(path, workplace)}."
+    """A message that there is no such file, with similar names or the nearest folder."""
+    message = f"There is no file {shown(path, workplace)}."
     folder = path.parent
     if not folder.is_dir():
         while not folder.is_dir():
             folder = folder.parent
-        return f"{said} The nearest folder that exists is {shown(folder, workplace)}."
+        return f"{message} The nearest folder that exists is {shown(folder, workplace)}."
     near = [shown(folder / name, workplace) for name in _near(path.name, folder)]
-    return f"{said} Did you mean {' or '.join(near)}?" if near else said
+    return f"{message} Did you mean {' or '.join(near)}?" if near else message
 
 
 def _near(name: str, folder: Path) -> list[str]:
-    """Names that differ in case, ending, or a few letters."""
+    """Names in the folder that differ in case, suffix or a few letters."""
     readable = os.access(folder, os.R_OK)
     names = sorted(entry.name for entry in folder.iterdir()) if readable else []
     stem = Path(name).stem.casefold()
@@ -305,13 +305,13 @@ def _near(name: str, folder: Path) -> list[str]:
 
 
 _MOST_LINES = 60
-# Beyond this, comparing takes longer than anybody would read.
+# Comparing more lines takes too long.
 _MOST_COMPARED = 2_000
 _CONTEXT = 2
 
 
 def compact_diff(before: str, after: str) -> str:
-    """The changed lines with two around them; a long one ends with how much is left out."""
+    """The changed lines with two lines of context; a long diff is cut, with a note."""
     old, new = before.split("\n"), after.split("\n")
     start, end = _unchanged_ends(old, new)
     first = max(0, start - _CONTEXT)
@@ -339,7 +339,7 @@ def _changes(old: list[str], new: list[str], first: int) -> list[str]:
 
 
 def _unchanged_ends(old: list[str], new: list[str]) -> tuple[int, int]:
-    """How many lines are the same at the start, and at the end."""
+    """The number of equal lines at the start and at the end."""
     most = min(len(old), len(new))
     start = next((at for at in range(most) if old[at] != new[at]), most)
     most -= start

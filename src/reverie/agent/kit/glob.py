@@ -1,4 +1,4 @@
-"""Glob: files by the pattern of their names, newest first."""
+"""Glob: finds files by name pattern, newest first."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def _run(arguments: Arguments, workplace: Workplace) -> str:
 
 
 def _split(pattern: str, path: str, workplace: Workplace) -> tuple[Path, str]:
-    """The folder to look in, and the pattern from there: names at the front are folders."""
+    """The folder to search, from the plain names at the front, and the rest of the pattern."""
     parts = pattern.split("/")
     plain = next((n for n, part in enumerate(parts) if is_magic(part)), len(parts) - 1)
     front = "/".join(parts[:plain]) or ("/" if pattern.startswith("/") else ".")
@@ -101,6 +101,6 @@ def _matching(folder: Path, pattern: str, stop: threading.Event) -> Iterator[tup
         if stop.is_set():
             return
         if not found.ignored and wanted.matches(found.parts):
-            # A file can be gone by now.
+            # The file may have been deleted meanwhile.
             with suppress(OSError):
                 yield found.path.lstat().st_mtime_ns, found.path

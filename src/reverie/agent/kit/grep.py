@@ -1,4 +1,4 @@
-"""Grep: a regular expression over the text files of a folder, by ripgrep or in its manner."""
+"""Grep: searches text files for a regular expression, with ripgrep or our own equivalent."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _headline(arguments: Arguments) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
-    """A file, and a line of it or how many lines matched."""
+    """A file with one of its lines, or with the number of matching lines."""
 
     file: str
     line: int = 0
@@ -90,7 +90,7 @@ class _Hit:
 
 @dataclass(slots=True)
 class _Hits:
-    """What the searching program says, taken apart as it comes, up to a limit."""
+    """Parses the output of the search program as it arrives, up to a limit."""
 
     search: Search
     limit: int
@@ -141,7 +141,7 @@ _NARROW = "Narrow the path, the glob or the pattern."
 async def _searched(
     search: Search, hits: _Hits, complaint: _Complaint, workplace: Workplace
 ) -> bool:
-    """Let the program search; False when its time was over first."""
+    """Run the search program; False when it timed out."""
     command, environment = _command(search, workplace)
     folder = Path(search.folder)
     async with inlet(hits.take) as output, inlet(complaint.take) as errors:
@@ -175,11 +175,11 @@ def _search(arguments: Arguments, workplace: Workplace) -> Search:
 
 
 def _command(search: Search, workplace: Workplace) -> tuple[list[str], dict[str, str]]:
-    """Ripgrep where it is installed, our own program elsewhere."""
+    """The command and environment: ripgrep where it is installed, else our own program."""
     ripgrep = found_program("rg", workplace.environment)
     if ripgrep:
         return [ripgrep, *_ripgrep_options(search)], dict(workplace.environment)
-    # Without -P, and with relative entries, a folder could bring its own modules.
+    # -P and absolute entries only: never import modules from the searched folder.
     modules = os.pathsep.join(entry for entry in sys.path if Path(entry).is_absolute())
     worker = [sys.executable, "-P", "-m", "reverie.agent.searching.worker", search.to_json()]
     return worker, {"PYTHONPATH": modules}
@@ -221,7 +221,7 @@ def _line(event: Mapping[str, Any]) -> _Hit | None:
 
 
 def _text(value: Mapping[str, str]) -> str:
-    """Ripgrep gives what is not UTF-8 as bytes."""
+    """A text in ripgrep's JSON, which has base64 for what is not UTF-8."""
     return value["text"] if "text" in value else os.fsdecode(base64.b64decode(value["bytes"]))
 
 
@@ -260,7 +260,7 @@ def _file(named: tuple[str, _Hit]) -> str:
 
 
 def _shown(named: Iterable[tuple[str, _Hit]]) -> Iterator[str]:
-    """A file's lines: `:` after the number of one that matches, `-` of one beside it."""
+    """The lines of a file: `:` after the number of a match, `-` after that of a context line."""
     for _, hit in named:
         text = printable(hit.text)
         more = len(text) - _LONGEST_LINE

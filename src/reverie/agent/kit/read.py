@@ -1,4 +1,4 @@
-"""Read: a file as numbered lines, an image, or a document."""
+"""Read: returns a file as numbered lines, an image or a document, or the names in a folder."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read_tool() -> Tool:
         run=_run,
         access=_access,
         headline=_headline,
-        # A stored result would have to be read with Read again.
+        # A result stored in a file would have to be read with Read again.
         result_threshold=None,
         clearable=True,
     )
@@ -111,7 +111,7 @@ def _names_in(folder: Path, workplace: Workplace) -> str:
 
 
 def _picture(name: str, data: bytes) -> ResultContent | None:
-    """What a model looks at rather than reads."""
+    """An image or PDF as content for the model; None for any other file."""
     kind = _media_type(data)
     if kind is None:
         return None
@@ -128,7 +128,7 @@ def _picture(name: str, data: bytes) -> ResultContent | None:
 
 
 def _media_type(data: bytes) -> str | None:
-    """By the first bytes: endings lie."""
+    """The type by the file's first bytes; its name may be wrong."""
     match data[:12]:
         case head if head.startswith(b"\x89PNG\r\n\x1a\n"):
             return "image/png"
@@ -151,7 +151,7 @@ def _binary(name: str, size: int) -> str:
 
 
 def _numbered(file: TextFile, first: int, limit: int) -> str:
-    """The lines that fit, each with its number, and what a reader cannot see."""
+    """The lines that fit, with their numbers, and notes on what cannot be seen."""
     lines = plain(printable(file.text)).split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -185,7 +185,7 @@ def _extent(first: int, count: int, total: int) -> str:
 
 
 def _peculiarities(file: TextFile) -> list[str]:
-    """What must be known to edit the file, and cannot be seen."""
+    """Notes on line endings and encoding, which edits keep."""
     notes = []
     if file.line_endings == "CRLF":
         notes.append("lines end in CRLF; edits keep that")

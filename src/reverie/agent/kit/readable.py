@@ -1,4 +1,4 @@
-"""A web page as text to read: headings, paragraphs, lists, links; no scripts, no styling."""
+"""Converts a web page to text: headings, paragraphs, lists and links, without scripts or styles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LINES = frozenset(("br", "hr", "li", "tr"))
 
 
 def page_text(html: str, address: str) -> tuple[str, str]:
-    """The title, and the text; links are made absolute from the page's address."""
+    """The title and the text of a page; links are made absolute."""
     page = _Page(address)
     page.feed(html)
     page.close()
@@ -38,7 +38,7 @@ class _Page(HTMLParser):
         if tag == "title":
             self._in_title = True
         elif tag in _UNSEEN:
-            # No page nests so deep; a pile would be looked through at every end of a tag.
+            # Limit the depth: the list is searched at every end tag.
             if len(self._unseen) < _DEEPEST:
                 self._unseen.append(tag)
         elif not self._unseen:
@@ -48,7 +48,7 @@ class _Page(HTMLParser):
         if tag == "title":
             self._in_title = False
         elif tag in self._unseen:
-            # Whatever was left open inside ends with it.
+            # Tags left open inside it end, too.
             del self._unseen[self._unseen.index(tag) :]
         elif not self._unseen:
             self._close(tag)
@@ -90,7 +90,7 @@ class _Page(HTMLParser):
             self.pieces.append("\n")
 
     def _end_link(self) -> None:
-        """What stands in a link becomes its text; links do not nest."""
+        """Turn the text since the link began into a markdown link; links do not nest."""
         if self._link is None:
             return
         target, start = self._link
@@ -112,6 +112,6 @@ def _squeezed(text: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """No blanks at the ends of lines, no more than one empty line in a row."""
+    """Strip trailing blanks, and collapse empty lines to one."""
     lines = "\n".join(line.rstrip() for line in text.split("\n"))
     return re.sub(r"\n{3,}", "\n\n", lines).strip()

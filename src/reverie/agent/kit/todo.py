@@ -1,4 +1,4 @@
-"""Todo: the agent's own list, replaced whole."""
+"""Todo: replaces the agent's own todo list."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def todo_tool() -> Tool:
 
 
 def _access(arguments: Arguments, workplace: Workplace) -> Access:
-    # It writes nothing that anybody else sees.
+    # It changes nothing outside the session.
     return "read"
 
 

@@ -1,7 +1,7 @@
-"""Fetching over HTTP from public addresses only, wherever names and redirects lead.
+"""Fetches over HTTP from public addresses only, also after DNS lookups and redirects.
 
-Every address a name resolves to is judged, and the connection is made to one that was: a name
-cannot point elsewhere between the check and the use. Proxies are not used.
+Every address that a name resolves to is checked, and the connection is made to a checked address, so
+that the name cannot point elsewhere between check and use. Proxies are not used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Judge: TypeAlias = Callable[[_Address], bool]
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What came back, and from where in the end; `cut` when there was more of it."""
+    """A response, with its address after redirects; `cut` when the body was longer."""
 
     address: str
     status: int
@@ -50,7 +50,7 @@ class Fetched:
 
 
 def is_public(address: _Address) -> bool:
-    """Is it on the internet, and not a way into somebody's own network?"""
+    """Whether an address is on the internet, and not a way into a private network."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
@@ -63,7 +63,7 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/32")
 
 
 class Fetching:
-    """One fetch, made in a thread; `stop` ends it from another."""
+    """One fetch, run in a thread; `stop` ends it from another thread."""
 
     def __init__(self, judge: Judge = is_public) -> None:
         self._judge = judge
@@ -73,12 +73,12 @@ class Fetching:
     def stop(self) -> None:
         self._stopped = True
         if self._socket is not None:
-            # Closing alone would not wake the thread that reads from it.
+            # Closing alone would not wake the reading thread.
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def fetch(self, address: str) -> Fetched:
-        """Follow redirects to the page; every step is judged anew."""
+        """Fetch a page, checking the address again at each redirect."""
         for _ in range(MOST_REDIRECTS + 1):
             url = _checked(address)
             with _explained(url), self._response(url) as response:
@@ -126,7 +126,7 @@ def _first_reachable(addresses: list[str], port: int) -> socket.socket:
 
 
 def _checked(address: str) -> SplitResult:
-    """An http or https address with a host, and without a name and password."""
+    """Parse an http or https address; InputError without a host, or with credentials."""
     try:
         url = urlsplit(address)
         known = url.scheme in _PORTS and bool(url.hostname) and url.port != 0
@@ -148,7 +148,7 @@ def _ascii_host(url: SplitResult) -> str:
 
 
 def _host(url: SplitResult) -> str:
-    """As the server expects to be called."""
+    """The value of the Host header."""
     host = _ascii_host(url)
     named = f"[{host}]" if ":" in host else host
     return f"{named}:{url.port}" if url.port else named
@@ -174,7 +174,7 @@ def _fetched(url: SplitResult, response: http.client.HTTPResponse) -> Fetched:
 
 
 def _body(response: http.client.HTTPResponse) -> tuple[bytes, bool]:
-    """Up to the limit, unpacked; a small parcel can hold a mountain."""
+    """The decompressed body up to the limit, and whether it was cut."""
     packed = response.getheader("Content-Encoding", "identity").strip().lower()
     if packed not in ("identity", "gzip", "x-gzip", ""):
         raise InputError(f"the page is packed as {packed!r}, which cannot be unpacked")
@@ -187,7 +187,7 @@ def _body(response: http.client.HTTPResponse) -> tuple[bytes, bool]:
 
 @contextmanager
 def _explained(url: SplitResult) -> Iterator[None]:
-    """What goes wrong on the way, in words."""
+    """Turn network errors into InputError with a readable message."""
     try:
         yield
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""WebFetch: a page from the internet, as text. Not part of the standard kit."""
+"""WebFetch: fetches a web page as text. Not part of the standard kit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SPEC = ToolSpec.of(
 
 
 def web_fetch_tool(judge: Judge = is_public) -> Tool:
-    """`judge` says which addresses may be connected to; anything but the default is for tests."""
+    """`judge` decides which addresses may be connected to; tests pass their own."""
 
     async def run(arguments: Arguments, workplace: Workplace) -> ToolOutput:
         page = await _fetched(Fetching(judge), arguments["url"])
@@ -91,14 +91,14 @@ def _read(page: Fetched) -> tuple[str, str]:
 
 
 def _charset(page: Fetched) -> str:
-    """As the server says, or the page itself, or else UTF-8."""
+    """The encoding by the HTTP header, or the page itself, or else UTF-8."""
     declared = _DECLARED.search(page.body[:2_048])
     for name in (page.charset, declared[1].decode("ascii", "replace") if declared else ""):
         try:
             known = codecs.lookup(name).name
         except (LookupError, ValueError):
             continue
-        # Python knows codecs that are no encodings of text, and some that take for ever.
+        # Python also has codecs that are not text encodings, and some that are very slow.
         if _ENCODINGS.match(known):
             return known
     return "utf-8-sig"

@@ -1,4 +1,4 @@
-"""Write: a new file, or all of an old one that was read and has not changed since."""
+"""Write: creates a file, or replaces one that was read and has not changed since."""
 
 from __future__ import annotations
 

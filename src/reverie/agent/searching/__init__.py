@@ -1,1 +1,1 @@
-"""Looking through a folder the way programmers do: by pattern, without what version control ignores."""
+"""Searches folders by path pattern and by content, skipping files that git ignores."""

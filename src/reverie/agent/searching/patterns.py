@@ -1,4 +1,4 @@
-"""What version control ignores: the rules of .gitignore files, as git reads them."""
+"""Path patterns, .gitignore rules, and a walk over the files below a folder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
-# Later files win over earlier ones.
+# Rules of later files win.
 _FILES = (".gitignore", ".ignore", ".rgignore")
 _LARGEST = 1_000_000
-# No path has a component "." or "..", and git takes "[" without "]" for a pattern of nothing.
+# No path has a component "." or "..", and for git "[" without "]" matches nothing.
 _MATCHES_NOTHING = re.compile(r"(?:^|/)\.{1,2}(?:/|$)|(?<!\\)\[[^\]]*$")
 
 
@@ -27,14 +27,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one folder; its path as components."""
+    """The rules of one folder, and its path as components."""
 
     base: tuple[str, ...]
     rules: tuple[Rule, ...]
 
 
 def parse_rule(line: str) -> Rule | None:
-    """One line of a .gitignore; None for blank lines, comments and what can match no path."""
+    """Parse one line of a .gitignore; None for blank lines, comments and what matches no path."""
     text = line.rstrip("\r\n")
     while text.endswith(" ") and not text.endswith("\\ "):
         text = text[:-1]
@@ -52,7 +52,7 @@ def parse_rule(line: str) -> Rule | None:
 
 
 def rules_in(folder: Path) -> Rules:
-    """What a folder's own files say, weakest first."""
+    """The rules in a folder's own files, weakest first."""
     lines = [line for name in _FILES for line in _lines(folder / name)]
     if (folder / ".git").is_dir():
         lines = [*_lines(folder / ".git" / "info" / "exclude"), *lines]
@@ -61,7 +61,7 @@ def rules_in(folder: Path) -> Rules:
 
 
 def rules_above(folder: Path) -> tuple[Rules, ...]:
-    """The rules of the folders that lead here, from the repository's root."""
+    """The rules of the folders above, from the repository's root down."""
     chain: list[Rules] = []
     inside = folder
     while not (inside / ".git").exists() and inside != inside.parent:
@@ -71,7 +71,7 @@ def rules_above(folder: Path) -> tuple[Rules, ...]:
 
 
 def ignored(path: Sequence[str], layers: Iterable[Rules], *, folder: bool) -> bool:
-    """The last rule that matches decides; `layers` go from the outermost folder inwards."""
+    """Whether a path is ignored: the last matching rule decides; `layers` are outermost first."""
     for layer in reversed(tuple(layers)):
         inner = path[len(layer.base) :]
         for rule in reversed(layer.rules):
@@ -110,7 +110,7 @@ class PathPattern:
         return any(len(steps) in _reached(steps, parts) for steps in self.alternatives)
 
     def leads_below(self, folder: Parts) -> bool:
-        """Could something inside this folder match?"""
+        """Whether a path inside this folder could match."""
         return any(
             any(step < len(steps) for step in _reached(steps, folder))
             for steps in self.alternatives
@@ -118,12 +118,12 @@ class PathPattern:
 
 
 def is_magic(component: str) -> bool:
-    """Is it a pattern, rather than a name?"""
+    """Whether it is a pattern rather than a name."""
     return _MAGIC.search(component) is not None
 
 
 def _reached(steps: Sequence[re.Pattern[str] | None], parts: Parts) -> set[int]:
-    """How far into the pattern the parts can lead; all ways at once, so that none takes long."""
+    """The positions in the pattern that the parts can reach; all at once, without backtracking."""
     reached = _with_skipped({0}, steps)
     for part in parts:
         stepped: set[int] = set()
@@ -140,7 +140,7 @@ def _reached(steps: Sequence[re.Pattern[str] | None], parts: Parts) -> set[int]:
 
 
 def _with_skipped(reached: Iterable[int], steps: Sequence[re.Pattern[str] | None]) -> set[int]:
-    """`**` may stand for nothing."""
+    """Add the positions reached when `**` matches nothing."""
     found: set[int] = set()
     for start in reached:
         at = start
@@ -154,7 +154,7 @@ def _with_skipped(reached: Iterable[int], steps: Sequence[re.Pattern[str] | None
 def _components(text: str) -> tuple[re.Pattern[str] | None, ...]:
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if parts and parts[-1] == "**":
-        # What ends in `**` means everything inside, not the folder itself.
+        # A final `**` matches everything inside, not the folder itself.
         parts.append("*")
     return tuple(None if part == "**" else _component(part) for part in parts)
 
@@ -165,14 +165,14 @@ def _component(text: str) -> re.Pattern[str]:
 
 
 def _in_fnmatch(found: re.Match[str]) -> str:
-    """Escapes and negation as `fnmatch` writes them."""
+    """Escapes and negation in the syntax of `fnmatch`."""
     if found[1] is None:
         return "[!"
     return f"[{found[1]}]" if found[1] in "*?[" else found[1]
 
 
 def _alternatives(text: str) -> list[str]:
-    """The pattern without braces, once for each choice; too many choices are left as they stand."""
+    """The pattern with braces expanded; those beyond a limit are left as they are."""
     waiting = [text]
     done: list[str] = []
     while waiting:
@@ -191,7 +191,7 @@ VERSION_CONTROL = (".git", ".hg", ".jj", ".svn")
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file, and the way to it from the folder that was searched."""
+    """A file, and its path from the searched folder as components."""
 
     path: Path
     parts: tuple[str, ...]
@@ -202,9 +202,9 @@ class FoundFile:
 def files_below(
     folder: Path, enter: Callable[[tuple[str, ...]], bool] = lambda parts: True
 ) -> Iterator[FoundFile]:
-    """Every file, by name; ignored folders are not entered, ignored files are marked.
+    """Every file, sorted by name; ignored folders are not entered, ignored files are marked.
 
-    `enter` says which folders are worth looking into. Links are not followed.
+    `enter` decides which folders are entered. Links are not followed.
     """
     base = Path(os.path.abspath(folder))  # noqa: PTH100 - links above the folder stay as they are
     yield from _below(base, (), rules_above(base), enter)
@@ -227,9 +227,9 @@ def _below(
             skipped = ignored(path.parts, layers, folder=False)
             yield FoundFile(path, inner, skipped, entry.is_symlink())
         elif enter(inner) and not ignored(path.parts, layers, folder=True):
-            # A repository inside this one has rules of its own.
-            apart = (path / ".git").exists()
-            yield from _below(path, inner, () if apart else layers, enter)
+            # A nested repository has its own rules.
+            nested = (path / ".git").exists()
+            yield from _below(path, inner, () if nested else layers, enter)
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

@@ -1,6 +1,6 @@
-"""Text search in a process of its own, for where ripgrep is not installed; it answers as ripgrep does.
+"""Text search in a separate process, with ripgrep's output, for systems without ripgrep.
 
-A process, because a regular expression can take for ever, and only a process can be stopped.
+A regular expression can run forever, and only a process can be stopped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What to look for. `file` is a name in `folder`, or empty for all that is below it."""
+    """A search. `file` is a name in `folder`, or empty for all files below it."""
 
     pattern: str
     folder: str
@@ -49,7 +49,7 @@ def main() -> int:
         for name in _files(search):
             _report(search, name, wanted)
     except BrokenPipeError:
-        # Whoever asked has read enough.
+        # The parent process has closed the pipe: it has enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
@@ -65,7 +65,7 @@ def _files(search: Search) -> Iterator[str]:
 
 
 def _by_glob(glob: str) -> Callable[[FoundFile], bool]:
-    """A file that is asked for by its name is looked into even if it is ignored."""
+    """Whether a file is searched; one that the glob names is searched even if ignored."""
     text = glob.removeprefix("!")
     if not text:
         return lambda found: not found.ignored
@@ -110,9 +110,9 @@ def _line_event(kind: str, name: str, number: int, text: str) -> str:
 
 
 def _lines(path: Path) -> list[str]:
-    """A text file's lines; none of a binary file."""
+    """The lines of a text file; none for a binary file."""
     try:
-        # A pipe must not make us wait for somebody to write into it.
+        # Non-blocking: opening a pipe must not wait for a writer.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123
             data = file.read()
     except OSError:

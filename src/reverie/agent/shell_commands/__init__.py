@@ -1,8 +1,8 @@
-"""Whether a shell command certainly only reads, so that nobody need be asked before it runs.
+"""Decides whether a shell command certainly only reads, so that it can run without asking.
 
-Certain means: every program in the line is known, and so is every option it is given. All that is
-unknown, or could become an option once the shell has expanded it, makes the answer no. A no costs
-a question; a wrong yes would cost a file.
+Certain means that every program in the line is known, and so is every option it is given. Anything
+unknown, or that could become an option after expansion, makes the answer no. A no costs a question;
+a wrong yes would cost a file.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _MOST_FOLDERS = 64
 
 
 def reads_only(command: str) -> bool:
-    """Does this command line, given to sh, bash or dash, certainly change nothing?"""
+    """Whether this command line certainly changes nothing in sh, bash or dash."""
     commands = parse(command)
     return bool(commands) and all(map(_reads, commands or ()))
 
 
 def starts_nothing(command: str, folder: Path, environment: Mapping[str, str]) -> bool:
-    """Do the gits of a line that only reads start no other program, begun in this folder?
+    """Whether the git commands of a read-only line, run in this folder, start no other program.
 
-    Git does whatever the repository's own configuration says, and that comes along with an archive.
+    Git runs programs that the repository's configuration names, and an archive may contain one.
     """
     commands = parse(command) or ()
     gits = [at for one in commands if (at := _after_git(one.words)) is not None]
@@ -48,7 +48,7 @@ def starts_nothing(command: str, folder: Path, environment: Mapping[str, str]) -
 
 
 def _after_git(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
-    """What follows the word git, wherever it stands: `timeout 5 git …` runs it, too."""
+    """The words after `git`, which need not come first: `timeout 5 git …` runs it, too."""
     found = (at for at, word in enumerate(words) if word == Word("git"))
     at = next(found, None)
     return None if at is None else words[at + 1 :]
@@ -57,9 +57,9 @@ def _after_git(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
 def _folders(
     commands: tuple[SimpleCommand, ...], start: Path, environment: Mapping[str, str]
 ) -> set[Path] | None:
-    """Every folder the line could be in at some time; None when that cannot be told.
+    """Every folder the line could be in at some time; None when that cannot be known.
 
-    How the commands are joined is not known here, so each `cd` may or may not come before any other.
+    How the commands are joined is not known here, so `cd` commands may run in any order or not at all.
     """
     moves = [one.words[1:] for one in commands if one.words[:1] == (Word("cd"),)]
     found = {start}
@@ -81,7 +81,7 @@ def _plain_move(words: tuple[Word, ...]) -> bool:
 
 
 def _given(words: tuple[Word, ...]) -> list[str]:
-    """The folders of `-C`, which moves a git before it does anything else."""
+    """The folders given with `-C`, in which git then runs."""
     return [value.text for flag, value in pairwise(words) if flag == Word("-C")]
 
 
@@ -92,10 +92,10 @@ def _moved(start: Path, names: list[str]) -> set[Path]:
     return found
 
 
-def _joined(folder: Path, told: str) -> set[Path]:
-    """Shells take `..` off the name, git off the folder that a link leads to."""
-    there = folder / told
-    return {Path(os.path.normpath(there)), Path(os.path.realpath(there))}
+def _joined(folder: Path, name: str) -> set[Path]:
+    """Shells resolve `..` in the name, git after following links: both results."""
+    path = folder / name
+    return {Path(os.path.normpath(path)), Path(os.path.realpath(path))}
 
 
 def _reads(command: SimpleCommand) -> bool:

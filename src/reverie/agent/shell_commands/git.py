@@ -10,7 +10,7 @@ from reverie.agent.shell_commands.syntax import Word
 
 
 def git_reads(words: Words) -> bool:
-    """Global options, then a command that has a rule."""
+    """Whether git's arguments are global options and then a command that its rule allows."""
     command = _after_global_options(words)
     if not command or not command[0].fixed or any(map(_starts_another, command)):
         return False
@@ -31,13 +31,13 @@ _GLOBAL = names("-P --no-pager --no-optional-locks --literal-pathspecs")
 
 
 def _starts_another(word: Word) -> bool:
-    """Signatures are checked by gpg, and a submodule's patch is made by a git inside of it."""
+    """Whether an option makes git start gpg, or another git in a submodule."""
     signature = "%G" in word.text or "%(signature" in word.text
     return signature or word.text.startswith("--submodule=d")
 
 
 def _first(**rules: Rule) -> Rule:
-    """For commands with commands of their own: the first word chooses the rule."""
+    """For commands with subcommands: the first word selects the rule."""
 
     def rule(words: Words) -> bool:
         chosen = rules.get(words[0].text) if words and words[0].fixed else None
@@ -51,7 +51,7 @@ def _either(*rules: Rule) -> Rule:
 
 
 def _listing(options: Options, by: str) -> Rule:
-    """A bare name would be created; with one of the options in `by`, names are only looked for."""
+    """A bare name would be created; with one of the options in `by`, names are only searched."""
     bare = replace(options, operands=no_words)
     return lambda words: options(words) if _has(words, by) else bare(words)
 
@@ -62,7 +62,7 @@ def _asking(options: Options, by: str) -> Rule:
 
 
 def _has(words: Words, wanted: str) -> bool:
-    """Is one of these options given? After an operand or `--`, it could be a name or a value."""
+    """Whether one of these options is given; after an operand or `--` it could be a name."""
     leading = takewhile(lambda word: word.fixed and word.may_be_option and word.text != "--", words)
     return any(word.text.partition("=")[0] in names(wanted) for word in leading)
 

@@ -1,4 +1,4 @@
-"""What a program may be given so that it only reads: its harmless options, and its operands."""
+"""Rules for the arguments with which a program only reads: harmless options and operands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rule: TypeAlias = Callable[[Words], bool]
 
 
 def anything(words: Words) -> bool:
-    """For programs that no argument turns into writers."""
+    """For programs that never write, whatever their arguments."""
     return True
 
 
@@ -68,7 +68,7 @@ class Options:
         return all(flag in self.short + self.valued for flag in flags)
 
     def _flags(self, text: str) -> str:
-        """The letters of a cluster that are options: after one with a value comes its value."""
+        """The letters of a cluster that are options; what follows an option with a value is its value."""
         letters = text[1:]
         ends = [letters.index(flag) + 1 for flag in self.valued if flag in letters]
         return letters[: min(ends, default=len(letters))]
@@ -112,7 +112,7 @@ def sed_reads(words: Words) -> bool:
 
 
 def _harmless_script(script: str) -> bool:
-    # Compiled when it is needed: it is large, and most sessions never see a sed.
+    # Compiled on first use: it is large, and most sessions run no sed.
     return re.fullmatch(rf"{_SED_COMMAND}(?:[;\n]{_SED_COMMAND})*", script) is not None
 
 
@@ -121,7 +121,7 @@ _AWK_ACTS = re.compile(r"[|>@]|system|getline|extension|close|\\\n")
 
 
 def awk_reads(words: Words) -> bool:
-    """A program without any means to write, run or connect; options -F and -v."""
+    """An awk program that cannot write, run or connect; options -F and -v."""
     rest = list(words)
     while rest and rest[0].fixed and rest[0].text.startswith("-"):
         flag, *rest = rest
@@ -131,7 +131,7 @@ def awk_reads(words: Words) -> bool:
             return False
     if not rest or not rest[0].fixed or _AWK_ACTS.search(rest[0].text):
         return False
-    # One awk takes names below /inet for connections.
+    # gawk opens names below /inet as connections.
     return all(
         not word.may_be_option and not "/inet".startswith(word.text[:5]) for word in rest[1:]
     )

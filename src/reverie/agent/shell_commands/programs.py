@@ -1,4 +1,4 @@
-"""The programs that are known to only read, and with which arguments."""
+"""The programs that only read, and the arguments they may have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reverie.agent.shell_commands.syntax import ANYTHING, Word
 
 
 def program_reads(words: Words) -> bool:
-    """Does the program these words start certainly only read?"""
+    """Whether the program that these words start certainly only reads."""
     if not words or not words[0].fixed:
         return False
     name = words[0].text
@@ -31,7 +31,7 @@ def program_reads(words: Words) -> bool:
     return rule is not None and rule(words[1:])
 
 
-# Programs and builtins that no argument turns into writers, nor into runners of others.
+# Programs and builtins that neither write nor run other programs, whatever their arguments.
 _PLAIN = names("""
     : b2sum basename cat cd cksum cmp column comm cut df diff dirname du echo egrep expand expr
     false fgrep fmt fold free grep groups head hexdump id join jq ls lsblk lscpu md5 md5sum nl nproc
@@ -40,12 +40,12 @@ _PLAIN = names("""
     uptime wc whereis which whoami
 """)
 
-# Programs that run code in general, but only tell their version when asked for that alone.
+# Programs that run code, but with a version option alone only print their version.
 _VERSIONED = names("bash gcc make node python python3")
 
 
 def _builtin_test(words: Words) -> bool:
-    """Shells evaluate what stands in brackets inside some operands of their own tests."""
+    """Shells evaluate text in brackets in some operands of `test`."""
     return all(
         word.fixed and word.text not in ("-v", "-R") and not re.search(r"[$`\[]", word.text)
         for word in words
@@ -87,7 +87,7 @@ _XARGS_FLAG = re.compile(r"-[0rt]+|-[nPL]\d+|-I({}|%|@)|-d.+|--null|--no-run-if-
 
 
 def _xargs(words: Words) -> bool:
-    """Its input becomes arguments: the program it starts must be harmless with any."""
+    """xargs turns its input into arguments: the program must be harmless with any of them."""
     rest = list(words)
     inserted: list[str] = []
     while rest and rest[0].text.startswith("-"):
@@ -98,12 +98,12 @@ def _xargs(words: Words) -> bool:
             return False
         inserted += [flag.text[2:]] if flag.text.startswith("-I") else []
     started = rest or [Word("echo")]
-    # A later flag can undo -I, so its input may come at the end all the same.
+    # A later flag can undo -I, so the input may still be appended.
     return program_reads([*_with_unknown(started, inserted), ANYTHING])
 
 
 def _with_unknown(words: Words, inserted: list[str]) -> list[Word]:
-    """The words, where those that other text is inserted into could be anything."""
+    """The words, with those that text is inserted into marked as unknown."""
     return [ANYTHING if any(mark in word.text for mark in inserted) else word for word in words]
 
 
@@ -133,7 +133,7 @@ def _find(words: Words) -> bool:
 
 
 def _executed(words: list[Word]) -> tuple[list[Word], list[Word]]:
-    """The command that `-exec` starts, and what comes after it; no command if it has no clear end."""
+    """The command of `-exec`, and what comes after it; no command without a clear end."""
     for at, word in enumerate(words):
         if not word.fixed:
             break
@@ -150,7 +150,7 @@ _DATE = re.compile(
 
 
 def _date(words: Words) -> bool:
-    """An operand that is not a format would set the clock."""
+    """date: an operand that is not a format would set the clock."""
     return all(word.fixed and _DATE.fullmatch(word.text) for word in _joined(words, "-d", "-r"))
 
 
@@ -158,7 +158,7 @@ _XXD = re.compile(r"-(a|b|d|e|E|i|p|ps|u)|-[cgls](0x)?[0-9a-f]+")
 
 
 def _xxd(words: Words) -> bool:
-    """A second operand would be written to; its options do not cluster."""
+    """A second operand would be written to; options cannot be combined."""
     joined = _joined(words, "-c", "-g", "-l", "-s")
     operands = [word for word in joined if not word.may_be_option]
     return at_most_one(operands) and all(
@@ -167,7 +167,7 @@ def _xxd(words: Words) -> bool:
 
 
 def _joined(words: Words, *valued: str) -> list[Word]:
-    """Options that always take a value, together with it."""
+    """Options that always take a value, with their values."""
     joined: list[Word] = []
     rest = iter(words)
     for word in rest:

@@ -30,7 +30,7 @@ _REDIRECTION = re.compile(r"&>>|&>|>>|>&|>(?![|(])|<<<|<&|<(?![<>(])")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word as the shell reads it, quotes and escapes taken away."""
+    """One word as the shell reads it, without quotes and escapes."""
 
     text: str
     certainty: Certainty = "fixed"
@@ -41,7 +41,7 @@ class Word:
 
     @property
     def may_be_option(self) -> bool:
-        """Could the program take (one of the words from) it for an option?"""
+        """Whether the program could take the word, or one it expands to, for an option."""
         if self.certainty == "anything":
             return True
         return self.text.startswith("-") or (not self.fixed and not self.text)
@@ -59,7 +59,7 @@ class SimpleCommand:
 
 
 def parse(line: str) -> tuple[SimpleCommand, ...] | None:
-    """Every simple command of a line; None when the line is not understood for certain."""
+    """Every simple command of a line; None when the line cannot be parsed with certainty."""
     if len(line) > _LONGEST or not all(letter.isprintable() or letter in "\n\t" for letter in line):
         return None
     reader = _Reader(line)
@@ -71,11 +71,11 @@ def parse(line: str) -> tuple[SimpleCommand, ...] | None:
 
 
 class _NotUnderstood(Exception):
-    """Only ever caught by `parse`."""
+    """Raised by the parser, caught by `parse`."""
 
 
 class _Draft:
-    """A word being read: what is known of it shrinks with every expansion."""
+    """A word being parsed; every expansion makes more of it unknown."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -106,7 +106,7 @@ class _Draft:
 
 
 def _harmless(operator: str, target: Word) -> bool:
-    """Does a redirection only read, close, join, or throw away?"""
+    """Whether a redirection only reads, closes, duplicates or discards."""
     descriptor = target.fixed and _DESCRIPTOR.fullmatch(target.text) is not None
     nowhere = target.fixed and target.text == "/dev/null"
     match operator:
@@ -117,7 +117,7 @@ def _harmless(operator: str, target: Word) -> bool:
         case ">&":
             return descriptor or nowhere
         case "<" if target.fixed:
-            # Bash takes these two names for connections.
+            # Bash opens these two names as connections.
             return not target.text.startswith(("/dev/tcp", "/dev/udp"))
         case "<":
             return not target.may_be_option and not target.text.startswith("/")
@@ -179,7 +179,7 @@ class _Reader:
             self.found.append(SimpleCommand(tuple(words), tuple(assignments)))
 
     def _redirection(self) -> bool:
-        """Read one if it is next. Whatever could write, or reach the network, is refused."""
+        """Parse a redirection if it is next; refuse any that could write or use the network."""
         start = self._at
         if self._next() in _DIGITS and self._next(1) in ("<", ">"):
             self._at += 1
@@ -218,7 +218,7 @@ class _Reader:
         return Word(raw) if raw in ("[", "[[") else draft.word(raw)
 
     def _names_descriptor(self, raw: str) -> bool:
-        """A word that some shells take for part of the redirection after it, and some do not."""
+        """Whether some shells take this word for part of the redirection after it."""
         return self._next() in ("<", ">") and _NAMED_DESCRIPTOR.fullmatch(raw) is not None
 
     def _bare(self, letter: str, draft: _Draft, *, first: bool) -> None:
@@ -230,7 +230,7 @@ class _Reader:
         elif letter == "{":
             draft.brace()
         elif not letter.isascii():
-            # In an old locale one of its bytes could be a blank.
+            # In an old locale one of its bytes could count as a blank.
             draft.expansion(splits=True)
         else:
             draft.literal(letter)
@@ -281,7 +281,7 @@ class _Reader:
             raise _NotUnderstood
 
     def _process(self, draft: _Draft, *, apart: bool) -> None:
-        """`<(…)` is a word of its own: the name of a pipe to read from."""
+        """`<(…)` is a separate word: the name of a pipe to read from."""
         if not apart or self._next() == ">":
             raise _NotUnderstood
         self._at += 2
@@ -323,7 +323,7 @@ class _Reader:
         return self._line.startswith("\\\n", self._at)
 
     def _next(self, ahead: int = 0) -> str:
-        """The letter that comes; empty at the end."""
+        """The next character; empty at the end."""
         at = self._at + ahead
         return self._line[at : at + 1]
 
