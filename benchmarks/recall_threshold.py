@@ -109,15 +109,23 @@ def asked(shelves: Sequence[Shelf]) -> Iterator[Shown]:
 
 def shelves(folder: Path, embedder: Embedder | None) -> list[Shelf]:
     data = data_folder()
+    known = notes(data)
+    found = []
+    for corpus in locomo(data):
+        index = RecallIndex.open(folder / f"{corpus.name}.db", embedder)
+        index.put_many([doc for doc, _ in known[corpus.name]])
+        found.append(Shelf(corpus, index, {doc.file: turns for doc, turns in known[corpus.name]}))
+    return found
+
+
+def notes(data: Path) -> dict[str, list[tuple[MemoryDoc, frozenset[str]]]]:
+    """Each conversation's notes as memories, with the turns they come from."""
     with gzip.open(data / "locomo" / "locomo10.json.gz") as file:
         raw = json.load(file)
-    found = []
-    for corpus, conversation in zip(locomo(data), raw, strict=True):
-        notes = list(_notes(conversation["observation"], corpus.turns))
-        index = RecallIndex.open(folder / f"{corpus.name}.db", embedder)
-        index.put_many([doc for doc, _ in notes])
-        found.append(Shelf(corpus, index, {doc.file: turns for doc, turns in notes}))
-    return found
+    return {
+        corpus.name: list(_notes(conversation["observation"], corpus.turns))
+        for corpus, conversation in zip(locomo(data), raw, strict=True)
+    }
 
 
 def _notes(

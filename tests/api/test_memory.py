@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.conversation.build import user
+from tests.conversation import claude_lines as claude
+from tests.conversation.build import user, write_lines
 from tests.place import NOON, Place
 
 from reverie import Declined, InputError, Memory, Remembered
@@ -105,6 +106,24 @@ class TestFinding:
         assert "zeppelin" in hit.text
         assert "s1" not in {hit.session for hit in memory.search("zeppelin", only="memories")}
         assert {hit.session for hit in memory.search("zeppelin port")} == {"", "s1"}
+
+    def test_conversations_of_claude_code_stay_in_the_index(
+        self, memory: Memory, place: Place
+    ) -> None:
+        name = "".join(char if char.isalnum() else "-" for char in str(place.root))
+        path = place.person / ".claude" / "projects" / name / "c1.jsonl"
+        path.parent.mkdir(parents=True)
+        line = claude.prompt("The zeppelin landed behind the greenhouse")
+        write_lines(path, [line | {"cwd": str(place.root)}])
+        [hit] = memory.search("zeppelin", only="episodes")
+        assert hit.session == "c1"
+
+    def test_each_conversation_is_shown_once(self, memory: Memory, place: Place) -> None:
+        for session in ("s1", "s2"):
+            said = [Said(user(f"The zeppelin landed {n} times")) for n in range(3)]
+            place.journal(session, Opened(session, NOON), *said)
+        hits = memory.search("zeppelin landed", only="episodes")
+        assert sorted(hit.session for hit in hits) == ["s1", "s2"]
 
     def test_after_closing_it_opens_again(self, memory: Memory) -> None:
         kept(memory)

@@ -91,7 +91,8 @@ def test_no_agent_was_hired(place: Place) -> None:
     place.journal(FIRST, Opened(FIRST, NOON))
     assert done("agents", "--session", FIRST) == "This session has not hired an agent.\n"
     assert (
-        failed("agents", "show", "rita") == "reverie: there is no agent 'rita'; no agent was hired\n"
+        failed("agents", "show", "rita")
+        == "reverie: there is no agent 'rita'; no agent was hired\n"
     )
 
 

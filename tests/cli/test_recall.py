@@ -86,7 +86,8 @@ def test_a_text_is_printed_once(saved: list[str]):
         assert text.count(AUDIT) == 1
         assert text.splitlines()[1] == f"       {AUDIT}"
     remembered("We ship from Rotterdam. The crane is slow.", "--name", "Harbour")
-    [hit] = [h for h in data("recall", "where do we ship from", "--json")["hits"] if h["shown"]]
+    hit = data("recall", "where do we ship from", "--json")["hits"][0]
+    assert hit["shown"]
     assert hit["snippet"] == "Harbour · We ship from Rotterdam. The crane is slow."
 
 

@@ -91,7 +91,9 @@ class TestPlans:
         assert not desk.place.root.joinpath("early.txt").exists()
         assert "this is plan mode" in shown_to(cast, "general-1")
 
-    async def test_the_approval_of_another_agent_does_not_count(self, desk: Team, provider: Provider) -> None:
+    async def test_the_approval_of_another_agent_does_not_count(
+        self, desk: Team, provider: Provider
+    ) -> None:
         def agree(request: RecordedRequest) -> ScriptItem:
             return letter(
                 "paul",
@@ -157,9 +159,7 @@ class TestNames:
         assert "there is or was an agent called 'lead'" in shown_to(cast, LEAD)
 
     @pytest.mark.parametrize("wanted", ["lead", "boss", "mona", "paul"])
-    async def test_a_name_that_is_in_use_is_not_free(
-        self, desk: Team, wanted: str
-    ) -> None:
+    async def test_a_name_that_is_in_use_is_not_free(self, desk: Team, wanted: str) -> None:
         async with desk.session() as session:
             crew = team_of(session)
             paul = AgentIdentity("paul", 1, "boss", "bypass", str(desk.place.root), mail=Boxes())

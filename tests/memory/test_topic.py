@@ -111,7 +111,7 @@ def test_every_optional_key():
         b"---\nname: n\ndescription: d\ntype: project\ncreated: 2026-11-15\n"
         b"updated: 2026-11-15T08:00:00Z\nvalid_from: 2026-01-01\nvalid_until: 2026-12-31\n"
         b"confidence: 0.8\norigin: tool\nsource: [s1#m4, s1#m5]\nsupersedes: old.md\n"
-        b"superseded_by: new.md\narchived: 2027-01-09\nentities: [Mira, Postgres]\nlinks: [a.md]\n"
+        b"superseded_by: new.md\narchived: 2027-01-09\ncues: [on call]\nentities: [Mira, Postgres]\nlinks: [a.md]\n"
         b"anchors: [src/a.py@1f2e3d4, src/b.py::run]\npinned: yes\n---\n[[b]] [[a.md]]\n"
     )
     assert {key: getattr(topic, key) for key in KEYS} == {
@@ -128,6 +128,7 @@ def test_every_optional_key():
         "supersedes": ("old.md",),
         "superseded_by": "new.md",
         "archived": "2027-01-09",
+        "cues": ("on call",),
         "entities": ("Mira", "Postgres"),
         "links": ("a.md",),
         "anchors": ("src/a.py@1f2e3d4", "src/b.py::run"),

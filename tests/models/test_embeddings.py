@@ -223,6 +223,22 @@ def test_a_folder_is_read_as_sentence_models_are_published(tmp_path: Path):
         OnnxEmbedder("m", parts).encode(["x"], "question")
 
 
+def test_a_well_known_model_gets_the_prompt_its_authors_want(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(installed, "_package", lambda name: tmp_path)
+    found = {}
+    for name in ("snowflake-arctic-embed-s", "some-model"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.onnx").write_bytes(b"")
+        (tmp_path / name / "tokenizer.json").write_text("{}")
+        made = installed.onnx_embedder(tmp_path / name)
+        assert isinstance(made, OnnxEmbedder)
+        found[name] = made._parts.prompt
+    assert found["snowflake-arctic-embed-s"].startswith("Represent this sentence")
+    assert found["some-model"] == ""
+
+
 def test_a_folder_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(installed, "_package", lambda name: tmp_path)
     found = installed.onnx_embedder(tmp_path / "empty")

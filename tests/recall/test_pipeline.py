@@ -201,6 +201,23 @@ async def test_standing_is_labelled(recall: Recall, store: FileStore):
     assert "> Uncertain (confidence 0.3)." in text
 
 
+async def test_what_was_replaced_is_not_shown_by_score_unless_the_past_is_asked_about(
+    recall: Recall, store: FileStore
+):
+    save(store, "old", "when can I ship the release", superseded_by="freeze.md")
+    assert (await recall.recollect(ASK)).files == ("freeze.md",)
+    asked = new_message("user", Text("when could we formerly ship the release?"))
+    assert "old.md" in (await recall.recollect(asked)).files
+
+
+async def test_a_follow_up_is_searched_with_what_was_said_before(recall: Recall):
+    recall.selector = choosing()
+    await recall.recollect(new_message("user", Text("how do integration checks hit it?")))
+    recall.selector = None
+    found = await recall.recollect(new_message("user", Text("and the tests?")))
+    assert found.files == ("tests.md",)
+
+
 async def test_what_is_archived_is_not_even_offered(recall: Recall, store: FileStore):
     save(store, "away", "the release can ship when QA says so", archived="2025-01-01")
     recall.selector = choosing("away.md", "freeze.md")

@@ -20,6 +20,7 @@ from reverie.memory.changes.handles import Ambiguous, Missing, explained
 from reverie.memory.format.revisions import Author
 from reverie.memory.opening import changes, with_revision
 from reverie.recall.fuse import GOOD_MATCH
+from reverie.recall.past_sessions import conversations
 from reverie.recall.service import chosen_meaning, index_episodes, open_ranker, recall_as_of
 from reverie.workspace import Workspace
 from reverie.workspace.handles import Located, locate_or_gone, required
@@ -234,8 +235,9 @@ class Memory:
     def search(self, words: str, *, limit: int = 10, only: Scope = "both") -> list[Hit]:
         """Memories and past conversations, best first: words, "phrases", -without, type:feedback."""
         if only != "memories":
-            journals = {path.stem: path for path in self._app.journals()}
-            index_episodes(self._index.index, journals, self._app.scrubber)
+            index = self._index.index
+            found = conversations(self._app.project, index.sessions(), user=self._app.user)
+            index_episodes(index, found, self._app.scrubber)
         return self._hits(self._index.search(words, limit=limit, scope=only))
 
     def read(self, file: str) -> Topic:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from reverie.recall import documents as passages
+from reverie.recall import relevance
 from reverie.recall.documents import Hit, LeftOut, Results, SessionHit
 from reverie.recall.fuse import (
     ANY_MODEL,
@@ -60,7 +61,13 @@ def _hits(
     for i, candidate in enumerate(ranked.candidates):
         if (candidate.source_name, candidate.key) in seen:
             continue
-        score = calibration.chance(ranked.scores[i], others, ranked.coverage[i], ranked.likeness[i])
+        score = (
+            relevance.chance_beside(ranked.scores[i], ranked.scores[0])
+            if ranked.collection == "memories"
+            else calibration.chance(
+                ranked.scores[i], others, ranked.coverage[i], ranked.likeness[i]
+            )
+        )
         if len(hits) >= limit:
             if len(left_out) >= _REPORTED:
                 break
@@ -127,6 +134,7 @@ def _hit(ranked: Ranked, i: int, score: float, snippet: str, asked: Question) ->
 
 _WORDS = {
     "lexical": "shares words",
+    "concepts": "is about the same in other words",
     "semantic": "is alike in meaning",
     "session_lexical": "its session shares words",
     "session_semantic": "its session is alike",

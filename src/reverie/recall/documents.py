@@ -45,6 +45,7 @@ class MemoryDoc:
     pinned: bool = False
     entities: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
+    cues: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, topic: Topic, signature: Signature) -> MemoryDoc:
@@ -65,6 +66,7 @@ class MemoryDoc:
             pinned=topic.pinned,
             entities=topic.entities,
             links=topic.linked,
+            cues=topic.cues,
         )
 
 

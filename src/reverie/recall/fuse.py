@@ -141,11 +141,21 @@ class Weights:
     time: float = 4.0
     graph: float = 0.5
     prior: float = 1.0
+    # Of memories alone: groups of words that mean the same.
+    concepts: float = 0.0
 
 
 WEIGHTS: Mapping[Collection, Weights] = {
-    # A memory may speak of March without having been written then: its time counts less.
-    "memories": Weights(session_lexical=0.0, session_semantic=0.0, speaker=0.0, time=1.5),
+    # Signals of memories are log odds already (`relevance`). A memory may speak of March without
+    # having been written then: its time counts less.
+    "memories": Weights(
+        semantic=1.0,
+        session_lexical=0.0,
+        session_semantic=0.0,
+        speaker=0.0,
+        time=1.5,
+        concepts=1.0,
+    ),
     "episodes": Weights(),
 }
 # Sessions are ranked by their best messages. One message full of the question's words says less

@@ -30,7 +30,7 @@ from reverie.recall.documents import (
     Signature,
 )
 from reverie.recall.lexical import Counts, Query
-from reverie.recall.search import Question, Ranked, ranked
+from reverie.recall.search import FEW_WANTED, POOL, SMALL_POOL, Part, Question, Ranked, ranked
 from reverie.recall.shadow import (
     BUSY_SECONDS,
     Shadow,
@@ -291,13 +291,18 @@ class RecallIndex:
     ) -> Results:
         """The best memories or messages for a question, best first, each with its reasons.
 
-        Text is read in the query language; `queries.plain` makes a question of any other text.
+        Text is read as `queries.read` does; `queries.plain` makes a question of any other text.
         """
-        query = queries.parse(question) if isinstance(question, str) else question
+        query = queries.read(question) if isinstance(question, str) else question
         # Outside the lock: a model may take its time.
-        vector, notes = self._vector(query.text)
+        split = queries.parts(query.text) if collection != "episodes" else ()
+        texts = (query.text, *(split if len(split) > 1 else ()))
+        (vector, *others), notes = self._vectors(texts)
         model = self._embedder.name if self._embedder is not None else ""
-        asked = Question(query, now, as_of, vector, use_counts or {}, model)
+        parts = tuple(map(Part, texts[1:], others))
+        few = collection == "memories" and limit <= FEW_WANTED
+        pool = SMALL_POOL if few else POOL
+        asked = Question(query, now, as_of, vector, use_counts or {}, model, pool=pool, parts=parts)
         chosen: tuple[Collection, ...] = (
             ("memories", "episodes") if collection == "both" else (collection,)
         )
@@ -323,18 +328,21 @@ class RecallIndex:
         finally:
             connection.execute("ROLLBACK")
 
-    def _vector(self, text: str) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
-        """A question's vector; without one, a note on why words have to do."""
-        if self._embedder is None or not text.strip():
-            return None, ()
+    def _vectors(
+        self, texts: Sequence[str]
+    ) -> tuple[Sequence[NDArray[np.float32] | None], tuple[str, ...]]:
+        """A vector for each text of a question; without them, a note on why words have to do."""
+        none = [None] * len(texts)
+        if self._embedder is None or not texts[0].strip():
+            return none, ()
         from reverie.recall.vectors import encoded
 
         try:
-            vector = encoded(self._embedder, [text], "question")[0]
+            rows = encoded(self._embedder, texts, "question")
         except ReverieError as error:
-            return None, (f"by words alone: {error}",)
-        self._dimensions = len(vector) or None
-        return vector if len(vector) else None, ()
+            return none, (f"by words alone: {error}",)
+        self._dimensions = rows.shape[1] or None
+        return list(rows) if rows.shape[1] else none, ()
 
     def _matrix(self, connection: sqlite3.Connection, collection: Collection) -> Matrix | None:
         """The vectors to compare with; None when those in the file are not this model's."""

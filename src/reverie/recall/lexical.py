@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from reverie.recall import relevance
 from reverie.recall.documents import Collection
 from reverie.text import words
 from reverie.text.timewords import Span, date_span
@@ -22,6 +23,25 @@ _TOKEN = re.compile(
     r"(?P<key>(?<![^\s-])(?:type|after|before|session|role|is)):(?P<value>\"[^\"]*\"|\S+)"
     r"|\"(?P<phrase>[^\"]*)\""
     r"|(?P<word>[^\s\"]+))"
+)
+# A message of more words is searched by its sentences, so many of them.
+SHORT = 40
+MOST_PARTS = 6
+_TOO_FEW = 5
+_SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_FOLLOW_UP = 8
+_EXCLUDED = 3
+_QUESTION = re.compile(
+    r"[?？]$|^(?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|do|does|did|can|could|"
+    r"should|will|would|has|have|had)\b(?=.*\s\w+\s)",
+    re.IGNORECASE,
+)
+_LEANS = re.compile(
+    r"^(?:and|or|but|also|then|what about|how about|und|oder|et|ou|y|o|en)\b.*[?？]$|"
+    r"^(?:who|whom|when|where|why|how(?: \w+)?|by whom|which(?: one)?|are|is|does|what)\b"
+    r".*\b(?:it|that|these|those|they|them|this|he|she|her|him|one|else)\b.*[?？]$|"
+    r"^(?:by |for |in |on |at |with |since )?\w+(?: \w+)?[?？]$",
+    re.IGNORECASE,
 )
 TYPES = frozenset({"user", "feedback", "project", "reference"})
 
@@ -44,6 +64,40 @@ class Query:
     def filtered(self) -> bool:
         options = (self.after, self.before, self.session, self.role)
         return bool(self.types) or self.archived or any(option is not None for option in options)
+
+
+def parts(text: str) -> tuple[str, ...]:
+    """What a long message asks about, a sentence or two at a time; a short one is one part."""
+    if len(text.split()) <= SHORT:
+        return (text,)
+    found: list[str] = []
+    for sentence in _SENTENCES.split(text):
+        if found and min(len(found[-1].split()), len(sentence.split())) < _TOO_FEW:
+            found[-1] = f"{found[-1]} {sentence}"
+        elif sentence.strip():
+            found.append(sentence.strip())
+    if len(found) <= MOST_PARTS:
+        return tuple(found) or (text,)
+    # What is asked counts most; then how it begins and how it ends.
+    asked = [place for place, part in enumerate(found) if part.endswith(("?", "？"))]
+    outside = [end for n in range(len(found)) for end in (n, len(found) - 1 - n)]
+    kept = list(dict.fromkeys((*asked[-MOST_PARTS:], *outside)))[:MOST_PARTS]
+    return tuple(found[place] for place in sorted(kept))
+
+
+def read(text: str) -> Query:
+    """A question as it stands; anything else, and whatever has an option, in the query language."""
+    found = parse(text)
+    # `-x` in a question is the option of a command; `-release` leaves a word out.
+    excludes = any(len(word) >= _EXCLUDED for word in found.excluded)
+    if found.filtered or excludes or not _QUESTION.search(text.strip()):
+        return found
+    return plain(text)
+
+
+def follow_up(text: str) -> bool:
+    """Whether a message is only understood with the one before it: "and on Sundays?"."""
+    return len(text.split()) <= _FOLLOW_UP and _LEANS.search(text.strip()) is not None
 
 
 def plain(text: str) -> Query:
@@ -100,6 +154,8 @@ def _day(value: str | None) -> Span | None:
 # Rows one search may score, and rows it may count to know how rare each word is.
 ROW_BUDGET = 5_000
 SCAN_BUDGET = 100_000
+# Rows that groups of words may bring: meaning finds the rest.
+GROUP_BUDGET = 800
 MOST_WORDS = 24
 _LINKING = ("s", "n", "en", "es", "er")
 # A part of a compound is a beginning: it also finds the compounds that begin with it.
@@ -114,11 +170,17 @@ class Table:
     terms: str
     columns: str
     weights: tuple[float, ...]
+    # Whether it has a column for groups of words that mean the same.
+    cued: bool = False
 
 
 TABLES: dict[Collection, Table] = {
     "memories": Table(
-        "memory_words", "memory_terms", "name description body", (3.0, 2.0, 1.0, 0.5)
+        "memory_words",
+        "memory_terms",
+        "name description body cues",
+        (3.0, 2.0, 1.0, 0.5, 0.5),
+        cued=True,
     ),
     "episodes": Table("episode_words", "episode_terms", "text context", (1.0, 0.45, 0.5)),
 }
@@ -200,6 +262,10 @@ def search(
     total = _rows(connection, table)
     found = _lookup(place, query)
     used = [word for word in found if word.rows]
+    if table.cued:
+        groups = relevance.asked_groups(query.text, place.rows)
+        cued = [Word(f"cues : {_quoted(group)}", rows) for group, rows in groups]
+        used += _within(cued, GROUP_BUDGET)
     asked = _expression(used, total)
     expression = asked.expression
     for phrase in query.phrases:

@@ -23,6 +23,7 @@ from reverie.memory.format.taxonomy import SCOPE_ORIGINS, split
 from reverie.memory.format.topic import Topic
 from reverie.ports import Clock, Model, TopicReader, complete
 from reverie.recall import attachment as anchors
+from reverie.recall import lexical as queries
 from reverie.recall.attachment import MOST_FILES, Skipped, Surfaced, due
 from reverie.recall.usage import CountUses, Use, uncounted, used
 from reverie.text import timewords
@@ -131,6 +132,8 @@ class Recall:
     room: int | None = None
     # What was shown and has not been of use yet.
     _shown: dict[str, str] = field(default_factory=dict)
+    # What the person said before.
+    _before: str = ""
 
     async def recollect(
         self,
@@ -148,6 +151,9 @@ class Recall:
         if isinstance(decision, Skipped):
             return RecallOutcome(how=decision.reason)
         question = decision.question
+        if self._before and queries.follow_up(question):
+            question = f"{self._before} {question}"
+        self._before = decision.question
         given = self.surfaced.files | seen
         fresh, ranked = await asyncio.to_thread(self._ranked, question, given)
         if not fresh:
@@ -214,6 +220,9 @@ class Recall:
                 self.announce(TroubleNoted("recall.selector", f"{error!r}; the score decides"))
         known = {entry.file: entry for entry in shortlist}
         sure = [found.file for found in ranked if found.sure and found.file in known]
+        # A score cannot tell that a memory was replaced: only a question about the past sees it.
+        if not timewords.about_former(question):
+            sure = [file for file in sure if not known[file].superseded]
         # What holds takes the places first.
         now = datetime.fromtimestamp(self.clock.now(), UTC)
         sure.sort(key=lambda file: age.expired(known[file].valid_until, now))

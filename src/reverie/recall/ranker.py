@@ -26,6 +26,18 @@ COMMAND_BATCH = 500
 SURE_BY_WORDS = 0.5
 
 
+# So many messages are looked at for each conversation that is shown.
+_MESSAGES_A_SESSION = 8
+
+
+def _one_a_session(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Memories, and of each conversation the best message: ten hits show ten conversations."""
+    best: dict[tuple[str, str], Hit] = {}
+    for hit in hits:
+        best.setdefault(("session", hit.session) if hit.session else ("memory", hit.key), hit)
+    return tuple(best.values())
+
+
 def no_uses() -> Mapping[str, int]:
     return {}
 
@@ -84,9 +96,16 @@ class IndexRanker:
         return [Ranked(hit.key, hit.score, sure=hit.score >= GOOD_MATCH) for hit in found.hits]
 
     def search(self, question: str | Query, *, limit: int, scope: Scope = "memories") -> Results:
-        """The best of memories, past conversations or both; text is read in the query language."""
+        """The best of memories, past conversations or both; of each conversation its best message.
+
+        Text is read as `queries.read` does.
+        """
         done = self.refresh() if scope != "episodes" else Refreshed()
-        return self._found(question, limit, scope, done)
+        query = queries.read(question) if isinstance(question, str) else question
+        if scope == "memories" or query.session is not None:
+            return self._found(query, limit, scope, done)
+        found = self._found(query, limit * _MESSAGES_A_SESSION, scope, done)
+        return replace(found, hits=_one_a_session(found.hits)[:limit])
 
     def refresh(self, listing: Mapping[str, Signature] | None = None) -> Refreshed:
         """Follow the files, as they are or as they were listed; what did not change is not read again."""
@@ -146,7 +165,7 @@ class IndexRanker:
 
     def _by_words(self, question: str | Query, limit: int, trouble: str) -> Results:
         """Without an index (a full or read-only disk), from the files: the share of words in common."""
-        query = queries.parse(question) if isinstance(question, str) else question
+        query = queries.read(question) if isinstance(question, str) else question
         hits: list[Hit] = []
         for entry in self.store.entries():
             stored = self.store.read(entry.file) if entry.listed else None

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from reverie.recall import fuse, lexical
+from reverie.recall import fuse, lexical, relevance
 from reverie.recall import fuse as graph
 from reverie.recall.documents import Collection
 from reverie.recall.fuse import WEIGHTS, Priors, Signals, prior
 from reverie.recall.lexical import TABLES, Counts, Lookup, Matches, Query
+from reverie.recall.relevance import Marks, Wanted
 from reverie.text import timewords
 from reverie.text.words import plain_words
 
@@ -23,9 +24,13 @@ if TYPE_CHECKING:
 
     from reverie.recall.vectors import Matrix
 
-# How many candidates each signal brings.
+# How many candidates each signal brings; of memories, where few are wanted.
 POOL = 150
+SMALL_POOL = 60
+FEW_WANTED = 20
 _GRAPH_SEEDS = 5
+# Memories that are all alike do not make a small difference a large one.
+_LEAST_SPREAD = 0.02
 _FIRST_PERSON = frozenset({"i", "my", "me", "mine", "myself", "we", "our", "us"})
 
 
@@ -40,6 +45,18 @@ class Question:
     uses: Mapping[str, int] = field(default_factory=dict)
     model: str = ""
     counts: Counts = field(default_factory=Counts)
+    # How many candidates each signal brings.
+    pool: int = POOL
+    # A long message, a sentence at a time, each with its vector; memories are looked for by these.
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A sentence of a long message."""
+
+    text: str
+    vector: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +71,23 @@ class Candidate:
     speaker: str
     at: float | None
     standing: Priors | None = None
+    marks: Marks | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How alike passages are to the question, and what is usual in the store."""
+
+    of: Mapping[int, float] = field(default_factory=dict)
+    usual: float = 0.0
+    spread: float = 1.0
+    approximate: bool = False
+
+    def margin(self, passage: int) -> float:
+        """How far a passage stands out of its store."""
+        if passage not in self.of:
+            return 0.0
+        return (self.of[passage] - self.usual) / max(self.spread, _LEAST_SPREAD)
 
 
 @dataclass(slots=True)
@@ -78,28 +112,72 @@ def ranked(
     among = _condition(collection, asked)
     hidden = _hidden(connection, collection, asked.query)
     place = Lookup(connection, TABLES[collection], asked.counts)
-    found = lexical.search(place, asked.query, POOL + len(hidden), among)
-    found = replace(found, scores=_best(found.scores, hidden))
-    likeness, overlooked = _semantic(connection, asked, matrix, among, set(found.scores), hidden)
-    ids = sorted({*found.scores, *likeness})
+    looks = [
+        _look(place, part, matrix, among, hidden)
+        for part in (_by_parts(asked) if collection == "memories" else [asked])
+    ]
+    ids = sorted({passage for look in looks for passage in look.ids})
     if among is not None and not asked.query.text.strip():
         ids = _newest(connection, among, hidden)
     candidates = _load(connection, collection, ids)
-    signals = _signals(candidates, asked, found, likeness)
+    found, likeness = looks[0].found, looks[0].likeness
+    if collection == "memories":
+        signals, base = _log_odds(candidates, asked, place, looks)
+    else:
+        signals = _signals(candidates, asked, found, likeness.of)
+        base = [0.0] * len(candidates)
+    signals |= _circumstances(candidates, asked)
+    scores = fuse.fused(signals, WEIGHTS[collection], len(candidates))
     result = Ranked(
         collection=collection,
         size=found.total,
         candidates=candidates,
         signals=signals,
-        scores=fuse.fused(signals, WEIGHTS[collection], len(candidates)),
+        scores=[sum(both) for both in zip(base, scores, strict=True)],
         coverage=[found.scores.get(c.id, 0.0) / (found.ideal or 1.0) for c in candidates],
-        likeness=[likeness.get(c.id, 0.0) for c in candidates],
+        likeness=[likeness.of.get(c.id, 0.0) for c in candidates],
         reasons={},
-        approximate=found.approximate or overlooked,
+        approximate=any(look.found.approximate or look.likeness.approximate for look in looks),
     )
     if collection == "memories" and candidates:
         _join(connection, result, hidden, open_to_others=among is None)
     return _sorted(result)
+
+
+def _by_parts(asked: Question) -> list[Question]:
+    """A question for each sentence of a long message."""
+    if not asked.parts:
+        return [asked]
+    return [
+        replace(asked, query=replace(asked.query, text=part.text), vector=part.vector)
+        for part in asked.parts
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one part of a question brought."""
+
+    asked: Question
+    found: Matches
+    likeness: Likeness
+
+    @property
+    def ids(self) -> set[int]:
+        return {*self.found.scores, *self.likeness.of}
+
+
+def _look(
+    place: Lookup,
+    asked: Question,
+    matrix: Matrix | None,
+    among: tuple[str, Sequence[object]] | None,
+    hidden: set[int],
+) -> _Look:
+    found = lexical.search(place, asked.query, asked.pool + len(hidden), among)
+    found = replace(found, scores=_best(found.scores, hidden, asked.pool))
+    alike = _semantic(place.connection, asked, matrix, among, set(found.scores), hidden)
+    return _Look(asked, found, alike)
 
 
 def _hidden(connection: sqlite3.Connection, collection: Collection, query: Query) -> set[int]:
@@ -112,12 +190,12 @@ def _hidden(connection: sqlite3.Connection, collection: Collection, query: Query
     return {row[0] for row in rows}
 
 
-def _best(scores: Mapping[int, float], hidden: set[int]) -> dict[int, float]:
+def _best(scores: Mapping[int, float], hidden: set[int], pool: int) -> dict[int, float]:
     """So many as a signal may bring; what is hidden was asked for on top, and takes no place."""
     seen = {passage: score for passage, score in scores.items() if passage not in hidden}
-    if len(seen) <= POOL:
+    if len(seen) <= pool:
         return seen
-    return dict(heapq.nlargest(POOL, seen.items(), key=lambda item: (item[1], -item[0])))
+    return dict(heapq.nlargest(pool, seen.items(), key=lambda item: (item[1], -item[0])))
 
 
 def _semantic(
@@ -127,17 +205,17 @@ def _semantic(
     among: tuple[str, Sequence[object]] | None,
     also: set[int],
     hidden: set[int],
-) -> tuple[dict[int, float], bool]:
+) -> Likeness:
     if matrix is None or asked.vector is None or not len(matrix):
-        return {}, False
+        return Likeness()
     allowed = None
     if among is not None:
         rows = connection.execute(f"SELECT p.id FROM passages p {among[0]}", tuple(among[1]))
         allowed = [row[0] for row in rows]
-    nearest = matrix.nearest(asked.vector, POOL + len(hidden), allowed)
-    alike = _best(nearest.scores, hidden)
+    nearest = matrix.nearest(asked.vector, asked.pool + len(hidden), allowed)
+    alike = _best(nearest.scores, hidden, asked.pool)
     rest = matrix.scores(asked.vector, also - alike.keys())
-    return {**alike, **rest}, nearest.approximate
+    return Likeness({**alike, **rest}, nearest.usual, nearest.spread, nearest.approximate)
 
 
 def _condition(collection: Collection, asked: Question) -> tuple[str, Sequence[object]] | None:
@@ -188,17 +266,48 @@ def _load(
         if collection == "episodes"
         else (
             "m.type, m.created, m.valid_from, m.valid_until, m.confidence, m.superseded, "
-            "m.pinned, m.archived"
+            "m.pinned, m.archived, k.terms, k.groups"
         )
     )
-    join = "" if collection == "episodes" else "JOIN memories m ON m.source = p.source"
+    join = (
+        ""
+        if collection == "episodes"
+        else "JOIN memories m ON m.source = p.source JOIN marks k ON k.passage = p.id"
+    )
     rows = connection.execute(
         "SELECT p.id, p.source, p.key, s.name, coalesce(p.role, ''), coalesce(p.speaker, ''), "
         f"p.at, {more} FROM passages p JOIN sources s ON s.id = p.source {join} "
         f"WHERE p.id IN ({places}) ORDER BY p.id"
     )
-    judged = collection == "memories"
-    return [Candidate(*row[:7], *((Priors(*row[7:]),) if judged else ())) for row in rows]
+    if collection == "episodes":
+        return [Candidate(*row[:7]) for row in rows]
+    return [
+        Candidate(*row[:7], Priors(*row[7:-2]), Marks(*row[-2:]))  # type: ignore[call-arg]
+        for row in rows
+    ]
+
+
+def _log_odds(
+    candidates: Sequence[Candidate], asked: Question, place: Lookup, looks: Sequence[_Look]
+) -> tuple[Signals, list[float]]:
+    """What speaks for each memory, and for any at all, in log odds; by the part that fits best."""
+    semantic = any(look.likeness.of for look in looks)
+    calibration = relevance.calibration(asked.model if semantic else "")
+    wanted = [
+        Wanted(look.asked.query.text, look.found.total, place.rows, whole=asked.query.text)
+        for look in looks
+    ]
+    best: list[tuple[float, dict[str, float], float]] = []
+    for candidate in candidates:
+        judged = []
+        for look, part in zip(looks, wanted, strict=True):
+            alike = look.likeness.of.get(candidate.id, 0.0), look.likeness.margin(candidate.id)
+            figures = part.compared(candidate.marks or Marks("", ""), *alike)
+            signals, base = calibration.parts(figures), calibration.base(figures)
+            judged.append((base + sum(signals.values()), signals, base))
+        best.append(max(judged, key=lambda item: item[0]))
+    names = ("lexical", "concepts", *(("semantic",) if semantic else ()))
+    return {name: [part[name] for _, part, _ in best] for name in names}, [b for *_, b in best]
 
 
 def _signals(
@@ -216,6 +325,12 @@ def _signals(
     said = set(plain_words(asked.query.text))
     named = {who: _speaks(who, said) for who in {(c.speaker, c.role) for c in candidates}}
     signals["speaker"] = [named[c.speaker, c.role] for c in candidates]
+    return signals
+
+
+def _circumstances(candidates: Sequence[Candidate], asked: Question) -> Signals:
+    """What does not depend on the question's words: its time, and each memory's standing."""
+    signals: Signals = {}
     spans = timewords.spans(asked.query.text, asked.now)
     if spans:
         signals["time"] = [timewords.nearness(spans, c.at) for c in candidates]

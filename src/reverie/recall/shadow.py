@@ -10,11 +10,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from reverie.files.folders import make_private
-from reverie.text.words import VERSION
+from reverie.text import thesaurus, words
 
 log = logging.getLogger(__name__)
 
-FORMAT = f"3/{VERSION}"
+FORMAT = f"5/{words.VERSION}/{thesaurus.VERSION}"
 BUSY_SECONDS = 2.0
 _CACHE_KIB = 16_384
 # Every letter, digit and mark is part of a term: the terms are ours, FTS5 only tells them apart.
@@ -33,11 +33,13 @@ CREATE INDEX memories_archived ON memories(source) WHERE archived;
 CREATE TABLE passages(
     id INTEGER PRIMARY KEY AUTOINCREMENT, source INTEGER, episode INTEGER, position INTEGER,
     key TEXT, role TEXT, speaker TEXT, at REAL, text TEXT);
+CREATE TABLE marks(passage INTEGER PRIMARY KEY, terms TEXT, groups TEXT);
 CREATE INDEX passages_in_order ON passages(source, position);
 CREATE INDEX passages_in_time ON passages(episode, at);
 CREATE TABLE ties(tie TEXT, source INTEGER, PRIMARY KEY(tie, source)) WITHOUT ROWID;
 CREATE INDEX ties_of_source ON ties(source);
-CREATE VIRTUAL TABLE memory_words USING fts5(name, description, body, tails, content='', {_TOKENS});
+CREATE VIRTUAL TABLE memory_words USING fts5(
+    name, description, body, cues, tails, content='', {_TOKENS});
 CREATE VIRTUAL TABLE episode_words USING fts5(text, context, tails, content='', {_TOKENS});
 CREATE VIRTUAL TABLE memory_terms USING fts5vocab(memory_words, row);
 CREATE VIRTUAL TABLE episode_terms USING fts5vocab(episode_words, row);

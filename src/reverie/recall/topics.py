@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from reverie.recall import documents as passages
 from reverie.recall.documents import MemoryDoc, Refreshed, Signature
 from reverie.recall.fuse import ties
+from reverie.recall.relevance import marks
 from reverie.text import words
 
 
@@ -67,14 +68,18 @@ def remove(connection: sqlite3.Connection, files: Iterable[str], stamp: int) -> 
             continue
         count += 1
         source, name, description = row
-        for passage, text in connection.execute(
-            "SELECT id, text FROM passages WHERE source = ?", (source,)
+        for passage, text, cues in connection.execute(
+            "SELECT p.id, p.text, k.groups FROM passages p JOIN marks k ON k.passage = p.id "
+            "WHERE p.source = ?",
+            (source,),
         ).fetchall():
             connection.execute(
-                "INSERT INTO memory_words(memory_words, rowid, name, description, body, tails) "
-                "VALUES ('delete', ?, ?, ?, ?, ?)",
-                (passage, *words.fields(name, description, text)),
+                "INSERT INTO memory_words"
+                "(memory_words, rowid, name, description, body, cues, tails) "
+                "VALUES ('delete', ?, ?, ?, ?, ?, ?)",
+                (passage, *_columns(name, description, text, cues)),
             )
+            connection.execute("DELETE FROM marks WHERE passage = ?", (passage,))
             drop_vector(connection, passage, stamp)
         for table, column in _OWNED:
             connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (source,))
@@ -102,6 +107,7 @@ def _insert(connection: sqlite3.Connection, doc: MemoryDoc, digest: str) -> None
         (doc.file, signature_text(doc.signature), digest),
     ).lastrowid
     name, description = plain(doc.name), plain(doc.description)
+    cues = plain("\n".join(doc.cues))
     connection.execute(
         "INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -117,11 +123,20 @@ def _insert(connection: sqlite3.Connection, doc: MemoryDoc, digest: str) -> None
             "INSERT INTO passages(source, episode, position, key, at, text) VALUES (?, 0, ?, ?, ?, ?)",
             (source, position, doc.file, doc.valid_from or doc.created, text),
         ).lastrowid
+        kept = marks(name, description, text, cues=cues)
+        connection.execute("INSERT INTO marks VALUES (?, ?, ?)", (passage, kept.terms, kept.groups))
         connection.execute(
-            "INSERT INTO memory_words(rowid, name, description, body, tails) VALUES (?, ?, ?, ?, ?)",
-            (passage, *words.fields(name, description, text)),
+            "INSERT INTO memory_words(rowid, name, description, body, cues, tails) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (passage, *_columns(name, description, text, kept.groups)),
         )
         expect_vector(connection, int(passage or 0), 0)
+
+
+def _columns(name: str, description: str, text: str, cues: str) -> tuple[str, ...]:
+    """What one row is indexed under; cues are terms already."""
+    *own, tails = words.fields(name, description, text)
+    return (*own, cues, tails)
 
 
 def plain(text: str) -> str:
@@ -132,7 +147,7 @@ def plain(text: str) -> str:
 def _digest(doc: MemoryDoc) -> str:
     fields = (doc.name, doc.description, doc.body, doc.type, doc.created, doc.valid_from)
     more = (doc.valid_until, doc.confidence, doc.superseded, doc.pinned, doc.archived)
-    tied = (doc.entities, doc.links)
+    tied = (doc.entities, doc.links, doc.cues)
     return hashlib.blake2b(
         repr(fields + more + tied).encode("utf-8", "replace"), digest_size=12
     ).hexdigest()

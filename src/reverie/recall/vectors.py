@@ -16,6 +16,7 @@ import numpy as np
 from reverie.recall import episodes
 from reverie.recall.documents import Embedded
 from reverie.recall.shadow import Shadow, next_stamp, read_meta, write_meta
+from reverie.text.words import said_once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,7 +145,7 @@ def _memory(connection: sqlite3.Connection, passage: int) -> str:
         "JOIN memories m ON m.source = p.source WHERE p.id = ?",
         (passage,),
     ).fetchone()
-    return "{}. {}\n{}".format(*row) if row else ""
+    return said_once(row) if row else ""
 
 
 def _message(
@@ -178,16 +179,23 @@ def _window(connection: sqlite3.Connection, passage: int, reach: int) -> dict[in
 
 EXACT_ROWS = 40_000
 _CANDIDATES = 2_000
+# So many rows tell what is usual in a store that is not compared as a whole.
+_SAMPLE = 1_000
 _BLOCK = 512
 _PORTION = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """Passages by likeness to a question, and whether any might have been overlooked."""
+    """Passages by likeness to a question, and whether any might have been overlooked.
+
+    `usual` and `spread` are what any passage of the store has: the mean and its deviation.
+    """
 
     scores: dict[int, float]
     approximate: bool
+    usual: float = 0.0
+    spread: float = 1.0
 
 
 class Matrix:
@@ -267,15 +275,21 @@ class Matrix:
         """The passages most like a question, among the allowed ones."""
         rows = self._rows(allowed)
         approximate = (len(self) if rows is None else len(rows)) > EXACT_ROWS
+        usual = rows
         if approximate:
+            usual = np.arange(0, len(self), max(1, len(self) // _SAMPLE))
             rows = self._by_bits(question, rows)
         scores = self._exact(question, rows)
+        background = self._exact(question, usual) if approximate else scores
         if len(scores) > count:
             best = np.argpartition(-scores, count)[:count]
             rows = best if rows is None else rows[best]
             scores = scores[best]
         ids = self._ids if rows is None else self._ids[rows]
-        return Nearest(dict(zip(ids.tolist(), scores.tolist(), strict=True)), approximate)
+        found = dict(zip(ids.tolist(), scores.tolist(), strict=True))
+        if not len(background):
+            return Nearest(found, approximate)
+        return Nearest(found, approximate, float(background.mean()), float(background.std()))
 
     def scores(self, question: NDArray[np.float32], passages: Collection[int]) -> dict[int, float]:
         """How like a question given passages are; those without a vector are left out."""

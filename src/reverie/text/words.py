@@ -34,6 +34,10 @@ ENGLISH = STOP_WORDS["english"]
 LATIN = ("english", "german", "french", "spanish", "italian", "portuguese", "dutch")
 # Languages that write compounds as one word: Datenbankverbindung, ziekenhuisbed.
 COMPOUNDING = frozenset({"german", "dutch"})
+_LANGUAGES_OF: Mapping[str, tuple[str, ...]] = {
+    word: tuple(name for name in LATIN if word in STOP_WORDS[name])
+    for word in frozenset[str]().union(*(STOP_WORDS[name] for name in LATIN))
+}
 # By how many stop words another language must lead over English.
 _MARGIN = 2
 
@@ -45,10 +49,18 @@ def language(words: list[str]) -> str:
             script = _script(word[0])
             if script:
                 return script
-    sample = words[:200]
-    counts = {name: sum(word in STOP_WORDS[name] for word in sample) for name in LATIN}
+    counts = _counts(words[:200])
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] >= counts["english"] + _MARGIN else "english"
+
+
+def _counts(words: list[str]) -> dict[str, int]:
+    """How many stop words of each language there are."""
+    counts = dict.fromkeys(LATIN, 0)
+    for word in words:
+        for name in _LANGUAGES_OF.get(word, ()):
+            counts[name] += 1
+    return counts
 
 
 def leaning(words: list[str]) -> str | None:
@@ -56,7 +68,7 @@ def leaning(words: list[str]) -> str | None:
     found = language(words)
     if found != "english":
         return found
-    counts = {name: sum(word in STOP_WORDS[name] for word in words) for name in LATIN}
+    counts = _counts(words)
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] else None
 
@@ -173,10 +185,16 @@ def root(word: str) -> str:
     return stem(word, "english") if word.isascii() and word.isalpha() else word
 
 
-def terms(text: str) -> list[str]:
-    """The index terms of a text, in order."""
+@lru_cache(maxsize=16)
+def spoken_words(text: str) -> tuple[list[str], str]:
+    """The words of a text and its language; a memory's parts often say the same."""
     words = plain_words(text)
-    spoken = language(words)
+    return words, language(words)
+
+
+def terms(text: str) -> list[str]:
+    """Every term a text is indexed under, in order."""
+    words, spoken = spoken_words(text)
     return [stem(word, spoken) for word in words]
 
 
@@ -186,8 +204,7 @@ def fields(*texts: str) -> tuple[str, ...]:
     Tails are long words of compounding languages, reversed, so that an ending can be searched as a
     prefix.
     """
-    split = [plain_words(text) for text in texts]
-    spoken = [language(words) for words in split]
+    split, spoken = zip(*map(spoken_words, texts), strict=True)
     columns = [
         " ".join([stem(word, one) for word in words])
         for words, one in zip(split, spoken, strict=True)

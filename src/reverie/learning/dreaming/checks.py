@@ -39,11 +39,11 @@ Fate = Literal["refused", "for a person"]
 # Keys a dream may change; every other line of the frontmatter stays as it is.
 _ITS_KEYS = frozenset(
     {"name", "description", "updated", "source", "supersedes", "superseded_by", "valid_until"}
-    | {"entities", "links", ARCHIVED}
+    | {"cues", "entities", "links", ARCHIVED}
 )
 
 
-_GROWING = ("source", "supersedes", "entities", "links")
+_GROWING = ("source", "supersedes", "cues", "entities", "links")
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ KEYS: Mapping[str, Shape] = {
     "supersedes": "list",
     "superseded_by": "text",
     "archived": "moment",
+    "cues": "list",
     "entities": "list",
     "links": "list",
     "anchors": "list",
@@ -94,6 +95,7 @@ class Topic:
     supersedes: tuple[str, ...] = ()
     superseded_by: str | None = None
     archived: str | None = None
+    cues: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()

@@ -191,6 +191,7 @@ STATIC = "wordllama-l2-supercat-256"
 ARCTIC = "arctic-embed-s-int8"
 # The model's documented prefix for questions; the copy in the package lacks it.
 _ARCTIC_PROMPT = "Represent this sentence for searching relevant passages: "
+_PROMPTS = {"arctic-embed": _ARCTIC_PROMPT, "bge-": _ARCTIC_PROMPT, "e5-": "query: "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +224,19 @@ def onnx_embedder(folder: Path | None = None) -> Embedder | Missing:
     parts = layout(folder)
     if parts is None:
         return Missing(f"a model.onnx and a tokenizer.json in {folder} (recall.onnx_folder)")
+    parts = replace(parts, prompt=parts.prompt or _known_prompt(folder))
     # The size is part of the name: other weights in the same folder are another model.
     return OnnxEmbedder(f"onnx:{folder.name}:{parts.model.stat().st_size}", parts)
+
+
+def _known_prompt(folder: Path) -> str:
+    """What the authors of a well-known model want before a question, where its files do not say it."""
+    try:
+        said = (folder / "config.json").read_text(encoding="utf-8", errors="replace")[:4_000]
+    except OSError:
+        said = ""
+    names = f"{folder.resolve().name} {said}".lower()
+    return next((prompt for sign, prompt in _PROMPTS.items() if sign in names), "")
 
 
 def _packaged() -> Embedder | Missing:

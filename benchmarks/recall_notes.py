@@ -1,0 +1,204 @@
+"""Short project memories asked about in other words: is the right one found, and is it shown?
+
+413 memories of thirteen invented projects and 658 questions. Five projects are held out: no weight is
+fitted to them. The thesaurus, however, was written by the author of the questions after them, so
+that only "fresh" and "first sight" (three projects, written after the thesaurus was closed) say what
+it does for strangers. Every project is asked as a store of its own; "together" puts those of a part into one
+store. Unrelated prompts are put to every store.
+
+    python benchmarks/recall_notes.py [--only WORD] [--half dev] [--show KIND]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from recall_methods import Cached
+from report import RESULTS, publish
+from tradeoff_plot import Curve, plot_tradeoff
+
+from reverie.memory.changes.draft import draft
+from reverie.models.embeddings.local import Missing, default_embedder, onnx_embedder
+from reverie.ports import Embedder
+from reverie.recall import lexical as queries
+from reverie.recall.documents import MemoryDoc
+from reverie.recall.fuse import GOOD_MATCH
+from reverie.recall.index import RecallIndex
+
+FOLDER = Path(__file__).parent / "recall_notes"
+HALVES = {
+    "dev": ("ferry", "plant", "pipeline", "home", "rust"),
+    "held out": ("pay", "boat", "lab", "game", "solo"),
+    "fresh": ("bakery",),
+    "first sight": ("crumb", "fish"),
+}
+SHOWN = 5
+NOW = 1_790_000_000.0
+KINDS = ("shared words", "other words", "other language", "long prompt", "follow-up")
+UNRELATED = "unrelated"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, what was said before it, and the memories that answer it."""
+
+    kind: str
+    text: str
+    project: str = ""
+    before: str = ""
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a store said to a question: memories with their chances, best first."""
+
+    asked: Asked
+    hits: tuple[tuple[str, float], ...]
+
+    def found(self, count: int) -> bool:
+        return any(key in self.asked.answers for key, _ in self.hits[:count])
+
+    def right(self, threshold: float) -> bool:
+        return any(
+            key in self.asked.answers and chance >= threshold for key, chance in self.hits[:SHOWN]
+        )
+
+    def shown(self, threshold: float) -> int:
+        return sum(chance >= threshold for _, chance in self.hits[:SHOWN])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", help="run methods whose name contains this")
+    parser.add_argument("--half", choices=list(HALVES), action="append", help="run on this half")
+    parser.add_argument("--show", help="print the questions of this kind that showed nothing right")
+    given = parser.parse_args()
+    rows: list[list[str | int | float]] = []
+    curves: list[Curve] = []
+    for name, embedder in methods():
+        if given.only and given.only not in name:
+            continue
+        for half in given.half or HALVES:
+            for store in ("each", "together") if len(HALVES[half]) > 1 else ("each",):
+                answers = list(answered(half, embedder, together=store == "together"))
+                rows += [[name, half, store, *row] for row in figures(answers)]
+                if half == "held out" and store == "each":
+                    curves.append(curve(name, answers))
+                if given.show and store == "each":
+                    report_misses(answers, given.show)
+        if isinstance(embedder, Cached):
+            embedder.save()
+    columns = ("method", "half", "store", "kind", "asked", "found@1", "found@5", "right", "any")
+    publish("recall_notes", (*columns, "number shown"), rows)
+    if curves:
+        plot_tradeoff(RESULTS / "recall_notes.svg", curves)
+
+
+def methods() -> Iterator[tuple[str, Embedder | None]]:
+    yield "words alone", None
+    for name, found in (("default", default_embedder()), ("extra", onnx_embedder())):
+        if isinstance(found, Missing):
+            print(f"not run: {name} (missing: {found.reason})")
+        else:
+            yield name, Cached(found)
+
+
+def memories() -> dict[str, list[MemoryDoc]]:
+    """Each project's memories, as `reverie remember` would write them."""
+    found: dict[str, list[MemoryDoc]] = {}
+    for line in (FOLDER / "memories.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        made = draft(row["text"])
+        doc = MemoryDoc(
+            file=row["id"],
+            signature=(1, 1, 1),
+            name=made.name,
+            description=made.description,
+            body=made.body,
+            type=made.type,
+            created=NOW - 30 * 86_400,
+        )
+        found.setdefault(row["project"], []).append(doc)
+    return found
+
+
+def questions(half: str) -> list[Asked]:
+    text = (FOLDER / f"questions_{half.replace(' ', '_')}.jsonl").read_text()
+    return [
+        Asked(
+            row["kind"],
+            row["text"],
+            row.get("project", ""),
+            row.get("before", ""),
+            tuple(row["answers"]),
+        )
+        for row in map(json.loads, text.splitlines())
+    ]
+
+
+def answered(half: str, embedder: Embedder | None, *, together: bool) -> Iterator[Answer]:
+    """Every question put to its store, and the unrelated prompts to all of them."""
+    known = memories()
+    projects = HALVES[half]
+    stores = [projects] if together else [(project,) for project in projects]
+    for store in stores:
+        with tempfile.TemporaryDirectory() as folder:
+            index = RecallIndex.open(Path(folder) / "recall.db", embedder)
+            index.put_many([doc for project in store for doc in known[project]])
+            for asked in questions(half):
+                if asked.kind == UNRELATED or asked.project in store:
+                    yield Answer(asked, ask(index, asked))
+            index.close()
+
+
+def ask(index: RecallIndex, asked: Asked) -> tuple[tuple[str, float], ...]:
+    follows = bool(asked.before) and queries.follow_up(asked.text)
+    text = f"{asked.before} {asked.text}" if follows else asked.text
+    found = index.search(queries.plain(text), now=NOW, limit=SHOWN)
+    return tuple((hit.key, hit.score) for hit in found.hits)
+
+
+def figures(answers: Sequence[Answer]) -> Iterator[list[str | int | float]]:
+    for kind in (*KINDS, UNRELATED):
+        these = [answer for answer in answers if answer.asked.kind == kind]
+        if not these:
+            continue
+        yield [
+            kind,
+            len(these),
+            *(fmean(answer.found(count) for answer in these) for count in (1, SHOWN)),
+            fmean(answer.right(GOOD_MATCH) for answer in these),
+            fmean(answer.shown(GOOD_MATCH) > 0 for answer in these),
+            fmean(answer.shown(GOOD_MATCH) for answer in these),
+        ]
+
+
+def curve(name: str, answers: Sequence[Answer]) -> Curve:
+    """Right ones shown (other words) against unrelated prompts that are shown something."""
+    wanted = [answer for answer in answers if answer.asked.kind == "other words"]
+    strange = [answer for answer in answers if answer.asked.kind == UNRELATED]
+
+    def point(threshold: float) -> tuple[float, float]:
+        wrong = fmean(answer.shown(threshold) > 0 for answer in strange)
+        return wrong, fmean(answer.right(threshold) for answer in wanted)
+
+    return Curve(name, tuple(point(step / 100) for step in range(101)), point(GOOD_MATCH))
+
+
+def report_misses(answers: Sequence[Answer], kind: str) -> None:
+    for answer in answers:
+        shown = answer.shown(GOOD_MATCH)
+        wrong = shown if kind == UNRELATED else not answer.right(GOOD_MATCH)
+        if answer.asked.kind == kind and wrong:
+            print(f"{answer.asked.text}  {answer.asked.answers} {answer.hits[:3]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+"""How likely a memory is to help with a question: a probability from a few figures that carry over.
+
+Some figures compare the question with one memory: the share of its words the memory has (rare ones
+count more), the share it has in other words, names in common, how alike the two are in meaning and
+how much more than the store's other memories. Others are of the question alone: whether it looks
+like one about one's own work ("where do we ...?") or about the world ("what is a ...?").
+`calibration.json` holds what each counts, for each embedding model;
+`benchmarks/calibrate_recall.py` makes it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from reverie.recall.fuse import GOOD_MATCH
+from reverie.text import thesaurus
+from reverie.text.words import QueryWord, query_words, spoken_words, stem, terms
+
+MOST_WORDS = 24
+# What a word that English uses everywhere counts beside one that says something.
+_COMMON_WORD = 0.35
+# Of the groups of a question, so many are looked for: the rarest.
+MOST_GROUPS = 10
+# What a question must say at least: a word that is rare, or several that are not.
+_LEAST_SAID = 1.2
+# In a store of two, what one of them has is no common word yet.
+_SMALL = 30
+
+_POLITE = frozenset(
+    {"please", "tell", "thanks", "thank", "hello", "hi", "hey", "kindly", "bitte", "danke"}
+    | {"merci", "gracias", "favor", "plait"}
+)
+# What a question about one's own work looks like, and what one about the world looks like.
+_OWN = re.compile(
+    r"\b(i|we|our|ours|us|my|someone|somebody|your|ich|wir|mir|uns|unser\w*|mein\w*|nous|notre|nos|"
+    r"je|mon|mi|nuestr\w*|ons|onze)\b",
+    re.IGNORECASE,
+)
+_LOOKED_UP = re.compile(
+    r"\b(who|whom|whose|when|what time|where|wer|wen|wem|wann|wo|wohin|qui|quand|où|qui[eé]n|"
+    r"cu[aá]ndo|d[oó]nde|wanneer|waar)\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"(what|which|how|why|is|are|do|does|may|can|should|must)\b", re.IGNORECASE)
+_GENERAL = re.compile(r"\b(an?|you|explain|difference|this|these|following|or)\b", re.IGNORECASE)
+_LESSON = re.compile(r"(what (is|are|was|does)|how (do|does|did)|why)\b", re.IGNORECASE)
+_PAST = re.compile(r"\b(was|were|did)\b", re.IGNORECASE)
+# Names, identifiers and numbers: what a question means exactly.
+_NAME = re.compile(
+    r"(?<=[^.!?:\s] )[A-ZÀ-Þ][\w-]+|\b\w*[a-z][A-Z]\w*|\b\w+_\w+\b|\b[\w.-]*\d[\w.-]*\b|\b[A-Z]{2,}\b"
+)
+_MOST_NAMES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is kept of a passage to judge it by: its stems, its groups and cues."""
+
+    terms: str
+    groups: str
+
+
+def marks(*texts: str, cues: str = "") -> Marks:
+    """The marks of a memory's passage, from its texts; cues are other words for it."""
+    own: dict[str, None] = {}
+    about: set[str] = set()
+    for text in dict.fromkeys(texts):
+        words, spoken = spoken_words(text)
+        stems = [stem(word, spoken) for word in words]
+        own.update(dict.fromkeys(stems))
+        about |= thesaurus.groups_of(stems, spoken)
+    if cues:
+        about |= {*thesaurus.groups(cues), *terms(cues)}
+    return Marks(" ".join(own), " ".join(sorted(about)))
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A question compared with one memory, and what the question looks like by itself."""
+
+    words: float = 0.0
+    others: float = 0.0
+    cosine: float = 0.0
+    margin: float = 0.0
+    # Names, identifiers and numbers of the question that the memory has.
+    names: float = 0.0
+    # Of the question alone: names that no memory has, and what kind of question it is.
+    unknown: float = 0.0
+    asks: float = 0.0
+    own: float = 0.0
+    looked_up: float = 0.0
+    general: float = 0.0
+    lesson: float = 0.0
+    past: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What each figure counts, in log odds. At `fuse.GOOD_MATCH` a memory is worth showing."""
+
+    offset: float
+    words: float
+    others: float
+    cosine: float
+    margin: float
+    names: float
+    unknown: float
+    asks: float
+    own: float
+    looked_up: float
+    general: float
+    lesson: float
+    past: float
+
+    def parts(self, seen: Figures) -> dict[str, float]:
+        """How much speaks for a memory, by signal."""
+        return {
+            "lexical": self.words * seen.words + self.names * seen.names,
+            "concepts": self.others * seen.others,
+            "semantic": self.cosine * seen.cosine + self.margin * seen.margin,
+        }
+
+    def base(self, seen: Figures) -> float:
+        """What speaks for any memory at all: whether the question is one about one's own work."""
+        shape: float = sum(getattr(self, name) * getattr(seen, name) for name in SHAPE)
+        return self.offset + shape
+
+
+# The figures that are of the question alone.
+SHAPE = ("unknown", "asks", "own", "looked_up", "general", "lesson", "past")
+
+
+# Beside one that is worth showing, so are those nearly as good, and no others.
+_NEARLY = 2.0
+_JUST_BELOW = GOOD_MATCH - 0.01
+
+
+def chance(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-max(-40.0, min(40.0, log_odds))))
+
+
+def chance_beside(log_odds: float, best: float) -> float:
+    """The chance of a memory, given that of the best one."""
+    own = chance(log_odds)
+    if chance(best) < GOOD_MATCH:
+        return own
+    return max(own, GOOD_MATCH) if best - log_odds <= _NEARLY else min(own, _JUST_BELOW)
+
+
+def calibration(model: str) -> Calibration:
+    """A model's own; cosines of a model that was not calibrated mean nothing, its order does."""
+    known = _calibrations()
+    return known.get(model, known["*"])
+
+
+@lru_cache(maxsize=1)
+def _calibrations() -> Mapping[str, Calibration]:
+    text = Path(__file__).with_name("calibration.json").read_text(encoding="utf-8")
+    return {model: Calibration(**figures) for model, figures in json.loads(text).items()}
+
+
+class Wanted:
+    """A question, ready to be compared with many passages of one store."""
+
+    def __init__(
+        self, text: str, size: int, rows: Callable[[str], int], whole: str | None = None
+    ) -> None:
+        """`whole` is the message this is a sentence of."""
+        self._shape = _shape(whole or text)
+        self._names = {term for name in _NAME.findall(text)[:MOST_WORDS] for term in terms(name)}
+        self._unknown = float(any(not rows(term) for term in self._names))
+        self._terms: dict[str, int] = {}
+        self._groups: dict[str, list[tuple[int, float]]] = {}
+        self._weights: list[float] = []
+        rarity: dict[str, float] = {}
+        found = thesaurus.groups_by_word(text)
+        for word in _telling(text):
+            place = len(self._weights)
+            weight = _rarity(max(rows(term) for term in word.terms), size)
+            if not thesaurus.common().isdisjoint(word.terms):
+                weight *= _COMMON_WORD
+            self._weights.append(weight)
+            for term in word.terms:
+                self._terms[term] = place
+                self._groups.setdefault(term, []).append((place, weight))
+            for group in sorted(found.get(word.word, ())):
+                if group not in rarity:
+                    rarity[group] = _rarity(rows(group), size)
+                self._groups.setdefault(group, []).append((place, weight * rarity[group]))
+        # A question of a few common words is never covered as a whole.
+        self._total = max(sum(self._weights), _LEAST_SAID)
+
+    def compared(self, kept: Marks, cosine: float = 0.0, margin: float = 0.0) -> Figures:
+        """What a passage has of the question."""
+        own = kept.terms.split()
+        mine = {self._terms[term] for term in self._terms.keys() & own}
+        like: dict[int, float] = {}
+        for group in self._groups.keys() & kept.groups.split():
+            for place, value in self._groups[group]:
+                if place not in mine and value > like.get(place, 0.0):
+                    like[place] = value
+        return Figures(
+            words=sum(self._weights[place] for place in mine) / self._total,
+            others=sum(like.values()) / self._total,
+            cosine=cosine,
+            margin=margin,
+            names=min(len(self._names.intersection(own)), _MOST_NAMES) / _MOST_NAMES,
+            unknown=self._unknown,
+            **self._shape,
+        )
+
+
+def _shape(text: str) -> Mapping[str, float]:
+    """What a question looks like, whatever it is about."""
+    own = _OWN.search(text) is not None
+    looked_up = _LOOKED_UP.search(text) is not None
+    shape = {
+        "asks": "?" in text or looked_up or _ASKS.match(text.lstrip()) is not None,
+        "own": own,
+        "looked_up": looked_up,
+        "general": _GENERAL.search(text) is not None,
+        "lesson": _LESSON.match(text.lstrip()) is not None,
+        "past": not own and _PAST.search(text) is not None,
+    }
+    return {name: float(seen) for name, seen in shape.items()}
+
+
+def _telling(text: str) -> Sequence[QueryWord]:
+    """The words of a question without those of politeness."""
+    words = query_words(text)
+    return [word for word in words if word.word not in _POLITE][:MOST_WORDS] or words
+
+
+def _rarity(rows: int, size: int) -> float:
+    """1 for what no passage has, 0 for what all of a store have that is not small."""
+    size = max(size, _SMALL)
+    return max(0.0, math.log((size + 1) / (rows + 0.5)) / math.log((size + 1) / 0.5))
+
+
+def asked_groups(text: str, rows: Callable[[str], int]) -> Sequence[tuple[str, int]]:
+    """The groups of a question that some passage has, rarest first, with how many have each."""
+    meant = {word.word for word in _telling(text)}
+    found = {g for word, of in thesaurus.groups_by_word(text).items() if word in meant for g in of}
+    known = [(group, count) for group in sorted(found) if (count := rows(group))]
+    return sorted(known, key=lambda item: (item[1], item[0]))[:MOST_GROUPS]

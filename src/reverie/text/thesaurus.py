@@ -1,0 +1,124 @@
+"""What a text is about, in whatever words: groups of words that people use for the same thing.
+
+The groups are data (`thesaurus/groups.txt`). They join "pager", "on call" and "Rufbereitschaft", so
+that a question finds a memory that shares none of its words. `thesaurus/common.txt` holds the words
+that English uses everywhere: sharing one of them says little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from reverie.text import words as languages
+from reverie.text.words import plain_words, stem
+
+# Changes when the same text would give other groups: an index built before must be built again.
+VERSION = "1"
+_ABROAD = {"de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
+_FOLDER = Path(__file__).with_name("thesaurus")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A word or phrase as stems, and the group it is in."""
+
+    stems: tuple[str, ...]
+    group: str
+
+
+# Entries of a language by their first stem.
+_Entries = Mapping[str, tuple[_Entry, ...]]
+
+
+def groups(text: str) -> frozenset[str]:
+    """The groups a text belongs to, as terms to index."""
+    return frozenset(group for found in _found(plain_words(text)) for group in found)
+
+
+def groups_of(stems: Sequence[str], spoken: str) -> frozenset[str]:
+    """The groups of the stems of a text in a known language."""
+    known = _entries().get(spoken, _entries()["english"])
+    return frozenset(
+        entry.group
+        for at, first in enumerate(stems)
+        if first in known
+        for entry in known[first]
+        if len(entry.stems) == 1 or tuple(stems[at : at + len(entry.stems)]) == entry.stems
+    )
+
+
+def groups_by_word(text: str) -> dict[str, set[str]]:
+    """The groups of each word of a text; those of a phrase belong to every word in it."""
+    words = plain_words(text)
+    known: dict[str, set[str]] = {}
+    for word, found in zip(words, _found(words), strict=True):
+        known.setdefault(word, set()).update(found)
+    return known
+
+
+@lru_cache(maxsize=1)
+def common() -> frozenset[str]:
+    """Stems of the words that English uses everywhere."""
+    text = (_FOLDER / "common.txt").read_text(encoding="utf-8")
+    return frozenset(stem(word, "english") for word in text.split())
+
+
+def _found(words: Sequence[str]) -> list[set[str]]:
+    known = _entries()
+    spoken = languages.leaning(list(words))
+    found: list[set[str]] = [set() for _ in words]
+    _mark(found, words, known.get(spoken or "english", known["english"]), spoken or "english")
+    if spoken is None:
+        # Too short to tell its language: a word that English does not have may be another's.
+        strange = [stem(word, "english") not in known["english"] for word in words]
+        if any(strange):
+            for language in _ABROAD.values():
+                _mark(found, words, known[language], language, strange)
+    return found
+
+
+def _mark(
+    found: list[set[str]],
+    words: Sequence[str],
+    known: _Entries,
+    language: str,
+    wanted: Sequence[bool] = (),
+) -> None:
+    stems = [stem(word, language) for word in words]
+    for at, first in enumerate(stems):
+        if wanted and not wanted[at]:
+            continue
+        for entry in known.get(first, ()):
+            size = len(entry.stems)
+            if size == 1 or tuple(stems[at : at + size]) == entry.stems:
+                for place in range(at, at + size):
+                    found[place].add(entry.group)
+
+
+@lru_cache(maxsize=1)
+def _entries() -> Mapping[str, _Entries]:
+    """Read when the first text comes."""
+    known: dict[str, dict[str, list[_Entry]]] = {"english": {}}
+    lines = (_FOLDER / "groups.txt").read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines):
+        if line and not line.startswith("#"):
+            for language, phrase in _phrases(line):
+                stems = tuple(stem(word, language) for word in plain_words(phrase))
+                entry = _Entry(stems, f"zq{number}")
+                known.setdefault(language, {}).setdefault(stems[0], []).append(entry)
+    return {
+        language: {first: tuple(entries) for first, entries in by_stem.items()}
+        for language, by_stem in known.items()
+    }
+
+
+def _phrases(line: str) -> Iterator[tuple[str, str]]:
+    for part in line.split(";"):
+        sign, colon, rest = part.strip().partition(": ")
+        language = _ABROAD[sign] if colon else "english"
+        for phrase in (rest if colon else part).split(","):
+            if phrase.strip():
+                yield language, phrase.strip()

@@ -1,0 +1,141 @@
+"""Memories asked about in other words: groups of words, the kind of question, long messages, cues."""
+
+from pathlib import Path
+
+import pytest
+
+from reverie.recall import lexical as queries
+from reverie.recall.documents import MemoryDoc
+from reverie.recall.fuse import GOOD_MATCH
+from reverie.recall.index import RecallIndex
+from reverie.recall.relevance import Wanted, calibration, chance, chance_beside, marks
+from reverie.text import thesaurus
+
+PAGER = "Karin is on pager duty in odd weeks, Tomasz in even weeks."
+ERRORS = 'Exceptions from production go to the Sentry project "web".'
+DAILY = "The standup is at 9:40 every weekday."
+PRICES = "Ticket prices are stored as integers."
+
+
+def note(file: str, text: str, *cues: str) -> MemoryDoc:
+    return MemoryDoc(file, (1, 1, 1), name=text, description=text, body=text, cues=cues)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> RecallIndex:
+    texts = {"pager": PAGER, "errors": ERRORS, "daily": DAILY, "prices": PRICES}
+    made = RecallIndex.open(tmp_path / "index.sqlite")
+    made.put_many([note(f"{name}.md", text) for name, text in texts.items()])
+    return made
+
+
+def best(index: RecallIndex, question: str) -> str:
+    hits = index.search(queries.plain(question), now=1.79e9).hits
+    return hits[0].key if hits else ""
+
+
+@pytest.mark.parametrize(
+    ("question", "file"),
+    [
+        ("Who do I call when the site goes down?", "pager.md"),
+        ("Where can I see crashes?", "errors.md"),
+        ("Daily meeting time?", "daily.md"),
+        ("Wer hat Rufbereitschaft?", "pager.md"),
+    ],
+)
+def test_a_question_that_shares_no_word_finds_its_memory(
+    index: RecallIndex, question: str, file: str
+) -> None:
+    assert best(index, question) == file
+
+
+def test_what_is_alike_by_a_common_word_alone_is_not_shown(index: RecallIndex) -> None:
+    hits = index.search(queries.plain("Thanks, that looks great!"), now=1.79e9).hits
+    assert not [hit for hit in hits if hit.score >= GOOD_MATCH]
+
+
+def test_a_long_message_is_searched_by_its_sentences(index: RecallIndex) -> None:
+    padding = "We spent a pleasant afternoon walking along the river with some old friends. " * 5
+    assert best(index, f"{padding}In which form are ticket prices stored? {padding}") == "prices.md"
+
+
+def test_a_short_message_is_one_part_and_a_long_one_keeps_its_end() -> None:
+    assert queries.parts("When is it? Tell me.") == ("When is it? Tell me.",)
+    long = " ".join(f"This is sentence number {n} of the text." for n in range(30))
+    found = queries.parts(long)
+    assert len(found) == queries.MOST_PARTS
+    assert found[0].endswith("0 of the text.")
+    assert found[-1].endswith("29 of the text.")
+
+
+def test_cues_find_a_memory_and_are_not_shown(tmp_path: Path) -> None:
+    index = RecallIndex.open(tmp_path / "index.sqlite")
+    index.put_many([note("a.md", PRICES, "zeppelin"), note("b.md", DAILY)])
+    (hit,) = index.search(queries.plain("zeppelin"), now=1.79e9).hits
+    assert hit.key == "a.md"
+    assert "zeppelin" not in hit.snippet
+    index.put(note("a.md", PRICES))
+    assert not index.search(queries.plain("zeppelin"), now=1.79e9).hits
+
+
+def test_names_in_common_are_counted_and_unknown_ones_told() -> None:
+    wanted = Wanted("Who keeps the keys of Karin's boat?", 10, lambda term: int(term == "karin"))
+    assert wanted.compared(marks("Karin has them")).names > 0
+    assert wanted.compared(marks("the porter has them")).names == 0
+    assert wanted.compared(marks("")).unknown == 0
+    strange = Wanted("Who keeps the keys of Karin's boat?", 10, lambda term: 0)
+    assert strange.compared(marks("")).unknown == 1
+
+
+def test_a_question_about_ones_own_work_counts_more_than_one_about_the_world() -> None:
+    def seen(question: str) -> float:
+        figures = Wanted(question, 10, lambda term: 1).compared(marks("nothing alike"))
+        return calibration("").base(figures)
+
+    assert seen("Where do we keep backups?") > seen("What is a backup?") > seen("Write a backup.")
+
+
+def test_beside_one_worth_showing_stand_those_nearly_as_good_and_no_others() -> None:
+    assert chance_beside(-1.5, best=-0.5) == GOOD_MATCH
+    assert chance_beside(1.0, best=4.5) < GOOD_MATCH
+    assert chance_beside(-1.5, best=-1.4) == chance(-1.5)
+
+
+def test_a_word_counts_once_in_common_or_in_other_words() -> None:
+    wanted = Wanted("Is the outage over?", 10, lambda term: 0)
+    same = wanted.compared(marks("an outage"))
+    other = wanted.compared(marks("an incident"))
+    assert same.words > 0
+    assert same.others == 0
+    assert other.words == 0
+    assert other.others > 0
+
+
+def test_cosines_of_a_model_that_was_not_calibrated_count_nothing() -> None:
+    assert calibration("some-endpoint").cosine == 0.0
+    assert calibration("").margin == 0.0
+
+
+def test_groups_are_found_by_word_and_by_phrase() -> None:
+    assert thesaurus.groups("on call") & thesaurus.groups("the pager")
+    assert thesaurus.groups("Rufbereitschaft") & thesaurus.groups("the pager")
+    assert not thesaurus.groups("qwertz")
+
+
+def test_a_question_is_not_read_in_the_query_language() -> None:
+    asked = 'What did "Frozen" cost -- and why?'
+    assert queries.read(asked) == queries.plain(asked)
+    assert queries.read('"exact phrase" -word').phrases == ("exact phrase",)
+    assert queries.read("what changed after:2026-01 here?").after is not None
+
+
+@pytest.mark.parametrize("text", ["and on Sundays?", "by whom?", "how often does it run?"])
+def test_a_follow_up_leans_on_what_was_said_before(text: str) -> None:
+    assert queries.follow_up(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["When is the standup?", "yes, do that", "Explain how a hash map works."]
+)
+def test_other_messages_stand_for_themselves(text: str) -> None:
+    assert not queries.follow_up(text)
