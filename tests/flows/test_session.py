@@ -166,8 +166,13 @@ class TestRecall:
         [("models.main=offline", None), ("recall.deadline=2.5", 2.5), ("recall.late=drop", 1.0)],
     )
     async def test_how_long_recall_is_waited_for(
-        self, desk: Desk, setting: str, seconds: float | None
+        self,
+        desk: Desk,
+        setting: str,
+        seconds: float | None,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
+        monkeypatch.delenv("REVERIE_RECALL_DEADLINE")
         async with desk.session(setting) as session:
             assert session.limits.recall_seconds == seconds
 

@@ -173,8 +173,9 @@ class Wanted:
     ) -> None:
         """`whole` is the message this is a sentence of."""
         self._shape = _shape(whole or text)
-        self._names = {term for name in _NAME.findall(text)[:MOST_WORDS] for term in terms(name)}
-        self._unknown = float(any(not rows(term) for term in self._names))
+        names = _name_terms(text)
+        self._names = frozenset[str]().union(*names)
+        self._unknown = float(any(not any(map(rows, forms)) for forms in names))
         self._terms: dict[str, int] = {}
         self._groups: dict[str, list[tuple[int, float]]] = {}
         self._weights: list[float] = []
@@ -214,6 +215,15 @@ class Wanted:
             unknown=self._unknown,
             **self._shape,
         )
+
+
+def _name_terms(text: str) -> Sequence[frozenset[str]]:
+    """The terms of each name in a question, in the question's language and by itself."""
+    spoken = spoken_words(text)[1]
+    return [
+        frozenset({*terms(name), *(stem(word, spoken) for word in spoken_words(name)[0])})
+        for name in _NAME.findall(text)[:MOST_WORDS]
+    ]
 
 
 def _shape(text: str) -> Mapping[str, float]:
