@@ -368,7 +368,7 @@ class TestTheCommandLine:
             hooks.daemon.mark(ending=True)
             process = subprocess.Popen(command, env=hooks.env, stdout=subprocess.DEVNULL)
         with process:
-            control.awaited(hooks.place.home, process)
+            control.wait_until_running(hooks.place.home, process)
             assert hooks.address.pid == process.pid
             hooks.finish()
 
@@ -407,7 +407,7 @@ class TestTheCommandLine:
         )
         command = [sys.executable, "-c", script, str(hooks.place.home)]
         with subprocess.Popen(command, env=hooks.env) as daemon:
-            control.awaited(hooks.place.home, daemon)
+            control.wait_until_running(hooks.place.home, daemon)
             hooks.say("codex", "Stop", transcript_path=str(transcript))
             assert control.stop(hooks.place.home)
             assert daemon.wait(20) == 0
@@ -455,12 +455,12 @@ async def test_it_does_not_end_while_there_is_work(
         done.set()
 
     def look() -> None:
-        looks.append(daemon._afterwards.busy)
+        looks.append(daemon._queue.busy)
         if len(looks) == 3:
             release.set()
 
-    monkeypatch.setattr(daemon._afterwards, "reap", look)
-    daemon._afterwards.add("key", work)
+    monkeypatch.setattr(daemon._queue, "reap", look)
+    daemon._queue.add("key", work)
     try:
         assert await asyncio.to_thread(begun.wait, 20)
         async with asyncio.timeout(20):
@@ -469,7 +469,7 @@ async def test_it_does_not_end_while_there_is_work(
         assert looks[:3] == [True, True, True]
     finally:
         release.set()
-        await daemon._afterwards.drain(20)
+        await daemon._queue.drain(20)
 
 
 def test_a_person_says_how_long_it_waits(hooks: Hooks) -> None:
