@@ -193,7 +193,10 @@ class TestSpend:
 
 
 class TestSettings:
-    def test_every_value_and_where_it_came_from(self, place: Place) -> None:
+    def test_every_value_and_where_it_came_from(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("REVERIE_RECALL_DEADLINE")
         place.settings("spend.day = 3")
         text = done("settings", "--set", "cache.ttl=1h")
         assert re.search(r"spend\.day +3\.0 +user \(.*settings\.toml:1\)", text)

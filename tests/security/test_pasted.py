@@ -102,7 +102,7 @@ def test_an_ordinary_message_is_learnt_whole(ordinary: Injection) -> None:
         (f"{RULE}\n\nKind regards,\nMallory", "in a letter"),
         (
             f"Please fix it.\n\n{'I looked at it. ' * 40}\n\n{RULE} Please.",
-            "not stand in the first paragraph",
+            "not in the first paragraph",
         ),
         (RULE.replace("always", "al\u200bways"), "invisible characters"),
         (RULE.replace("approve", "appr\u043eve"), "look alike"),

@@ -206,13 +206,15 @@ class Wanted:
             for place, value in self._groups[group]:
                 if place not in mine and value > like.get(place, 0.0):
                     like[place] = value
+        words = sum(self._weights[place] for place in mine) / self._total
         return Figures(
-            words=sum(self._weights[place] for place in mine) / self._total,
+            words=words,
             others=sum(like.values()) / self._total,
             cosine=cosine,
             margin=margin,
             names=min(len(self._names.intersection(own)), _MOST_NAMES) / _MOST_NAMES,
-            unknown=self._unknown,
+            # A name no memory has says little about a memory that has the rest of the question.
+            unknown=self._unknown * max(0.0, 1 - words),
             **self._shape,
         )
 

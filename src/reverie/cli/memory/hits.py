@@ -50,6 +50,10 @@ class Shown:
         }
 
 
+# So few words are looked up, not asked.
+_FEW_WORDS = 2
+
+
 def read_hits(
     app: Workspace, found: Results, question: str, as_of: datetime | None = None
 ) -> list[Shown]:
@@ -67,13 +71,20 @@ def read_hits(
 
 
 def _judge(question: str) -> Callable[[Hit], bool]:
-    """A test for good matches; with filters or phrases every hit is good."""
+    """A test for good matches; with filters or phrases every hit is good, and for a few keywords
+    every hit that has one."""
     from reverie.recall.fuse import GOOD_MATCH
     from reverie.recall.lexical import parse
 
     query = parse(question)
     narrowed = query.filtered or bool(query.phrases)
-    return lambda hit: narrowed or hit.score >= GOOD_MATCH
+    keywords = "?" not in question and len(question.split()) <= _FEW_WORDS
+
+    def good(hit: Hit) -> bool:
+        named = keywords and hit.signals.get("lexical", 0.0) > 0
+        return narrowed or named or hit.score >= GOOD_MATCH
+
+    return good
 
 
 def _marks(memory: OpenMemory, hit: Hit, as_of: datetime | None, now: datetime) -> dict[str, Any]:
