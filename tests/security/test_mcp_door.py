@@ -61,7 +61,7 @@ def test_300_half_open_requests_do_not_shut_the_owner_out(place: Stage) -> None:
 def _flooded(running: Running) -> None:
     # As many descriptors as a small machine gives a process.
     resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, (200, 200))
-    port = urlsplit(running.output["url"]).port or 0
+    port = urlsplit(running.info["url"]).port or 0
     with ExitStack() as stack:
         for _ in range(300):
             stack.enter_context(held(port, HALF))

@@ -56,6 +56,8 @@ _NAME = re.compile(
     r"(?<=[^.!?:\s] )[A-ZÀ-Þ][\w-]+|\b\w*[a-z][A-Z]\w*|\b\w+_\w+\b|\b[\w.-]*\d[\w.-]*\b|\b[A-Z]{2,}\b"
 )
 _MOST_NAMES = 3
+# What stands for a file or picture in a message: no word of the question.
+_PLACEHOLDER = re.compile(r"\[\w+ [0-9a-f]{8,}\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,7 @@ class Wanted:
         self, text: str, size: int, rows: Callable[[str], int], whole: str | None = None
     ) -> None:
         """`whole` is the message this is a sentence of."""
+        text = _PLACEHOLDER.sub(" ", text)
         self._shape = _shape(whole or text)
         names = _name_terms(text)
         self._names = frozenset[str]().union(*names)
