@@ -1,4 +1,4 @@
-"""The recall index: refreshed from the files, asked in plain words, never in anybody's way.
+"""The recall index: refreshed from the files, asked in plain words; its failures never stop a session.
 
 Whatever happens to its file (deleted, damaged, full disk, another writer), a search returns what it
 can and an update says why it did nothing; the files themselves are the truth.

@@ -101,7 +101,7 @@ def follow_up(text: str) -> bool:
 
 
 def plain(text: str) -> Query:
-    """What somebody said, as a question: quotes and dashes in it are no options."""
+    """A message as a question: quotes and dashes in it are not options."""
     return Query(text)
 
 

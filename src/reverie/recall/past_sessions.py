@@ -102,7 +102,7 @@ def _is_in(path: Path, root: Path) -> bool:
 
 
 class EpisodeIndexer:
-    """Keeps an index up with the transcripts; whoever has time calls `step`."""
+    """Keeps an index up to date with the transcripts, one bounded `step` at a time."""
 
     def __init__(
         self, index: RecallIndex, listing: Listing, scrubber: Scrubber, current: str = ""

@@ -143,7 +143,7 @@ class IndexRanker:
         return changes, self.index.follow(changes, document)
 
     def _listed(self, entries: Sequence[ManifestEntry]) -> Mapping[str, Signature]:
-        """Whoever has entries has just looked at the folder: it is listed again if they are others."""
+        """Entries come from a fresh look at the folder; it is listed again only if they differ."""
         look = self._look
         if not all(look.entries.get(entry.file) is entry for entry in entries):
             look.listing = self.store.listing()

@@ -58,7 +58,7 @@ def embed_portion(shadow: Shadow, embedder: Embedder, dimensions: int | None) ->
         if outdated(connection, embedder.name, rows.shape[1]):
             _start_again(connection, embedder.name, rows.shape[1])
         if not undisturbed:
-            # Somebody wrote meanwhile: what reads otherwise now stays pending, or is gone.
+            # Another process may have written meanwhile: changed passages stay pending, removed ones go.
             same = [_reading(connection, embedder, w.passage, w.episode) == w for w in work]
             work, rows = [w for w, kept in zip(work, same, strict=True) if kept], rows[same]
         _write(connection, work, rows)

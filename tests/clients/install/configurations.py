@@ -21,7 +21,7 @@ OTHER = "/home/me/my tools/reverie"
 HOME = Path("/home/me")
 PLACES = Places(
     person=HOME,
-    project=Path("/work/app"),
+    project=Path("/srv/app"),
     claude=HOME / ".claude",
     claude_state=HOME / ".claude.json",
     codex=HOME / ".codex",
@@ -155,7 +155,7 @@ toml_tables = st.sampled_from(
         "[profiles.fast]",
         "[mcp_servers.files]",
         '[hooks.state."/a#b].json:stop:0:0"]',
-        '[projects."/work/app"]',
+        '[projects."/srv/app"]',
         "[[rules]]",
         "[ mcp_servers . spaced ]",
     ]

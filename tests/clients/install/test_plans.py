@@ -178,21 +178,21 @@ class TestPlaces:
         }
         assert shown == {
             ("claude-code", "user"): ["/home/me/.claude/settings.json", "/home/me/.claude.json"],
-            ("claude-code", "project"): ["/work/app/.claude/settings.json", "/work/app/.mcp.json"],
+            ("claude-code", "project"): ["/srv/app/.claude/settings.json", "/srv/app/.mcp.json"],
             ("codex", "user"): ["/home/me/.codex/hooks.json", "/home/me/.codex/config.toml"],
-            ("codex", "project"): ["/work/app/.codex/hooks.json", "/work/app/.codex/config.toml"],
+            ("codex", "project"): ["/srv/app/.codex/hooks.json", "/srv/app/.codex/config.toml"],
             ("gemini", "user"): ["/home/me/.gemini/settings.json"],
-            ("gemini", "project"): ["/work/app/.gemini/settings.json"],
+            ("gemini", "project"): ["/srv/app/.gemini/settings.json"],
             ("opencode", "user"): [
                 "/home/me/.config/opencode/plugins/reverie.js",
                 "/home/me/.config/opencode/opencode.json",
             ],
             ("opencode", "project"): [
-                "/work/app/.opencode/plugins/reverie.js",
-                "/work/app/opencode.json",
+                "/srv/app/.opencode/plugins/reverie.js",
+                "/srv/app/opencode.json",
             ],
             ("cursor", "user"): ["/home/me/.cursor/hooks.json", "/home/me/.cursor/mcp.json"],
-            ("cursor", "project"): ["/work/app/.cursor/hooks.json", "/work/app/.cursor/mcp.json"],
+            ("cursor", "project"): ["/srv/app/.cursor/hooks.json", "/srv/app/.cursor/mcp.json"],
         }
 
 

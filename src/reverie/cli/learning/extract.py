@@ -14,7 +14,7 @@ from reverie.cli.invocation import Invocation, reverie_command
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
@@ -63,11 +63,10 @@ def command(
     app.memory()
     chosen = {(path := app.transcript(one)).stem: path for one in sessions} or None
     plan = plan_reading(app, chosen, use_model=not no_model, again=again)
-    planned = _plan_json(plan)
     if dry_run:
         rows = [_row(one.name, _by_rules(app, one), dry_run=True) for one in plan.open]
         skipped = _skipped(plan)
-        data = {"plan": planned, "dry_run": True, "sessions": rows, "skipped": skipped}
+        data = {"plan": _plan_json(plan), "dry_run": True, "sessions": rows, "skipped": skipped}
         frame.show(data, lambda console: _print_dry_run(console, plan, data))
         return
     _print_plan(frame, plan)
@@ -79,6 +78,12 @@ def command(
             "What was read is saved; the next `reverie extract` continues from there.", err=True
         )
         raise
+    data = _done_json(plan, done)
+    frame.show(data, lambda console: _print(console, data))
+
+
+def _done_json(plan: ReadingPlan, done: Sequence[ReadSession]) -> dict[str, Any]:
+    """What was read and saved, and what it cost; None where a price is not known."""
     rows = [
         {
             **_row(one.name, one.learnt, dry_run=False),
@@ -89,15 +94,13 @@ def command(
         for one in done
     ]
     costs = [one.cost for one in done]
-    cost = None if None in costs else sum(one or 0.0 for one in costs)
-    data = {
-        "plan": planned,
+    return {
+        "plan": _plan_json(plan),
         "dry_run": False,
         "sessions": rows,
         "skipped": _skipped(plan),
-        "cost": cost,
+        "cost": None if None in costs else sum(one or 0.0 for one in costs),
     }
-    frame.show(data, lambda console: _print(console, data))
 
 
 async def _read(
