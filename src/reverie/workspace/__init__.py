@@ -340,7 +340,7 @@ class Workspace:
         return None if name == models.OFFLINE else models.find_provider(self.settings, name)[0]
 
     def has_key(self, provider: Provider) -> bool:
-        return bool(provider.api_key_env and secret(provider.api_key_env))
+        return bool(secret(provider.api_key_env, home=self.settings.home))
 
     def window(self, name: str) -> Window:
         """The window of a model, as far as it is known without asking the provider."""

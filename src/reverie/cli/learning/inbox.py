@@ -166,7 +166,7 @@ def _list(view: InboxView, asked: Asked) -> None:
         "waiting": [as_json(item) for item in rows],
         "broken": [{"file": one.file, "reason": one.reason} for one in contents.broken],
     }
-    view.frame.show(data, lambda console: _print_list(console, view, rows, asked))
+    view.frame.answer(data, lambda console: _print_list(console, view, rows, asked))
 
 
 def _mention_broken(contents: Contents) -> None:
@@ -199,7 +199,7 @@ def _show(view: InboxView, asked: Asked) -> None:
             for line in described(item, view.app):
                 console.print(line, soft_wrap=True)
 
-    view.frame.show([as_json(item) for item in items], human)
+    view.frame.answer([as_json(item) for item in items], human)
 
 
 # --- deciding ---
