@@ -67,7 +67,7 @@ def process(
         text=True,
         encoding="utf-8",
         check=False,
-        timeout=60,
+        timeout=240,
     )
 
 

@@ -126,7 +126,8 @@ def _pick(app: Workspace) -> Path:
     listed = past.recent(app)
     if not listed:
         return past.newest(app)
-    console().print(past.table(listed))
+    screen = console()
+    screen.print(past.table(listed, screen.width))
     number = click.prompt("Which one", type=click.IntRange(1, len(listed)), default=1)
     return listed[number - 1].path
 

@@ -302,7 +302,9 @@ async def _resume(chat: ChatSession, rest: str) -> Next:
     if not listed:
         chat.show("There are no conversations in this project yet.")
         return None
-    chat.show(past.table(listed), Text("go on with one: /resume NUMBER", "dim"))
+    chat.show(
+        past.table(listed, chat.terminal.width), Text("go on with one: /resume NUMBER", "dim")
+    )
     return None
 
 
