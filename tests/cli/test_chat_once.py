@@ -44,7 +44,7 @@ def asked(
         text=True,
         encoding="utf-8",
         check=False,
-        timeout=60,
+        timeout=240,
     )
 
 
@@ -271,7 +271,7 @@ def test_an_interrupt_is_clean(
     )
     gate.wait_reached(30)
     child.send_signal(number)
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=120)
     assert (child.returncode, out) == (code, "")
     assert "Traceback" not in err
     records = journal.load(place.app().journals()[0]).records
