@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PINS := pyproject.toml constraints.txt
 
-.PHONY: run test check format test-slow test-clients mutants docs bench clean help
+.PHONY: run test check format test-slow test-clients mutants docs release-check bench clean help
 
 run: $(VENV)/.run       ## install, then start Reverie
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/reverie chat; else $(BIN)/reverie --help; fi
@@ -39,6 +39,9 @@ docs: $(VENV)/.dev      ## write what the tour and the demo print, and the refer
 	@$(BIN)/python -c 'from reverie.cli.reference import reference; open("docs/commands.md", "w").write(reference())'
 	@-WRITE_TOUR=1 $(BIN)/python -m pytest --no-cov tests/flows/test_tour.py
 	@WRITE_DEMO=1 $(BIN)/python -m pytest --no-cov tests/cli/test_demo.py -k Documentation
+
+release-check:          ## build, install in fresh environments, use it there; writes dist/
+	@$(PYTHON) scripts/release_check.py
 
 bench: $(VENV)/.dev     ## every benchmark, one after the other
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
