@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reverie.ports import Embedder
+    from reverie.ports import Embedder, WordVectors
     from reverie.recall.vectors import Matrix
 
 log = logging.getLogger(__name__)
@@ -61,9 +61,12 @@ UNSURE = "unsure"
 class RecallIndex:
     """Memories and episodes, searchable by words, meaning, time and ties."""
 
-    def __init__(self, shadow: Shadow, embedder: Embedder | None) -> None:
+    def __init__(
+        self, shadow: Shadow, embedder: Embedder | None, words: WordVectors | None = None
+    ) -> None:
         self._shadow = shadow
         self._embedder = embedder
+        self._words = words
         self._dimensions: int | None = None
         self._matrices: dict[Collection, Matrix] = {}
         self._counts = Counts()
@@ -71,10 +74,17 @@ class RecallIndex:
 
     @classmethod
     def open(
-        cls, path: Path, embedder: Embedder | None = None, busy_seconds: float = BUSY_SECONDS
+        cls,
+        path: Path,
+        embedder: Embedder | None = None,
+        busy_seconds: float = BUSY_SECONDS,
+        words: WordVectors | None = None,
     ) -> RecallIndex:
-        """The index at a path; made when it is first needed. No embedder: words alone."""
-        return cls(Shadow(path, busy_seconds), embedder)
+        """The index at a path; made when it is first needed. No embedder: words alone.
+
+        With the vectors of `words` the best messages are compared word by word.
+        """
+        return cls(Shadow(path, busy_seconds), embedder, words)
 
     @property
     def folder(self) -> Path:
@@ -302,7 +312,17 @@ class RecallIndex:
         parts = tuple(map(Part, texts[1:], others))
         few = collection == "memories" and limit <= FEW_WANTED
         pool = SMALL_POOL if few else POOL
-        asked = Question(query, now, as_of, vector, use_counts or {}, model, pool=pool, parts=parts)
+        asked = Question(
+            query,
+            now,
+            as_of,
+            vector,
+            use_counts or {},
+            model,
+            pool=pool,
+            parts=parts,
+            words=self._words,
+        )
         chosen: tuple[Collection, ...] = (
             ("memories", "episodes") if collection == "both" else (collection,)
         )

@@ -100,7 +100,7 @@ def _open(source: Source, *, local: bool) -> Any:
             threads=1,
             providers=["CPUExecutionProvider"],
             local_files_only=local,
-            **({"specific_model_path": str(source.folder)} if source.folder else {}),
+            specific_model_path=str(source.folder) if source.folder else None,
         )
 
 
