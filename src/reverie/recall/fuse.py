@@ -177,15 +177,16 @@ SECOND_LOOK = Weights(
     statement=0.8,
 )
 SECOND_LOOK_STRONG = Weights(
-    semantic=1.5,
-    session_lexical=0.85,
-    session_semantic=0.95,
-    speaker=1.6,
-    time=8.0,
-    interaction=1.5,
-    second_opinion=0.4,
-    substance=1.6,
+    semantic=1.3,
+    session_lexical=0.25,
+    session_semantic=0.85,
+    speaker=1.7,
+    time=9.0,
+    interaction=1.25,
+    second_opinion=0.65,
+    substance=1.55,
     statement=0.75,
+    session_words=0.43,
 )
 SECOND_LOOK_AT_WORDS = Weights(
     session_lexical=0.45, speaker=1.05, time=4.0, substance=0.6, statement=0.25
@@ -198,6 +199,7 @@ SESSION_WEIGHTS = Weights(
     session_semantic=0.0,
     speaker=0.0,
     time=1.0,
+    interaction=0.6,
     session_words=0.75,
 )
 # Without vectors, words of the best message count, too, up to a limit.

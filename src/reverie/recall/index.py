@@ -216,6 +216,22 @@ class RecallIndex:
                 break
         return done
 
+    def vectors(self) -> Embedded:
+        """How many passages have a vector of this model, and how many wait for one."""
+
+        def work() -> Embedded:
+            connection = self._shadow.connection()
+            total = connection.execute("SELECT count(*) FROM passages").fetchone()[0]
+            if self._embedder is None:
+                return Embedded()
+            if read_meta(connection, "embedder") != self._embedder.name:
+                return Embedded(0, total)
+            made = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+            waiting = connection.execute("SELECT count(*) FROM pending").fetchone()[0]
+            return Embedded(made, waiting)
+
+        return self._told(work, Embedded())
+
     def _stale(self, listing: Mapping[str, Signature]) -> tuple[list[str], list[str]]:
         connection = self._shadow.connection()
         stamp = read_meta(connection, "stamp")
@@ -332,7 +348,7 @@ class RecallIndex:
             except (sqlite3.Error, OSError) as error:
                 log.warning("the recall index could not be searched: %s", error)
                 return Results(notes=(*notes, f"the index could not be read: {error}"))
-        return replace(found, notes=notes)
+        return replace(found, notes=(*notes, *found.notes))
 
     def _search(self, question: Question, collections: Sequence[Collection], limit: int) -> Results:
         connection = self._shadow.connection()
@@ -344,9 +360,18 @@ class RecallIndex:
             for collection in collections:
                 matrix = self._matrix(connection, collection)
                 found.append(ranked(connection, collection, asked, matrix))
-            return answer(connection, found, asked, limit)
+            return replace(answer(connection, found, asked, limit), notes=self._told_of(connection))
         finally:
             connection.execute("ROLLBACK")
+
+    def _told_of(self, connection: sqlite3.Connection) -> tuple[str, ...]:
+        """That another model's vectors are being replaced, while that is so."""
+        if self._embedder is None or self._dimensions is None:
+            return ()
+        from reverie.recall.vectors import replacing
+
+        note = replacing(connection, self._embedder.name)
+        return (note,) if note else ()
 
     def _vectors(
         self, texts: Sequence[str]

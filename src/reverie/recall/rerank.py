@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TOP = 50
 _MOST_WORDS = 24
 # Of a message, so much is compared.
-_LONGEST = 600
+_LONGEST = 400
 # A message that tells this much, in letters, is not preferred for telling more.
 _TELLS_ENOUGH = 1_000
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
@@ -59,7 +59,13 @@ def second_look(
         found["interaction"] = interaction(words, _rarities(place, question), read)
         if not static:
             found["second_opinion"] = _likeness(words, question, read)
-    return {name: _spread(z_scores(values), best, len(ids)) for name, values in found.items()}
+    # Among few messages, most that tell much are about something else.
+    many = len(best) / TOP
+    weights = {"substance": many, "statement": many}
+    return {
+        name: _spread(z_scores(values), best, len(ids), weights.get(name, 1.0))
+        for name, values in found.items()
+    }
 
 
 def _likeness(words: WordVectors, question: str, texts: Sequence[str]) -> list[float]:
@@ -132,10 +138,12 @@ def _told(text: str) -> float:
     return math.log1p(min(told, _TELLS_ENOUGH))
 
 
-def _spread(values: Sequence[float], places: Sequence[int], count: int) -> list[float]:
-    column = [min(values, default=0.0)] * count
+def _spread(
+    values: Sequence[float], places: Sequence[int], count: int, weight: float
+) -> list[float]:
+    column = [weight * min(values, default=0.0)] * count
     for place, value in zip(places, values, strict=True):
-        column[place] = value
+        column[place] = weight * value
     return column
 
 

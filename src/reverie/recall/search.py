@@ -159,15 +159,14 @@ def _look_again(place: Lookup, found: Ranked, asked: Question) -> None:
     ids = [candidate.id for candidate in found.candidates]
     words = asked.words if "semantic" in found.signals else None
     static = words is not None and words.name == asked.model
-    found.signals |= rerank.second_look(
-        place, asked.query.text, ids, found.scores, words, static=static
-    )
+    text = asked.query.text
+    found.signals |= rerank.second_look(place, text, ids, found.scores, words, static=static)
+    sessions = [candidate.source for candidate in found.candidates]
+    said = rerank.session_words(place, text, set(sessions))
+    found.signals["session_words"] = [said[session] for session in sessions]
     weights = fuse.SECOND_LOOK if static else fuse.SECOND_LOOK_STRONG
     weights = weights if words is not None else fuse.SECOND_LOOK_AT_WORDS
     found.scores = fuse.fused(found.signals, weights, len(ids))
-    sessions = [candidate.source for candidate in found.candidates]
-    said = rerank.session_words(place, asked.query.text, set(sessions))
-    found.signals["session_words"] = [said[session] for session in sessions]
 
 
 def _by_parts(asked: Question) -> list[Question]:

@@ -150,7 +150,7 @@ def chosen_meaning(
         case "none":
             return EmbedderChoice()
         case "extra":
-            found = hub.extra_embedder(extra_source(app))
+            found = stronger_meaning(app)
             if isinstance(found, Missing):
                 return EmbedderChoice(
                     notes=(f"by words alone; recall.embedder misses {found.reason}",)
@@ -160,6 +160,11 @@ def chosen_meaning(
             return _endpoint(app, session, announce)
         case _:
             return installed_meaning()
+
+
+def stronger_meaning(app: Workspace) -> Embedder | Missing:
+    """The stronger model, or what is missing for it."""
+    return hub.extra_embedder(extra_source(app))
 
 
 def extra_source(app: Workspace) -> hub.Source:
