@@ -37,10 +37,12 @@ HALVES = {
     "held out": ("pay", "boat", "lab", "game", "solo"),
     "fresh": ("bakery",),
     "first sight": ("crumb", "fish"),
+    "check": ("clinic", "shop", "law"),
+    "final": ("lib", "farm", "press"),
 }
 SHOWN = 5
 NOW = 1_790_000_000.0
-KINDS = ("shared words", "other words", "other language", "long prompt", "follow-up")
+KINDS = ("shared words", "other words", "told", "other language", "long prompt", "follow-up")
 UNRELATED = "unrelated"
 
 
