@@ -14,6 +14,7 @@ from reverie.recall import fuse as graph
 from reverie.recall.documents import Collection
 from reverie.recall.fuse import WEIGHTS, Priors, Signals, prior
 from reverie.recall.lexical import TABLES, Counts, Lookup, Matches, Query
+from reverie.recall.prompt_kind import kind_of
 from reverie.recall.relevance import Marks, Wanted
 from reverie.text import timewords
 from reverie.text.words import plain_words
@@ -293,9 +294,9 @@ def _log_odds(
     """What speaks for each memory, and for any at all, in log odds; by the part that fits best."""
     semantic = any(look.likeness.of for look in looks)
     calibration = relevance.calibration(asked.model if semantic else "")
+    kind, topic = kind_of(asked.query.text), calibration.topic_of(asked.vector)
     wanted = [
-        Wanted(look.asked.query.text, look.found.total, place.rows, whole=asked.query.text)
-        for look in looks
+        Wanted(look.asked.query.text, look.found.total, place.rows, kind, topic) for look in looks
     ]
     best: list[tuple[float, dict[str, float], float]] = []
     for candidate in candidates:

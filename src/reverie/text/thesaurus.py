@@ -62,8 +62,13 @@ def groups_by_word(text: str) -> dict[str, set[str]]:
 @lru_cache(maxsize=1)
 def common() -> frozenset[str]:
     """Stems of the words that English uses everywhere."""
-    text = (_FOLDER / "common.txt").read_text(encoding="utf-8")
-    return frozenset(stem(word, "english") for word in text.split())
+    return frozenset(stem(word, "english") for word in common_words())
+
+
+@lru_cache(maxsize=1)
+def common_words() -> frozenset[str]:
+    """Words that English uses everywhere."""
+    return frozenset((_FOLDER / "common.txt").read_text(encoding="utf-8").split())
 
 
 def _found(words: Sequence[str]) -> list[set[str]]:
