@@ -162,7 +162,7 @@ def test_a_failed_call_gives_its_reservation_back(setup: Setup):
 
 
 def test_a_missing_package_is_a_value_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(installed, "_package", lambda name: None)
+    monkeypatch.setattr(installed, "package", lambda name: None)
     for find in (installed.default_embedder, installed.onnx_embedder):
         found = find()
         assert isinstance(found, installed.Missing)
@@ -170,7 +170,7 @@ def test_a_missing_package_is_a_value_that_says_what_to_install(monkeypatch: pyt
 
 
 def test_the_installed_model_needs_no_network_and_no_import_of_its_package():
-    pytest.importorskip("wordllama", reason="the default model is not installed")
+    pytest.importorskip("tokenizers", reason="the packages of the default model are not installed")
     done = subprocess.run(
         [sys.executable, "-c", _WITHOUT_NETWORK], capture_output=True, text=True, check=False
     )
@@ -185,15 +185,15 @@ from reverie.models.embeddings.local import default_embedder
 model = default_embedder()
 print(not {"numpy", "tokenizers"} & set(sys.modules))
 rows = model.encode(["a kitten", "a cat", "stock market", ""], "passage")
-print(rows.shape[1], rows[0] @ rows[1] > rows[0] @ rows[2], "wordllama" in sys.modules)
+print(rows.shape[1], rows[0] @ rows[1] > rows[0] @ rows[2], "onnxruntime" in sys.modules)
 """
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no weights at all"])
 def test_broken_weights_are_a_storage_error(tmp_path: Path, content: bytes | None):
     if content is not None:
-        (tmp_path / "w.safetensors").write_bytes(content)
-    broken = StaticEmbedder("m", tmp_path / "w.safetensors", tmp_path / "tokenizer.json")
+        (tmp_path / "vectors.npy").write_bytes(content)
+    broken = StaticEmbedder("m", tmp_path)
     with pytest.raises(StorageError, match=r"recall\.embedder"):
         broken.encode(["x"], "question")
 
@@ -226,7 +226,7 @@ def test_a_folder_is_read_as_sentence_models_are_published(tmp_path: Path):
 def test_a_well_known_model_gets_the_prompt_its_authors_want(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(installed, "_package", lambda name: tmp_path)
+    monkeypatch.setattr(installed, "package", lambda name: tmp_path)
     found = {}
     for name in ("snowflake-arctic-embed-s", "some-model"):
         (tmp_path / name).mkdir()
@@ -240,7 +240,7 @@ def test_a_well_known_model_gets_the_prompt_its_authors_want(
 
 
 def test_a_folder_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(installed, "_package", lambda name: tmp_path)
+    monkeypatch.setattr(installed, "package", lambda name: tmp_path)
     found = installed.onnx_embedder(tmp_path / "empty")
     assert isinstance(found, installed.Missing)
-    assert "recall.onnx_folder" in found.reason
+    assert "recall.model_folder" in found.reason

@@ -251,7 +251,7 @@ def rivals(candidates: int, size: int) -> int:
 BY_WORDS = Calibration(offset=-4.945, fused=4.371, coverage=3.509, likeness=0.0)
 CALIBRATIONS: Mapping[str, Calibration] = {
     "": BY_WORDS,
-    "wordllama-l2-supercat-256": Calibration(-7.586, 2.963, 1.463, 5.682),
+    "potion-base-8m-int8": Calibration(-7.586, 2.963, 1.463, 5.682),
     "arctic-embed-s-int8": Calibration(-10.413, 2.928, 2.831, 8.246),
 }
 # Cosines of another model mean something else: a model that is not here is judged by the words it

@@ -18,7 +18,8 @@ from reverie.core.request import ToolSpec
 from reverie.events import Announce, unheard
 from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import is_index
-from reverie.models.embeddings.local import Missing, default_embedder, onnx_embedder
+from reverie.models.embeddings import hub
+from reverie.models.embeddings.local import Missing, default_embedder
 from reverie.recall.documents import Hit, MemoryDoc, Results, Scope
 from reverie.recall.index import RecallIndex
 from reverie.recall.ranker import IndexRanker
@@ -139,7 +140,7 @@ def chosen_meaning(
         case "none":
             return EmbedderChoice()
         case "extra":
-            found = onnx_embedder(cast("Path | None", app.settings["recall.onnx_folder"]))
+            found = hub.extra_embedder(extra_source(app))
             if isinstance(found, Missing):
                 return EmbedderChoice(
                     notes=(f"by words alone; recall.embedder misses {found.reason}",)
@@ -149,6 +150,15 @@ def chosen_meaning(
             return _endpoint(app, session, announce)
         case _:
             return installed_meaning()
+
+
+def extra_source(app: Workspace) -> hub.Source:
+    """Where the settings have the stronger model come from."""
+    return hub.Source(
+        cast("str | None", app.settings["recall.model"]),
+        cast("Path | None", app.settings["recall.model_folder"]),
+        app.settings.home / "models",
+    )
 
 
 def _endpoint(app: Workspace, session: str, announce: Announce) -> EmbedderChoice:
