@@ -56,7 +56,11 @@ FILE = Path(relevance.__file__).with_name("calibration.json")
 NAMES = tuple(field.name for field in fields(Figures))
 KIND = [NAMES.index(name) for name in relevance.KIND]
 # The share of unrelated prompts that ask, and of those that tell, that may be shown something.
-WRONG = (0.01, 0.01)
+WRONG = (0.02, 0.015)
+# Without meaning, groups of words decide, which know these sets better than they know strangers.
+WRONG_BY_WORDS = (0.005, 0.005)
+# Stores are large from here on (`Figures.size`).
+LARGE = 0.5
 # Questions of each LoCoMo conversation that are learnt from, and memories of each question.
 FROM_CHATS = 40
 COMPARED = 8
@@ -66,7 +70,7 @@ COUNTS = {
     "told": 3.0,
     "chat": 0.3,
     "stranger": 0.3,
-    "absent": 0.2,
+    "absent": 0.03,
     recall_notes.UNRELATED: 0.4,
 }
 # Of the questions of other projects, one in so many is put to a project's memories.
@@ -262,29 +266,38 @@ def fitted(
         names = [name for name, weight in zip(names, weights, strict=True) if weight >= 0]
     comparing = np.zeros(len(NAMES))
     comparing[[NAMES.index(name) for name in names]] = weights
-    kind = [at for at in KIND if NAMES[at] not in unknown]
+    kind = [at for at in KIND if NAMES[at] not in ("size", *unknown)]
     (share, *shape), offset = _fit(*_questions(examples, comparing, kind))
     comparing *= share
     comparing[NAMES.index("others")] = OTHERS * comparing[NAMES.index("words")]
     comparing[kind] = shape
     made = Calibration(offset, **dict(zip(NAMES, map(float, comparing), strict=True)))
-    return _moved(made, examples)
+    return _moved(made, examples, WRONG_BY_WORDS if "margin" in without else WRONG)
 
 
-def _moved(made: Calibration, examples: Sequence[Example]) -> Calibration:
-    """Offsets at which few unrelated prompts are shown something, of either kind."""
-    tells = NAMES.index("tells")
+def _moved(
+    made: Calibration, examples: Sequence[Example], wrong: tuple[float, float]
+) -> Calibration:
+    """Offsets at which few unrelated prompts are shown something: asking, telling, in large stores.
+
+    In the sets every question has an answer in the large store, too, so that no fit could tell what
+    its size means.
+    """
     strange = [e for e in examples if e.kind == recall_notes.UNRELATED]
+    sizes = np.array([e.figures[0, NAMES.index("size")] for e in strange])
+    tells = np.array([e.figures[0, NAMES.index("tells")] for e in strange]) > 0
+    odds = np.array([_log_odds(made, e).max() for e in strange])
+    large = sizes > LARGE
     good = np.log(GOOD_MATCH / (1 - GOOD_MATCH))
-    by_kind = [
-        [_log_odds(made, e).max() for e in strange if e.figures[0, tells] == kind]
-        for kind in (0.0, 1.0)
-    ]
-    asked, told = (
-        float(good - np.quantile(odds, 1 - wrong))
-        for odds, wrong in zip(by_kind, WRONG, strict=True)
+    (asked, told), (asked_in_large, _) = (
+        [
+            float(good - np.quantile(odds[chosen & kind], 1 - share))
+            for kind, share in zip((~tells, tells), wrong, strict=True)
+        ]
+        for chosen in (~large, large)
     )
-    return replace(made, offset=made.offset + asked, tells=made.tells + told - asked)
+    size = min(0.0, asked_in_large - asked) / float(sizes[large].mean())
+    return replace(made, offset=made.offset + asked, tells=made.tells + told - asked, size=size)
 
 
 Rows = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]

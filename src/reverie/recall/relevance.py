@@ -37,6 +37,8 @@ MOST_GROUPS = 10
 _LEAST_SAID = 1.2
 # In a store of two, what one of them has is no common word yet.
 _SMALL = 30
+# Stores of more than some hundreds were not calibrated for: they are no stricter than those.
+_LARGEST_SIZE = 2.0
 
 _POLITE = frozenset(
     {"please", "tell", "thanks", "thank", "hello", "hi", "hey", "kindly", "bitte", "danke"}
@@ -89,6 +91,8 @@ class Figures:
     own_work: float = 0.0
     topic: float = 0.0
     tells: float = 0.0
+    # How large the store is: among many memories one is alike by chance.
+    size: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,7 @@ class Calibration:
     own_work: float
     topic: float
     tells: float
+    size: float
     # Where questions about one's own work lie in the model's space.
     direction: tuple[float, ...] = ()
 
@@ -129,11 +134,12 @@ class Calibration:
 
 
 # The figures that are of the question alone.
-KIND = ("unknown", "own_work", "topic", "tells")
+KIND = ("unknown", "own_work", "topic", "tells", "size")
 
 
-# Beside one that is worth showing, so are those nearly as good, and no others.
-_NEARLY = 2.0
+# Beside one that is worth showing, so are those nearly as good, and no others: a short note too many
+# costs less than silence.
+_NEARLY = 3.0
 _JUST_BELOW = GOOD_MATCH - 0.01
 
 
@@ -179,6 +185,7 @@ class Wanted:
         text = _PLACEHOLDER.sub(" ", text)
         self._kind = kind or kind_of(text)
         self._topic = topic
+        self._size = min(math.log(max(size, _SMALL) / _SMALL), _LARGEST_SIZE)
         names = _name_terms(text)
         self._names = frozenset[str]().union(*names)
         self._unknown = float(any(not any(map(rows, forms)) for forms in names))
@@ -224,6 +231,7 @@ class Wanted:
             own_work=self._kind.own_work if self._kind.asks else 0.0,
             topic=self._topic,
             tells=float(not self._kind.asks),
+            size=self._size,
         )
 
 
