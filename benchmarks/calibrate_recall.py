@@ -47,7 +47,7 @@ from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.prompt_kind import PromptKind, kind_of, limited
 from reverie.recall.relevance import Calibration, Figures, Wanted, marks
 from reverie.recall.vectors import encoded
-from reverie.text.words import said_once
+from reverie.text.words import query_words, said_once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ COMPARED = 8
 # What a question counts by its kind. Those that share words are fewer in the notes than in life.
 COUNTS = {
     "shared words": 3.0,
-    "told": 3.0,
+    "keywords": 3.0,
     "chat": 0.3,
     "stranger": 0.3,
     "absent": 0.03,
@@ -232,6 +232,10 @@ def _examples(asked: recall_notes.Asked, shelf: Store, kinds: Kinds) -> Iterator
     if asked.kind == recall_notes.UNRELATED or len(parts) == 1:
         for part in parts:
             yield Example(asked.kind, shelf.compared(part, kinds, text), right)
+    if asked.kind == "shared words":
+        # Agents are told what to do more often than asked.
+        told = " ".join(word.word for word in query_words(text))
+        yield Example("keywords", shelf.compared(told, kinds), right)
 
 
 def from_chats(embedder: Embedder | None, kinds: Kinds) -> Iterator[Example]:

@@ -2,7 +2,7 @@
 
 "Who approves the banner?" may be answered by a memory, "Who painted the banner of the Medici?" is
 not, and no likeness of meaning tells the two apart as well as the way people ask. A message is read
-as a row of small words, with its telling words left blank ("who _ the _ ?"); `prompt_kinds.json`
+as a row of small words, with its telling words left blank ("who _ the _"); `prompt_kinds.json`
 holds what each run of up to three of them says. `benchmarks/calibrate_recall.py` makes it.
 """
 
@@ -26,7 +26,7 @@ _LONGEST_RUN = 3
 _BLANK = "_"
 _NUMBER = "0"
 _START = "^"
-_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d[\d.:]*|[?？]")
+_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d[\d.:]*")
 _SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _ORDERS = frozenset(
     {"explain", "write", "fix", "rename", "refactor", "implement", "summarise", "summarize"}
@@ -125,11 +125,9 @@ def _small_words(text: str) -> list[str]:
         word = match[0].lower().replace("’", "'")
         if word[0].isdigit():
             word = _NUMBER
-        elif word == "？":
-            word = "?"
         elif abroad:
-            word = abroad.get(word, _BLANK) if word != "?" else word
-        elif word != "?" and word not in known and word.replace("'", "") not in known:
+            word = abroad.get(word, _BLANK)
+        elif word not in known and word.replace("'", "") not in known:
             word = _BLANK
         if word != _BLANK or found[-1] != _BLANK:
             found.append(word)

@@ -137,9 +137,8 @@ class Calibration:
 KIND = ("unknown", "own_work", "topic", "tells", "size")
 
 
-# Beside one that is worth showing, so are those nearly as good, and no others: a short note too many
-# costs less than silence.
-_NEARLY = 3.0
+# Beside one that is worth showing, so are those nearly as good, and no others.
+_NEARLY = 2.0
 _JUST_BELOW = GOOD_MATCH - 0.01
 
 
