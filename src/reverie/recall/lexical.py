@@ -251,6 +251,11 @@ class Lookup:
     table: Table
     counts: Counts
 
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return _rows(self.connection, self.table)
+
     def rows(self, term: str) -> int:
         return self.counts.of(self.connection, self.table, term)
 
@@ -277,7 +282,7 @@ def search(
     if table.cued:
         groups = relevance.asked_groups(query.text, place.rows)
         cued = [Word(f"cues : {_quoted(group)}", rows) for group, rows in groups]
-        used += _within(cued, GROUP_BUDGET)
+        used += within(cued, GROUP_BUDGET)
     asked = _expression(used, total)
     expression = asked.expression
     for phrase in query.phrases:
@@ -384,8 +389,8 @@ def _expression(found: Sequence[Word], total: int) -> _Asked:
     if sum(word.rows for word in found) <= ROW_BUDGET:
         return _Asked(_either([word.expression for word in found]), approximate=False)
     order = sorted(found, key=lambda word: (word.rows, word.expression))
-    ranking = _within(order, SCAN_BUDGET) or order[:1]
-    rare = _within(ranking, ROW_BUDGET)
+    ranking = within(order, SCAN_BUDGET) or order[:1]
+    rare = within(ranking, ROW_BUDGET)
     needed = [word.expression for word in rare]
     others = ranking[len(rare) :]
     if len(others) > 1:
@@ -404,7 +409,7 @@ def _expression(found: Sequence[Word], total: int) -> _Asked:
     return _Asked(_either(needed), weight=2.0)
 
 
-def _within(order: Sequence[Word], budget: int) -> list[Word]:
+def within(order: Sequence[Word], budget: int) -> list[Word]:
     """The rarest words that have no more rows than the budget, all together."""
     sums = accumulate(word.rows for word in order)
     return [word for word, spent in zip(order, sums, strict=True) if spent <= budget]

@@ -66,8 +66,7 @@ def marks(*texts: str, cues: str = "") -> Marks:
     own: dict[str, None] = {}
     about: set[str] = set()
     for text in dict.fromkeys(texts):
-        words, spoken = spoken_words(text)
-        stems = [stem(word, spoken) for word in words]
+        stems, spoken = terms(text), spoken_words(text)[1]
         own.update(dict.fromkeys(stems))
         about |= thesaurus.groups_of(stems, spoken)
     if cues:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from reverie.recall import fuse, lexical, relevance
+from reverie.recall import fuse, lexical, relevance, rerank
 from reverie.recall import fuse as graph
 from reverie.recall.documents import Collection
 from reverie.recall.fuse import WEIGHTS, Priors, Signals, prior
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from reverie.ports import WordVectors
     from reverie.recall.vectors import Matrix
 
 # How many candidates each signal brings; of memories, where few are wanted.
@@ -50,6 +51,8 @@ class Question:
     pool: int = POOL
     # A long message, a sentence at a time, each with its vector; memories are looked for by these.
     parts: tuple[Part, ...] = ()
+    # What the best messages are compared by once more, word by word.
+    words: WordVectors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +96,17 @@ class Likeness:
 
 @dataclass(slots=True)
 class Ranked:
-    """Candidates with their signals and fused scores, best first; `size` is the whole collection's."""
+    """Candidates with their signals and fused scores, best first; `size` is the whole collection's.
+
+    `fused` are the scores before the second look, which chances are calibrated for.
+    """
 
     collection: Collection
     size: int
     candidates: list[Candidate]
     signals: Signals
     scores: list[float]
+    fused: list[float]
     coverage: list[float]
     likeness: list[float]
     reasons: dict[int, str]
@@ -135,6 +142,7 @@ def ranked(
         candidates=candidates,
         signals=signals,
         scores=[sum(both) for both in zip(base, scores, strict=True)],
+        fused=scores,
         coverage=[found.scores.get(c.id, 0.0) / (found.ideal or 1.0) for c in candidates],
         likeness=[likeness.of.get(c.id, 0.0) for c in candidates],
         reasons={},
@@ -142,7 +150,24 @@ def ranked(
     )
     if collection == "memories" and candidates:
         _join(connection, result, hidden, open_to_others=among is None)
+    if collection == "episodes" and asked.query.text.strip():
+        _look_again(place, result, asked)
     return _sorted(result)
+
+
+def _look_again(place: Lookup, found: Ranked, asked: Question) -> None:
+    """Score messages anew, with what a second look at the best of them tells."""
+    ids = [candidate.id for candidate in found.candidates]
+    words = asked.words if "semantic" in found.signals else None
+    static = words is not None and words.name == asked.model
+    text = asked.query.text
+    found.signals |= rerank.second_look(place, text, ids, found.scores, words, static=static)
+    sessions = [candidate.source for candidate in found.candidates]
+    said = rerank.session_words(place, text, set(sessions))
+    found.signals["session_words"] = [said[session] for session in sessions]
+    weights = fuse.SECOND_LOOK if static else fuse.SECOND_LOOK_STRONG
+    weights = weights if words is not None else fuse.SECOND_LOOK_AT_WORDS
+    found.scores = fuse.fused(found.signals, weights, len(ids))
 
 
 def _by_parts(asked: Question) -> list[Question]:
@@ -386,7 +411,7 @@ def _bring_in(
     for candidate in _load(connection, found.collection, [row[0]]) if shown else []:
         found.candidates.append(candidate)
         found.scores.append(floor)
-        for column in (*found.signals.values(), found.coverage, found.likeness):
+        for column in (*found.signals.values(), found.fused, found.coverage, found.likeness):
             column.append(0.0)
 
 
@@ -400,6 +425,7 @@ def _sorted(found: Ranked) -> Ranked:
         [found.candidates[i] for i in order],
         {name: [column[i] for i in order] for name, column in found.signals.items()},
         [found.scores[i] for i in order],
+        [found.fused[i] for i in order],
         [found.coverage[i] for i in order],
         [found.likeness[i] for i in order],
         found.reasons,

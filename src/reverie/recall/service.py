@@ -27,7 +27,7 @@ from reverie.settings import secret
 
 if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
-    from reverie.ports import Clock, Embedder, Model, Scrubber
+    from reverie.ports import Clock, Embedder, Model, Scrubber, WordVectors
     from reverie.recall.pipeline import Recall
     from reverie.workspace import Workspace
 
@@ -121,6 +121,16 @@ class EmbedderChoice:
     embedder: Embedder | None = None
     notes: tuple[str, ...] = ()
     close: Callable[[], None] = _nothing_to_close
+    # Words of the best messages are compared by the static model, whichever model found them.
+    words: WordVectors | None = None
+
+    @classmethod
+    def of(
+        cls, embedder: Embedder, close: Callable[[], None] = _nothing_to_close
+    ) -> EmbedderChoice:
+        """A model, and beside it the static one if its packages are installed."""
+        static = default_embedder()
+        return cls(embedder, close=close, words=None if isinstance(static, Missing) else static)
 
 
 def installed_meaning() -> EmbedderChoice:
@@ -129,7 +139,7 @@ def installed_meaning() -> EmbedderChoice:
     if isinstance(found, Missing):
         log.info("recall goes by words alone; missing: %s", found.reason)
         return EmbedderChoice()
-    return EmbedderChoice(found)
+    return EmbedderChoice(found, words=found)
 
 
 def chosen_meaning(
@@ -140,16 +150,21 @@ def chosen_meaning(
         case "none":
             return EmbedderChoice()
         case "extra":
-            found = hub.extra_embedder(extra_source(app))
+            found = stronger_meaning(app)
             if isinstance(found, Missing):
                 return EmbedderChoice(
                     notes=(f"by words alone; recall.embedder misses {found.reason}",)
                 )
-            return EmbedderChoice(found)
+            return EmbedderChoice.of(found)
         case "endpoint":
             return _endpoint(app, session, announce)
         case _:
             return installed_meaning()
+
+
+def stronger_meaning(app: Workspace) -> Embedder | Missing:
+    """The stronger model, or what is missing for it."""
+    return hub.extra_embedder(extra_source(app))
 
 
 def extra_source(app: Workspace) -> hub.Source:
@@ -174,7 +189,7 @@ def _endpoint(app: Workspace, session: str, announce: Announce) -> EmbedderChoic
     price = PRICES.get(model) if told is None and base_url is None else told
     meter = Meter(app.ledger, app.caps(RECALL), app.clock, session, price, announce)
     made = EndpointEmbedder(model, base_url=base_url, api_key=key, meter=meter)
-    return EmbedderChoice(made, close=made.close)
+    return EmbedderChoice.of(made, made.close)
 
 
 @contextmanager
@@ -186,7 +201,7 @@ def open_ranker(
 ) -> Iterator[IndexRanker]:
     """The ranker over a memory's shadow index; index and model are closed afterwards."""
     meaning = meaning or installed_meaning()
-    index = RecallIndex.open(memory.place.state / INDEX, meaning.embedder)
+    index = RecallIndex.open(memory.place.state / INDEX, meaning.embedder, words=meaning.words)
     uses = partial(memory.use_counts, "used")
     try:
         yield IndexRanker(index, memory.topics, clock, uses, meaning.notes, announce)

@@ -89,7 +89,10 @@ def _open(source: Source, *, local: bool) -> Any:
     place = source.folder or source.downloads
     with loading(name, place):
         from fastembed import TextEmbedding
+        from loguru import logger
 
+        # It reports every attempt to reach the hub on standard error; our own message is enough.
+        logger.disable("fastembed")
         known = {str(entry["model"]).lower() for entry in TextEmbedding.list_supported_models()}
         if name.lower() not in known:
             raise StorageError(f"fastembed does not know a model of the name {name!r}")
@@ -100,7 +103,7 @@ def _open(source: Source, *, local: bool) -> Any:
             threads=1,
             providers=["CPUExecutionProvider"],
             local_files_only=local,
-            **({"specific_model_path": str(source.folder)} if source.folder else {}),
+            specific_model_path=str(source.folder) if source.folder else None,
         )
 
 

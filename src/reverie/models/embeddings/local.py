@@ -200,6 +200,8 @@ class OnnxEmbedder:
 STATIC = "potion-base-8m-int8"
 POTION = Path(__file__).with_name("potion")
 ARCTIC = "arctic-embed-s-int8"
+# Weights that are known wherever they lie: what was measured for them holds.
+_KNOWN_SIZES = {34_015_111: ARCTIC}
 # The model's documented prefix for questions; the copy in the package lacks it.
 _ARCTIC_PROMPT = "Represent this sentence for searching relevant passages: "
 _PROMPTS = {"arctic-embed": _ARCTIC_PROMPT, "bge-": _ARCTIC_PROMPT, "e5-": "query: "}
@@ -230,9 +232,12 @@ def onnx_embedder(folder: Path | None = None) -> Embedder | Missing:
     parts = layout(folder)
     if parts is None:
         return Missing(f"a model.onnx and a tokenizer.json in {folder} (recall.model_folder)")
-    parts = replace(parts, prompt=parts.prompt or _known_prompt(folder))
     # The size is part of the name: other weights in the same folder are another model.
-    return OnnxEmbedder(f"onnx:{folder.name}:{parts.model.stat().st_size}", parts)
+    size = parts.model.stat().st_size
+    name = _KNOWN_SIZES.get(size, f"onnx:{folder.name}:{size}")
+    return OnnxEmbedder(
+        name, replace(parts, prompt=parts.prompt or prompt_of(name) or _known_prompt(folder))
+    )
 
 
 def _known_prompt(folder: Path) -> str:
