@@ -44,14 +44,16 @@ class Labelled:
 
 
 def labelled() -> list[Labelled]:
-    found = []
-    for line in (recall_notes.FOLDER / "kinds.txt").read_text().splitlines():
-        found.append(Labelled(line[2:], line.startswith("+"), "kinds"))
-    for half in LEARNT_FROM:
-        for asked in recall_notes.questions(half):
-            if asked.kind in (*ASKING, recall_notes.UNRELATED):
-                found.append(Labelled(asked.text, asked.kind in ASKING, half))
-    return found
+    lines = (recall_notes.FOLDER / "kinds.txt").read_text().splitlines()
+    return [
+        *(Labelled(line[2:], line.startswith("+"), "kinds") for line in lines),
+        *(
+            Labelled(asked.text, asked.kind in ASKING, half)
+            for half in LEARNT_FROM
+            for asked in recall_notes.questions(half)
+            if asked.kind in (*ASKING, recall_notes.UNRELATED)
+        ),
+    ]
 
 
 def runs_learnt(prompts: Sequence[Labelled]) -> Mapping[str, float]:

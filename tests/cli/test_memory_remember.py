@@ -385,4 +385,4 @@ def test_cues_are_kept_in_the_frontmatter_and_find_the_memory(place: Place):
     text = file.read_text()
     assert "zeppelin hotline" in text
     assert KEY not in text
-    assert "Ximena" in done("search", "zeppelin")
+    assert "Ximena" in done("search", "zeppelin", "--all")

@@ -80,8 +80,8 @@ def parts(text: str) -> tuple[str, ...]:
     One that asks several things is that part and each of them.
     """
     if len(text.split()) <= SHORT:
-        asked = [part.strip() for part in _AND.split(text) if len(part.split()) >= _SMALLEST]
-        return (text, *asked[:MOST_PARTS]) if len(asked) > 1 else (text,)
+        several = [part.strip() for part in _AND.split(text) if len(part.split()) >= _SMALLEST]
+        return (text, *several[:MOST_PARTS]) if len(several) > 1 else (text,)
     found: list[str] = []
     for sentence in _SENTENCES.split(text):
         if found and min(len(found[-1].split()), len(sentence.split())) < _TOO_FEW:

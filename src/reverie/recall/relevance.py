@@ -224,10 +224,11 @@ class Wanted:
             cosine=cosine,
             margin=margin,
             names=min(len(self._names.intersection(own)), _MOST_NAMES) / _MOST_NAMES,
-            # A name no memory has says little about a memory that has the rest of the question.
+            # A name no memory has, and the kind of question, say little about a memory that has the
+            # rest of its words.
             unknown=self._unknown * max(0.0, 1 - words),
-            own_work=self._kind.own_work if self._kind.asks else 0.0,
-            topic=self._topic,
+            own_work=self._kind.own_work * max(0.0, 1 - words) if self._kind.asks else 0.0,
+            topic=self._topic * max(0.0, 1 - words),
             tells=float(not self._kind.asks),
             size=self._size,
         )

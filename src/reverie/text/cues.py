@@ -25,9 +25,7 @@ def cues_for(text: str, most: int = MOST) -> tuple[str, ...]:
     """Other words for a text, the surest first; none that it has itself."""
     said = _roots(text)
     found = (
-        cue
-        for cue in (*_initials(text), *_other_words(text))
-        if not said.issuperset(_roots(cue))
+        cue for cue in (*_initials(text), *_other_words(text)) if not said.issuperset(_roots(cue))
     )
     return tuple(dict.fromkeys(found))[:most]
 

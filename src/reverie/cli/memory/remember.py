@@ -39,7 +39,11 @@ if TYPE_CHECKING:
 @click.option("--name", help="A title; otherwise the first sentence.")
 @click.option("--description", help="The one line by which it is found again.")
 @click.option(
-    "--cue", "cues", multiple=True, metavar="WORDS", help="Other words people will ask by; may be repeated."
+    "--cue",
+    "cues",
+    multiple=True,
+    metavar="WORDS",
+    help="Other words people will ask by; may be repeated.",
 )
 @click.option("--supersedes", metavar="MEMORY", help="Replace this memory; both are kept.")
 @click.option(

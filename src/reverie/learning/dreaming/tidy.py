@@ -182,7 +182,9 @@ class _Work:
         for topic in list(self._free()):
             found = cues_for(f"{topic.name}\n{topic.description}\n{topic.body}")
             if found and not topic.cues:
-                self._put(topic.with_(cues=found), "it was given words people may ask by", topic.file)
+                self._put(
+                    topic.with_(cues=found), "it was given words people may ask by", topic.file
+                )
 
     def mend_index(self, recalled: Mapping[str, int] | None) -> None:
         old = indexes.parse(self.files.get(INDEX_FILE, b""))

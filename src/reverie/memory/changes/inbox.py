@@ -12,8 +12,8 @@ from reverie.memory.changes.keeper import Keeper
 from reverie.memory.format.proposals import Item, Proposal
 from reverie.memory.format.revisions import Author, Revision
 from reverie.memory.format.topic import Topic
-from reverie.text.cues import given
 from reverie.ports import Stored
+from reverie.text.cues import given
 
 # The `inbox.auto_approve` policy that saves supported proposals without the user.
 SUPPORTED = "supported"
