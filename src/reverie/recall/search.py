@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # How many candidates each signal brings; of memories, where few are wanted.
 POOL = 150
 SMALL_POOL = 60
+# For a selector model, which is shown so many.
+MOST_POOL = 200
 FEW_WANTED = 20
 _GRAPH_SEEDS = 5
 # Memories that are all alike do not make a small difference a large one.
