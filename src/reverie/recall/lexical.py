@@ -169,6 +169,8 @@ SCAN_BUDGET = 100_000
 # Rows that groups of words may bring: meaning finds the rest.
 GROUP_BUDGET = 800
 MOST_WORDS = 24
+# Terms that a word no memory has is compared with.
+MOST_NEAR = 2_000
 _LINKING = ("s", "n", "en", "es", "er")
 # A part of a compound is a beginning: it also finds the compounds that begin with it.
 _PREFIX_LENGTH = 5
@@ -258,6 +260,15 @@ class Lookup:
 
     def rows(self, term: str) -> int:
         return self.counts.of(self.connection, self.table, term)
+
+    def near(self, letter: str, length: int) -> list[str]:
+        """Terms that begin with a letter and have about that length."""
+        found = self.connection.execute(
+            f"SELECT term FROM {self.table.terms} WHERE term >= ? AND term < ? "
+            "AND length(term) BETWEEN ? AND ? LIMIT ?",
+            (letter, chr(ord(letter) + 1), length - 1, length + 1, MOST_NEAR),
+        )
+        return [row[0] for row in found]
 
     def matches(self, expression: str) -> bool:
         words = self.table.words

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from reverie.recall import fuse, lexical, relevance, rerank
+from reverie.recall import fuse, lexical, relevance, rerank, spelling
 from reverie.recall import fuse as graph
 from reverie.recall.documents import Collection
 from reverie.recall.fuse import WEIGHTS, Priors, Signals, prior
@@ -122,6 +122,8 @@ def ranked(
     among = _condition(collection, asked)
     hidden = _hidden(connection, collection, asked.query)
     place = Lookup(connection, TABLES[collection], asked.counts)
+    if collection == "memories":
+        asked = _spelt(asked, place)
     looks = [
         _look(place, part, matrix, among, hidden)
         for part in (_by_parts(asked) if collection == "memories" else [asked])
@@ -170,6 +172,16 @@ def _look_again(place: Lookup, found: Ranked, asked: Question) -> None:
     weights = fuse.SECOND_LOOK if static else fuse.SECOND_LOOK_STRONG
     weights = weights if words is not None else fuse.SECOND_LOOK_AT_WORDS
     found.scores = fuse.fused(found.signals, weights, len(ids))
+
+
+def _spelt(asked: Question, place: Lookup) -> Question:
+    """The question with slips mended where only one word of a memory can be meant."""
+
+    def mended(text: str) -> str:
+        return spelling.corrected(text, place.rows, place.near)
+
+    parts = tuple(replace(part, text=mended(part.text)) for part in asked.parts)
+    return replace(asked, query=replace(asked.query, text=mended(asked.query.text)), parts=parts)
 
 
 def _by_parts(asked: Question) -> list[Question]:

@@ -61,6 +61,11 @@ def groups_by_word(text: str) -> dict[str, set[str]]:
     return known
 
 
+def knows(word: str) -> bool:
+    """Whether an English word stands in a group."""
+    return stem(word, "english") in _entries()["english"]
+
+
 def phrases_for(text: str) -> list[tuple[str, ...]]:
     """The English words of groups that a telling word of a text is in, and it alone in no other.
 
