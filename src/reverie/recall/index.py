@@ -30,7 +30,16 @@ from reverie.recall.documents import (
     Signature,
 )
 from reverie.recall.lexical import Counts, Query
-from reverie.recall.search import FEW_WANTED, POOL, SMALL_POOL, Part, Question, Ranked, ranked
+from reverie.recall.search import (
+    FEW_WANTED,
+    MOST_POOL,
+    POOL,
+    SMALL_POOL,
+    Part,
+    Question,
+    Ranked,
+    ranked,
+)
 from reverie.recall.shadow import (
     BUSY_SECONDS,
     Shadow,
@@ -327,7 +336,7 @@ class RecallIndex:
         model = self._embedder.name if self._embedder is not None else ""
         parts = tuple(map(Part, texts[1:], others))
         few = collection == "memories" and limit <= FEW_WANTED
-        pool = SMALL_POOL if few else POOL
+        pool = SMALL_POOL if few else max(POOL, min(limit, MOST_POOL))
         asked = Question(
             query,
             now,

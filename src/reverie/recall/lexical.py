@@ -29,6 +29,14 @@ SHORT = 40
 MOST_PARTS = 6
 _TOO_FEW = 5
 _SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+# Between two questions: a question mark, or "and" before a word that asks.
+_AND = re.compile(
+    r"(?<=[?？])\s+(?:also,? |and )?|[,;:]?\s+(?:and|und|et|y|as well as)\s+"
+    r"(?=(?:who|whom|whose|what|when|where|which|why|how|is|are|do|does|can|may|until when|"
+    r"wer|wann|wo|was|welche\w*|wie|qui|quand|où|quel\w*|qui[eé]n|cu[aá]ndo|d[oó]nde)\b)",
+    re.IGNORECASE,
+)
+_SMALLEST = 3
 _FOLLOW_UP = 8
 _EXCLUDED = 3
 _QUESTION = re.compile(
@@ -67,9 +75,13 @@ class Query:
 
 
 def parts(text: str) -> tuple[str, ...]:
-    """What a long message asks about, a sentence or two at a time; a short one is one part."""
+    """What a long message asks about, a sentence or two at a time; a short one is one part.
+
+    One that asks several things is that part and each of them.
+    """
     if len(text.split()) <= SHORT:
-        return (text,)
+        several = [part.strip() for part in _AND.split(text) if len(part.split()) >= _SMALLEST]
+        return (text, *several[:MOST_PARTS]) if len(several) > 1 else (text,)
     found: list[str] = []
     for sentence in _SENTENCES.split(text):
         if found and min(len(found[-1].split()), len(sentence.split())) < _TOO_FEW:
@@ -157,6 +169,8 @@ SCAN_BUDGET = 100_000
 # Rows that groups of words may bring: meaning finds the rest.
 GROUP_BUDGET = 800
 MOST_WORDS = 24
+# Terms that a word no memory has is compared with.
+MOST_NEAR = 2_000
 _LINKING = ("s", "n", "en", "es", "er")
 # A part of a compound is a beginning: it also finds the compounds that begin with it.
 _PREFIX_LENGTH = 5
@@ -246,6 +260,15 @@ class Lookup:
 
     def rows(self, term: str) -> int:
         return self.counts.of(self.connection, self.table, term)
+
+    def near(self, letter: str, length: int) -> list[str]:
+        """Terms that begin with a letter and have about that length."""
+        found = self.connection.execute(
+            f"SELECT term FROM {self.table.terms} WHERE term >= ? AND term < ? "
+            "AND length(term) BETWEEN ? AND ? LIMIT ?",
+            (letter, chr(ord(letter) + 1), length - 1, length + 1, MOST_NEAR),
+        )
+        return [row[0] for row in found]
 
     def matches(self, expression: str) -> bool:
         words = self.table.words

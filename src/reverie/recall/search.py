@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from reverie.recall import fuse, lexical, relevance, rerank
+from reverie.recall import fuse, lexical, relevance, rerank, spelling
 from reverie.recall import fuse as graph
 from reverie.recall.documents import Collection
 from reverie.recall.fuse import WEIGHTS, Priors, Signals, prior
 from reverie.recall.lexical import TABLES, Counts, Lookup, Matches, Query
+from reverie.recall.prompt_kind import kind_of
 from reverie.recall.relevance import Marks, Wanted
 from reverie.text import timewords
 from reverie.text.words import plain_words
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 # How many candidates each signal brings; of memories, where few are wanted.
 POOL = 150
 SMALL_POOL = 60
+# For a selector model, which is shown so many.
+MOST_POOL = 200
 FEW_WANTED = 20
 _GRAPH_SEEDS = 5
 # Memories that are all alike do not make a small difference a large one.
@@ -119,6 +122,8 @@ def ranked(
     among = _condition(collection, asked)
     hidden = _hidden(connection, collection, asked.query)
     place = Lookup(connection, TABLES[collection], asked.counts)
+    if collection == "memories":
+        asked = _spelt(asked, place)
     looks = [
         _look(place, part, matrix, among, hidden)
         for part in (_by_parts(asked) if collection == "memories" else [asked])
@@ -167,6 +172,16 @@ def _look_again(place: Lookup, found: Ranked, asked: Question) -> None:
     weights = fuse.SECOND_LOOK if static else fuse.SECOND_LOOK_STRONG
     weights = weights if words is not None else fuse.SECOND_LOOK_AT_WORDS
     found.scores = fuse.fused(found.signals, weights, len(ids))
+
+
+def _spelt(asked: Question, place: Lookup) -> Question:
+    """The question with slips mended where only one word of a memory can be meant."""
+
+    def mended(text: str) -> str:
+        return spelling.corrected(text, place.rows, place.near)
+
+    parts = tuple(replace(part, text=mended(part.text)) for part in asked.parts)
+    return replace(asked, query=replace(asked.query, text=mended(asked.query.text)), parts=parts)
 
 
 def _by_parts(asked: Question) -> list[Question]:
@@ -318,9 +333,9 @@ def _log_odds(
     """What speaks for each memory, and for any at all, in log odds; by the part that fits best."""
     semantic = any(look.likeness.of for look in looks)
     calibration = relevance.calibration(asked.model if semantic else "")
+    kind, topic = kind_of(asked.query.text), calibration.topic_of(asked.vector)
     wanted = [
-        Wanted(look.asked.query.text, look.found.total, place.rows, whole=asked.query.text)
-        for look in looks
+        Wanted(look.asked.query.text, look.found.total, place.rows, kind, topic) for look in looks
     ]
     best: list[tuple[float, dict[str, float], float]] = []
     for candidate in candidates:
