@@ -290,7 +290,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "window.tokens",
         "int",
         None,
-        "Context window of models whose window is not known; unset: 200,000.",
+        "Context window of models whose window is not known (unset: 200,000); a smaller value also shrinks a known one.",
         env="REVERIE_CONTEXT_WINDOW",
         low=4_000,
         high=10_000_000,
