@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from reverie.models.embeddings.local import default_embedder
 from reverie.recall import lexical as queries
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.fuse import GOOD_MATCH
@@ -77,11 +76,12 @@ so that people know how to run it every morning."""
 
 
 def test_a_long_task_is_searched_by_the_names_in_it(tmp_path: Path) -> None:
-    index = RecallIndex.open(tmp_path / "index.sqlite", default_embedder())
+    index = RecallIndex.open(tmp_path / "index.sqlite")
     texts = {
         "staging": "The staging database listens on port 6543.",
         "daily": DAILY,
         "pnpm": "We use pnpm.",
+        "pager": PAGER,
     }
     index.put_many([note(f"{name}.md", text) for name, text in texts.items()])
     assert "the staging database" in queries.names(TASK)

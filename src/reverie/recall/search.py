@@ -293,9 +293,13 @@ def _log_odds(
     """What speaks for each memory, and for any at all, in log odds; by the part that fits best."""
     semantic = any(look.likeness.of for look in looks)
     calibration = relevance.calibration(asked.model if semantic else "")
+    known = lexical.names(asked.query.text) if asked.parts else ()
     wanted = [
-        Wanted(look.asked.query.text, look.found.total, place.rows, whole=asked.query.text)
+        Wanted(
+            part, look.found.total, place.rows, whole=part if part in known else asked.query.text
+        )
         for look in looks
+        for part in [look.asked.query.text]
     ]
     best: list[tuple[float, dict[str, float], float]] = []
     for candidate in candidates:
