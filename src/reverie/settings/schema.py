@@ -285,6 +285,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     *_provider("openai", "openai", None, "OPENAI_API_KEY", "responses"),
     *_provider("ollama", "openai", "http://localhost:11434/v1", None),
     *_provider("*", None, None, None),
+    # other agents
+    Setting(
+        "hooks.notice",
+        "choice",
+        "session",
+        "When a client shows the person a line about memory: once a session, after each turn with news, never.",
+        choices=("session", "turn", "off"),
+    ),
     # window and cache
     Setting(
         "window.tokens",

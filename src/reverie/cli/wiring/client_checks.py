@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -169,7 +168,7 @@ def _timed(app: Workspace, one: Installation, event: str, *, answer: bool) -> fl
     root = app.project.root
     started = time.perf_counter()
     ran = subprocess.run(
-        shlex.split(_install_options(app, one).hook(event, one.client)),
+        _install_options(app, one).hook_words(event, one.client),
         input=json.dumps(_hook_input(event, root)),
         cwd=root,
         capture_output=True,
@@ -178,8 +177,7 @@ def _timed(app: Workspace, one: Installation, event: str, *, answer: bool) -> fl
         timeout=_TIMEOUT,
     )
     took = time.perf_counter() - started
-    plain = event in CLIENTS[one.client].plain
-    if ran.returncode or not (plain or _is_answer(ran.stdout)):
+    if ran.returncode or not _is_answer(ran.stdout):
         raise ValueError((ran.stderr or ran.stdout).strip().partition("\n")[0])
     if answer and not ran.stdout.strip():
         raise ValueError("it answered nothing")

@@ -12,14 +12,20 @@ from reverie.clients.install.wiring import Client, InstallOptions, grouped, serv
 
 # --- Claude Code: hooks in its settings, the MCP server beside them ---
 
-# Only the results of these tools are ever replaced by a preview; for others the hook would be a wasted process.
-CLAUDE_REPLACEABLE = "Bash|Grep|WebFetch|mcp__.*"
+# Only the results of these tools are ever replaced by a preview, and only these name files that memories may be
+# about; for others the hook would be a wasted process.
+_FILE_TOOLS = "Read|Edit|MultiEdit|Write|NotebookEdit"
+CLAUDE_MATCHERS = {
+    "PostToolUse": f"Bash|Grep|WebFetch|mcp__.*|{_FILE_TOOLS}",
+    "PostToolUseFailure": "Bash",
+}
 
 # In seconds. Without a timeout, the client gives SessionEnd little more than one second.
 CLAUDE_TIMEOUTS = {
     "SessionStart": 10,
     "UserPromptSubmit": 10,
     "PostToolUse": 10,
+    "PostToolUseFailure": 10,
     "PreCompact": 30,
     "Stop": 10,
     "SessionEnd": 10,
@@ -36,7 +42,7 @@ def _claude_code_files(options: InstallOptions) -> tuple[ClientFile, ...]:
             options,
             event,
             timeout,
-            matcher=CLAUDE_REPLACEABLE if event == "PostToolUse" else None,
+            matcher=CLAUDE_MATCHERS.get(event),
         )
         for event, timeout in CLAUDE_TIMEOUTS.items()
     )
@@ -60,7 +66,6 @@ _CLAUDE_CODE = Client(
     _claude_code_files,
     tuple(CLAUDE_TIMEOUTS),
     "SessionStart",
-    plain=("PreCompact",),
     notes=(
         "Running sessions of Claude Code do not see it: start a new one.",
         "With the plugin loaded as well, every hook would run twice: use one of the two.",
@@ -72,7 +77,9 @@ _CLAUDE_CODE = Client(
 
 # --- Codex: a hooks file of its own, and a table in its configuration ---
 
-_CODEX_REPLACEABLE = "Bash|mcp__.*"
+_CODEX_TOOLS = "Bash|apply_patch|mcp__.*"
+# Codex tells of a failed command in PostToolUse.
+_CODEX_EVENTS = tuple(event for event in CLAUDE_TIMEOUTS if event != "PostToolUseFailure")
 # Codex stops a SessionEnd hook after three seconds, whatever timeout it is given.
 _CODEX_SESSION_END_SECONDS = 3
 
@@ -85,10 +92,10 @@ def _codex_files(options: InstallOptions) -> tuple[ClientFile, ...]:
             "codex",
             options,
             event,
-            _CODEX_SESSION_END_SECONDS if event == "SessionEnd" else timeout,
-            matcher=_CODEX_REPLACEABLE if event == "PostToolUse" else None,
+            _CODEX_SESSION_END_SECONDS if event == "SessionEnd" else CLAUDE_TIMEOUTS[event],
+            matcher=_CODEX_TOOLS if event == "PostToolUse" else None,
         )
-        for event, timeout in CLAUDE_TIMEOUTS.items()
+        for event in _CODEX_EVENTS
     )
     return (
         JsonFile("hooks", folder / "hooks.json", "codex", hooks),
@@ -100,7 +107,7 @@ _CODEX = Client(
     "codex",
     "Codex",
     _codex_files,
-    tuple(CLAUDE_TIMEOUTS),
+    _CODEX_EVENTS,
     "SessionStart",
     notes=(
         "Codex runs no hook that you have not trusted, and `codex exec` says nothing about it: "

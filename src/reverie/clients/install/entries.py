@@ -57,9 +57,18 @@ class Default:
 Entry = Hook | Server | Default
 
 
+# A hook never fails a client, not even if the program is gone: `reverie doctor` tells of that.
+QUIET = " 2>/dev/null || :"
+
+
+def command_words(program: str, event: str, client: str, at: Sequence[str] = ()) -> list[str]:
+    """The words of a hook command; `at` are the options for a home other than the default."""
+    return [program, "hook", event, "--client", client, *at]
+
+
 def command_line(program: str, event: str, client: str, at: Sequence[str] = ()) -> str:
-    """The hook command a client runs through a shell; `at` are the options for a home other than the default."""
-    return shlex.join((program, "hook", event, "--client", client, *at))
+    """The hook command as a client runs it, through a shell."""
+    return shlex.join(command_words(program, event, client, at)) + QUIET
 
 
 def is_ours(command: object, client: str) -> bool:
@@ -67,7 +76,7 @@ def is_ours(command: object, client: str) -> bool:
     if not isinstance(command, str):
         return False
     try:
-        words = shlex.split(command)
+        words = shlex.split(command.removesuffix(QUIET))
     except ValueError:
         return False
     match words:

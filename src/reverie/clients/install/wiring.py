@@ -8,7 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reverie.clients.install.entries import HOME, NAME, Entry, Hook, Json, Server, command_line
+from reverie.clients.install.entries import (
+    HOME,
+    NAME,
+    Entry,
+    Hook,
+    Json,
+    Server,
+    command_line,
+    command_words,
+)
 from reverie.clients.install.files import ClientFile
 from reverie.clients.install.plan import Scope
 from reverie.errors import InputError
@@ -73,6 +82,10 @@ class InstallOptions:
     def hook(self, event: str, client: str) -> str:
         return command_line(self.program, event, client, self.at)
 
+    def hook_words(self, event: str, client: str) -> list[str]:
+        """The hook command as words, to run it without a shell."""
+        return command_words(self.program, event, client, self.at)
+
     @property
     def server(self) -> list[str]:
         """The arguments that start the MCP server."""
@@ -83,8 +96,7 @@ class InstallOptions:
 class Client:
     """A coding agent: its name, its files, its hook events in order, and notes for the person.
 
-    `answered` is the first event that is always answered while memory is on; `plain` are the events
-    whose answer is plain text instead of JSON.
+    `answered` is the first event that is always answered while memory is on.
     """
 
     name: str
@@ -92,7 +104,6 @@ class Client:
     files: Callable[[InstallOptions], tuple[ClientFile, ...]]
     events: tuple[str, ...]
     answered: str
-    plain: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     project_note: str = field(default="")
 
