@@ -143,21 +143,18 @@ class Recall:
         enabled: bool = True,
         seen: frozenset[str] = frozenset(),
         tools: Sequence[str] = (),
-        aside: bool = False,
     ) -> RecallOutcome:
         """Memories for a message. Run it as a task beside the model's stream; cancel it freely.
 
-        `seen` are memories the agent has read with its own tools, `tools` those it used of late. A
-        message `aside` (an error) neither follows the person's last one nor is followed by the next.
+        `seen` are memories the agent has read with its own tools, `tools` those it used of late.
         """
         decision = due(message, self.surfaced, enabled=enabled)
         if isinstance(decision, Skipped):
             return RecallOutcome(how=decision.reason)
         question = decision.question
-        if not aside:
-            if self._before and queries.follow_up(question):
-                question = f"{self._before} {question}"
-            self._before = decision.question
+        if self._before and queries.follow_up(question):
+            question = f"{self._before} {question}"
+        self._before = decision.question
         given = self.surfaced.files | seen
         fresh, ranked = await asyncio.to_thread(self._ranked, question, given)
         if not fresh:
@@ -170,15 +167,15 @@ class Recall:
         await asyncio.to_thread(self._count, found.files, "recalled")
         return found
 
-    async def about_files(self, files: Sequence[str]) -> RecallOutcome:
-        """Memories that were chosen by the files they are about, within the same caps."""
+    async def show(self, files: Sequence[str], how: str) -> RecallOutcome:
+        """Memories that were chosen by what they mention, within the same caps."""
         if self.surfaced.bytes >= MOST_SESSION_BYTES:
             return RecallOutcome(
                 how=f"this session was given {self.surfaced.bytes:,} bytes already"
             )
         chosen = [file for file in files if file not in self.surfaced.files][:MOST_FILES]
         read = await asyncio.to_thread(self._read, chosen)
-        found = self._surface(read, "about a file in use")
+        found = self._surface(read, how)
         await asyncio.to_thread(self._count, found.files, "recalled")
         return found
 

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 from reverie.clients.hooks.events import Context, Nothing, Outcome
 from reverie.clients.hooks.session_start import ROOM
 from reverie.context.facts.outcomes import error_lines
-from reverie.core.messages import Text, new_message
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted
 from reverie.recall.attachment import MOST_FILES, Surfaced
-from reverie.recall.file_mentions import FileMentions
+from reverie.recall.mentions import MemoryMentions
 from reverie.recall.service import catch_up, chosen_meaning, open_ranker, recall_for
 
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ MOST_SESSIONS = 64
 # How many ranked memories to look at, besides those already shown: some more than can be attached,
 # as the index may still hold files that are gone.
 REACH = MOST_FILES + 5
-# An error is asked about by so many characters of the lines that tell of it.
-_LONGEST_ERROR = 400
 
 
 @dataclass(slots=True)
@@ -52,7 +49,7 @@ class _Live:
 class _Opened:
     memory: OpenMemory
     ranker: IndexRanker
-    mentions: FileMentions
+    mentions: MemoryMentions
 
 
 class SessionRecall:
@@ -106,15 +103,12 @@ class SessionRecall:
             return ""
 
         async def about_files(live: _Live) -> RecallOutcome:
-            return await live.recall.about_files(
-                await asyncio.to_thread(self._about, live, tool.files)
-            )
+            found = await asyncio.to_thread(self._about_files, live, tool.files)
+            return await live.recall.show(found, "about a file in use")
 
         async def about_error(live: _Live) -> RecallOutcome:
-            asked = new_message(
-                "user", Text(self._error(live, tool.error)), at=self._app.clock.now()
-            )
-            return await live.recall.recollect(asked, aside=True)
+            found = await asyncio.to_thread(self._about_error, live, tool.error)
+            return await live.recall.show(found, "about an error")
 
         looks = [about_files] if tool.files else []
         looks += [about_error] if tool.error else []
@@ -163,24 +157,27 @@ class SessionRecall:
             folder.log("recalled", files=found.files, why=found.how)
         return Context(found.attachment.text)
 
-    def _about(self, live: _Live, files: Sequence[str]) -> tuple[str, ...]:
+    def _about_files(self, live: _Live, files: Sequence[str]) -> tuple[str, ...]:
         """The memories about these files, each file at most once in a session."""
-        mentions = self._open().mentions
         paths = {path for file in files if (path := _inside(self._app.project.root, file))}
         new = sorted(paths - live.met)
         live.met.update(new)
         found: list[str] = []
         with self._reporting("memories about files"):
-            found += (file for path in new for file in mentions.about(path))
+            for path in new:
+                found += self._open().mentions.about_file(path)
         return tuple(dict.fromkeys(found))
 
-    def _error(self, live: _Live, error: str) -> str:
-        """The lines of an error that was not met yet; empty otherwise."""
-        said = "\n".join(error_lines(error))[:_LONGEST_ERROR]
-        if said in live.met:
-            return ""
-        live.met.add(said)
-        return said
+    def _about_error(self, live: _Live, error: str) -> tuple[str, ...]:
+        """The memories about an error, each error at most once in a session."""
+        lines = error_lines(error)
+        if not lines or "\n".join(lines) in live.met:
+            return ()
+        live.met.add("\n".join(lines))
+        found: list[str] = []
+        with self._reporting("memories about an error"):
+            found += self._open().mentions.about_error(lines)
+        return tuple(found)
 
     def _live_session(self, folder: SessionFolder) -> _Live:
         opened = self._open()
@@ -201,7 +198,7 @@ class SessionRecall:
             meaning = chosen_meaning(self._app, announce=self._announce)
             ranker = open_ranker(memory, self._app.clock, meaning, self._announce)
             opened = self._stack.enter_context(ranker)
-            self._opened = _Opened(memory, opened, FileMentions(memory.topics))
+            self._opened = _Opened(memory, opened, MemoryMentions(memory.topics))
         return self._opened
 
     def _keep_soon(self, folder: SessionFolder, shown: Shown) -> None:

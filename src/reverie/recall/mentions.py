@@ -1,4 +1,4 @@
-"""Which memories are about a file: by their `paths:`, by their anchors, or because they name it."""
+"""Which memories are about a file or an error: by their `paths:` and anchors, and by the words they share."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from reverie.agent.searching.patterns import PathPattern
 from reverie.memory.format.manifest import ManifestEntry
 from reverie.memory.format.topic import Anchor, Topic
 from reverie.ports import TopicReader
+from reverie.text.words import ENGLISH, fold
 
 # A path, or the name of a file with an ending.
 _NAMED = re.compile(r"(?<![\w/@-])(?:(?:[\w.@+-]+/)+[\w.@+-]+|[\w@+-][\w.@+-]*\.\w{1,8})")
@@ -46,20 +47,50 @@ _COMMON = frozenset(
 )
 
 
+# Names and codes of errors: ECONNREFUSED, OperationalError, E0308, TS2345.
+_CODE = re.compile(
+    r"\b(?:[A-Z][A-Z_]{4,}[A-Z0-9]|[A-Za-z]\w*(?:Error|Exception)|[A-Z]{1,4}\d{3,5})\b"
+)
+# Said of every other failure.
+_COMMON_CODES = {
+    "AssertionError",
+    "Exception",
+    "KeyError",
+    "RuntimeError",
+    "SyntaxError",
+    "TypeError",
+}
+_COMMON_CODES |= {"ValueError", "ERROR", "FAILED", "FAILURE", "WARNING", "ENOENT"}
+# So many words of an error in a row, of which two carry meaning, are no coincidence.
+_RUN = 3
+
+
+def error_signs(text: str) -> frozenset[str]:
+    """What an error and a memory about it have in common: codes, and runs of words."""
+    words = [fold(word) for word in re.findall(r"\w+", text)]
+    runs = (words[at : at + _RUN] for at in range(len(words) - _RUN + 1))
+    telling = (run for run in runs if sum(word not in ENGLISH for word in run) > 1)
+    codes = (code for code in _CODE.findall(text) if code not in _COMMON_CODES)
+    return frozenset(codes) | {" ".join(run) for run in telling}
+
+
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """The files one memory is about."""
+    """The files and errors one memory is about."""
 
-    patterns: tuple[PathPattern, ...]
-    names: frozenset[str]
+    patterns: tuple[PathPattern, ...] = ()
+    names: frozenset[str] = frozenset()
+    signs: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, topic: Topic) -> Mentions:
         anchors = (Anchor.parse(text).target.partition("::")[0] for text in topic.anchors)
-        said = _NAMED.findall(f"{topic.name}\n{topic.description}\n{topic.body}")
+        text = f"{topic.name}\n{topic.description}\n{topic.body}"
+        said = _NAMED.findall(text)
         names = (name.rstrip(".").removeprefix("./").casefold() for name in (*anchors, *said))
         patterns = tuple(PathPattern.parse(glob.removeprefix("./")) for glob in topic.paths)
-        return cls(patterns, frozenset(name for name in names if len(name) > 3))
+        kept = frozenset(name for name in names if len(name) > 3)
+        return cls(patterns, kept, error_signs(text))
 
     def include(self, path: str) -> bool:
         """Is this memory about a file, given by its path in the project?"""
@@ -74,17 +105,29 @@ class Mentions:
 
 
 @dataclass(slots=True)
-class FileMentions:
+class MemoryMentions:
     """What the memories of a store are about; a memory that did not change is not read again."""
 
     store: TopicReader
     _known: dict[str, tuple[ManifestEntry, Mentions]] = field(default_factory=dict)
 
-    def about(self, path: str) -> tuple[str, ...]:
-        """The memories about a file of the project, newest first; of a large store the likely ones."""
-        entries = self.store.alike(path) if self.store.large else self.store.entries()
-        holding = [entry for entry in entries if not entry.archived and not entry.superseded]
-        return tuple(entry.file for entry in holding if self._mentions(entry).include(path))
+    def about_file(self, path: str) -> tuple[str, ...]:
+        """The memories about a file of the project, newest first."""
+        return tuple(e.file for e in self._candidates(path) if self._mentions(e).include(path))
+
+    def about_error(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """The memories that share a code or a run of words with an error, best first."""
+        signs = frozenset[str]().union(*(error_signs(line) for line in lines))
+        shared = {
+            entry.file: len(signs & self._mentions(entry).signs)
+            for entry in (self._candidates(" ".join(lines)) if signs else ())
+        }
+        return tuple(sorted((f for f, count in shared.items() if count), key=lambda f: -shared[f]))
+
+    def _candidates(self, text: str) -> list[ManifestEntry]:
+        """The memories that hold; of a large store those that share words with a text."""
+        entries = self.store.alike(text) if self.store.large else self.store.entries()
+        return [entry for entry in entries if entry.listed]
 
     def warm_up(self) -> None:
         """Read what is not known yet."""
@@ -97,6 +140,6 @@ class FileMentions:
         if known is not None and known[0] == entry:
             return known[1]
         stored = self.store.read(entry.file)
-        found = Mentions((), frozenset()) if stored is None else Mentions.of(stored.topic)
+        found = Mentions() if stored is None else Mentions.of(stored.topic)
         self._known[entry.file] = (entry, found)
         return found
