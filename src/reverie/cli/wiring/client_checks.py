@@ -20,7 +20,7 @@ from reverie.clients.hooks.events import TRIAL
 from reverie.clients.install.clients import CLIENTS, hindrance
 from reverie.clients.install.entries import value_of
 from reverie.clients.install.json_text import Malformed
-from reverie.clients.install.wiring import InstallOptions
+from reverie.clients.install.wiring import WAYS, InstallOptions
 from reverie.clients.mcp import package
 from reverie.errors import ReverieError
 
@@ -66,7 +66,10 @@ def _one(app: Workspace, clients: Clients, one: Installation) -> Iterator[Findin
         yield from _blocked(app, clients, name)
     if not package.installed():
         yield _without_package(name, reinstall, wired=_has_server(app, clients, one))
-    yield from _fire_hooks(app, one, name)
+    if one.way == "mcp":
+        yield Finding("ok", f"{name}: the MCP server alone, without hooks")
+    else:
+        yield from _fire_hooks(app, one, name)
 
 
 def _without_package(name: str, reinstall: str, *, wired: bool) -> Finding:
@@ -93,7 +96,8 @@ def _expected_files(app: Workspace, one: Installation, *, mcp: bool) -> tuple[Cl
 
 
 def _install_options(app: Workspace, one: Installation, *, mcp: bool = True) -> InstallOptions:
-    return InstallOptions(places_of(app), one.scope, one.program, mcp, home_of(app))
+    way = next((way for way in WAYS if way == one.way), WAYS[0])
+    return InstallOptions(places_of(app), one.scope, one.program, mcp, home_of(app), way)
 
 
 def _file_problems(app: Workspace, clients: Clients, one: Installation) -> Iterator[str]:

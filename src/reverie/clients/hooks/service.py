@@ -40,7 +40,7 @@ from reverie.clients.hooks.events import (
 )
 from reverie.clients.hooks.session_folder import SessionFolder, Shown, summary_line, sweep
 from reverie.clients.hooks.session_recall import SessionRecall
-from reverie.clients.hooks.session_start import ROOM, opening
+from reverie.clients.hooks.session_start import BESIDE, ROOM, adopt_own, opening
 from reverie.context.tool_results import Budget
 from reverie.core.foreign_text import quoted
 from reverie.core.messages import Text, new_message
@@ -149,6 +149,10 @@ class HookService:
         sweep(self.app.project, self.app.clock.now())
         if not self.app.settings.memory_enabled:
             return Nothing("memory is off")
+        if adopt_own(self.app, event):
+            # The next event opens the project anew, with this memory; its index the client loads itself.
+            folder.log("adopted", client=event.client)
+            return Context(BESIDE)
         text, digest = self._opening(event)
         shown = folder.shown()
         if resumed and shown.opening == digest:

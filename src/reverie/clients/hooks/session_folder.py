@@ -158,6 +158,13 @@ def summary_line(shown: Shown, saved: Sequence[str]) -> str:
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"
 
 
+def summary_of(folder: Path) -> str:
+    """The line about the session that is kept in a folder."""
+    learnt = read_json(folder / "learnt.json")
+    saved = _texts(learnt.get("saved")) if isinstance(learnt, dict) else ()
+    return summary_line(_shown(read_json(folder / "shown.json")), saved)
+
+
 def _shown(data: object) -> Shown:
     """Parse shown.json; invalid fields get their defaults."""
     if not isinstance(data, dict):

@@ -6,7 +6,7 @@ import json
 from importlib.resources import files as resources
 from pathlib import Path
 
-from reverie.clients.install.entries import Default, Entry, Hook, Json, Server
+from reverie.clients.install.entries import Default, Entry, Hook, Json, Server, Switch
 from reverie.clients.install.files import NOTE, ClientFile, JsonFile, TomlFile, WholeFile
 from reverie.clients.install.wiring import Client, InstallOptions, grouped, server
 
@@ -19,6 +19,9 @@ CLAUDE_MATCHERS = {
     "PostToolUse": f"Bash|Grep|WebFetch|mcp__.*|{_FILE_TOOLS}",
     "PostToolUseFailure": "Bash",
 }
+
+# Claude Code's own memory: its index, and the part of its prompt that tells how to write to it.
+OWN_MEMORY = "autoMemoryEnabled"
 
 # In seconds. Without a timeout, the client gives SessionEnd little more than one second.
 CLAUDE_TIMEOUTS = {
@@ -46,8 +49,13 @@ def _claude_code_files(options: InstallOptions) -> tuple[ClientFile, ...]:
         )
         for event, timeout in CLAUDE_TIMEOUTS.items()
     )
+    entries: tuple[Entry, ...] = () if options.way == "mcp" else hooks
+    switch = Switch(OWN_MEMORY, value=False)
+    if options.way == "beside":
+        entries = (*entries, switch)
+    file = settings / "settings.json"
     return (
-        JsonFile("settings", settings / "settings.json", "claude-code", hooks),
+        JsonFile("settings", file, "claude-code", entries, switches=(switch,)),
         JsonFile("mcp", servers, "claude-code", server(options), table="mcpServers"),
     )
 

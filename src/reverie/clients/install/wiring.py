@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from reverie.clients.install.entries import (
     HOME,
@@ -61,6 +62,12 @@ def program() -> str:
     )
 
 
+# How Reverie's memory goes with that of a client: the client's directory becomes ours, ours stands beside
+# its own, which is switched off, or nothing but the MCP server is installed.
+Way = Literal["adopt", "beside", "mcp"]
+WAYS: tuple[Way, ...] = ("adopt", "beside", "mcp")
+
+
 @dataclass(frozen=True, slots=True)
 class InstallOptions:
     """Options of one installation: the path of `reverie`, and whether to add the MCP server.
@@ -73,6 +80,7 @@ class InstallOptions:
     program: str
     mcp: bool = True
     home: str = ""
+    way: Way = "beside"
 
     @property
     def at(self) -> tuple[str, ...]:
