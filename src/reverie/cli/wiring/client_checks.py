@@ -18,11 +18,13 @@ from reverie.cli.wiring.client_plans import home_of, installations, places_of
 from reverie.clients.hook_client import LOG
 from reverie.clients.hooks.events import TRIAL
 from reverie.clients.install.clients import CLIENTS, hindrance
+from reverie.clients.install.codex_trust import untrusted_events
 from reverie.clients.install.entries import value_of
 from reverie.clients.install.json_text import Malformed
 from reverie.clients.install.wiring import WAYS, InstallOptions
 from reverie.clients.mcp import package
 from reverie.errors import ReverieError
+from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
     from reverie.clients.files import Clients
@@ -37,6 +39,8 @@ _SLOW = 0.5
 
 # Too short to look anything up for or to learn from.
 _PROMPT = "hello"
+
+_TRUST = "start `codex`, type /hooks, and trust Reverie's"
 
 _MANAGED = (
     Path("/etc/claude-code/managed-settings.json"),
@@ -66,10 +70,20 @@ def _one(app: Workspace, clients: Clients, one: Installation) -> Iterator[Findin
         yield from _blocked(app, clients, name)
     if not package.installed():
         yield _without_package(name, reinstall, wired=_has_server(app, clients, one))
-    if one.way == "mcp":
+    untrusted = _untrusted(app) if one.client == "codex" else ()
+    if untrusted:
+        what = f"{name}: Codex does not run these hooks, as you have not trusted them: "
+        yield Finding("wrong", what + ", ".join(untrusted), _TRUST)
+    elif one.way == "mcp":
         yield Finding("ok", f"{name}: the MCP server alone, without hooks")
     else:
-        yield from _fire_hooks(app, one, name)
+        doubt = "" if untrusted is not None else f"whether Codex trusts them is not known: {_TRUST}"
+        yield from _fire_hooks(app, one, name, doubt)
+
+
+def _untrusted(app: Workspace) -> tuple[str, ...] | None:
+    """Codex runs no hook that the person has not trusted, and says nothing about it."""
+    return untrusted_events(app.project.root, environment())
 
 
 def _without_package(name: str, reinstall: str, *, wired: bool) -> Finding:
@@ -130,7 +144,7 @@ def _blocked(app: Workspace, clients: Clients, name: str) -> Iterator[Finding]:
             yield Finding("wrong", f"{name}: {problem}", f"see {shown_path(app, path)}")
 
 
-def _fire_hooks(app: Workspace, one: Installation, name: str) -> Iterator[Finding]:
+def _fire_hooks(app: Workspace, one: Installation, name: str, doubt: str) -> Iterator[Finding]:
     """Run every hook as the client would; rerun a slow one, which may have started the daemon."""
     client = CLIENTS[one.client]
     durations: dict[str, float] = {}
@@ -151,6 +165,8 @@ def _fire_hooks(app: Workspace, one: Installation, name: str) -> Iterator[Findin
     fires = f"{name}: hooks fire, {slowest} took {durations[slowest] * 1000:.0f} ms"
     if durations[slowest] > _SLOW:
         yield Finding("note", fires, "check the process behind the hooks: reverie daemon")
+    elif doubt:
+        yield Finding("note", fires, doubt)
     else:
         yield Finding("ok", fires)
 
