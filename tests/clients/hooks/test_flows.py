@@ -115,7 +115,7 @@ def test_memories_come_with_a_file_and_an_error_are_cited_counted_and_shown(hook
     assert "make reset-db" in error
     assert hooks.say("claude-code", "PostToolUse", **touched) is None
     assert hooks.say("claude-code", "PostToolUseFailure", **failed) is None
-    [mark] = re.findall(r"^## \S+ (\[m:\w+\])", error, re.MULTILINE)
+    [mark] = re.findall(r"^## .*(\[m:\w+\])$", error, re.MULTILINE)
     stopped = {"stop_hook_active": False}
     told = hooks.say("claude-code", "Stop", last_assistant_message=f"I reset it {mark}.", **stopped)
     assert told["systemMessage"].startswith("Reverie: 1 of 2 shown memories used: ")

@@ -56,7 +56,7 @@ def fitting(memories: Sequence[Recalled], now: datetime, room: int) -> Sequence[
 
 def _memory(memory: Recalled, now: datetime) -> str:
     mark = f" {cited(memory.mark)}" if memory.mark else ""
-    lines = [f"## {memory.file}{mark} ({standing(memory, now)})"]
+    lines = [f"## {memory.file} ({standing(memory, now)}){mark}"]
     caveat = age.caveat(memory.saved, now)
     lines += [f"> {note}" for note in (*memory.notes, *((caveat,) if caveat else ()))]
     return "\n".join([*lines, cut(readable(memory.text), memory.path)])
