@@ -6,6 +6,7 @@ With a `PromptCache`, the scripted model reports the usage that a provider's cac
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -141,6 +142,8 @@ ANSWER = (
 )
 
 _RECALL = "recall"
+# What a model cites memories by; nobody cites here.
+_MARKS = re.compile(r"(?<=\)) \[m:\w+\]$", re.MULTILINE)
 
 
 class OfflineModel:
@@ -183,7 +186,7 @@ def _attached(message: Message) -> Iterator[Attachment]:
 
 def _unframed(attachment: Attachment) -> str:
     """The memories without the first paragraph, which explains them to a model."""
-    return attachment.text.partition("\n\n")[2] or attachment.text
+    return _MARKS.sub("", attachment.text.partition("\n\n")[2] or attachment.text)
 
 
 class UnthinkingModel:
