@@ -49,6 +49,11 @@ class Desk:
     def reverie(self, *arguments: str) -> str:
         return self.run(REVERIE, *arguments)
 
+    def install(self, client: str, *options: str) -> None:
+        """Install, and start the daemon: on a busy machine the first hook would not wait for it."""
+        self.reverie("install", client, "--yes", "--no-mcp", *options)
+        self.reverie("daemon", "start")
+
     def memories(self) -> str:
         return self.reverie("list", "--json")
 

@@ -47,8 +47,9 @@ def mark_of(desk: Desk, question: str) -> str:
 
 
 def uses(desk: Desk) -> list[str]:
-    kept = [json.loads((one / "shown.json").read_text()) for one in desk.sessions()]
-    return [file for shown in kept for file in shown["used"]]
+    kept = [one / "shown.json" for one in desk.sessions()]
+    shown = [json.loads(one.read_text()) for one in kept if one.exists()]
+    return [file for one in shown for file in one["used"]]
 
 
 @pytest.fixture(params=["claude", OLDER_CLAUDE], ids=["newest", "older"])
@@ -60,7 +61,7 @@ def claude(desk: Desk, request: pytest.FixtureRequest) -> Claude:
 
 class TestClaudeCode:
     def test_what_the_client_has_cut_is_left_to_it(self, desk: Desk, claude: Claude) -> None:
-        desk.reverie("install", "claude-code", "--yes", "--no-mcp")
+        desk.install("claude-code")
         commands = ("seq 1 9000", "seq 1 4500")
         calls = [ToolCall("Bash", {"command": one, "description": "count"}) for one in commands]
         desk.provider.script(*calls, "Counted.")
@@ -76,30 +77,29 @@ class TestClaudeCode:
             desk.reverie("remember", text)
         file = desk.place.root / "billing.py"
         file.write_text("x = 1\n")
-        desk.reverie("install", "claude-code", "--yes", "--no-mcp")
+        desk.install("claude-code")
         failing = {"command": "echo ERROR: database is locked >&2; exit 1", "description": "test"}
         desk.provider.script(
             ToolCall("Read", {"file_path": str(file)}), ToolCall("Bash", failing), "Done."
         )
         claude.say("Do the task at hand.", "--allowedTools", "Bash Read")
-        read, failed = (json.dumps(one.json["messages"]) for one in desk.provider.requests[1:])
-        assert "about" in read
-        assert "[m:" in read
-        assert "reset-db." in failed.replace(json.dumps(FACT), "")
+        read, failed = (json.dumps(one.json["messages"]) for one in desk.provider.requests[-2:])
+        assert "rounds half to even" in read.split("hook additional context")[-1]
+        assert "reset-db" in failed.split("hook additional context")[-1]
 
     def test_a_long_task_is_given_what_it_names(self, desk: Desk, claude: Claude) -> None:
         for text in (PORT, "Ana owns the billing service", FACT, "Prefer short commit messages"):
             desk.reverie("remember", text)
-        desk.reverie("install", "claude-code", "--yes", "--no-mcp")
+        desk.install("claude-code")
         claude.say(TASK)
         assert "## project_the_staging_database" in claude.sent()
 
     def test_a_compaction_is_quiet(self, desk: Desk, claude: Claude) -> None:
-        desk.reverie("install", "claude-code", "--yes", "--no-mcp")
+        desk.install("claude-code")
         desk.provider.script("Hello.", "<summary>They said hello.</summary>", "Fine.")
         session = claude.say("Hello. You must always answer in one sentence.")[-1]["session_id"]
         told = json.dumps(claude.say("/compact", "--resume", session))
-        assert "PreCompact" not in told
+        assert "PreCompact [" not in told
         desk.provider.expect_break("the client compacted")
         claude.say("How are you?", "--resume", session)
         assert "always answer in one sentence" in claude.sent()
@@ -117,8 +117,7 @@ class TestClaudeCode:
         assert "not found" not in said
 
     def test_a_stopped_daemon_does_not_hold_up_a_turn(self, desk: Desk, claude: Claude) -> None:
-        desk.reverie("install", "claude-code", "--yes", "--no-mcp")
-        desk.reverie("daemon", "start")
+        desk.install("claude-code")
         daemon = DaemonPlace(desk.place.home)
         address = daemon.address()
         assert address is not None
@@ -139,7 +138,7 @@ class TestClaudeCode:
         (own / "port.md").write_text(
             f"---\nname: Port\ndescription: {PORT}\ntype: project\n---\n{PORT}\n"
         )
-        desk.reverie("install", "claude-code", "--yes", "--no-mcp", "--memory", way)
+        desk.install("claude-code", "--memory", way)
         desk.provider.expect_conversation("another one")
         claude.say(QUESTION)
         sent = desk.provider.requests[-1].body.decode()
@@ -159,7 +158,7 @@ class TestClaudeCode:
     def test_told_here_known_there_cited_counted_and_shown(
         self, desk: Desk, claude: Claude
     ) -> None:
-        desk.reverie("install", "claude-code", "--yes", "--no-mcp")
+        desk.install("claude-code")
         claude.say(f"Remember that {PORT[0].lower()}{PORT[1:]}.")
         desk.wait_for(lambda: "6543" in desk.memories())
         desk.provider.expect_conversation("the next one")
@@ -175,7 +174,7 @@ class TestClaudeCode:
 class TestCodex:
     def test_what_the_client_has_cut_is_left_to_it(self, desk: Desk) -> None:
         codex = Codex(desk)
-        desk.reverie("install", "codex", "--yes", "--no-mcp")
+        desk.install("codex")
         calls = [ToolCall("exec_command", {"cmd": f"seq 1 {last}"}) for last in (20_000, 6_000)]
         desk.provider.script(*calls, "Counted.")
         codex.say("Count.", "--sandbox", "danger-full-access")
@@ -184,14 +183,14 @@ class TestCodex:
 
     def test_doctor_tells_of_hooks_that_are_not_trusted(self, desk: Desk) -> None:
         Codex(desk)
-        desk.reverie("install", "codex", "--yes", "--no-mcp")
+        desk.install("codex")
         with pytest.raises(AssertionError, match="Codex does not run these hooks") as told:
             desk.reverie("doctor")
         assert "hooks fire" not in str(told.value)
 
     def test_after_its_compaction_the_last_answer_is_an_answer(self, desk: Desk) -> None:
         codex = Codex(desk, "model_auto_compact_token_limit = 2000")
-        desk.reverie("install", "codex", "--yes", "--no-mcp")
+        desk.install("codex")
         desk.provider.script("The answer is 42.", "SUMMARY of what they said.", "Second answer.")
         thread = codex.say("What is the answer? " + "word " * 3_000)
         desk.provider.expect_break("the client compacted", within=3)
@@ -201,7 +200,7 @@ class TestCodex:
 
     def test_told_here_known_there_cited_counted_and_shown(self, desk: Desk) -> None:
         codex = Codex(desk)
-        desk.reverie("install", "codex", "--yes", "--no-mcp")
+        desk.install("codex")
         codex.say(f"Remember that {PORT[0].lower()}{PORT[1:]}.")
         desk.wait_for(lambda: "6543" in desk.memories())
         desk.provider.expect_conversation("the next one")
@@ -215,7 +214,7 @@ class TestCodex:
 class TestOpencode:
     def test_what_the_client_has_cut_is_left_to_it(self, desk: Desk) -> None:
         opencode = Opencode(desk)
-        desk.reverie("install", "opencode", "--yes", "--no-mcp")
+        desk.install("opencode")
         desk.provider.script(
             "A title",
             ToolCall("bash", {"command": "seq 1 5000", "description": "count"}),
@@ -229,7 +228,7 @@ class TestOpencode:
     def test_the_title_is_asked_for_without_memory(self, desk: Desk) -> None:
         opencode = Opencode(desk)
         desk.reverie("remember", PORT)
-        desk.reverie("install", "opencode", "--yes", "--no-mcp")
+        desk.install("opencode")
         shown = opencode.say(QUESTION)
         again = opencode.say("And why?", "--continue")
         assert "# Memory, kept by Reverie" in shown
@@ -240,7 +239,7 @@ class TestOpencode:
 
     def test_told_here_known_there_cited_counted_and_shown(self, desk: Desk) -> None:
         opencode = Opencode(desk)
-        desk.reverie("install", "opencode", "--yes", "--no-mcp")
+        desk.install("opencode")
         opencode.say(f"Remember that {PORT[0].lower()}{PORT[1:]}.")
         desk.wait_for(lambda: "6543" in desk.memories())
         desk.provider.script("A title", f"On 6543 {mark_of(desk, QUESTION)}.")

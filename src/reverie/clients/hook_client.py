@@ -84,14 +84,19 @@ def default_home() -> str:
     return os.path.abspath(os.path.expanduser(chosen or "~/.reverie"))  # noqa: PTH100, PTH111
 
 
-def ask(home: str, path: str, body: bytes, seconds: float, project: str = "") -> bytes:
-    """Send one request to the daemon. Raises OSError if none runs, Unanswered if it refuses or is silent."""
+def ask(
+    home: str, path: str, body: bytes, seconds: float, project: str = "", *, hurry: bool = False
+) -> bytes:
+    """Send one request to the daemon. Raises OSError if none runs, Unanswered if it refuses or is silent.
+
+    In a `hurry`, a daemon that was silent of late is hardly waited for.
+    """
     head = (
         f"POST {path} HTTP/1.1\r\nHost: reverie\r\nContent-Length: {len(body)}\r\n"
         f"{EARLY}: 1\r\n{PROJECT}: {project.encode().hex()}\r\n\r\n"
     )
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(_first_word_seconds(home))
+        connection.settimeout(_first_word_seconds(home) if hurry else SILENT_SECONDS)
         _connect(connection, home)
         try:
             connection.sendall(head.encode() + body)
@@ -247,13 +252,13 @@ def _ask_starting(home: str, event: str, client: str, body: bytes) -> bytes:
     project = os.environ.get("CLAUDE_PROJECT_DIR", "")  # noqa: TID251 - set by the client
     path = f"/hook/{_plain(client)}/{_plain(event)}"
     try:
-        return ask(home, path, body, seconds, project)
+        return ask(home, path, body, seconds, project, hurry=True)
     except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
         process = start(home) if may_start(home) else None
     until = time.monotonic() + worth_waiting(event)
     while True:
         try:
-            return ask(home, path, body, seconds, project)
+            return ask(home, path, body, seconds, project, hurry=True)
         except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
             _check_start(home, process)
             if time.monotonic() > until:
