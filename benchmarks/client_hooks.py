@@ -126,7 +126,8 @@ def main() -> None:
     given = parser.parse_args()
     clients = [one for one in given.client or ("claude", "codex") if shutil.which(one)]
     if not clients:
-        raise SystemExit("neither claude nor codex is on PATH; see `make test-clients`")
+        print("skipped: neither claude nor codex is on PATH; see `make test-clients`")
+        return
     server = ProviderServer()
     server.start()
     try:
