@@ -209,7 +209,6 @@ class TestEntries:
             "UserPromptSubmit",
             "PostToolUse",
             "PostToolUseFailure",
-            "PreCompact",
             "Stop",
             "SessionEnd",
         ]

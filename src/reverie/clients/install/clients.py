@@ -23,13 +23,13 @@ CLAUDE_MATCHERS = {
 # Claude Code's own memory: its index, and the part of its prompt that tells how to write to it.
 OWN_MEMORY = "autoMemoryEnabled"
 
-# In seconds. Without a timeout, the client gives SessionEnd little more than one second.
+# In seconds. Without a timeout, the client gives SessionEnd little more than one second. Not PreCompact: `/compact`
+# prints the command of each such hook to the person, and SessionStart comes again after a compaction.
 CLAUDE_TIMEOUTS = {
     "SessionStart": 10,
     "UserPromptSubmit": 10,
     "PostToolUse": 10,
     "PostToolUseFailure": 10,
-    "PreCompact": 30,
     "Stop": 10,
     "SessionEnd": 10,
 }
@@ -86,10 +86,16 @@ _CLAUDE_CODE = Client(
 # --- Codex: a hooks file of its own, and a table in its configuration ---
 
 _CODEX_TOOLS = "Bash|apply_patch|mcp__.*"
-# Codex tells of a failed command in PostToolUse.
-_CODEX_EVENTS = tuple(event for event in CLAUDE_TIMEOUTS if event != "PostToolUseFailure")
-# Codex stops a SessionEnd hook after three seconds, whatever timeout it is given.
-_CODEX_SESSION_END_SECONDS = 3
+# In seconds. Codex tells of a failed command in PostToolUse.
+_CODEX_TIMEOUTS = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 10,
+    "PostToolUse": 10,
+    "PreCompact": 30,
+    "Stop": 10,
+    # Codex ends it after three seconds, whatever timeout it is given.
+    "SessionEnd": 3,
+}
 
 
 def _codex_files(options: InstallOptions) -> tuple[ClientFile, ...]:
@@ -100,10 +106,10 @@ def _codex_files(options: InstallOptions) -> tuple[ClientFile, ...]:
             "codex",
             options,
             event,
-            _CODEX_SESSION_END_SECONDS if event == "SessionEnd" else CLAUDE_TIMEOUTS[event],
+            timeout,
             matcher=_CODEX_TOOLS if event == "PostToolUse" else None,
         )
-        for event in _CODEX_EVENTS
+        for event, timeout in _CODEX_TIMEOUTS.items()
     )
     return (
         JsonFile("hooks", folder / "hooks.json", "codex", hooks),
@@ -115,7 +121,7 @@ _CODEX = Client(
     "codex",
     "Codex",
     _codex_files,
-    _CODEX_EVENTS,
+    tuple(_CODEX_TIMEOUTS),
     "SessionStart",
     notes=(
         "Codex runs no hook that you have not trusted, and `codex exec` says nothing about it: "
