@@ -10,8 +10,10 @@ from tests.recall.shelf import NOW, HashedWords, files, said
 
 from reverie.models.embeddings.local import Missing, StaticEmbedder, default_embedder
 from reverie.recall import rerank
+from reverie.recall.documents import Hit, Results, SessionHit
 from reverie.recall.index import RecallIndex
 from reverie.recall.lexical import TABLES, Counts, Lookup
+from reverie.recall.ranker import one_a_session
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +117,14 @@ def test_options_without_words_need_no_second_look(tmp_path, static):
     index = RecallIndex.open(tmp_path / "recall.db", static, words=static)
     index.add_episodes("s1", said("I bought a violin.", "Grey skies."))
     assert len(index.search("role:user", now=NOW, collection="episodes").hits) == 1
+
+
+def test_search_shows_each_conversation_once_in_the_order_of_sessions():
+    def hit(key: str, session: str = "") -> Hit:
+        collection = "episodes" if session else "memories"
+        return Hit(key, collection, 0.5, {}, "", "", session=session)
+
+    hits = (hit("a1", "a"), hit("memory.md"), hit("a2", "a"), hit("b1", "b"), hit("c1", "c"))
+    sessions = tuple(SessionHit(name, 1.0, "") for name in ("c", "gone", "a", "b"))
+    shown = one_a_session(Results(hits, sessions=sessions))
+    assert [one.key for one in shown] == ["c1", "memory.md", "a1", "b1"]
