@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
+
+import numpy as np
 import pytest
 from tests.recall.shelf import NOW, HashedWords, files, said
 
 from reverie.models.embeddings.local import Missing, StaticEmbedder, default_embedder
 from reverie.recall import rerank
+from reverie.recall.documents import Hit, Results, SessionHit
 from reverie.recall.index import RecallIndex
+from reverie.recall.lexical import TABLES, Counts, Lookup
+from reverie.recall.ranker import one_a_session
 
 
 @pytest.fixture(scope="module")
@@ -68,22 +74,57 @@ def test_another_model_is_given_a_second_opinion(tmp_path, static):
 
 def test_a_session_counts_by_all_that_its_user_said(tmp_path):
     index = RecallIndex.open(tmp_path / "recall.db")
-    spread = said("The garden needs water.", "ok", "Tomatoes grow well.", "ok", "Harvest in June.")
-    index.add_episodes("one", said("Harvest, harvest, harvest!", "ok", "Something else.", "ok"))
-    index.add_episodes("many", spread)
-    found = index.search("garden tomatoes harvest", now=NOW, collection="episodes")
-    assert [session.session for session in found.sessions] == ["many", "one"]
+    talks = {
+        "two words at once": ("Harvest tomatoes!", "ok"),
+        "three one by one": (
+            "The garden is dry.",
+            "ok",
+            "Tomatoes grow.",
+            "ok",
+            "Harvest in June.",
+        ),
+        "by the assistant": ("What shall I do?", "Harvest the tomatoes in the garden."),
+        "nothing": ("Grey skies.", "Late trains."),
+    }
+    for name, lines in talks.items():
+        index.add_episodes(name, said(*lines))
+    with sqlite3.connect(tmp_path / "recall.db") as connection:
+        names = dict(connection.execute("SELECT id, name FROM sources").fetchall())
+        place = Lookup(connection, TABLES["episodes"], Counts())
+        found = rerank.session_words(place, "garden tomatoes harvest", set(names))
+    connection.close()
+    scores = {names[source]: score for source, score in found.items()}
+    assert scores["three one by one"] > scores["two words at once"] > 0
+    assert scores["by the assistant"] == scores["nothing"] == 0
+    index.close()
 
 
-def test_what_the_assistant_said_is_not_the_users(tmp_path):
-    index = RecallIndex.open(tmp_path / "recall.db")
-    index.add_episodes("told", said("I planted tomatoes.", "Good."))
-    index.add_episodes("heard", said("What shall I plant?", "I suggest tomatoes."))
+def test_sessions_that_meaning_cannot_tell_apart_are_told_apart_by_words(tmp_path):
+    class Blank(HashedWords):
+        """A model for which all texts are alike."""
+
+        def encode(self, texts, kind):
+            return np.ones((len(texts), 4), np.float32)
+
+    index = RecallIndex.open(tmp_path / "recall.db", Blank())
+    index.add_episodes("a", said("Grey skies.", "I suggest tomatoes."))
+    index.add_episodes("b", said("I planted tomatoes.", "Good."))
     found = index.search("tomatoes planted", now=NOW, collection="episodes")
-    assert found.sessions[0].session == "told"
+    assert [session.session for session in found.sessions] == ["b", "a"]
 
 
 def test_options_without_words_need_no_second_look(tmp_path, static):
     index = RecallIndex.open(tmp_path / "recall.db", static, words=static)
     index.add_episodes("s1", said("I bought a violin.", "Grey skies."))
     assert len(index.search("role:user", now=NOW, collection="episodes").hits) == 1
+
+
+def test_search_shows_each_conversation_once_in_the_order_of_sessions():
+    def hit(key: str, session: str = "") -> Hit:
+        collection = "episodes" if session else "memories"
+        return Hit(key, collection, 0.5, {}, "", "", session=session)
+
+    hits = (hit("a1", "a"), hit("memory.md"), hit("a2", "a"), hit("b1", "b"), hit("c1", "c"))
+    sessions = tuple(SessionHit(name, 1.0, "") for name in ("c", "gone", "a", "b"))
+    shown = one_a_session(Results(hits, sessions=sessions))
+    assert [one.key for one in shown] == ["c1", "memory.md", "a1", "b1"]

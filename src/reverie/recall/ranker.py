@@ -30,7 +30,7 @@ SURE_BY_WORDS = 0.5
 _MESSAGES_A_SESSION = 20
 
 
-def _one_a_session(found: Results) -> tuple[Hit, ...]:
+def one_a_session(found: Results) -> tuple[Hit, ...]:
     """Memories, and of each conversation the best message: ten hits show ten conversations.
 
     Conversations come in their own order, which all that was said in them decides.
@@ -40,7 +40,7 @@ def _one_a_session(found: Results) -> tuple[Hit, ...]:
         if hit.session:
             best.setdefault(hit.session, hit)
     order = [session.session for session in found.sessions if session.session in best]
-    ranked = iter([best[session] for session in order])
+    ranked = iter([best[session] for session in dict.fromkeys((*order, *best))])
     shown: list[Hit] = []
     seen: set[str] = set()
     for hit in found.hits:
@@ -119,7 +119,7 @@ class IndexRanker:
         if scope == "memories" or query.session is not None:
             return self._found(query, limit, scope, done)
         found = self._found(query, limit * _MESSAGES_A_SESSION, scope, done)
-        return replace(found, hits=_one_a_session(found)[:limit])
+        return replace(found, hits=one_a_session(found)[:limit])
 
     def refresh(self, listing: Mapping[str, Signature] | None = None) -> Refreshed:
         """Follow the files, as they are or as they were listed; what did not change is not read again."""
