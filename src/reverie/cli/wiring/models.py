@@ -1,166 +1,165 @@
-"""`reverie models`: which embedding model recall uses, and a better one with one command."""
+"""`reverie models`: the models that can be used now, and choose one."""
 
 from __future__ import annotations
 
-import importlib
-import subprocess
-import sys
-from dataclasses import asdict
-from importlib.util import find_spec
-from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.invocation import Invocation, reverie_command
-from reverie.errors import InputError, StorageError
+from reverie.cli.formatting import dollars, printable, tokens
+from reverie.cli.invocation import Invocation, console, reverie_command
+from reverie.cli.memories import shown_path
+from reverie.cli.wiring import recall_models
+from reverie.cli.wiring.settings import write_setting
+from reverie.errors import InputError
+from reverie.models.discovery import OFFLINE, Missing, UsableModel, recommended, usable_models
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.ports import Embedder
-    from reverie.recall.gain import Found
     from reverie.workspace import Workspace
 
-PACKAGES = ("fastembed>=0.7", "numpy>=2", "tokenizers>=0.20")
+ACTIONS = ("list", "use", "recall")
+_OFFERED = 5
 
 
 @reverie_command(name="models")
-@click.argument("what", type=click.Choice(["recall"]), default="recall")
-@click.option("--install", is_flag=True, help="Install the stronger model, and use it from now on.")
-@click.option("--gain", is_flag=True, help="Ask your own memories with each model that is there.")
-def command(frame: Invocation, what: str, install: bool, gain: bool) -> None:
-    """Show which embedding model recall uses, and install a better one.
+@click.argument("action", type=click.Choice(ACTIONS), default="list")
+@click.argument("name", required=False)
+@click.option("--install", is_flag=True, help="With recall: install the stronger model and use it.")
+@click.option("--gain", is_flag=True, help="With recall: ask your own memories with each model.")
+def command(frame: Invocation, action: str, name: str | None, install: bool, gain: bool) -> None:
+    """List the models you can use now, with window and price, or choose one.
 
-    --install fetches the program that runs it from the package index and its weights from the model
-    hub (130 MB). Without a network, set recall.model_folder to a folder that holds the weights.
+    A model can be used if its provider's key is known (`reverie keys`) or if a server on this
+    machine offers it (Ollama, llama.cpp). `use` writes models.main to your settings.
+
+    `recall` shows the embedding model that memories are found by. --install fetches a stronger one
+    (fastembed from the package index, 130 MB of weights from the model hub); without a network, set
+    recall.model_folder to a folder that holds the weights.
 
     \b
+    reverie models
+    reverie models use anthropic:claude-sonnet-5-5
     reverie models recall --gain
-    reverie models recall --install
     """
+    if action == "recall":
+        recall_models.show(frame, install=install, gain=gain)
+        return
+    if install or gain:
+        raise click.UsageError("--install and --gain belong to `reverie models recall`")
     app = frame.app()
-    notes = _install(frame, app) if install else []
-    data: dict[str, Any] = _status(frame.app() if install else app)
-    if gain:
-        found = _gain(frame, app)
-        data["gain"] = [asdict(one) for one in found]
-    frame.show(data, lambda console: _print(console, data, notes))
+    if action == "use":
+        if name is None:
+            raise click.UsageError("say which: reverie models use anthropic:claude-sonnet-5-5")
+        _use(frame, app, name)
+        return
+    models, missing = usable_models(app.settings)
+    main = app.settings.model("main")
+    data = {
+        "main": main,
+        "models": [_as_json(model) for model in models],
+        "missing": [{"provider": m.provider, "needs": m.needs} for m in missing],
+    }
+    frame.answer(data, lambda screen: _print(screen, main, models, missing))
 
 
-def _status(app: Workspace) -> dict[str, Any]:
-    from reverie.models.embeddings.local import Missing
-    from reverie.recall.service import chosen_meaning, open_ranker, stronger_meaning
+def require_model(app: Workspace, name: str) -> None:
+    """Raise with advice if the model has no provider or its key is missing."""
+    provider = app.provider_of(name)
+    if provider is None or provider.api_key_env is None or app.has_key(provider):
+        return
+    raise InputError(
+        f"{name} has no key: reverie keys set {provider.api_key_env} (or set that variable), "
+        f"or continue without a model (--model {OFFLINE})"
+    )
 
-    chosen = chosen_meaning(app)
-    stronger = stronger_meaning(app)
-    with open_ranker(app.memory(), app.clock, chosen) as ranker:
-        ranker.refresh()
-        state = ranker.index.vectors()
-    missing = stronger.reason if isinstance(stronger, Missing) else None
+
+def offer_model(frame: Invocation, app: Workspace) -> Workspace:
+    """Offer the usable models once, at the first chat; remember the answer."""
+    if app.settings.origin("models.main").source != "default":
+        return app
+    models, _ = usable_models(app.settings)
+    if not models:
+        return app
+    offered = models[:_OFFERED]
+    screen = console()
+    screen.print("Which model do you want to talk to?")
+    for number, model in enumerate(offered, start=1):
+        screen.print(printable(f"  {number}  {_line(model)}"), soft_wrap=True)
+    screen.print("  0  none: offline, answers come from memory alone")
+    chosen = click.prompt("Model", type=click.IntRange(0, len(offered)), default=1)
+    name = offered[chosen - 1].name if chosen else OFFLINE
+    path = write_setting(app, "models.main", name)
+    screen.print(f"  in {shown_path(app, path)}; `reverie models` changes it", soft_wrap=True)
+    return frame.app()
+
+
+def model_hint(app: Workspace) -> str | None:
+    """What to do to get a model when none was chosen; None if one was."""
+    if app.settings.origin("models.main").source != "default":
+        return None
+    best = recommended(usable_models(app.settings)[0])
+    if best is not None:
+        return f"{best.reason} is there: reverie models use {best.name}"
+    return None
+
+
+def _use(frame: Invocation, app: Workspace, name: str) -> None:
+    require_model(app, name)
+    path = write_setting(app, "models.main", name)
+    text = f"models.main = {name}\n  in {shown_path(app, path)}"
+    data = {"main": name, "file": str(path)}
+    frame.show(data, lambda screen: screen.print(printable(text), soft_wrap=True))
+    origin = frame.app().settings.origin("models.main")
+    if origin.where != str(path):
+        frame.warn(f"{origin} overrides it")
+
+
+def _as_json(model: UsableModel) -> dict[str, Any]:
+    prices = model.prices
     return {
-        "setting": app.settings["recall.embedder"],
-        "used": chosen.embedder.name if chosen.embedder else None,
-        "notes": list(chosen.notes),
-        "vectors": state.made,
-        "waiting": state.left,
-        "stronger": None if isinstance(stronger, Missing) else stronger.name,
-        "missing": missing,
+        "name": model.name,
+        "window": model.window,
+        "input": prices.input if prices else None,
+        "output": prices.output if prices else None,
+        "reason": model.reason,
     }
 
 
-def _install(frame: Invocation, app: Workspace) -> list[str]:
-    from reverie.models.embeddings import hub
-    from reverie.models.embeddings.local import Missing
-    from reverie.recall.service import extra_source, stronger_meaning
-
-    if isinstance(stronger_meaning(app), Missing):
-        if find_spec("fastembed") is None:
-            _add_packages(frame)
-        source = extra_source(app)
-        frame.warn(f"fetching {source.model or hub.USUAL_MODEL} …")
-        try:
-            hub.download(source)
-        except StorageError as error:
-            raise StorageError(
-                f"the weights could not be fetched: {error.__cause__ or error}; without a network, put "
-                "the model's files (model.onnx, tokenizer.json, config.json) into a folder and set "
-                "recall.model_folder to it"
-            ) from error
-    return _choose(app)
+def _line(model: UsableModel) -> str:
+    window = f"window {tokens(model.window)}" if model.window else "window not known"
+    return f"{model.name}  ({window}, {_price(model)}; {model.reason})"
 
 
-def _add_packages(frame: Invocation) -> None:
-    if find_spec("pip") is not None:
-        run = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--quiet"]
-    elif uv := which("uv"):
-        run = [uv, "pip", "install", "--quiet", "--python", sys.executable]
-    else:
-        raise InputError(f"neither pip nor uv is here; install {' '.join(PACKAGES)} yourself")
-    frame.warn(f"installing {PACKAGES[0]} …")
-    if subprocess.run([*run, *PACKAGES], check=False).returncode:
-        raise InputError(f"{PACKAGES[0]} could not be installed; see the messages above")
-    importlib.invalidate_caches()
+def _price(model: UsableModel) -> str:
+    if model.prices is None:
+        return "free, on this machine" if model.is_local else "price not known"
+    return (
+        f"{dollars(model.prices.input)} in, {dollars(model.prices.output)} out per million tokens"
+    )
 
 
-def _choose(app: Workspace) -> list[str]:
-    """Set recall.embedder in the person's settings file, unless it is set already."""
-    from reverie.clients.install import toml_text
-    from reverie.files import atomic
-
-    if app.settings["recall.embedder"] == "extra":
-        return []
-    path = app.settings.home / "settings.toml"
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    if "recall" in toml_text.parse(text):
-        return [f'put `recall.embedder = "extra"` into {path}: it sets other values of recall']
-    note = "set by `reverie models recall --install`"
-    made = toml_text.added(text, ("recall",), {"embedder": "extra"}, note)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    atomic.replace(path, made.encode())
-    return [f'recall.embedder = "extra" is set in {path}']
-
-
-def _gain(frame: Invocation, app: Workspace) -> list[Found]:
-    from reverie.models.embeddings.local import Missing, default_embedder
-    from reverie.recall.documents import MemoryDoc
-    from reverie.recall.gain import compare
-    from reverie.recall.service import stronger_meaning
-
-    topics = app.memory().topics
-    listing = topics.listing()
-    stored = ((file, topics.read(file)) for file in listing)
-    docs = [MemoryDoc.of(one.topic, listing[file]) for file, one in stored if one is not None]
-    models: dict[str, Embedder | None] = {"words alone": None}
-    for found in (default_embedder(), stronger_meaning(app)):
-        if not isinstance(found, Missing):
-            models[found.name] = found
-    return compare(docs, models, app.clock.now(), lambda name: frame.warn(f"asking {name} …"))
-
-
-def _print(console: Console, data: dict[str, Any], notes: list[str]) -> None:
+def _print(screen: Console, main: str, models: list[UsableModel], missing: list[Missing]) -> None:
     from rich.table import Table
 
-    for note in notes:
-        console.print(note)
-    used = data["used"] or "none: words alone"
-    console.print(f"used      {used}  (recall.embedder = {data['setting']})")
-    for note in data["notes"]:
-        console.print(f"          {note}")
-    waiting = f", {data['waiting']:,} wait for theirs" if data["waiting"] else ""
-    console.print(f"vectors   {data['vectors']:,}{waiting}")
-    if data["missing"]:
-        console.print(f"stronger  needs {data['missing']}")
-    elif data["stronger"] != data["used"]:
-        ready = "ready; `reverie models recall --install` uses it from now on"
-        console.print(f"stronger  {data['stronger']}: {ready}")
-    if "gain" not in data:
-        return
-    if not data["gain"] or not data["gain"][0]["probes"]:
-        console.print("gain      there are no memories to ask about yet")
-        return
-    table = Table("model", "probes", "first", "among five", "shown", box=None, pad_edge=False)
-    for row in data["gain"]:
-        shares = (f"{row[name]:.0%}" for name in ("first", "five", "shown"))
-        table.add_row(row["model"], str(row["probes"]), *shares)
-    console.print(table)
+    table = Table("", "model", "window", "in", "out", "because of", box=None, pad_edge=False)
+    for model in models:
+        mark = "*" if main in (model.name, model.name.partition(":")[2]) else ""
+        into = dollars(model.prices.input) if model.prices else "–"
+        out = dollars(model.prices.output) if model.prices else "–"
+        table.add_row(
+            mark, printable(model.name), tokens(model.window or 0), into, out, model.reason
+        )
+    if models:
+        screen.print(table)
+        screen.print("Prices are US dollars per million tokens; * is models.main.")
+    else:
+        screen.print("No model can be used yet; Reverie works offline, from memory alone.")
+    for each in missing:
+        screen.print(printable(f"  {each.provider}: {each.needs}"), soft_wrap=True)
+    if main == OFFLINE and models:
+        screen.print(
+            printable(f"models.main is offline: reverie models use {models[0].name}"),
+            soft_wrap=True,
+        )
