@@ -12,14 +12,16 @@ from reverie.recall.spelling import corrected, one_slip
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("tennant", "tenant"), ("stroe", "store"), ("mentr", "mentor"), ("gatwey", "gateway"[:-1])],
+    [("tennant", "tenant"), ("stroe", "store"), ("mentr", "mentor"), ("gataway", "gateway")],
 )
 def test_a_letter_more_or_less_another_or_two_that_changed_places(one: str, other: str) -> None:
-    assert one_slip(one, other) == one_slip(other, one)
-    assert one_slip(one, other) or one == "gatwey"
+    assert one_slip(one, other)
+    assert one_slip(other, one)
 
 
-@pytest.mark.parametrize(("one", "other"), [("store", "store"), ("store", "shore s"), ("abcd", "badc")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("store", "store"), ("store", "shore s"), ("abcd", "badc")]
+)
 def test_what_is_the_same_or_further_apart_is_no_slip(one: str, other: str) -> None:
     assert not one_slip(one, other)
 

@@ -218,20 +218,25 @@ class Wanted:
                 if place not in mine and value > like.get(place, 0.0):
                     like[place] = value
         words = sum(self._weights[place] for place in mine) / self._total
+        rest = max(0.0, 1 - words)
         return Figures(
             words=words,
             others=sum(like.values()) / self._total,
             cosine=cosine,
             margin=margin,
             names=min(len(self._names.intersection(own)), _MOST_NAMES) / _MOST_NAMES,
-            # A name no memory has, and the kind of question, say little about a memory that has the
-            # rest of its words.
-            unknown=self._unknown * max(0.0, 1 - words),
-            own_work=self._kind.own_work * max(0.0, 1 - words) if self._kind.asks else 0.0,
-            topic=self._topic * max(0.0, 1 - words),
+            # What speaks against any memory, such as a name that none has, says little about one
+            # that has the rest of the question's words.
+            unknown=self._unknown * rest,
+            own_work=_softened(self._kind.own_work, rest) if self._kind.asks else 0.0,
+            topic=_softened(self._topic, rest),
             tells=float(not self._kind.asks),
             size=self._size,
         )
+
+
+def _softened(value: float, rest: float) -> float:
+    return value if value > 0 else value * rest
 
 
 def _name_terms(text: str) -> Sequence[frozenset[str]]:
