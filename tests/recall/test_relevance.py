@@ -69,6 +69,32 @@ def test_a_short_message_is_one_part_and_a_long_one_keeps_its_end() -> None:
     assert found[-1].endswith("29 of the text.")
 
 
+TASK = """I want you to add a small command line tool that exports the orders of yesterday as CSV. Please put \
+it under tools/export_orders and give it an option for the date with a sensible default. It should connect to \
+the staging database, read the orders in batches of a thousand rows, and write the columns id, customer, amount \
+and currency. Use the existing logging setup, add a unit test for the handling of dates, and update the README \
+so that people know how to run it every morning."""
+
+
+def test_a_long_task_is_searched_by_the_names_in_it(tmp_path: Path) -> None:
+    index = RecallIndex.open(tmp_path / "index.sqlite")
+    texts = {
+        "staging": "The staging database listens on port 6543.",
+        "daily": DAILY,
+        "pnpm": "We use pnpm.",
+        "pager": PAGER,
+    }
+    index.put_many([note(f"{name}.md", text) for name, text in texts.items()])
+    assert "the staging database" in queries.names(TASK)
+    hits = index.search(queries.plain(TASK), now=1.79e9).hits
+    assert [hit.key for hit in hits if hit.score >= GOOD_MATCH] == ["staging.md"]
+
+
+def test_names_stop_at_words_that_carry_nothing() -> None:
+    text = "Look at the release calendar of the week, and unsere neue Datenbank, then the team."
+    assert queries.names(text) == ("the release calendar", "unsere neue Datenbank")
+
+
 def test_cues_find_a_memory_and_are_not_shown(tmp_path: Path) -> None:
     index = RecallIndex.open(tmp_path / "index.sqlite")
     index.put_many([note("a.md", PRICES, "zeppelin"), note("b.md", DAILY)])

@@ -10,7 +10,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from reverie.recall import relevance
 from reverie.recall.documents import Collection
@@ -27,6 +27,7 @@ _TOKEN = re.compile(
 # A message of more words is searched by its sentences, so many of them.
 SHORT = 40
 MOST_PARTS = 6
+MOST_NAMES = 8
 _TOO_FEW = 5
 _SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 # Between two questions: a question mark, or "and" before a word that asks.
@@ -37,6 +38,12 @@ _AND = re.compile(
     re.IGNORECASE,
 )
 _SMALLEST = 3
+# What a sentence names as known: two or three words behind an article or a possessive.
+_KNOWN = re.compile(
+    r"\b(?P<article>the|our|my|their|der|die|das|den|dem|unser\w*|le|la|les|notre|el|los|las|nuestr[oa])"
+    r"\s+(?P<words>[\w-]+(?:[ ][\w-]+){1,3})",
+    re.IGNORECASE,
+)
 _FOLLOW_UP = 8
 _EXCLUDED = 3
 _QUESTION = re.compile(
@@ -89,12 +96,26 @@ def parts(text: str) -> tuple[str, ...]:
         elif sentence.strip():
             found.append(sentence.strip())
     if len(found) <= MOST_PARTS:
-        return tuple(found) or (text,)
+        return (*found, *names(text)) or (text,)
     # What is asked counts most; then how it begins and how it ends.
     asked = [place for place, part in enumerate(found) if part.endswith(("?", "？"))]
     outside = [end for n in range(len(found)) for end in (n, len(found) - 1 - n)]
     kept = list(dict.fromkeys((*asked[-MOST_PARTS:], *outside)))[:MOST_PARTS]
-    return tuple(found[place] for place in sorted(kept))
+    return (*(found[place] for place in sorted(kept)), *names(text))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Things that a message speaks of as known, such as "the staging database"; each is asked about."""
+    found: dict[str, None] = {}
+    for known in _KNOWN.finditer(text):
+        named = list(takewhile(_carries, known["words"].split()))
+        if len(named) > 1:
+            found[" ".join((known["article"].lower(), *named[:3]))] = None
+    return tuple(found)[:MOST_NAMES]
+
+
+def _carries(word: str) -> bool:
+    return not any(word.lower() in stop for stop in words.STOP_WORDS.values())
 
 
 def read(text: str) -> Query:

@@ -15,6 +15,7 @@ from reverie.core.messages import Attachment, Message, Text, new_message
 from reverie.core.request import Head, Options, Request
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, unheard
+from reverie.memory.changes.handles import mark_of
 from reverie.memory.format import age, manifest
 from reverie.memory.format import attachment as attach
 from reverie.memory.format.attachment import Recalled
@@ -24,7 +25,7 @@ from reverie.memory.format.topic import Topic
 from reverie.ports import Clock, Model, TopicReader, complete
 from reverie.recall import attachment as anchors
 from reverie.recall import lexical as queries
-from reverie.recall.attachment import MOST_FILES, Skipped, Surfaced, due
+from reverie.recall.attachment import MOST_FILES, MOST_SESSION_BYTES, Skipped, Surfaced, due
 from reverie.recall.usage import CountUses, Use, uncounted, used
 from reverie.text import timewords
 
@@ -166,6 +167,18 @@ class Recall:
         await asyncio.to_thread(self._count, found.files, "recalled")
         return found
 
+    async def show(self, files: Sequence[str], how: str) -> RecallOutcome:
+        """Memories that were chosen by what they mention, within the same caps."""
+        if self.surfaced.bytes >= MOST_SESSION_BYTES:
+            return RecallOutcome(
+                how=f"this session was given {self.surfaced.bytes:,} bytes already"
+            )
+        chosen = [file for file in files if file not in self.surfaced.files][:MOST_FILES]
+        read = await asyncio.to_thread(self._read, chosen)
+        found = self._surface(read, how)
+        await asyncio.to_thread(self._count, found.files, "recalled")
+        return found
+
     def _ranked(
         self, question: str, given: Set[str]
     ) -> tuple[list[ManifestEntry], Sequence[Ranked]]:
@@ -304,7 +317,8 @@ def recalled(topic: Topic, path: Path, project: Path, now: datetime) -> Recalled
     moment = _moment(topic.updated or topic.created) or _changed(path)
     notes = (*labels(topic, now), *anchors.check(topic.anchors, project))
     whose = SCOPE_ORIGINS[split(topic.file)[0]]
-    return Recalled(topic.file, str(path), topic.body, moment or now, notes, whose)
+    mark = mark_of(topic.file)
+    return Recalled(topic.file, str(path), topic.body, moment or now, notes, whose, mark)
 
 
 def labels(topic: Topic, now: datetime) -> tuple[str, ...]:

@@ -334,8 +334,11 @@ def _log_odds(
     semantic = any(look.likeness.of for look in looks)
     calibration = relevance.calibration(asked.model if semantic else "")
     kind, topic = kind_of(asked.query.text), calibration.topic_of(asked.vector)
+    known = lexical.names(asked.query.text) if asked.parts else ()
     wanted = [
-        Wanted(look.asked.query.text, look.found.total, place.rows, kind, topic) for look in looks
+        Wanted(part, look.found.total, place.rows, None if part in known else kind, topic)
+        for look in looks
+        for part in [look.asked.query.text]
     ]
     best: list[tuple[float, dict[str, float], float]] = []
     for candidate in candidates:

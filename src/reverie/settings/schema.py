@@ -294,12 +294,20 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     *_provider("ollama", "openai", "http://localhost:11434/v1", None),
     *_provider("llamacpp", "openai", "http://localhost:8080/v1", None),
     *_provider("*", None, None, None),
+    # other agents
+    Setting(
+        "hooks.notice",
+        "choice",
+        "session",
+        "When a client shows the person a line about memory: once a session, after each turn with news, never.",
+        choices=("session", "turn", "off"),
+    ),
     # window and cache
     Setting(
         "window.tokens",
         "int",
         None,
-        "Context window of models whose window is not known; unset: 200,000.",
+        "Context window of models whose window is not known (unset: 200,000); a smaller value also shrinks a known one.",
         env="REVERIE_CONTEXT_WINDOW",
         low=4_000,
         high=10_000_000,
