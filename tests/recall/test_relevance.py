@@ -8,6 +8,7 @@ from reverie.recall import lexical as queries
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.index import RecallIndex
+from reverie.recall.prompt_kind import PromptKind, kind_of
 from reverie.recall.relevance import Wanted, calibration, chance, chance_beside, marks
 from reverie.text import thesaurus
 
@@ -118,7 +119,32 @@ def test_a_question_about_ones_own_work_counts_more_than_one_about_the_world() -
         figures = Wanted(question, 10, lambda term: 1).compared(marks("nothing alike"))
         return calibration("").base(figures)
 
-    assert seen("Where do we keep backups?") > seen("What is a backup?") > seen("Write a backup.")
+    assert seen("Where do we keep backups?") > seen("What is a backup?")
+    assert seen("Wo bewahren wir unsere Sicherungen auf?") > seen("Was ist ein Backup?")
+
+
+def test_what_is_told_is_judged_by_what_it_shares_and_not_by_how_it_sounds() -> None:
+    def seen(prompt: str) -> PromptKind:
+        return kind_of(prompt)
+
+    assert not seen("Put the backup on the other disk.").asks
+    assert seen("which port does staging use").asks
+    assert seen("I will be late today. Who opens the shop?").asks
+    told = Wanted("Write a backup of the harbour.", 10, lambda term: 1).compared(marks("harbour"))
+    assert (told.tells, told.own_work) == (1.0, 0.0)
+    assert told.words > 0
+
+
+def test_a_message_that_asks_two_things_is_searched_by_each() -> None:
+    asked = "When do we meet, and who is on call this week?"
+    assert queries.parts(asked) == (asked, "When do we meet", "who is on call this week?")
+    assert queries.parts("Is it black and white?") == ("Is it black and white?",)
+
+
+def test_where_a_question_lies_in_the_space_of_its_model_is_told() -> None:
+    known = calibration("potion-base-8m-int8")
+    assert known.topic_of(known.direction) > 0 > known.topic_of([-x for x in known.direction])
+    assert known.topic_of(None) == known.topic_of((1.0, 2.0)) == 0.0
 
 
 def test_beside_one_worth_showing_stand_those_nearly_as_good_and_no_others() -> None:

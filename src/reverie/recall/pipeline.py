@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -233,9 +233,11 @@ class Recall:
                 self.announce(TroubleNoted("recall.selector", f"{error!r}; the score decides"))
         known = {entry.file: entry for entry in shortlist}
         sure = [found.file for found in ranked if found.sure and found.file in known]
-        # A score cannot tell that a memory was replaced: only a question about the past sees it.
+        # A score cannot tell that a memory was replaced: only a question about the past sees it,
+        # any other what replaced it.
         if not timewords.about_former(question):
-            sure = [file for file in sure if not known[file].superseded]
+            current = (_current(known[file], known) for file in sure)
+            sure = list(dict.fromkeys(file for file in current if file is not None))
         # What holds takes the places first.
         now = datetime.fromtimestamp(self.clock.now(), UTC)
         sure.sort(key=lambda file: age.expired(known[file].valid_until, now))
@@ -283,6 +285,20 @@ class Recall:
         except (ReverieError, OSError, ValueError) as error:
             self.announce(TroubleNoted(f"recall.{what}", repr(error)))
             return otherwise
+
+
+def _current(entry: ManifestEntry, known: Mapping[str, ManifestEntry]) -> str | None:
+    """The memory that holds in place of one that was replaced; None when it is not there."""
+    seen: set[str] = set()
+    while entry.superseded and entry.file not in seen:
+        seen.add(entry.file)
+        # A file names its successor without the scope they share.
+        scope = entry.file[: len(entry.file) - len(split(entry.file)[1])]
+        newer = known.get(f"{scope}{entry.superseded_by}") or known.get(entry.superseded_by)
+        if newer is None:
+            return None
+        entry = newer
+    return None if entry.superseded else entry.file
 
 
 def shortlisted(entries: Sequence[ManifestEntry], ranked: Sequence[Ranked]) -> list[ManifestEntry]:

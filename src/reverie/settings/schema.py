@@ -171,16 +171,24 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "choice",
         "default",
         "The embedding model of recall: the `default` static model, `none` (words only), the stronger "
-        "`extra` (ONNX), or an `endpoint`.",
+        "`extra` (see `reverie models recall`), or an `endpoint`.",
         risk="send your memories elsewhere",
         choices=("default", "none", "extra", "endpoint"),
     ),
     Setting(
-        "recall.onnx_folder",
+        "recall.model",
+        "str",
+        None,
+        "The model of `extra`, by its name at the hub (needs `fastembed`; downloaded at the first use); "
+        "unset: the one in an installed package, or snowflake/snowflake-arctic-embed-s.",
+        risk="run a model of its own",
+    ),
+    Setting(
+        "recall.model_folder",
         "path",
         None,
-        "Folder of a sentence model (`model.onnx`, `tokenizer.json`) for `extra`; unset: the one in an "
-        "installed package.",
+        "Folder of a sentence model (`model.onnx`, `tokenizer.json`) for `extra`, where there is no "
+        "network.",
         risk="run a model of its own",
     ),
     Setting(
