@@ -40,7 +40,11 @@ def test_paths_and_anchors(path: str, included: bool) -> None:
 @pytest.mark.parametrize(
     ("error", "memory", "shared"),
     [
-        ("sqlite3.OperationalError: database is locked", "On 'database is locked', run make.", True),
+        (
+            "sqlite3.OperationalError: database is locked",
+            "On 'database is locked', run make.",
+            True,
+        ),
         ("Error: connect ECONNREFUSED 10.0.0.5", "Without VPN it fails with ECONNREFUSED.", True),
         ("error TS2345: argument", "TS2345 comes from the old types.", True),
         ("AssertionError: assert 3 == 4", "AssertionError is common.", False),

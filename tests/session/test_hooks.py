@@ -1,6 +1,7 @@
 """The person's own hooks around a session of ours: commands, with the JSON of Claude Code's hooks."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tests.place import Place
 
 from reverie import Agent
 from reverie.core.messages import ToolUse
+from reverie.errors import InputError
 from reverie.events import Event, TroubleNoted
 from reverie.models.scripted import ScriptedModel
 from reverie.session.hooks import MOST_CONTINUATIONS, parsed
@@ -86,7 +88,9 @@ async def test_a_stop_hook_sends_the_turn_on_a_bounded_number_of_times(place: Pl
     model = ScriptedModel()
     async with agent_with(model) as agent:
         await agent.ask("Do it.")
-    counts = [str(request.messages).count("[Stop hook: RUN-THE-TESTS]") for request in model.requests]
+    counts = [
+        str(request.messages).count("[Stop hook: RUN-THE-TESTS]") for request in model.requests
+    ]
     # What follows is learning, which sees the conversation twice.
     assert counts[: MOST_CONTINUATIONS + 1] == list(range(MOST_CONTINUATIONS + 1))
 
@@ -129,6 +133,24 @@ async def test_hooks_of_a_repository_run_only_after_consent(place: Place) -> Non
     assert not await shown()
     done("trust", "--no")
     assert not await shown()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "this is not JSON"),
+        ("[]", "it should hold"),
+        ('{"hooks": {"OnStop": []}}', "'OnStop' is not an event; known: SessionStart"),
+    ],
+)
+async def test_a_hooks_file_of_ones_own_that_cannot_be_read(
+    place: Place, text: str, problem: str
+) -> None:
+    (place.home / "hooks.json").parent.mkdir(parents=True, exist_ok=True)
+    (place.home / "hooks.json").write_text(text)
+    with pytest.raises(InputError, match=re.escape(problem)):
+        async with agent_with(ScriptedModel()) as agent:
+            await agent.ask("Hello there.")
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.agent.processes import end_group
 from reverie.core.messages import Attachment, Text
+from reverie.errors import InputError
 from reverie.events import Announce, TroubleNoted
 from reverie.settings.sources import environment
 from reverie.settings.trust import said_about
-from reverie.workspace.own_hooks import Command, commands_in, hooks_file
+from reverie.workspace.own_hooks import HOOKS, Command, commands_in, hooks_file, problem_in
 
 if TYPE_CHECKING:
     from reverie.agent.permissions import Call
@@ -169,8 +170,12 @@ class SessionHooks:
 def trusted_commands(app: Workspace) -> Iterator[Command]:
     """The person's hooks, then the project's if the person has agreed to exactly this file."""
     home = app.settings.home
+    own = home / HOOKS
     with suppress(OSError):
-        yield from commands_in((home / "hooks.json").read_bytes())
+        content = own.read_bytes()
+        if problem := problem_in(content):
+            raise InputError(f"{own}: {problem}; correct the file, or move it away")
+        yield from commands_in(content)
     file = hooks_file(home, app.project.root)
     with suppress(OSError, ValueError):
         content = file.read()

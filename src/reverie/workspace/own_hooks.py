@@ -23,6 +23,16 @@ EVENTS = (
     "Stop",
     "SessionEnd",
 )
+# Events of Claude Code that do not happen here; a file written for it may name them.
+PASSED_OVER = (
+    "Notification",
+    "PermissionRequest",
+    "PostCompact",
+    "PostToolBatch",
+    "Setup",
+    "SubagentStart",
+    "SubagentStop",
+)
 SECONDS = 60.0
 MOST_SECONDS = 600.0
 
@@ -61,6 +71,19 @@ class ProjectHooks:
 
 def hooks_file(home: Path, root: Path) -> ProjectHooks:
     return ProjectHooks(root.absolute() / ".reverie" / HOOKS, record_file(home, root))
+
+
+def problem_in(content: bytes) -> str:
+    """Why a hooks file cannot be used as it is; empty if it can."""
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        return f"this is not JSON ({error})"
+    events = data.get("hooks") if isinstance(data, dict) else None
+    if not isinstance(events, dict):
+        return 'it should hold {"hooks": {EVENT: [...]}}'
+    unknown = sorted(events.keys() - {*EVENTS, *PASSED_OVER})
+    return f"{unknown[0]!r} is not an event; known: {', '.join(EVENTS)}" if unknown else ""
 
 
 def commands_in(content: bytes) -> Iterator[Command]:

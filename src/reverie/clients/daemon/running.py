@@ -230,6 +230,11 @@ class Daemon:
             if head.waits:
                 writer.write(CONTINUE)
             body = await read_body(reader, size)
+            # After a pause of this process, requests wait here whose senders have given up: an answer
+            # that is not delivered must not count as shown. One round of the loop tells.
+            await asyncio.sleep(0)
+            if local and reader.at_eof():
+                raise Refused(HTTPStatus.REQUEST_TIMEOUT)
         self._used = time.monotonic()
         match head.path.split("/"):
             case ["", "hook", client, event] if client in DIALECTS and event:
