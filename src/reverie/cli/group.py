@@ -57,6 +57,7 @@ COMMANDS: dict[str, Entry] = {
     "hook": Entry("wiring", "wiring.hook", "Answer a hook of a coding agent; `reverie install` sets them up."),
     "daemon": Entry("wiring", "wiring.daemon", "Control the process behind the hooks: status, start, stop, or run it here."),
     "team": Entry("wiring", "wiring.team", "Share a part of memory with your team, through git."),
+    "sync": Entry("wiring", "wiring.sync", "Bring your memory to your other machines, through a git remote of yours."),
     "agents": Entry("wiring", "wiring.agents", "List the agents a session hired, their state, and the agent types."),
     "mcp": Entry("wiring", "wiring.mcp", "Give any client memory over the Model Context Protocol."),
     "settings": Entry("wiring", "wiring.settings", "Show every setting, its value and where it came from."),

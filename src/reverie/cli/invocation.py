@@ -51,6 +51,8 @@ class Invocation:
             overrides = (*overrides, f"memory_directory={self.memory_dir.absolute()}")
         app = Workspace.open(self.project, home=self.home, overrides=overrides)
         start_logging(app.settings, self.verbose)
+        if app.joined:
+            self.warn(app.joined)
         return app
 
     def show(self, data: Any, human: Callable[[Console], None]) -> None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from reverie.memory.format.revisions import Author
     from reverie.memory.opening import OpenMemory
     from reverie.memory.secrets.scrubber import SecretScrubber
+    from reverie.memory.store import FileStore
+    from reverie.memory.sync.machines import PartReport, SyncAddress
     from reverie.memory.team.sync import SyncReport, TeamAddress
     from reverie.models.metered import MeteredModel
     from reverie.models.retries import Sleep
@@ -67,6 +69,8 @@ class Workspace:
         self.clock: Clock = clock or SystemClock()
         self.sleep = sleep
         self.switches = Switches(settings)
+        # What to tell the user of a clone that was joined with its repository's memory.
+        self.joined = ""
 
     @classmethod
     def open(
@@ -86,7 +90,27 @@ class Workspace:
         root = find_project(start, Path()).root
         settings = load_settings(root, home, overrides=overrides)
         project = find_project(start, settings.home)
-        return cls(settings, project, clock, start.resolve(), overrides, user, sleep)
+        app = cls(settings, project, clock, start.resolve(), overrides, user, sleep)
+        app.joined = app.join_clones()
+        return app
+
+    def join_clones(self) -> str:
+        """Let a clone use its repository's memory; what to tell the user about it."""
+        from reverie.memory.locations import holder_of
+
+        owner, home = self.owner, self.settings.home
+        holder = holder_of(owner.remote, home)
+        plain = self.settings.memory_enabled and self.settings.memory_directory is None
+        if holder is None or holder == owner.folder or not plain:
+            return ""
+        from reverie.memory.opening import open_memory
+        from reverie.memory.sync.clones import join_clone
+
+        def open_store(folder: Path) -> FileStore:
+            place = MemoryLocation(folder / "memory", folder)
+            return open_memory(place, self.clock, beside=folder).store
+
+        return join_clone(owner, home, open_store, self.clock)
 
     def _of_user(self, user: str) -> Project:
         return Project(self.owner.root, user_folder(self._owner_location().state, user))
@@ -95,7 +119,7 @@ class Workspace:
     def notices(self) -> tuple[str, ...]:
         """Notices for the person, such as settings that the project asks for without being trusted."""
         waiting = (str(wanted) for wanted in self.settings.wanted if not wanted.declined)
-        about_project = (self.project.note,) if self.project.note else ()
+        about_project = tuple(filter(None, (self.project.note, self.joined)))
         return (*about_project, *waiting, *self.settings.notes)
 
     @property
@@ -278,6 +302,30 @@ class Workspace:
         if chosen is not None:
             write_address(state, TeamAddress(*chosen))
         return read_address(state)
+
+    def sync_machines(self, address: SyncAddress) -> tuple[PartReport, ...]:
+        """Synchronise private memory, its history and the inbox with the person's other machines."""
+        from reverie.files.folders import slug
+        from reverie.memory.inbox import FOLDER
+        from reverie.memory.sync.inbox import InboxMerge
+        from reverie.memory.sync.machines import Part, sync
+        from reverie.memory.sync.merging import HistoryMerge
+        from reverie.settings.sources import environment
+
+        name = slug(Path(self.owner.remote)) if self.owner.remote else self.owner.folder.name
+        found = environment()
+        project = self.memory()
+        inbox = project.beside / FOLDER
+        parts: dict[str, Part] = {
+            f"memory/{name}": HistoryMerge(project.store, self.clock),
+            f"inbox/{name}": InboxMerge(inbox, project.place.state / "inbox.git", self.clock),
+        }
+        for memory in project.private:
+            if memory.scope == "person":
+                parts["person"] = HistoryMerge(memory.store, self.clock)
+        return tuple(
+            sync(part, address.branch(branch, found), branch) for branch, part in parts.items()
+        )
 
     def unsent_to_team(self) -> tuple[str, ...]:
         """Shared memories that were not sent to the team yet."""
