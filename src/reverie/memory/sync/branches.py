@@ -182,5 +182,7 @@ def _pyrage() -> Any:
     try:
         import pyrage  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise InputError("sync.key needs the package pyrage: pip install 'reverie[sync]'") from error
+        raise InputError(
+            "sync.key needs the package pyrage: pip install 'reverie[sync]'"
+        ) from error
     return pyrage
