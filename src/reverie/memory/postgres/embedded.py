@@ -115,7 +115,8 @@ class EmbeddedPostgres:
                 check=False,
                 cwd="/",
                 start_new_session=True,
-                **({} if user is None else {"user": user.pw_uid, "group": user.pw_gid}),  # type: ignore[arg-type]
+                user=None if user is None else user.pw_uid,
+                group=None if user is None else user.pw_gid,
             )
             output.seek(0)
             said = output.read().decode("utf-8", "replace")

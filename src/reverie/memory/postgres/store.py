@@ -81,6 +81,11 @@ class PostgresStore:
         self._local = threading.local()
         self.history = PostgresHistory(self)
 
+    def within(self, connection: Connection) -> PostgresStore:
+        """The same store inside a transaction of this thread that is already open."""
+        self._local.connection = connection
+        return self
+
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         """A transaction; inside one, the same."""

@@ -143,12 +143,15 @@ class Tenancy:
 
     def rotate_key(self, key: str) -> str:
         """A new token for a key; the old one ends."""
-        return str(self._called("SELECT reverie.rotate_key(%s) AS made", key) or _no_key(key))
+        made = self._called("SELECT reverie.rotate_key(%s) AS made", key)
+        if made is None:
+            raise _no_key(key)
+        return str(made)
 
     def revoke_key(self, key: str) -> None:
         """End a key for good."""
         if not self._called("SELECT reverie.revoke_key(%s) AS made", key):
-            _no_key(key)
+            raise _no_key(key)
 
     def _called(self, query: str, *values: object) -> object:
         with self.database.entered(self.token) as (connection, _):
@@ -180,8 +183,8 @@ def _require_admin(*, admin: bool) -> None:
         raise NotAllowed("only an admin key of the organisation may do that")
 
 
-def _no_key(key: str) -> None:
-    raise InputError(f"there is no key {key!r} in this organisation, or it was revoked")
+def _no_key(key: str) -> InputError:
+    return InputError(f"there is no key {key!r} in this organisation, or it was revoked")
 
 
 def _require_name(name: str) -> None:
