@@ -20,13 +20,15 @@ from reverie.workspace import SystemClock
 if TYPE_CHECKING:
     from tests.postgres.running import Fleet
 
+    from reverie.ports import Clock
+
 
 class Running:
     """The service of a fleet; `url` is where it listens."""
 
-    def __init__(self, fleet: Fleet, home: Path) -> None:
+    def __init__(self, fleet: Fleet, home: Path, clock: Clock | None = None) -> None:
         self.fleet = fleet
-        self.service = service(fleet.app_url, SystemClock(), home)
+        self.service = service(fleet.app_url, clock or SystemClock(), home)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"

@@ -83,12 +83,12 @@ class DerivedHistory:
             if found is not None:
                 return found
         elif _PART_OF_ID.fullmatch(wanted):
-            return self._with_id(wanted.lower())
+            return self._starting_with(wanted.lower())
         if self.is_empty:
             raise InputError("this memory has no history yet")
         raise InputError(f"no revision {wanted!r}; `reverie log` lists them")
 
-    def _with_id(self, start: str) -> Revision:
+    def _starting_with(self, start: str) -> Revision:
         if len(start) < SHORTEST_ID:
             raise InputError(
                 f"{start!r} is too short for a revision; give at least {SHORTEST_ID} characters of "

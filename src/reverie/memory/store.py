@@ -227,6 +227,11 @@ class FileStore:
             log.warning("the catalog of %s could not be used: %s", self.root, error)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What to tell of these files; there is nothing unless they are a copy."""
+        return ()
+
+    @property
     def skipped(self) -> tuple[Skipped, ...]:
         """Files of the last scan that are not memories, and why."""
         return self._scanner.skipped

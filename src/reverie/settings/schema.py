@@ -205,6 +205,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         risk="send your memories elsewhere",
     ),
     Setting(
+        "store.project",
+        "str",
+        None,
+        "The project's name in that service; unset: the repository's address, or the folder's name.",
+        risk="read the memory of another project",
+    ),
+    Setting(
         "store.key_env",
         "variable",
         "REVERIE_KEY",
@@ -591,6 +598,9 @@ MEMORY_DIR: Final = "REVERIE_MEMORY_DIR"
 OTHER_VARIABLES: Final[dict[str, str]] = {
     DISABLE_MEMORY: "`1` turns `memory.enabled` off.",
     REMOTE: f"`1` marks a remote host: `memory.enabled` is off unless `{MEMORY_DIR}` is set.",
+    "REVERIE_KEY": "The key for the service of `store.url`, and the admin key of `reverie keys`.",
+    "REVERIE_DATABASE": "The database of `reverie serve`, `worker` and `keys`; unset: an embedded one.",
+    "REVERIE_DATABASE_PASSWORD": "The password of the roles `reverie_app` and `reverie_worker` there.",
     "REVERIE_MCP_TOKEN": "The token clients must send to `reverie mcp --http`; unset: one is made and printed.",
     "REVERIE_DATA": "Where tests and benchmarks find their data sets.",
 }

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, assert_never, cast
 
 from reverie.core.usage import DREAM, MAIN, Caps, Purpose
 from reverie.core.window import Window
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from reverie.memory.format.revisions import Author
     from reverie.memory.opening import OpenMemory
     from reverie.memory.secrets.scrubber import SecretScrubber
+    from reverie.memory.service.opening import Service
     from reverie.memory.store import FileStore
     from reverie.memory.sync.machines import PartReport, SyncAddress
     from reverie.memory.team.sync import SyncReport, TeamAddress
@@ -71,6 +72,8 @@ class Workspace:
         self.switches = Switches(settings)
         # What to tell the user of a clone that was joined with its repository's memory.
         self.joined = ""
+        # The key of the service, where a program gives it; otherwise it is in the environment.
+        self.store_key = ""
 
     @classmethod
     def open(
@@ -202,6 +205,8 @@ class Workspace:
         from reverie.memory.opening import open_memory
 
         scope = "team" if team else scope
+        if self.service is not None:
+            return self._service_memory(scope)
         if scope == "person":
             self._require_person()
             place = self._location_of(scope)
@@ -220,7 +225,44 @@ class Workspace:
             else (),
         )
 
+    @cached_property
+    def service(self) -> Service | None:
+        """The service that keeps this project's memory; None: it is in files."""
+        url = self.settings["store.url"]
+        if url is None or self.user is not None:
+            return None
+        from reverie.memory.service.connection import ServiceConnection
+        from reverie.memory.service.opening import Service
+
+        variable = str(self.settings["store.key_env"])
+        key = self.store_key or secret(variable)
+        if not key:
+            raise InputError(f"store.url is set, but there is no key for it in {variable}")
+        name = self.settings["store.project"] or self.owner.remote or self.owner.folder.name
+        connection = ServiceConnection(str(url).rstrip("/"), key)
+        return Service(connection, str(name), self.settings.home, self.clock)
+
+    def _service_memory(self, scope: MemoryScope) -> OpenMemory:
+        from reverie.memory.opening import open_memory
+
+        if scope == "person":
+            self._require_person()
+        place, store = cast("Service", self.service).store(scope)
+        return open_memory(
+            place,
+            self.clock,
+            beside=place.state if scope == "person" else self.project.folder,
+            scope=scope,
+            instructions=None if scope == "person" else self.project.root,
+            others=tuple(self.memory(other) for other in self.scopes if other != "project")
+            if scope == "project"
+            else (),
+            store=store,
+        )
+
     def _location_of(self, scope: MemoryScope) -> MemoryLocation:
+        if self.service is not None:
+            return self.service.store(scope)[0]
         match scope:
             case "project":
                 return self.memory_location
