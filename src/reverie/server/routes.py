@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from reverie.server import administration as admin
-from reverie.server import memories
+from reverie.server import memories, moving
 from reverie.server.calls import Handler
 
 
@@ -40,6 +40,9 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", f"{_P}/revisions", memories.list_revisions),
     Endpoint("GET", f"{_P}/revisions/{{revision}}", memories.revision_files),
     Endpoint("GET", f"{_P}/contents/{{version}}", memories.read_content),
+    Endpoint("GET", f"{_P}/export", moving.export_revisions),
+    Endpoint("POST", f"{_P}/import", moving.import_revisions, ("revisions",)),
+    Endpoint("PUT", f"{_P}/import", moving.finish_import, ("files",)),
     Endpoint("GET", f"{_P}/proposals", memories.list_proposals),
     Endpoint("PUT", f"{_P}/proposals/{{id}}", memories.put_proposal),
     Endpoint("POST", f"{_P}/proposals/{{id}}", memories.decide_proposal, ("state",)),

@@ -141,7 +141,8 @@ def _checked(reply: Reply, url: str) -> Reply:
 
 
 def _detail(reply: Reply) -> str:
-    return _field(reply, "detail") or _field(reply, "title") or f"status {reply.status}"
+    told = [part for part in (_field(reply, "title"), _field(reply, "detail")) if part]
+    return ": ".join(told) or f"status {reply.status}"
 
 
 def _field(reply: Reply, name: str) -> str:

@@ -58,7 +58,7 @@ class ServiceStore(FileStore):
         unused = GitHistory(state / "unused.git", clock)
         super().__init__(root, unused, apart=APART)
         self.history = ServiceHistory(service, path, clock, state / "unused.git")
-        self._service = service
+        self.service = service
         self._path = path
         self._clock = clock
         self._state = state / MIRROR
@@ -66,6 +66,11 @@ class ServiceStore(FileStore):
         self._fresh = fresh
         self._looked: float | None = None
         self._away = ""
+
+    @property
+    def path(self) -> str:
+        """The project's path in the API."""
+        return self._path()
 
     # --- the copy ---
 
@@ -111,7 +116,7 @@ class ServiceStore(FileStore):
         while more:
             asked = urlencode({"since": seq, **({"after": after} if after else {})})
             known_tag = "" if after or not seq else f'"{seq}"'
-            reply = self._service.get(f"{self._path()}/mirror?{asked}", tag=known_tag)
+            reply = self.service.get(f"{self.path}/mirror?{asked}", tag=known_tag)
             if reply.status == 304:
                 break
             found = reply.data
@@ -242,7 +247,7 @@ class ServiceStore(FileStore):
             "author": asdict(author),
             "summary": summary,
         }
-        reply = self._service.send("POST", f"{self._path()}/changes", body).data
+        reply = self.service.send("POST", f"{self.path}/changes", body).data
         return None if reply["revision"] is None else revision_of(reply["revision"])
 
     def notice_hand_edits(self) -> Revision | None:
