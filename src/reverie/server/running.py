@@ -10,10 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import uvicorn
 
-from reverie.memory.postgres.database import APP, WORKER, Database, migrate, with_role
+from reverie.memory.postgres.database import (
+    APP,
+    WORKER,
+    Database,
+    migrate,
+    set_passwords,
+    with_role,
+)
 from reverie.memory.postgres.embedded import EmbeddedPostgres
 from reverie.memory.secrets.scrubber import ALLOWED, SecretScrubber
 from reverie.models.embeddings.local import Missing, default_embedder
@@ -44,9 +52,17 @@ class Addresses:
 
 
 def prepared(url: str | None, home: Path, password: str | None = None) -> Addresses:
-    """The database, started if it is the embedded one, with its schema up to date."""
+    """The database, started if it is the embedded one, with its schema up to date.
+
+    The owner's address brings the schema up to date and sets the password of both roles; with the
+    address of one of the roles, that was done before.
+    """
+    if url is not None and urlsplit(url).username in (APP, WORKER):
+        return Addresses(url, url, url)
     owner = url or EmbeddedPostgres.default(home).start()
     migrate(owner)
+    if password is not None:
+        set_passwords(owner, password)
     return Addresses.of(owner, password)
 
 

@@ -24,7 +24,7 @@ ACTIONS = ("organisation", "space", "create", "list", "rotate", "revoke")
 @reverie_command(name="keys")
 @click.argument("action", type=click.Choice(ACTIONS), default="list")
 @click.argument("name", required=False)
-@click.option("--database", metavar="URL", help="The owner's address; without: an embedded one.")
+@click.option("--database", metavar="URL", help="A PostgreSQL address; without: an embedded one.")
 @click.option("--key", metavar="TOKEN", help="An admin key; without: REVERIE_KEY.")
 @click.option(
     "--kind", type=click.Choice(("private", "team")), default="private", help="Of a space."

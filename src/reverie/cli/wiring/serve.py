@@ -19,7 +19,7 @@ PASSWORD = "REVERIE_DATABASE_PASSWORD"
 
 
 @reverie_command(name="serve")
-@click.option("--database", metavar="URL", help="The owner's address; without: an embedded one.")
+@click.option("--database", metavar="URL", help="A PostgreSQL address; without: an embedded one.")
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True)
 @click.option(
@@ -31,9 +31,10 @@ def command(
 ) -> None:
     """Run the memory service for many people, on PostgreSQL.
 
-    The schema is brought up to date, then the service works as the role reverie_app, which sees only
-    what a key may see. If that role needs a password, it is in REVERIE_DATABASE_PASSWORD. Organisations
-    and keys: `reverie keys`. It stops on SIGTERM after finishing its requests.
+    With the owner's address the schema is brought up to date, and the roles reverie_app and
+    reverie_worker get the password in REVERIE_DATABASE_PASSWORD. The service works as reverie_app, which
+    sees only what a key may see; it can be started with that role's address alone. Organisations and
+    keys: `reverie keys`. It stops on SIGTERM after finishing its requests.
 
     \b
     reverie serve

@@ -11,7 +11,7 @@ from reverie.cli.wiring.serve import prepared_database
 
 
 @reverie_command(name="worker")
-@click.option("--database", metavar="URL", help="The owner's address; without: an embedded one.")
+@click.option("--database", metavar="URL", help="A PostgreSQL address; without: an embedded one.")
 def command(frame: Invocation, database: str | None) -> None:
     """Run the service's jobs: any number of workers, on any machine.
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
+from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
@@ -88,11 +89,19 @@ def _queue_tables() -> bytes:
     return QueryBuilderEnvironment().build_install_query().encode()
 
 
+def set_passwords(owner_url: str, password: str) -> None:
+    """Give both roles a password."""
+    with psycopg.connect(owner_url, autocommit=True) as connection:
+        for role in (APP, WORKER):
+            statement = sql.SQL("ALTER ROLE {} PASSWORD {}")
+            connection.execute(statement.format(sql.Identifier(role), sql.Literal(password)))
+
+
 def with_role(url: str, role: str, password: str | None = None) -> str:
     """The same database as another role."""
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
-    login = role if password is None else f"{role}:{password}"
+    login = role if password is None else f"{role}:{quote(password, safe='')}"
     return urlunsplit(parts._replace(netloc=f"{login}@{place}"))
 
 
