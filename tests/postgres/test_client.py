@@ -86,6 +86,7 @@ def test_every_command_works_on_a_service(
     monkeypatch.setenv("REVERIE_KEY", key)
     file = data("remember", FACTS[0])["file"]
     assert [row["file"] for row in data("list")] == [file]
+    assert "services" in done("list").splitlines()[-1]
     assert FACTS[0] in done("show", file)
     assert data("log", file)[0]["files"]
     assert FACTS[0] in done("diff")

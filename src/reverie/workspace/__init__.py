@@ -116,7 +116,7 @@ class Workspace:
         return join_clone(owner, home, open_store, self.clock)
 
     def _of_user(self, user: str) -> Project:
-        return Project(self.owner.root, user_folder(self._owner_location().state, user))
+        return Project(self.owner.root, user_folder(self.files_location.state, user))
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -135,9 +135,11 @@ class Workspace:
         """Where this project's memory is; settings may name a directory, but not those of a repository."""
         if self.user is not None:
             return MemoryLocation(self.project.folder / "memory", self.project.folder)
-        return self._owner_location()
+        return self.files_location if self.service is None else self.service.store("project")[0]
 
-    def _owner_location(self) -> MemoryLocation:
+    @property
+    def files_location(self) -> MemoryLocation:
+        """Where the memory of the machine's owner is in files, also if a service keeps it now."""
         return memory_location(
             self.owner,
             self.settings.memory_directory,

@@ -77,7 +77,7 @@ def _files(app: Workspace, scope: str) -> FileStore:
     from reverie.memory.locations import person_location
     from reverie.memory.opening import open_memory
 
-    place = person_location(app.settings.home) if scope == "person" else app.memory_location
+    place = person_location(app.settings.home) if scope == "person" else app.files_location
     return open_memory(
         place, app.clock, beside=place.state, before_write=app.adoption.recognise
     ).store

@@ -26,8 +26,15 @@ PASSWORD = "REVERIE_DATABASE_PASSWORD"
     "--workers", type=click.IntRange(0, 64), default=1, show_default=True, help="Workers beside it."
 )
 @click.option("--migrate-only", is_flag=True, help="Bring the schema up to date, and stop.")
+@click.option("--stop-database", is_flag=True, help="Stop the embedded PostgreSQL.")
 def command(
-    frame: Invocation, database: str | None, host: str, port: int, workers: int, migrate_only: bool
+    frame: Invocation,
+    database: str | None,
+    host: str,
+    port: int,
+    workers: int,
+    migrate_only: bool,
+    stop_database: bool,
 ) -> None:
     """Run the memory service for many people, on PostgreSQL.
 
@@ -38,9 +45,15 @@ def command(
 
     \b
     reverie serve
+    reverie serve --stop-database
     reverie serve --database postgresql://owner@db/reverie --host 0.0.0.0 --workers 0
     """
     app = frame.app()
+    if stop_database:
+        from reverie.memory.postgres.embedded import EmbeddedPostgres
+
+        EmbeddedPostgres.default(app.settings.home).stop()
+        return
     addresses = prepared_database(app, database)
     if migrate_only:
         return
