@@ -6,8 +6,9 @@ exactly inside a project: at thousands of rows that takes milliseconds and misse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from psycopg.types.json import Jsonb
@@ -31,6 +32,8 @@ EMBED = "embed"
 # Vectors of all memories are scanned up to here; see docs/fleet.md for what comes after it.
 MOST_SCANNED = 50_000
 _LEAST_SPREAD = 0.02
+_MOST_WORDS = 64
+_MOST_TERMS = 200
 
 
 def index_files(
@@ -136,23 +139,20 @@ class PostgresRecall:
         self, connection: Connection, project: ProjectRow, question: str, limit: int
     ) -> dict[str, Any]:
         query = lexical.read(question)
-        rows = self._candidates(connection, project.project, query)
-        hits = self._judged(query, rows, connection, project.project)
-        return {"hits": hits[:limit], "semantic": self._embedder is not None}
+        terms = _terms(query.text)
+        rows = self._candidates(connection, project.project, query, terms)
+        hits = self._judged(query, rows, terms, limit)
+        return {"hits": hits, "semantic": self._embedder is not None}
 
     def _candidates(
-        self, connection: Connection, project: str, query: lexical.Query
+        self, connection: Connection, project: str, query: lexical.Query, terms: Sequence[str]
     ) -> list[dict[str, Any]]:
         """The best by words and the best by meaning, with the store's usual likeness."""
-        terms = sorted({term for word in words.query_words(query.text)[:64] for term in word.terms})
-        groups = [group for group, _ in relevance.asked_groups(query.text, lambda term: 1)]
-        tests = [_lexeme(term) for term in (*terms, *groups)]
         vector, model = self._vector(query.text)
         return connection.execute(
-            _CANDIDATES,
+            _candidates_query(len(terms)).encode(),
             {
                 "project": project,
-                "tests": tests,
                 "vector": vector,
                 "model": model,
                 "pool": POOL,
@@ -160,6 +160,7 @@ class PostgresRecall:
                 "after": query.after,
                 "before": query.before,
                 "archived": query.archived,
+                **{f"t{n}": _lexeme(term) for n, term in enumerate(terms)},
             },
         ).fetchall()
 
@@ -173,8 +174,8 @@ class PostgresRecall:
         self,
         query: lexical.Query,
         rows: Sequence[dict[str, Any]],
-        connection: Connection,
-        project: str,
+        terms: Sequence[str],
+        limit: int,
     ) -> list[dict[str, Any]]:
         if not rows:
             return []
@@ -182,12 +183,9 @@ class PostgresRecall:
         calibration = relevance.calibration(
             self._embedder.name if semantic and self._embedder else ""
         )
-        total = rows[0]["total"]
+        counts = dict(zip(terms, rows[0]["counts"], strict=True))
         wanted = Wanted(
-            query.text,
-            total,
-            _counted(query.text, total, connection, project),
-            whole=query.text,
+            query.text, rows[0]["total"], lambda term: counts.get(term, 0), whole=query.text
         )
         now = self._clock.now()
         former = timewords.about_former(query.text)
@@ -207,27 +205,20 @@ class PostgresRecall:
                 signals["time"].append(timewords.nearness(spans, row["at"]))
         scores = fused(signals, WEIGHTS["memories"], len(rows))
         totals = [sum(both) for both in zip(base, scores, strict=True)]
-        return _hits(query, rows, totals, now)
+        return _hits(query, rows, totals, now)[:limit]
 
 
-def _counted(text: str, total: int, connection: Connection, project: str) -> Callable[[str], int]:
-    """How many passages have a term: asked for all terms of a question at once."""
-    asked: set[str] = set()
+def _terms(text: str) -> list[str]:
+    """Every term that a question is compared by: its words, and the groups they belong to."""
+    asked = {term for word in words.query_words(text)[:_MOST_WORDS] for term in word.terms}
 
     def collect(term: str) -> int:
         asked.add(term)
         return 0
 
-    Wanted(text, total, collect, whole=text)
-    tests = sorted(asked)
-    rows = connection.execute(
-        "SELECT q.place, count(*) AS rows FROM reverie.passages p, "
-        "unnest(%s::tsquery[]) WITH ORDINALITY q(test, place) "
-        "WHERE p.project = %s AND p.words @@ q.test GROUP BY q.place",
-        ([_lexeme(term) for term in tests], project),
-    ).fetchall()
-    known = {tests[row["place"] - 1]: int(row["rows"]) for row in rows}
-    return lambda term: known.get(term, 0)
+    Wanted(text, 1, collect, whole=text)
+    relevance.asked_groups(text, collect)
+    return sorted(asked)[:_MOST_TERMS]
 
 
 def _lexeme(term: str) -> str:
@@ -265,30 +256,36 @@ def _unfit(query: lexical.Query, text: str) -> bool:
     return any((without := plain_words(w)) and said.issuperset(without) for w in query.excluded)
 
 
-# One scan of the project: words found, rarer ones counting more, and likeness of meaning.
-_CANDIDATES = """
+@cache
+def _candidates_query(count: int) -> str:
+    """One scan of the project: terms found, rarer ones counting more, and likeness of meaning."""
+    numbers = range(count)
+    found = "".join(f", (p.words @@ %(t{n})s::tsquery)::integer AS b{n}" for n in numbers)
+    sums = "".join(f", sum(b{n}) AS c{n}" for n in numbers)
+    weights = "".join(f", ln(1 + total / greatest(c{n}, 1)::float) AS w{n}" for n in numbers)
+    score = " + ".join(["0", *(f"b{n} * w{n}" for n in numbers)])
+    counts = ", ".join(f"coalesce(u.c{n}, 0)::integer" for n in numbers)
+    return f"""
 WITH seen AS MATERIALIZED (
-    SELECT p.id, p.file, p.body, p.terms, p.groups, p.at, p.standing,
-        array(SELECT place FROM unnest(%(tests)s::tsquery[]) WITH ORDINALITY q(test, place)
-              WHERE p.words @@ q.test) AS found,
+    SELECT p.id{found},
         CASE WHEN p.model = %(model)s THEN 1 - (p.embedding <=> %(vector)s::halfvec) END AS alike
     FROM reverie.passages p WHERE p.project = %(project)s
         AND (%(archived)s OR NOT (p.standing ->> 'archived')::boolean)
         AND (%(types)s::text[] IS NULL OR p.standing ->> 'type' = ANY (%(types)s::text[]))
-        AND (%(after)s::double precision IS NULL OR p.at >= %(after)s)
-        AND (%(before)s::double precision IS NULL OR p.at < %(before)s)
-), usual AS (
-    SELECT count(*) AS total, coalesce(avg(alike), 0) AS usual, coalesce(stddev_pop(alike), 0) AS spread FROM seen
-), rarity AS (
-    SELECT place, ln(1 + (SELECT total FROM usual) / count(*)::double precision) AS weight
-    FROM seen, unnest(found) place GROUP BY place
-), by_words AS (
-    SELECT s.id FROM seen s, unnest(s.found) f JOIN rarity r ON r.place = f
-    GROUP BY s.id ORDER BY sum(r.weight) DESC, s.id LIMIT %(pool)s
-), by_meaning AS (
-    SELECT id FROM seen WHERE alike IS NOT NULL ORDER BY alike DESC, id LIMIT %(pool)s
+        AND (%(after)s::float IS NULL OR p.at >= %(after)s)
+        AND (%(before)s::float IS NULL OR p.at < %(before)s)
+), usual AS MATERIALIZED (
+    SELECT count(*) AS total, coalesce(avg(alike), 0) AS usual,
+        coalesce(stddev_pop(alike), 0) AS spread{sums} FROM seen
+), weights AS MATERIALIZED (SELECT total{weights} FROM usual
+), scored AS MATERIALIZED (SELECT s.id, s.alike, {score} AS score FROM seen s, weights
+), chosen AS (
+    (SELECT id, alike FROM scored WHERE score > 0 ORDER BY score DESC, id LIMIT %(pool)s)
+    UNION
+    (SELECT id, alike FROM scored WHERE alike IS NOT NULL ORDER BY alike DESC, id LIMIT %(pool)s)
 )
-SELECT s.id, s.file, s.body, s.terms, s.groups, s.at, s.standing, s.alike, u.total, u.usual, u.spread
-FROM seen s, usual u WHERE s.id IN (SELECT id FROM by_words UNION SELECT id FROM by_meaning)
-ORDER BY s.id
+SELECT p.id, p.file, p.body, p.terms, p.groups, p.at, p.standing, c.alike, u.total, u.usual,
+    u.spread, ARRAY[{counts}]::integer[] AS counts
+FROM chosen c JOIN reverie.passages p ON p.project = %(project)s AND p.id = c.id, usual u
+ORDER BY p.id
 """

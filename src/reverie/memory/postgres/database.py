@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit, urlunsplit
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import sql
@@ -105,6 +106,17 @@ def with_role(url: str, role: str, password: str | None = None) -> str:
     return urlunsplit(parts._replace(netloc=f"{login}@{place}"))
 
 
+_seen: WeakKeyDictionary[Connection, float] = WeakKeyDictionary()
+
+
+def _checked(connection: Connection) -> None:
+    """Ask a connection whether it still works, unless it did so within the last second."""
+    now = time.monotonic()
+    if now - _seen.get(connection, 0.0) > 1.0:
+        ConnectionPool.check_connection(connection)
+    _seen[connection] = now
+
+
 class Database:
     """A pool of connections as the application role, which sees what a key may see."""
 
@@ -118,7 +130,7 @@ class Database:
             timeout=10.0,
             connection_class=psycopg.Connection[dict[str, Any]],
             kwargs={"row_factory": dict_row, "autocommit": True},
-            check=ConnectionPool.check_connection,
+            check=_checked,
         )
 
     def open(self) -> Database:
