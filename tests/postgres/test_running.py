@@ -47,24 +47,26 @@ def test_serve_as_a_process(place: Place, fleet: Fleet):
     assert process.returncode in (0, -signal.SIGTERM)
 
 
-def test_keys_by_command(place: Place, monkeypatch: pytest.MonkeyPatch):
+def test_tenants_by_command(place: Place, monkeypatch: pytest.MonkeyPatch):
     url = fresh_database()
     at = ["--database", url]
-    monkeypatch.setenv("REVERIE_KEY", data("keys", "organisation", "acme", *at)["token"])
-    assert "already" in failed("keys", "organisation", "acme", *at)
-    data("keys", "space", "ada", *at)
-    token = data("keys", "create", "laptop", "--write", "ada", *at)["token"]
-    assert "no such space" in failed("keys", "create", "x", "--read", "nowhere", *at)
-    [first, second] = data("keys", "list", *at)["keys"]
+    monkeypatch.setenv("REVERIE_KEY", data("tenants", "organisation", "acme", *at)["token"])
+    assert "already" in failed("tenants", "organisation", "acme", *at)
+    data("tenants", "space", "ada", *at)
+    token = data("tenants", "create", "laptop", "--write", "ada", *at)["token"]
+    assert "no such space" in failed("tenants", "create", "x", "--read", "nowhere", *at)
+    [first, second] = data("tenants", "list", *at)["keys"]
     assert (first["admin"], second["spaces"]) == (True, {"ada": "write"})
-    assert token not in str(data("keys", "list", *at))
-    fresh = data("keys", "rotate", second["key"], *at)["token"]
+    assert token not in str(data("tenants", "list", *at))
+    fresh = data("tenants", "rotate", second["key"], *at)["token"]
     assert fresh != token
-    data("keys", "revoke", second["key"], *at)
-    assert "no key" in failed("keys", "revoke", second["key"], *at)
+    data("tenants", "revoke", second["key"], *at)
+    assert "no key" in failed("tenants", "revoke", second["key"], *at)
     monkeypatch.setenv("REVERIE_KEY", fresh)
-    assert "unknown, expired or revoked" in failed("keys", "list", *at)
-    assert "cannot be used" in failed("keys", "list", "--database", "postgresql://x@127.0.0.1:1/x")
+    assert "unknown, expired or revoked" in failed("tenants", "list", *at)
+    assert "cannot be used" in failed(
+        "tenants", "list", "--database", "postgresql://x@127.0.0.1:1/x"
+    )
 
 
 def test_migrations_run_once_and_never_back():

@@ -319,6 +319,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     *_provider("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
     *_provider("openai", "openai", None, "OPENAI_API_KEY", "responses"),
     *_provider("ollama", "openai", "http://localhost:11434/v1", None),
+    *_provider("llamacpp", "openai", "http://localhost:8080/v1", None),
     *_provider("*", None, None, None),
     # window and cache
     Setting(
@@ -598,8 +599,8 @@ MEMORY_DIR: Final = "REVERIE_MEMORY_DIR"
 OTHER_VARIABLES: Final[dict[str, str]] = {
     DISABLE_MEMORY: "`1` turns `memory.enabled` off.",
     REMOTE: f"`1` marks a remote host: `memory.enabled` is off unless `{MEMORY_DIR}` is set.",
-    "REVERIE_KEY": "The key for the service of `store.url`, and the admin key of `reverie keys`.",
-    "REVERIE_DATABASE": "The database of `reverie serve`, `worker` and `keys`; unset: an embedded one.",
+    "REVERIE_KEY": "The key for the service of `store.url`, and the admin key of `reverie tenants`.",
+    "REVERIE_DATABASE": "The database of `reverie serve`, `worker` and `tenants`; unset: an embedded one.",
     "REVERIE_DATABASE_PASSWORD": "The password of the roles `reverie_app` and `reverie_worker` there.",
     "REVERIE_MCP_TOKEN": "The token clients must send to `reverie mcp --http`; unset: one is made and printed.",
     "REVERIE_DATA": "Where tests and benchmarks find their data sets.",

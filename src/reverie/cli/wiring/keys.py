@@ -1,118 +1,107 @@
-"""`reverie keys`: organisations, spaces and keys of the memory service."""
+"""`reverie keys`: which API keys are known, and set or remove one."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import printable
 from reverie.cli.invocation import Invocation, reverie_command
-from reverie.cli.wiring.serve import prepared_database
+from reverie.cli.memories import shown_path
 from reverie.errors import InputError
+from reverie.settings import keys
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.memory.postgres.tenants import Scope, Tenancy
-    from reverie.server.running import Addresses
+    from reverie.workspace import Workspace
 
-ACTIONS = ("organisation", "space", "create", "list", "rotate", "revoke")
+ACTIONS = ("list", "set", "remove")
 
 
 @reverie_command(name="keys")
 @click.argument("action", type=click.Choice(ACTIONS), default="list")
 @click.argument("name", required=False)
-@click.option("--database", metavar="URL", help="A PostgreSQL address; without: an embedded one.")
-@click.option("--key", metavar="TOKEN", help="An admin key; without: REVERIE_KEY.")
-@click.option(
-    "--kind", type=click.Choice(("private", "team")), default="private", help="Of a space."
-)
-@click.option("--read", multiple=True, metavar="SPACE", help="With create: a space it may read.")
-@click.option("--write", multiple=True, metavar="SPACE", help="With create: a space it may write.")
-@click.option("--admin", is_flag=True, help="With create: an admin of the organisation.")
-@click.option("--days", type=click.FloatRange(min=0, min_open=True), help="With create: lifetime.")
-def command(frame: Invocation, action: str, name: str | None, **options: Any) -> None:
-    """Manage organisations, spaces and keys of the memory service.
+def command(frame: Invocation, action: str, name: str | None) -> None:
+    """List the API keys that are known, set one, or remove one.
 
-    organisation NAME makes one and prints its first admin key. All other actions use an admin key of
-    the organisation. A token is printed once; only its digest is kept.
+    NAME is a provider (anthropic, openai) or the name of a variable. The key is asked for, or read
+    from standard input: it is never an argument. It goes to the system's keyring if there is one,
+    else to a file in the home that only you can read. A variable of that name comes first.
 
     \b
-    reverie keys organisation acme
-    reverie keys space ada --kind private
-    reverie keys create "ada's laptop" --write ada --read everyone
-    reverie keys rotate rev0123456789abcdef
+    reverie keys set anthropic
+    pass show openai | reverie keys set OPENAI_API_KEY
+    reverie keys remove anthropic
     """
-    if (name is None) != (action == "list"):
-        raise click.UsageError(
-            f"`keys {action}` takes {'no name' if action == 'list' else 'a name'}"
-        )
-    addresses = prepared_database(frame.app(), options["database"])
-    if action == "organisation":
-        from reverie.memory.postgres.tenants import create_organisation
-
-        _show(frame, {"token": create_organisation(addresses.owner, name or "")})
+    app = frame.app()
+    if action == "list":
+        rows = _rows(app)
+        frame.answer(rows, lambda console: _print(console, rows))
         return
-    from reverie.memory.postgres.database import Database
-
-    database = Database(addresses.app).open()
-    try:
-        _show(
-            frame, _done(_tenancy(database, addresses, options["key"]), action, name or "", options)
-        )
-    finally:
-        database.close()
+    if name is None:
+        raise click.UsageError(f"say which: reverie keys {action} anthropic")
+    variable = _variable(app, name)
+    if action == "remove":
+        _remove(frame, app, variable)
+    else:
+        _set(frame, app, variable)
 
 
-def _tenancy(database: Any, addresses: Addresses, key: str | None) -> Tenancy:
-    from reverie.memory.postgres.tenants import Tenancy
-    from reverie.settings.sources import environment
-
-    token = key or environment().get("REVERIE_KEY", "")
-    if not token:
-        raise InputError("give an admin key: --key TOKEN, or REVERIE_KEY in the environment")
-    return Tenancy(database, token)
-
-
-def _done(tenancy: Tenancy, action: str, name: str, options: dict[str, Any]) -> dict[str, Any]:
-    match action:
-        case "space":
-            return tenancy.create_space(name, options["kind"])
-        case "create":
-            spaces: dict[str, Scope] = {
-                **dict.fromkeys(options["read"], "read"),
-                **dict.fromkeys(options["write"], "write"),
-            }
-            lives = None if options["days"] is None else timedelta(days=options["days"])
-            token = tenancy.create_key(name, spaces, admin=options["admin"], lives=lives)
-            return {"token": token}
-        case "rotate":
-            return {"token": tenancy.rotate_key(name)}
-        case "revoke":
-            tenancy.revoke_key(name)
-            return {"revoked": name}
-        case _:
-            return {"keys": tenancy.keys()}
+def _variable(app: Workspace, name: str) -> str:
+    if name.lower() in app.settings.provider_names:
+        provider = app.settings.provider(name.lower())
+        if provider.api_key_env is None:
+            raise InputError(
+                f"{name} needs no key (providers.{name.lower()}.api_key_env is not set)"
+            )
+        return provider.api_key_env
+    keys.check_name(name)
+    return name
 
 
-def _show(frame: Invocation, data: dict[str, Any]) -> None:
-    told = {k: [_plain(row) for row in v] if k == "keys" else v for k, v in _plain(data).items()}
-    frame.show(told, lambda console: _print(console, told))
+def _set(frame: Invocation, app: Workspace, variable: str) -> None:
+    where = keys.store_key(variable, _asked(variable), app.settings.home)
+    place = "the keyring" if where == "keyring" else shown_path(app, app.settings.home / keys.FILE)
+    text = f"Stored {variable} in {place}."
+    frame.show(
+        {"name": variable, "where": where}, lambda console: console.print(text, soft_wrap=True)
+    )
+    found = keys.find_key(variable, home=app.settings.home)
+    if found is not None and found[1] == "environment":
+        frame.warn(f"the variable {variable} of this shell comes first")
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    kept = (str, bool, int, float, list, dict, type(None))
-    return {key: value if isinstance(value, kept) else str(value) for key, value in row.items()}
+def _asked(variable: str) -> str:
+    if sys.stdin.isatty():
+        typed: str = click.prompt(f"{variable}", hide_input=True, err=True)
+        return typed
+    return sys.stdin.readline()
 
 
-def _print(console: Console, data: dict[str, Any]) -> None:
-    for row in data.get("keys", [data] if "keys" not in data else []):
-        if "key" not in row:
-            line = ", ".join(f"{key}: {value}" for key, value in row.items())
-        else:
-            spaces = ", ".join(f"{name} ({scope})" for name, scope in row["spaces"].items())
-            state = "revoked" if row["revoked"] else "admin" if row["admin"] else spaces
-            line = f"{row['key']}  {row['label']}  {state}"
-        console.print(printable(line), soft_wrap=True)
+def _remove(frame: Invocation, app: Workspace, variable: str) -> None:
+    if not keys.remove_key(variable, app.settings.home):
+        raise InputError(f"no {variable} is stored; `reverie keys` lists what is known")
+    frame.show({"removed": variable}, lambda console: console.print(f"Removed {variable}."))
+
+
+def _rows(app: Workspace) -> list[dict[str, Any]]:
+    providers = [app.settings.provider(name) for name in app.settings.provider_names]
+    users = {p.api_key_env: p.name for p in providers if p.api_key_env}
+    names = dict.fromkeys((*users, *keys.stored_names(app.settings.home)))
+    rows = []
+    for name in names:
+        found = keys.find_key(name, home=app.settings.home)
+        rows.append({"name": name, "for": users.get(name), "where": found[1] if found else None})
+    return rows
+
+
+def _print(console: Console, rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table("key", "for", "found in", box=None, pad_edge=False)
+    for row in rows:
+        advice = f"– (reverie keys set {row['name']})"
+        table.add_row(row["name"], row["for"] or "–", row["where"] or advice)
+    console.print(table)

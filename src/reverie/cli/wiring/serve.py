@@ -41,7 +41,7 @@ def command(
     With the owner's address the schema is brought up to date, and the roles reverie_app and
     reverie_worker get the password in REVERIE_DATABASE_PASSWORD. The service works as reverie_app, which
     sees only what a key may see; it can be started with that role's address alone. Organisations and
-    keys: `reverie keys`. It stops on SIGTERM after finishing its requests.
+    keys: `reverie tenants`. It stops on SIGTERM after finishing its requests.
 
     \b
     reverie serve
