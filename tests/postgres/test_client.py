@@ -127,3 +127,21 @@ def test_a_conflicting_hand_edit_keeps_both(running: Running, key: str, tmp_path
         memories[0].forget(file, everywhere=True)
     for memory in memories:
         memory.close()
+
+
+def test_recall_of_the_service_agrees_with_files(
+    running: Running, key: str, tmp_path: Path, place: Place
+):
+    """Search in PostgreSQL has the same judge and fusion: the best hit and its chance agree."""
+    address = f"{running.url}/shop"
+    with Memory.open(address, home=tmp_path / "a", key=key) as memory:
+        for fact in FACTS:
+            memory.remember(fact, strict=True)
+        running.work_off()
+        path = memory._memory.store.path
+        for question in QUESTIONS:
+            body = {"question": question, "limit": 3}
+            hits = running.ask(key, "POST", f"{path}/recall", body)[1]["hits"]
+            expected = memory.recall(question, limit=3)
+            assert hits[0]["file"] == expected[0].file
+            assert hits[0]["score"] == pytest.approx(expected[0].score, abs=0.02)
