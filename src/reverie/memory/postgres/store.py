@@ -27,7 +27,6 @@ from reverie.memory.format.manifest import (
     content_words,
     is_index,
     newest_first,
-    rarity,
 )
 from reverie.memory.format.revisions import (
     Author,
@@ -141,20 +140,9 @@ class PostgresStore:
     def alike(self, text: str) -> Sequence[ManifestEntry]:
         """Memories that share the rarest words of a text."""
         wanted = list(content_words(text) or (text.strip(),))
-        found = self.rows(
-            "SELECT file, head, size, changed, content "
-            "FROM reverie.topics WHERE project = %s AND content && %s",
-            wanted,
-        )
-        total = max(self.rows(_COUNT)[0]["count"], 1)
-        having = {word: sum(word in row["content"] for row in found) for word in wanted}
-
-        def shared(row: Mapping[str, Any]) -> tuple[float, str]:
-            weights = (rarity(having[word], total) for word in wanted if word in row["content"])
-            return -sum(weights), row["file"]
-
-        best = sorted(found, key=shared)[:MOST_CANDIDATES]
-        return newest_first(map(_entry, best))
+        project = self.project.project
+        best = self.rows(_ALIKE, wanted, wanted, project, MOST_CANDIDATES)
+        return newest_first(self.some([row["file"] for row in best]))
 
     def has(self, file: str) -> bool:
         query = "SELECT 1 FROM reverie.topics WHERE project = %s AND folded = %s"
@@ -315,7 +303,15 @@ class PostgresStore:
             yield
 
 
-_COUNT = "SELECT count(*) FROM reverie.topics WHERE project = %s"
+# The weight of a shared word is that of `rarity`: by how many of all memories have it.
+_ALIKE = (
+    "WITH hits AS MATERIALIZED (SELECT t.file, w.word FROM reverie.topics t, unnest(t.content) w(word) "
+    "WHERE t.project = %s AND t.content && %s AND w.word = ANY (%s)), "
+    "having_it AS (SELECT word, count(*) AS rows FROM hits GROUP BY word), "
+    "total AS (SELECT count(*)::float AS rows FROM reverie.topics WHERE project = %s) "
+    "SELECT h.file FROM hits h JOIN having_it n USING (word), total GROUP BY h.file "
+    "ORDER BY sum(ln(1 + total.rows / n.rows)) DESC, h.file LIMIT %s"
+)
 
 
 def _entry(row: Mapping[str, Any]) -> ManifestEntry:
