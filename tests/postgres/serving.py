@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from reverie.memory.postgres.database import Database
+from reverie.memory.postgres.tenants import Tenancy
 from reverie.server.running import embedder, service
 from reverie.server.worker import Worker, usual_effects
 from reverie.workspace import SystemClock
@@ -66,6 +67,16 @@ class Running:
                 )
 
         asyncio.run(run())
+        database.close()
+
+    def embed(self, key: str) -> None:
+        """Make the vectors of everything a key sees, without the queue."""
+        database = Database(self.fleet.worker_url).open()
+        effect = usual_effects(embedder())["embed"]
+        for row in self.ask(key, "GET", "/v1/projects")[1]["projects"]:
+            found = Tenancy(self.fleet.database, key).row(row["project"])
+            with database.entered_for(found.org, found.space) as connection:
+                effect(connection, {"project": found.project})
         database.close()
 
     def ask(

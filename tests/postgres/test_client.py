@@ -137,7 +137,7 @@ def test_recall_of_the_service_agrees_with_files(
     with Memory.open(address, home=tmp_path / "a", key=key) as memory:
         for fact in FACTS:
             memory.remember(fact, strict=True)
-        running.work_off()
+        running.embed(key)
         path = memory._memory.store.path
         for question in QUESTIONS:
             body = {"question": question, "limit": 3}

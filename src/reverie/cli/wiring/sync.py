@@ -11,6 +11,7 @@ import click
 from reverie.cli.formatting import printable
 from reverie.cli.invocation import Invocation, reverie_command
 from reverie.errors import InputError
+from reverie.files.json_files import read_json, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,8 +45,11 @@ def command(frame: Invocation, remote: str | None, new_key: Path | None) -> None
     if new_key is not None:
         _make_key(frame, new_key)
         return
-    reports = app.sync_machines(_address(app, remote))
-    data = {"remote": _shown(app), "parts": [asdict(report) for report in reports]}
+    address = _address(app, remote)
+    reports = app.sync_machines(address)
+    if remote is not None:
+        write_json(app.settings.home / RECORD, {"url": address.url})
+    data = {"remote": _shown(address), "parts": [asdict(report) for report in reports]}
     frame.show(data, lambda console: _print(console, data))
 
 
@@ -63,31 +67,26 @@ def _make_key(frame: Invocation, path: Path) -> None:
 
 
 def _address(app: Workspace, chosen: str | None) -> SyncAddress:
-    from reverie.files.json_files import read_json, write_json
     from reverie.memory.sync.branches import SyncKey
     from reverie.memory.sync.machines import SyncAddress
     from reverie.memory.team.remote import Remote
 
-    record = app.settings.home / RECORD
-    if chosen is not None:
-        Remote(chosen, {})
-        # A path is remembered as the absolute one; the next sync may start elsewhere.
-        local = Path(chosen).expanduser()
-        chosen = str(local.resolve()) if local.exists() else chosen
-        write_json(record, {"url": chosen})
-    known = read_json(record)
+    known = read_json(app.settings.home / RECORD)
     last = known.get("url") if isinstance(known, dict) else None
     url = chosen or app.settings["sync.remote"] or last
     if not url:
         raise InputError("no remote yet; give one: reverie sync --remote URL")
+    Remote(str(url), {})
+    # A path is remembered as the absolute one; the next sync may start elsewhere.
+    local = Path(str(url)).expanduser()
     path = cast("Path | None", app.settings["sync.key"])
-    return SyncAddress(str(url), None if path is None else SyncKey.read(path))
+    key = None if path is None else SyncKey.read(path)
+    return SyncAddress(str(local.resolve()) if local.exists() else str(url), key)
 
 
-def _shown(app: Workspace) -> str:
+def _shown(address: SyncAddress) -> str:
     from reverie.memory.team.remote import Remote
 
-    address = _address(app, None)
     return Remote(address.url, {}).name + (", encrypted" if address.key else "")
 
 
