@@ -25,6 +25,9 @@ from reverie.text import timewords, words
 from reverie.text.words import plain_words, said_once
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from reverie.ports import Clock, Embedder
 
 POOL = 60
@@ -140,21 +143,26 @@ class PostgresRecall:
     ) -> dict[str, Any]:
         query = lexical.read(question)
         terms = _terms(query.text)
-        rows = self._candidates(connection, project.project, query, terms)
-        hits = self._judged(query, rows, terms, limit)
+        vector = self._vector(query.text)
+        rows = self._candidates(connection, project.project, query, terms, vector)
+        hits = self._judged(query, rows, terms, vector)[:limit]
         return {"hits": hits, "semantic": self._embedder is not None}
 
     def _candidates(
-        self, connection: Connection, project: str, query: lexical.Query, terms: Sequence[str]
+        self,
+        connection: Connection,
+        project: str,
+        query: lexical.Query,
+        terms: Sequence[str],
+        vector: NDArray[np.float32] | None,
     ) -> list[dict[str, Any]]:
         """The best by words and the best by meaning, with the store's usual likeness."""
-        vector, model = self._vector(query.text)
         return connection.execute(
             _candidates_query(len(terms)).encode(),
             {
                 "project": project,
-                "vector": vector,
-                "model": model,
+                "vector": None if vector is None else vector_text(vector),
+                "model": self._embedder.name if self._embedder else "",
                 "pool": POOL,
                 "types": list(query.types) or None,
                 "after": query.after,
@@ -164,18 +172,18 @@ class PostgresRecall:
             },
         ).fetchall()
 
-    def _vector(self, text: str) -> tuple[str | None, str]:
+    def _vector(self, text: str) -> NDArray[np.float32] | None:
         if self._embedder is None or not text.strip():
-            return None, ""
-        made = self._embedder.encode([text], "question")
-        return vector_text(made[0]), self._embedder.name
+            return None
+        made: NDArray[np.float32] = self._embedder.encode([text], "question")[0]
+        return made
 
     def _judged(
         self,
         query: lexical.Query,
         rows: Sequence[dict[str, Any]],
         terms: Sequence[str],
-        limit: int,
+        vector: NDArray[np.float32] | None,
     ) -> list[dict[str, Any]]:
         if not rows:
             return []
@@ -184,9 +192,8 @@ class PostgresRecall:
             self._embedder.name if semantic and self._embedder else ""
         )
         counts = dict(zip(terms, rows[0]["counts"], strict=True))
-        wanted = Wanted(
-            query.text, rows[0]["total"], lambda term: counts.get(term, 0), whole=query.text
-        )
+        topic = calibration.topic_of(vector)
+        wanted = Wanted(query.text, rows[0]["total"], lambda term: counts.get(term, 0), topic=topic)
         now = self._clock.now()
         former = timewords.about_former(query.text)
         spans = timewords.spans(query.text, now)
@@ -205,7 +212,7 @@ class PostgresRecall:
                 signals["time"].append(timewords.nearness(spans, row["at"]))
         scores = fused(signals, WEIGHTS["memories"], len(rows))
         totals = [sum(both) for both in zip(base, scores, strict=True)]
-        return _hits(query, rows, totals, now)[:limit]
+        return _hits(query, rows, totals, now)
 
 
 def _terms(text: str) -> list[str]:
@@ -216,7 +223,7 @@ def _terms(text: str) -> list[str]:
         asked.add(term)
         return 0
 
-    Wanted(text, 1, collect, whole=text)
+    Wanted(text, 1, collect)
     relevance.asked_groups(text, collect)
     return sorted(asked)[:_MOST_TERMS]
 
