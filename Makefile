@@ -6,11 +6,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PINS := pyproject.toml constraints.txt
 
-.PHONY: run test check format test-slow test-clients mutants docs release-check bench clean help
+.PHONY: run serve test check format test-slow test-clients mutants docs release-check bench clean help
 
 run: $(VENV)/.run       ## install, then start Reverie
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/reverie chat; else $(BIN)/reverie --help; fi
 	@echo "From here on: $(BIN)/reverie, or \`. $(BIN)/activate\` once and then \`reverie\`"
+
+serve: $(VENV)/.run     ## install, then start the memory service on an embedded PostgreSQL
+	@$(BIN)/reverie serve
 
 test: $(VENV)/.dev      ## install what tests need, then run them
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term

@@ -122,6 +122,11 @@ class Forgetting:
 
     def run(self, author: Author, also: Sequence[Path] = ()) -> Receipt:
         """Clean every place. The memory itself goes last, so that the call can be repeated after a crash."""
+        if self.app.service is not None:
+            raise InputError(
+                "a service cannot remove every trace of a memory yet: its history keeps it; "
+                "without --everywhere it is forgotten as usual"
+            )
         with ExitStack() as stack:
             for session in self._sessions_that_hold():
                 self._lock_session(session, stack)

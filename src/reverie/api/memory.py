@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from reverie.api.forgetting import Forgetting
 from reverie.errors import InputError, NotRemembered
@@ -54,6 +55,8 @@ class Location:
     clock: Clock | None = None
     # The user a service works for; each has a separate memory.
     user: str | None = None
+    # The key of the Reverie service that the settings name.
+    key: str = ""
 
     @classmethod
     def of(
@@ -63,12 +66,16 @@ class Location:
         settings: Overrides | None,
         clock: Clock | None = None,
         user: str | None = None,
+        key: str = "",
     ) -> Location:
+        if isinstance(project, str) and project.startswith(("https://", "http://")):
+            settings = {**(settings or {}), **_in_service(project)}
+            project = None
         folder = None if project is None else Path(project)
         if folder is not None and not folder.is_dir():
             raise InputError(f"the project {str(project)!r} is not a folder")
         at = None if home is None else Path(home)
-        return cls(folder, at, options(settings or {}), clock, user)
+        return cls(folder, at, options(settings or {}), clock, user, key)
 
     def beside(self, other: Location) -> Location:
         """This location, with everything left out taken from the other."""
@@ -83,16 +90,29 @@ class Location:
             (*other.overrides, *self.overrides),
             self.clock or other.clock,
             other.user,
+            self.key or other.key,
         )
 
     def open(self) -> Workspace:
-        return Workspace.open(
+        app = Workspace.open(
             self.project,
             home=self.home,
             overrides=self.overrides,
             clock=self.clock,
             user=self.user,
         )
+        app.store_key = self.key
+        return app
+
+
+def _in_service(url: str) -> dict[str, object]:
+    """The settings for `https://host/project`; without a path, the project is that of the folder."""
+    parts = urlsplit(url)
+    name = parts.path.strip("/")
+    return {
+        "store.url": f"{parts.scheme}://{parts.netloc}",
+        **({"store.project": name} if name else {}),
+    }
 
 
 def options(settings: Overrides) -> tuple[str, ...]:
@@ -164,14 +184,18 @@ class Memory:
         settings: Overrides | None = None,
         clock: Clock | None = None,
         user: str | None = None,
+        key: str = "",
     ) -> Memory:
         """Open the memory of the project that contains the folder `project` (default: the current one).
+
+        `project` may also be the address of a Reverie service, `https://host/project`, with its `key`:
+        then the service keeps the memory, and a copy on this machine answers while it is away.
 
         `home` is Reverie's own folder (default: `~/.reverie`). `settings` apply to this object only:
         `{"recall.embedder": "none"}`. `clock` replaces the system's time. `user` is for services with
         several users: each has a separate memory in the project.
         """
-        return cls(Location.of(project, home, settings, clock, user))
+        return cls(Location.of(project, home, settings, clock, user, key))
 
     @property
     def directory(self) -> Path:

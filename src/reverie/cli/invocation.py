@@ -54,6 +54,8 @@ class Invocation:
             overrides = (*overrides, f"memory_directory={self.memory_dir.absolute()}")
         app = Workspace.open(self.project, home=self.home, overrides=overrides)
         start_logging(app.settings, self.verbose)
+        if app.joined:
+            self.warn(app.joined)
         log.info("project %s, home %s", app.place, app.settings.home)
         for item in app.settings.items():
             if item.origin.source != "default":

@@ -12,7 +12,13 @@ import pygit2
 from reverie.errors import InputError
 from reverie.files.folders import slug
 from reverie.memory.format.paths import Refused, check_directory
-from reverie.memory.locations import Identity, continued, read_identity, write_identity
+from reverie.memory.locations import (
+    Identity,
+    continued,
+    hold,
+    read_identity,
+    write_identity,
+)
 from reverie.settings.projects import Project
 
 # How far back to look for a repository's first commit; it is only a hint.
@@ -78,14 +84,15 @@ class Adoption:
         return (known.adopted or known.continues) if known else ""
 
     def recognise(self) -> None:
-        """Save the project's identity, so that it is found again after a move."""
+        """Save the project's identity, so that it is found again after a move or in another clone."""
+        hold(self.project, self.home)
         known = read_identity(self.project.folder)
         if known is not None and (known.remote or known.first_commit):
             return
         seen = identify(self.project.root)
         if known is None or seen.remote or seen.first_commit:
             kept = known or seen
-            fresh = replace(seen, continues=kept.continues, adopted=kept.adopted)
+            fresh = replace(seen, continues=kept.continues, adopted=kept.adopted, apart=kept.apart)
             write_identity(self.project.folder, fresh)
 
     def adopt(self, directory: Path) -> Path:
@@ -123,7 +130,7 @@ class Adoption:
         known = read_identity(self.project.folder)
         if known is None or not (known.adopted or known.continues):
             raise InputError("nothing was adopted; this project uses its own memory directory")
-        write_identity(self.project.folder, replace(known, adopted="", continues=""))
+        write_identity(self.project.folder, replace(known, adopted="", continues="", apart="yes"))
         return known.adopted or known.continues
 
     def orphans(self) -> list[tuple[Path, Identity]]:

@@ -325,7 +325,9 @@ class GitHistory:
             files = {name: blob_of(self._repo, id_) or b"" for name, id_ in found}
             made = {name: change(name, old) for name, old in files.items()}
             kept = {name: data for name, data in made.items() if data is not None}
-            text = _with_new_ids(message(commit.message), new_ids)
+            text = with_new_ids(
+                message(commit.message), {str(old): str(new) for old, new in new_ids.items()}
+            )
             changed += kept != files or text != commit.message
             tree = tree_of(fresh, None, kept, spread=is_spread(commit.tree))
             parents = [new_ids[parent] for parent in commit.parent_ids]
@@ -433,10 +435,9 @@ class GitHistory:
         return Revision(str(commit.id), float(commit.commit_time), author, summary, touched)
 
 
-def _with_new_ids(message: str, new_ids: Mapping[pygit2.Oid, pygit2.Oid]) -> str:
+def with_new_ids(message: str, new_ids: Mapping[str, str]) -> str:
     """A message with the new ids of the revisions it mentions, as the message of an undo does."""
     if not _MENTIONED.search(message):
         return message
-    fresh = {str(old): str(new) for old, new in new_ids.items()}
-    fresh |= {old[:10]: new[:10] for old, new in fresh.items()}
+    fresh = {**new_ids, **{old[:10]: new[:10] for old, new in new_ids.items()}}
     return _MENTIONED.sub(lambda found: fresh.get(found[0], found[0]), message)

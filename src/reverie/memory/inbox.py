@@ -176,7 +176,7 @@ class Inbox:
 
     def _names(self) -> list[str]:
         try:
-            return sorted(path.name for path in self.folder.iterdir() if _is_item(path.name))
+            return sorted(path.name for path in self.folder.iterdir() if is_item(path.name))
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -211,7 +211,7 @@ class Inbox:
                 raise StorageError(f"cannot write in {self.folder}: {error.strerror}") from error
 
 
-def _is_item(name: str) -> bool:
+def is_item(name: str) -> bool:
     return name.endswith(".json") and not name.startswith(".")
 
 

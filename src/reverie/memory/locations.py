@@ -16,6 +16,8 @@ from reverie.memory.format.paths import Refused, check_directory
 from reverie.settings.projects import Project
 
 IDENTITY = "project.json"
+# Which folder has the memory of a repository, by the repository's address.
+REMOTES = "remotes"
 PERSON = "person"
 USERS = "users"
 
@@ -77,6 +79,8 @@ class Identity:
     # The folder of the project before it moved, and the adopted directory, if any.
     continues: str = ""
     adopted: str = ""
+    # Not empty: the user wants a memory of its own for this clone.
+    apart: str = ""
 
     def is_same(self, other: Identity) -> bool:
         same_remote = bool(self.remote) and self.remote == other.remote
@@ -100,6 +104,36 @@ def memory_location(
     default = (project.folder / "memory").resolve()
     state = project.folder if real == default else home / "directories" / slug(real)
     return MemoryLocation(Path(verdict.path), state)
+
+
+def holder_of(remote: str, home: Path) -> Path | None:
+    """The folder that has the memory of a repository; None if it has none yet."""
+    if not remote:
+        return None
+    data = read_json(_record_of(remote, home))
+    name = str(data.get("folder") or "") if isinstance(data, dict) else ""
+    folder = home / "projects" / name
+    return folder if name and Path(name).name == name and folder.is_dir() else None
+
+
+def hold(project: Project, home: Path) -> None:
+    """Record that this project's folder has the memory of its repository, unless another has."""
+    if project.remote and holder_of(project.remote, home) is None:
+        folder = continued(project.folder)
+        record = {"remote": project.remote, "folder": folder.name, "root": str(project.root)}
+        write_json(_record_of(project.remote, home), record)
+
+
+def has_memory(folder: Path) -> bool:
+    """Whether a project's folder has a memory, its own or an adopted one."""
+    known = read_identity(folder)
+    if known is not None and known.adopted:
+        return True
+    return next((folder / "memory").glob("*.md"), None) is not None
+
+
+def _record_of(remote: str, home: Path) -> Path:
+    return home / REMOTES / f"{slug(Path(remote))}.json"
 
 
 def continued(folder: Path) -> Path:

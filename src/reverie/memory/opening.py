@@ -178,6 +178,11 @@ class OpenMemory:
         return self.scope == "team"
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What to tell of a memory that a service keeps: how old the copy is while it is away."""
+        return self.store.notes
+
+    @property
     def parts(self) -> tuple[OpenMemory, ...]:
         """This memory, and those that are recalled with it."""
         return (self, *self.others)
@@ -314,20 +319,22 @@ def open_memory(  # noqa: PLR0913 - what a memory is made of
     instructions: Path | None = None,
     before_write: Callable[[], None] = nothing,
     others: tuple[OpenMemory, ...] = (),
+    store: FileStore | None = None,
 ) -> OpenMemory:
     """Open a memory; nothing is read before it is used, and the directory need not exist.
 
-    `instructions` is the project whose instruction files need not be remembered again.
+    `instructions` is the project whose instruction files need not be remembered again; `store` is
+    given for a memory that a service keeps.
     """
-    # A team's history is compared with a remote one, whose trees are not spread.
-    history = GitHistory(place.history, clock, flat=scope == "team")
-    store = FileStore(
-        place.directory,
-        history,
-        apart=APART,
-        before_write=before_write,
-        catalog=place.state / CATALOG,
-    )
+    if store is None:
+        # A team's history is compared with a remote one, whose trees are not spread.
+        store = FileStore(
+            place.directory,
+            GitHistory(place.history, clock, flat=scope == "team"),
+            apart=APART,
+            before_write=before_write,
+            catalog=place.state / CATALOG,
+        )
     scrubber = SecretScrubber(place.state / ALLOWED)
     keeper = Keeper(
         store,
@@ -337,4 +344,4 @@ def open_memory(  # noqa: PLR0913 - what a memory is made of
         shared=scope == "team",
     )
     uses = UseCounts(place.state, clock)
-    return OpenMemory(place, store, keeper, history, scrubber, uses, beside, scope, others)
+    return OpenMemory(place, store, keeper, store.history, scrubber, uses, beside, scope, others)

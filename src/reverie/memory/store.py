@@ -227,6 +227,11 @@ class FileStore:
             log.warning("the catalog of %s could not be used: %s", self.root, error)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What to tell of these files; there is nothing unless they are a copy."""
+        return ()
+
+    @property
     def skipped(self) -> tuple[Skipped, ...]:
         """Files of the last scan that are not memories, and why."""
         return self._scanner.skipped
@@ -252,7 +257,7 @@ class FileStore:
     ) -> Revision | None:
         """Apply the changes and the edit of the index, all or none; None if nothing changed."""
         for change in changes:
-            _check_size(change)
+            check_size(change)
         self._prepare_write()
         with self._alone():
             self._notice({change.file for change in changes} | {INDEX_FILE})
@@ -446,7 +451,8 @@ def _close(file: BinaryIO | None) -> None:
         file.close()
 
 
-def _check_size(change: Change) -> None:
+def check_size(change: Change) -> None:
+    """Refuse a memory that is too large."""
     if isinstance(change, Put) and change.file != INDEX_FILE and len(change.data) > LARGEST_FILE:
         raise InputError(
             f"{change.file} would be {len(change.data):,} bytes; a memory holds at most "

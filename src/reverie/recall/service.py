@@ -204,7 +204,8 @@ def open_ranker(
     index = RecallIndex.open(memory.place.state / INDEX, meaning.embedder, words=meaning.words)
     uses = partial(memory.use_counts, "used")
     try:
-        yield IndexRanker(index, memory.topics, clock, uses, meaning.notes, announce)
+        notes = (*memory.notes, *meaning.notes)
+        yield IndexRanker(index, memory.topics, clock, uses, notes, announce)
     finally:
         index.close()
         meaning.close()

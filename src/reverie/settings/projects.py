@@ -7,6 +7,7 @@ The root is found by reading git's pointer files; no git process is started.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +15,18 @@ from typing import NamedTuple
 from reverie.files.folders import owned_by_us, project_folder
 
 _LONGEST_PATH = 4096
+_LONGEST_CONFIG = 256 * 1024
+_ORIGIN = re.compile(
+    r"^\s*\[\s*remote\s+\"origin\"\s*\](?P<body>[^\[]*)", re.MULTILINE | re.IGNORECASE
+)
+_URL = re.compile(r"^\s*url\s*=\s*(?P<url>.+?)\s*$", re.MULTILINE | re.IGNORECASE)
+# scheme://user@host:port/path, or user@host:path
+_WITH_SCHEME = re.compile(
+    r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?:[^/@]*@)?(?P<host>[^/:]+)(?::(?P<port>\d+))?/(?P<path>.+)",
+    re.IGNORECASE,
+)
+_LIKE_SCP = re.compile(r"(?:[^/@:]+@)?(?P<host>[^/:@]+):(?!/)(?P<path>.+)")
+_USUAL_PORTS = frozenset({"22", "80", "443", "9418"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +37,8 @@ class Project:
     folder: Path
     # Why the root is not the one that a `.git` here names; usually empty.
     note: str = ""
+    # The repository's normalised address, by which its clones are one project; empty: only the path.
+    remote: str = ""
 
     @property
     def sessions(self) -> Path:
@@ -48,7 +63,40 @@ class Root(NamedTuple):
 def find_project(start: Path, home: Path) -> Project:
     """The project that contains `start`; outside git, `start` itself."""
     root = find_root(start)
-    return Project(root.path, project_folder(home, root.path), root.note)
+    return Project(root.path, project_folder(home, root.path), root.note, remote_of(root.path))
+
+
+def remote_of(root: Path) -> str:
+    """The normalised address of a repository's `origin`; empty without one."""
+    git_dir = root / ".git" if (root / ".git").is_dir() else root
+    try:
+        with (git_dir / "config").open("rb") as file:
+            text = file.read(_LONGEST_CONFIG).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    section = _ORIGIN.search(text)
+    found = None if section is None else _URL.search(section["body"])
+    return "" if found is None else normalised(found["url"])
+
+
+def normalised(url: str) -> str:
+    """One spelling for the addresses of a repository: `github.com/owner/name`.
+
+    Empty for a path on this machine: it means another repository elsewhere.
+    """
+    url = url.strip().strip('"')
+    found = _WITH_SCHEME.fullmatch(url) or _LIKE_SCP.fullmatch(url)
+    if found is None or url.lower().startswith("file:"):
+        return ""
+    port = found.groupdict().get("port")
+    host = found["host"].lower() + ("" if port is None or port in _USUAL_PORTS else f":{port}")
+    path = re.sub(r"/+", "/", found["path"]).strip("/").removesuffix(".git").rstrip("/")
+    # The large hosts ignore case; elsewhere it may matter.
+    path = path.lower() if host in _IGNORE_CASE else path
+    return f"{host}/{path}" if path else ""
+
+
+_IGNORE_CASE = frozenset({"github.com", "gitlab.com", "bitbucket.org"})
 
 
 def canonical_root(start: Path) -> Path:

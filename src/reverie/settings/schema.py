@@ -192,6 +192,41 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         risk="run a model of its own",
     ),
     Setting(
+        "sync.remote",
+        "str",
+        None,
+        "The git remote of yours that `reverie sync` uses; unset: the one given last with --remote.",
+        risk="send your memories elsewhere",
+    ),
+    Setting(
+        "sync.key",
+        "path",
+        None,
+        "File with an age key; set: `reverie sync` encrypts everything it sends.",
+        risk="send your memories unencrypted",
+    ),
+    Setting(
+        "store.url",
+        "url",
+        None,
+        "Address of a Reverie service that keeps the memory; unset: files on this machine.",
+        risk="send your memories elsewhere",
+    ),
+    Setting(
+        "store.project",
+        "str",
+        None,
+        "The project's name in that service; unset: the repository's address, or the folder's name.",
+        risk="read the memory of another project",
+    ),
+    Setting(
+        "store.key_env",
+        "variable",
+        "REVERIE_KEY",
+        "Name of the environment variable that holds the key for that service.",
+        risk="pick up another key",
+    ),
+    Setting(
         "recall.endpoint.base_url",
         "url",
         None,
@@ -580,6 +615,9 @@ MEMORY_DIR: Final = "REVERIE_MEMORY_DIR"
 OTHER_VARIABLES: Final[dict[str, str]] = {
     DISABLE_MEMORY: "`1` turns `memory.enabled` off.",
     REMOTE: f"`1` marks a remote host: `memory.enabled` is off unless `{MEMORY_DIR}` is set.",
+    "REVERIE_KEY": "The key for the service of `store.url`, and the admin key of `reverie tenants`.",
+    "REVERIE_DATABASE": "The database of `reverie serve`, `worker` and `tenants`; unset: an embedded one.",
+    "REVERIE_DATABASE_PASSWORD": "The password of the roles `reverie_app` and `reverie_worker` there.",
     "REVERIE_MCP_TOKEN": "The token clients must send to `reverie mcp --http`; unset: one is made and printed.",
     "REVERIE_DATA": "Where tests and benchmarks find their data sets.",
 }

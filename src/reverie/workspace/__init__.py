@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, assert_never, cast
 
 from reverie.core.usage import DREAM, MAIN, Caps, Purpose
 from reverie.core.window import Window
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from reverie.memory.format.revisions import Author
     from reverie.memory.opening import OpenMemory
     from reverie.memory.secrets.scrubber import SecretScrubber
+    from reverie.memory.service.opening import Service
+    from reverie.memory.store import FileStore
+    from reverie.memory.sync.machines import PartReport, SyncAddress
     from reverie.memory.team.sync import SyncReport, TeamAddress
     from reverie.models.metered import MeteredModel
     from reverie.models.retries import Sleep
@@ -67,6 +70,10 @@ class Workspace:
         self.clock: Clock = clock or SystemClock()
         self.sleep = sleep
         self.switches = Switches(settings)
+        # What to tell the user of a clone that was joined with its repository's memory.
+        self.joined = ""
+        # The key of the service, where a program gives it; otherwise it is in the environment.
+        self.store_key = ""
 
     @classmethod
     def open(
@@ -91,16 +98,36 @@ class Workspace:
                 "choose another one with --home or REVERIE_HOME"
             )
         project = find_project(start, settings.home)
-        return cls(settings, project, clock, start.resolve(), overrides, user, sleep)
+        app = cls(settings, project, clock, start.resolve(), overrides, user, sleep)
+        app.joined = app.join_clones()
+        return app
+
+    def join_clones(self) -> str:
+        """Let a clone use its repository's memory; what to tell the user about it."""
+        from reverie.memory.locations import holder_of
+
+        owner, home = self.owner, self.settings.home
+        holder = holder_of(owner.remote, home)
+        plain = self.settings.memory_enabled and self.settings.memory_directory is None
+        if holder is None or holder == owner.folder or not plain:
+            return ""
+        from reverie.memory.opening import open_memory
+        from reverie.memory.sync.clones import join_clone
+
+        def open_store(folder: Path) -> FileStore:
+            place = MemoryLocation(folder / "memory", folder)
+            return open_memory(place, self.clock, beside=folder).store
+
+        return join_clone(owner, home, open_store, self.clock)
 
     def _of_user(self, user: str) -> Project:
-        return Project(self.owner.root, user_folder(self._owner_location().state, user))
+        return Project(self.owner.root, user_folder(self.files_location.state, user))
 
     @property
     def notices(self) -> tuple[str, ...]:
         """Notices for the person, such as settings that the project asks for without being trusted."""
         waiting = (str(wanted) for wanted in self.settings.wanted if not wanted.declined)
-        about_project = (self.project.note,) if self.project.note else ()
+        about_project = tuple(filter(None, (self.project.note, self.joined)))
         return (*about_project, *waiting, *self.settings.notes)
 
     @property
@@ -113,9 +140,11 @@ class Workspace:
         """Where this project's memory is; settings may name a directory, but not those of a repository."""
         if self.user is not None:
             return MemoryLocation(self.project.folder / "memory", self.project.folder)
-        return self._owner_location()
+        return self.files_location if self.service is None else self.service.store("project")[0]
 
-    def _owner_location(self) -> MemoryLocation:
+    @property
+    def files_location(self) -> MemoryLocation:
+        """Where the memory of the machine's owner is in files, also if a service keeps it now."""
         return memory_location(
             self.owner,
             self.settings.memory_directory,
@@ -183,6 +212,8 @@ class Workspace:
         from reverie.memory.opening import open_memory
 
         scope = "team" if team else scope
+        if self.service is not None:
+            return self._service_memory(scope)
         if scope == "person":
             self._require_person()
             place = self._location_of(scope)
@@ -201,7 +232,44 @@ class Workspace:
             else (),
         )
 
+    @cached_property
+    def service(self) -> Service | None:
+        """The service that keeps this project's memory; None: it is in files."""
+        url = self.settings["store.url"]
+        if url is None or self.user is not None:
+            return None
+        from reverie.memory.service.connection import ServiceConnection
+        from reverie.memory.service.opening import Service
+
+        variable = str(self.settings["store.key_env"])
+        key = self.store_key or secret(variable)
+        if not key:
+            raise InputError(f"store.url is set, but there is no key for it in {variable}")
+        name = self.settings["store.project"] or self.owner.remote or self.owner.folder.name
+        connection = ServiceConnection(str(url).rstrip("/"), key)
+        return Service(connection, str(name), self.settings.home, self.clock)
+
+    def _service_memory(self, scope: MemoryScope) -> OpenMemory:
+        from reverie.memory.opening import open_memory
+
+        if scope == "person":
+            self._require_person()
+        place, store = cast("Service", self.service).store(scope)
+        return open_memory(
+            place,
+            self.clock,
+            beside=place.state if scope == "person" else self.project.folder,
+            scope=scope,
+            instructions=None if scope == "person" else self.project.root,
+            others=tuple(self.memory(other) for other in self.scopes if other != "project")
+            if scope == "project"
+            else (),
+            store=store,
+        )
+
     def _location_of(self, scope: MemoryScope) -> MemoryLocation:
+        if self.service is not None:
+            return self.service.store(scope)[0]
         match scope:
             case "project":
                 return self.memory_location
@@ -283,6 +351,30 @@ class Workspace:
         if chosen is not None:
             write_address(state, TeamAddress(*chosen))
         return read_address(state)
+
+    def sync_machines(self, address: SyncAddress) -> tuple[PartReport, ...]:
+        """Synchronise private memory, its history and the inbox with the person's other machines."""
+        from reverie.files.folders import slug
+        from reverie.memory.inbox import FOLDER
+        from reverie.memory.sync.inbox import InboxMerge
+        from reverie.memory.sync.machines import Part, sync
+        from reverie.memory.sync.merging import HistoryMerge
+        from reverie.settings.sources import environment
+
+        name = slug(Path(self.owner.remote)) if self.owner.remote else self.owner.folder.name
+        found = environment()
+        project = self.memory()
+        inbox = project.beside / FOLDER
+        parts: dict[str, Part] = {
+            f"memory/{name}": HistoryMerge(project.store, self.clock),
+            f"inbox/{name}": InboxMerge(inbox, project.place.state / "inbox.git", self.clock),
+        }
+        for memory in project.private:
+            if memory.scope == "person":
+                parts["person"] = HistoryMerge(memory.store, self.clock)
+        return tuple(
+            sync(part, address.branch(branch, found), branch) for branch, part in parts.items()
+        )
 
     def unsent_to_team(self) -> tuple[str, ...]:
         """Shared memories that were not sent to the team yet."""

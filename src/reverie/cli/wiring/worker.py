@@ -1,0 +1,34 @@
+"""`reverie worker`: runs the jobs of the memory service."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.wiring.serve import prepared_database
+
+
+@reverie_command(name="worker")
+@click.option("--database", metavar="URL", help="A PostgreSQL address; without: an embedded one.")
+def command(frame: Invocation, database: str | None) -> None:
+    """Run the service's jobs: any number of workers, on any machine.
+
+    A worker has no state. If it dies, others take its jobs over, and each takes effect once. On SIGTERM
+    it finishes what it began.
+
+    \b
+    reverie worker --database postgresql://owner@db/reverie
+    """
+    app = frame.app()
+    addresses = prepared_database(app, database)
+    from reverie.memory.postgres.database import Database
+    from reverie.server.running import embedder
+    from reverie.server.worker import Worker, run_until_signal, usual_effects
+
+    pool = Database(addresses.worker).open()
+    try:
+        asyncio.run(run_until_signal(Worker(pool, usual_effects(embedder()))))
+    finally:
+        pool.close()

@@ -1,0 +1,1 @@
+"""Memory in PostgreSQL: the same ports as files, for many people and projects in one database."""

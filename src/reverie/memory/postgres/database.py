@@ -1,0 +1,207 @@
+"""The database: migrations, a pool of connections, and transactions with a tenant's identity."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit, urlunsplit
+from weakref import WeakKeyDictionary
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import dict_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from reverie.errors import InputError, ReverieError, StorageError
+
+APP = "reverie_app"
+WORKER = "reverie_worker"
+
+# Held while migrating, so that two servers that start together do not both migrate.
+_MIGRATING = 7_245_001
+# Before this file the queue makes its own tables.
+_NEEDS_QUEUE = "0004_jobs"
+_T = TypeVar("_T")
+
+Connection = psycopg.Connection[dict[str, Any]]
+
+
+class NotAllowed(ReverieError):
+    """The key is unknown, revoked, expired, or not allowed to do this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a key may do, as the database says."""
+
+    org: str
+    key: str
+    admin: bool
+    read: tuple[str, ...]
+    write: tuple[str, ...]
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> Claims:
+        spaces = {name: tuple(map(str, found[name])) for name in ("read", "write")}
+        return cls(str(found["org"]), str(found["key"]), bool(found["admin"]), **spaces)
+
+
+def migrate(owner_url: str) -> tuple[str, ...]:
+    """Bring the schema up to date; the names of the migrations that ran. Forward only."""
+    folder = files("reverie.memory.postgres") / "migrations"
+    scripts = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=str)
+    done: list[str] = []
+    with psycopg.connect(owner_url, autocommit=True) as connection:
+        connection.execute("SELECT pg_advisory_lock(%s)", (_MIGRATING,))
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS public.reverie_migrations "
+            "(name text PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())"
+        )
+        rows = connection.execute("SELECT name FROM public.reverie_migrations").fetchall()
+        known = {row[0] for row in rows}
+        names = [script.name.removesuffix(".sql") for script in scripts]
+        if unknown := known - set(names):
+            raise InputError(
+                f"the database has migrations this version does not know ({', '.join(unknown)}): "
+                "install the newer Reverie; there is no way back"
+            )
+        for name, script in zip(names, scripts, strict=True):
+            if name not in known:
+                _run_script(connection, name, script.read_text("utf-8"))
+                done.append(name)
+    return tuple(done)
+
+
+def _run_script(connection: psycopg.Connection[Any], name: str, script: str) -> None:
+    with connection.transaction():
+        if name == _NEEDS_QUEUE:
+            connection.execute(_queue_tables())
+        connection.execute(script.encode())
+        connection.execute("INSERT INTO public.reverie_migrations (name) VALUES (%s)", (name,))
+
+
+def _queue_tables() -> bytes:
+    from pgqueuer.adapters.persistence.qb import QueryBuilderEnvironment  # noqa: PLC0415 - heavy
+
+    return QueryBuilderEnvironment().build_install_query().encode()
+
+
+def set_passwords(owner_url: str, password: str) -> None:
+    """Give both roles a password."""
+    with psycopg.connect(owner_url, autocommit=True) as connection:
+        for role in (APP, WORKER):
+            statement = sql.SQL("ALTER ROLE {} PASSWORD {}")
+            connection.execute(statement.format(sql.Identifier(role), sql.Literal(password)))
+
+
+def with_role(url: str, role: str, password: str | None = None) -> str:
+    """The same database as another role."""
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    login = role if password is None else f"{role}:{quote(password, safe='')}"
+    return urlunsplit(parts._replace(netloc=f"{login}@{place}"))
+
+
+_seen: WeakKeyDictionary[Connection, float] = WeakKeyDictionary()
+
+
+def _checked(connection: Connection) -> None:
+    """Ask a connection whether it still works, unless it did so within the last second."""
+    now = time.monotonic()
+    if now - _seen.get(connection, 0.0) > 1.0:
+        ConnectionPool.check_connection(connection)
+    _seen[connection] = now
+
+
+class Database:
+    """A pool of connections as the application role, which sees what a key may see."""
+
+    def __init__(self, url: str, *, most: int = 8) -> None:
+        self.url = url
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
+            url,
+            min_size=1,
+            max_size=most,
+            open=False,
+            timeout=10.0,
+            connection_class=psycopg.Connection[dict[str, Any]],
+            kwargs={"row_factory": dict_row, "autocommit": True},
+            check=_checked,
+        )
+
+    def open(self) -> Database:
+        """Open the pool; refuses a role that could get around row-level security."""
+        self._pool.open()
+        row = self.asked(
+            "SELECT rolsuper OR rolbypassrls AS free, rolname FROM pg_roles WHERE rolname = current_user"
+        )
+        if row["free"]:
+            self.close()
+            raise InputError(
+                f"the role {row['rolname']!r} can get around row-level security; "
+                f"connect as {APP} (see docs/fleet.md)"
+            )
+        return self
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def asked(self, question: str) -> dict[str, Any]:
+        """One row of a question that needs no identity."""
+        with _explained(), self._pool.connection() as connection:
+            found = connection.execute(question.encode()).fetchone()
+            return found or {}
+
+    @contextmanager
+    def entered(self, token: str) -> Iterator[tuple[Connection, Claims]]:
+        """A transaction with the identity of a key."""
+        with (
+            _explained(),
+            self._pool.connection() as connection,
+            connection.transaction(),
+        ):
+            found = connection.execute("SELECT reverie.enter(%s) AS claims", (token,)).fetchone()
+            if found is None or found["claims"] is None:
+                raise NotAllowed("this key is unknown, expired or revoked")
+            yield connection, Claims.of(found["claims"])
+
+    @contextmanager
+    def entered_for(self, org: str, space: str) -> Iterator[Connection]:
+        """A transaction of a worker, for one job's space; only the worker's role may do this."""
+        with _explained(), self._pool.connection() as connection, connection.transaction():
+            connection.execute("SELECT reverie.enter_job(%s::uuid, %s::uuid)", (org, space))
+            yield connection
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise NotAllowed(_first_line(error) or "this key may not do that") from error
+    except (psycopg.OperationalError, PoolTimeout) as error:
+        raise Away(f"the database cannot be reached: {_first_line(error)}") from error
+    except psycopg.DataError as error:
+        raise InputError(_first_line(error)) from error
+
+
+class Away(StorageError):
+    """The database is not there at the moment; trying again may help."""
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0]
+
+
+def patiently(work: Callable[[], _T], *, tries: int = 8, pause: float = 0.1) -> _T:
+    """Do something again while the database is away, such as during its restart."""
+    for attempt in range(tries - 1):
+        try:
+            return work()
+        except Away:
+            time.sleep(pause * 2**attempt)
+    return work()

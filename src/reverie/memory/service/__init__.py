@@ -1,0 +1,1 @@
+"""Memory that a Reverie service keeps, read through a local copy."""

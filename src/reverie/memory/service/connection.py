@@ -1,0 +1,153 @@
+"""HTTP to a Reverie service: one key, retries that cannot double a write, errors as ours."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import secrets
+import ssl
+import time
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from reverie.errors import InputError, StorageError, WriteConflict
+
+_SECONDS = 10.0
+# Pauses before a write is tried again, such as while the service or its database restarts.
+_PAUSES = (0.1, 0.3, 0.6, 1.0, 2.0, 4.0)
+_AWAY = frozenset({502, 503, 504})
+
+
+class ServiceAway(StorageError):
+    """The service does not answer at the moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer of the service."""
+
+    status: int
+    raw: bytes
+    headers: Mapping[str, str]
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.raw) if self.raw else None
+
+
+class ServiceConnection:
+    """One service and one key; connections are kept open for the next call, of any thread."""
+
+    def __init__(self, url: str, key: str, seconds: float = _SECONDS) -> None:
+        self.url = url
+        self.key = key
+        self.seconds = seconds
+        self._idle: list[http.client.HTTPConnection] = []
+        self.close = weakref.finalize(self, _close_all, self._idle)
+
+    def get(self, path: str, *, tries: int = 1, tag: str = "") -> Reply:
+        """Read something; with a tag, the answer may be that it is still the same (304)."""
+        return self._tried("GET", path, None, {"If-None-Match": tag} if tag else {}, tries)
+
+    def send(self, method: str, path: str, body: object) -> Reply:
+        """Change something, once, also if the answer was lost and it is sent again."""
+        headers = {"Idempotency-Key": secrets.token_hex(16), "Content-Type": "application/json"}
+        raw = json.dumps(body).encode()
+        return self._tried(method, path, raw, headers, len(_PAUSES) + 1)
+
+    def _tried(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], tries: int
+    ) -> Reply:
+        for pause in (*_PAUSES[: tries - 1], None):
+            try:
+                reply = self._once(method, path, body, headers)
+            except (OSError, http.client.HTTPException) as error:
+                # Connections that were kept open may be of a service that restarted since.
+                _close_all(self._idle)
+                problem = ServiceAway(
+                    f"{self.url} does not answer ({error or type(error).__name__})"
+                )
+            else:
+                if reply.status not in _AWAY:
+                    return _checked(reply, self.url)
+                problem = ServiceAway(f"{self.url} is not ready ({_detail(reply)})")
+            if pause is None:
+                raise problem
+            time.sleep(pause)
+        raise ServiceAway(f"{self.url} does not answer")
+
+    def _once(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> Reply:
+        connection = self._connection()
+        try:
+            connection.request(
+                method,
+                self._prefix + path,
+                body,
+                {"Authorization": f"Bearer {self.key}", **headers},
+            )
+            answer = connection.getresponse()
+            raw = answer.read()
+        except BaseException:
+            connection.close()
+            raise
+        told = {key.lower(): value for key, value in answer.getheaders()}
+        if answer.will_close or not self.close.alive:
+            connection.close()
+        else:
+            self._idle.append(connection)
+        return Reply(answer.status, raw, told)
+
+    @property
+    def _prefix(self) -> str:
+        return urlsplit(self.url).path.rstrip("/")
+
+    def _connection(self) -> http.client.HTTPConnection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            pass
+        parts = urlsplit(self.url)
+        host = parts.hostname or ""
+        if parts.scheme != "https":
+            return http.client.HTTPConnection(host, parts.port, timeout=self.seconds)
+        context = ssl.create_default_context()
+        return http.client.HTTPSConnection(host, parts.port, timeout=self.seconds, context=context)
+
+
+def _close_all(idle: list[http.client.HTTPConnection]) -> None:
+    while idle:
+        idle.pop().close()
+
+
+def quoted(name: str) -> str:
+    """A name as one part of a path, or several: slashes stay."""
+    return quote(name, safe="/")
+
+
+def _checked(reply: Reply, url: str) -> Reply:
+    if reply.status < 400:
+        return reply
+    detail = _detail(reply)
+    if reply.status == 401:
+        raise InputError(f"{url} does not accept this key: {detail}; ask its admin for another")
+    if reply.status == 409 and (file := _field(reply, "file")):
+        raise WriteConflict(file, None, None)
+    raise InputError(f"{url} refused this: {detail}")
+
+
+def _detail(reply: Reply) -> str:
+    told = [part for part in (_field(reply, "title"), _field(reply, "detail")) if part]
+    return ": ".join(told) or f"status {reply.status}"
+
+
+def _field(reply: Reply, name: str) -> str:
+    try:
+        data = json.loads(reply.raw)
+    except ValueError:
+        return ""
+    return str(data.get(name) or "") if isinstance(data, dict) else ""

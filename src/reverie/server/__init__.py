@@ -1,0 +1,1 @@
+"""`reverie serve`: memory for many people over HTTP, on PostgreSQL."""

@@ -1,0 +1,142 @@
+"""Start the service: the database, its schema, the HTTP server, and workers beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from reverie.memory.postgres.database import (
+    APP,
+    WORKER,
+    Database,
+    migrate,
+    set_passwords,
+    with_role,
+)
+from reverie.memory.postgres.embedded import EmbeddedPostgres
+from reverie.memory.secrets.scrubber import ALLOWED, SecretScrubber
+from reverie.models.embeddings.local import Missing, default_embedder
+from reverie.server.app import Service
+from reverie.server.calls import Parts
+from reverie.server.search import PostgresRecall, index_files
+from reverie.server.worker import Worker, usual_effects
+
+if TYPE_CHECKING:
+    from reverie.ports import Clock, Embedder
+
+# Requests in flight get so long to finish after SIGTERM.
+GRACE = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """One database as its owner, the application and the workers."""
+
+    owner: str
+    app: str
+    worker: str
+
+    @classmethod
+    def of(cls, owner: str, password: str | None = None) -> Addresses:
+        """`password` is that of both roles; the embedded database needs none."""
+        return cls(owner, with_role(owner, APP, password), with_role(owner, WORKER, password))
+
+
+def prepared(url: str | None, home: Path, password: str | None = None) -> Addresses:
+    """The database, started if it is the embedded one, with its schema up to date.
+
+    The owner's address brings the schema up to date and sets the password of both roles; with the
+    address of one of the roles, that was done before.
+    """
+    if url is not None and urlsplit(url).username in (APP, WORKER):
+        return Addresses(url, url, url)
+    owner = url or EmbeddedPostgres.default(home).start()
+    migrate(owner)
+    if password is not None:
+        set_passwords(owner, password)
+    return Addresses.of(owner, password)
+
+
+def embedder() -> Embedder | None:
+    """The default model of meaning, if its packages are installed."""
+    found = default_embedder()
+    return None if isinstance(found, Missing) else found
+
+
+def service(app_url: str, clock: Clock, home: Path, *, connections: int = 16) -> Service:
+    """The application on an open pool of connections."""
+    database = Database(app_url, most=connections).open()
+    scrubber = SecretScrubber(home / ALLOWED)
+    recall = PostgresRecall(clock, embedder())
+    return Service(Parts(database, clock, scrubber, index_files, recall))
+
+
+class Server(uvicorn.Server):
+    """Says that it is no longer ready as soon as it is told to stop, then finishes its requests."""
+
+    def __init__(
+        self, config: uvicorn.Config, service: Service, told: Callable[[str], None]
+    ) -> None:
+        super().__init__(config)
+        self._service = service
+        self._told = told
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in self.servers if self.started else ():
+            self._told(f"http://{self.config.host}:{listening.sockets[0].getsockname()[1]}")
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._service.draining = True
+        super().handle_exit(sig, frame)
+
+
+def serve(
+    made: Service,
+    host: str,
+    port: int,
+    workers: tuple[int, str],
+    told: Callable[[str], None],
+) -> None:
+    """Serve until SIGTERM or SIGINT; `workers` is how many run beside it, and their address."""
+
+    async def main() -> None:
+        config = uvicorn.Config(
+            made.app,
+            host=host,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=GRACE,
+        )
+        server = Server(config, made, told)
+        async with _working(*workers):
+            await server.serve()
+
+    asyncio.run(main())
+
+
+@contextlib.asynccontextmanager
+async def _working(count: int, url: str) -> AsyncIterator[None]:
+    if not count:
+        yield
+        return
+    database = Database(url).open()
+    stop = asyncio.Event()
+    effects = usual_effects(embedder())
+    tasks = [asyncio.create_task(Worker(database, effects).run(stop)) for _ in range(count)]
+    try:
+        yield
+    finally:
+        stop.set()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        database.close()

@@ -1,0 +1,298 @@
+"""Recall in PostgreSQL: candidates by words and by meaning, judged and fused as for files.
+
+Words are the stems of our own stemmer in a `tsvector`; vectors are `halfvec`. Both are scanned
+exactly inside a project: at thousands of rows that takes milliseconds and misses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from psycopg.types.json import Jsonb
+
+from reverie.memory.format import topic as topics
+from reverie.memory.format.manifest import is_index
+from reverie.memory.postgres.database import Connection
+from reverie.memory.postgres.store import ProjectRow
+from reverie.recall import lexical, relevance
+from reverie.recall.documents import MemoryDoc, snippet, split
+from reverie.recall.fuse import GOOD_MATCH, WEIGHTS, Priors, fused, prior
+from reverie.recall.relevance import Marks, Wanted
+from reverie.text import timewords, words
+from reverie.text.words import plain_words, said_once
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reverie.ports import Clock, Embedder
+
+POOL = 60
+EMBED = "embed"
+# Vectors of all memories are scanned up to here; see docs/fleet.md for what comes after it.
+MOST_SCANNED = 50_000
+_LEAST_SPREAD = 0.02
+_MOST_WORDS = 64
+_MOST_TERMS = 200
+
+
+def index_files(
+    connection: Connection, project: ProjectRow, files: Mapping[str, bytes | None]
+) -> None:
+    """Write what recall searches of changed files, and ask a worker for their vectors."""
+    place = (project.org, project.space, project.project)
+    changed = [name for name in files if not is_index(name)]
+    if not changed:
+        return
+    connection.execute(
+        "DELETE FROM reverie.passages WHERE project = %s AND file = ANY (%s)", (place[2], changed)
+    )
+    rows = [
+        (*place, *row)
+        for name in changed
+        if (data := files[name]) is not None
+        for row in _passages(name, data)
+    ]
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO reverie.passages (org, space, project, file, body, words, terms, groups, "
+            "at, standing) VALUES (%s, %s, %s, %s, %s, array_to_tsvector(%s), %s, %s, %s, %s)",
+            rows,
+        )
+    connection.execute(
+        "SELECT reverie.enqueue(%s, %s, %s)", (EMBED, place[2], Jsonb({"space": place[1]}))
+    )
+
+
+def _passages(file: str, data: bytes) -> Iterable[tuple[Any, ...]]:
+    doc = MemoryDoc.of(topics.parse(data, file), (0, len(data), 0))
+    name, description = _plain(doc.name), _plain(doc.description)
+    cues = _plain("\n".join(doc.cues))
+    standing = asdict(
+        Priors(
+            doc.type,
+            doc.created,
+            doc.valid_from,
+            doc.valid_until,
+            doc.confidence,
+            doc.superseded,
+            doc.pinned,
+            doc.archived,
+        )
+    )
+    for text in split(_plain(doc.body)):
+        kept = relevance.marks(name, description, text, cues=cues)
+        told = " ".join((*words.fields(name, description, text), kept.groups)).split()
+        # The longest lexeme PostgreSQL holds is 2 KB.
+        lexemes = sorted({word for word in told if len(word.encode()) < 2_000})
+        yield (
+            file,
+            said_once((name, description, text)),
+            lexemes,
+            kept.terms,
+            kept.groups,
+            doc.valid_from or doc.created,
+            Jsonb(standing),
+        )
+
+
+def _plain(text: str) -> str:
+    return text.encode("utf-8", "replace").decode().replace("\0", " ")
+
+
+def embed_pending(connection: Connection, project: str, embedder: Embedder, most: int) -> int:
+    """Give passages without a vector theirs; how many got one. Doing it twice changes nothing."""
+    rows = connection.execute(
+        "SELECT id, body FROM reverie.passages WHERE project = %s AND model IS DISTINCT FROM %s "
+        "ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED",
+        (project, embedder.name, most),
+    ).fetchall()
+    if not rows:
+        return 0
+    vectors = embedder.encode([row["body"] for row in rows], "passage")
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "UPDATE reverie.passages SET model = %s, embedding = %s::halfvec "
+            "WHERE project = %s AND id = %s",
+            [
+                (embedder.name, vector_text(vector), project, row["id"])
+                for row, vector in zip(rows, vectors, strict=True)
+            ],
+        )
+    return len(rows)
+
+
+def vector_text(vector: Iterable[float]) -> str:
+    return "[" + ",".join(f"{value:.5g}" for value in vector) + "]"
+
+
+class PostgresRecall:
+    """Answers questions about one project's memories."""
+
+    def __init__(self, clock: Clock, embedder: Embedder | None) -> None:
+        self._clock = clock
+        self._embedder = embedder
+
+    def __call__(
+        self, connection: Connection, project: ProjectRow, question: str, limit: int
+    ) -> dict[str, Any]:
+        query = lexical.read(question)
+        terms = _terms(query.text)
+        vector = self._vector(query.text)
+        rows = self._candidates(connection, project.project, query, terms, vector)
+        hits = self._judged(query, rows, terms, vector)[:limit]
+        return {"hits": hits, "semantic": self._embedder is not None}
+
+    def _candidates(
+        self,
+        connection: Connection,
+        project: str,
+        query: lexical.Query,
+        terms: Sequence[str],
+        vector: NDArray[np.float32] | None,
+    ) -> list[dict[str, Any]]:
+        """The best by words and the best by meaning, with the store's usual likeness."""
+        return connection.execute(
+            _candidates_query(len(terms)).encode(),
+            {
+                "project": project,
+                "vector": None if vector is None else vector_text(vector),
+                "model": self._embedder.name if self._embedder else "",
+                "pool": POOL,
+                "types": list(query.types) or None,
+                "after": query.after,
+                "before": query.before,
+                "archived": query.archived,
+                **{f"t{n}": _lexeme(term) for n, term in enumerate(terms)},
+            },
+        ).fetchall()
+
+    def _vector(self, text: str) -> NDArray[np.float32] | None:
+        if self._embedder is None or not text.strip():
+            return None
+        made: NDArray[np.float32] = self._embedder.encode([text], "question")[0]
+        return made
+
+    def _judged(
+        self,
+        query: lexical.Query,
+        rows: Sequence[dict[str, Any]],
+        terms: Sequence[str],
+        vector: NDArray[np.float32] | None,
+    ) -> list[dict[str, Any]]:
+        if not rows:
+            return []
+        semantic = any(row["alike"] is not None for row in rows)
+        calibration = relevance.calibration(
+            self._embedder.name if semantic and self._embedder else ""
+        )
+        counts = dict(zip(terms, rows[0]["counts"], strict=True))
+        topic = calibration.topic_of(vector)
+        wanted = Wanted(query.text, rows[0]["total"], lambda term: counts.get(term, 0), topic=topic)
+        now = self._clock.now()
+        former = timewords.about_former(query.text)
+        spans = timewords.spans(query.text, now)
+        signals: dict[str, list[float]] = {"prior": [], **({"time": []} if spans else {})}
+        base = []
+        for row in rows:
+            alike = row["alike"] or 0.0
+            margin = (alike - row["usual"]) / max(row["spread"], _LEAST_SPREAD) if semantic else 0.0
+            figures = wanted.compared(Marks(row["terms"], row["groups"]), alike, margin)
+            base.append(calibration.base(figures))
+            for name, value in calibration.parts(figures).items():
+                if name != "semantic" or semantic:
+                    signals.setdefault(name, []).append(value)
+            signals["prior"].append(prior(Priors(**row["standing"]), now, 0, former=former))
+            if spans:
+                signals["time"].append(timewords.nearness(spans, row["at"]))
+        scores = fused(signals, WEIGHTS["memories"], len(rows))
+        totals = [sum(both) for both in zip(base, scores, strict=True)]
+        return _hits(query, rows, totals, now)
+
+
+def _terms(text: str) -> list[str]:
+    """Every term that a question is compared by: its words, and the groups they belong to."""
+    asked = {term for word in words.query_words(text)[:_MOST_WORDS] for term in word.terms}
+
+    def collect(term: str) -> int:
+        asked.add(term)
+        return 0
+
+    Wanted(text, 1, collect)
+    relevance.asked_groups(text, collect)
+    return sorted(asked)[:_MOST_TERMS]
+
+
+def _lexeme(term: str) -> str:
+    """One lexeme as a tsquery."""
+    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _hits(
+    query: lexical.Query, rows: Sequence[dict[str, Any]], totals: Sequence[float], now: float
+) -> list[dict[str, Any]]:
+    order = sorted(range(len(rows)), key=lambda i: (-totals[i], rows[i]["id"]))
+    best = totals[order[0]]
+    said = set(plain_words(query.text))
+    hits: dict[str, dict[str, Any]] = {}
+    for i in order:
+        row = rows[i]
+        if row["file"] in hits or _unfit(query, row["body"]):
+            continue
+        score = relevance.chance_beside(totals[i], best)
+        hits[row["file"]] = {
+            "file": row["file"],
+            "score": round(score, 4),
+            "sure": score >= GOOD_MATCH,
+            "text": snippet(row["body"], said),
+            "label": Priors(**row["standing"]).label(now),
+        }
+    return list(hits.values())
+
+
+def _unfit(query: lexical.Query, text: str) -> bool:
+    folded = " ".join(words.fold(text).split())
+    if any(" ".join(words.fold(phrase).split()) not in folded for phrase in query.phrases):
+        return True
+    said = set(plain_words(text)) if query.excluded else set()
+    return any((without := plain_words(w)) and said.issuperset(without) for w in query.excluded)
+
+
+@cache
+def _candidates_query(count: int) -> str:
+    """One scan of the project: terms found, rarer ones counting more, and likeness of meaning."""
+    numbers = range(count)
+    found = "".join(f", (p.words @@ %(t{n})s::tsquery)::integer AS b{n}" for n in numbers)
+    sums = "".join(f", sum(b{n}) AS c{n}" for n in numbers)
+    weights = "".join(f", ln(1 + total / greatest(c{n}, 1)::float) AS w{n}" for n in numbers)
+    score = " + ".join(["0", *(f"b{n} * w{n}" for n in numbers)])
+    counts = ", ".join(f"coalesce(u.c{n}, 0)::integer" for n in numbers)
+    return f"""
+WITH seen AS MATERIALIZED (
+    SELECT p.id{found},
+        CASE WHEN p.model = %(model)s THEN 1 - (p.embedding <=> %(vector)s::halfvec) END AS alike
+    FROM reverie.passages p WHERE p.project = %(project)s
+        AND (%(archived)s OR NOT (p.standing ->> 'archived')::boolean)
+        AND (%(types)s::text[] IS NULL OR p.standing ->> 'type' = ANY (%(types)s::text[]))
+        AND (%(after)s::float IS NULL OR p.at >= %(after)s)
+        AND (%(before)s::float IS NULL OR p.at < %(before)s)
+), usual AS MATERIALIZED (
+    SELECT count(*) AS total, coalesce(avg(alike), 0) AS usual,
+        coalesce(stddev_pop(alike), 0) AS spread{sums} FROM seen
+), weights AS MATERIALIZED (SELECT total{weights} FROM usual
+), scored AS MATERIALIZED (SELECT s.id, s.alike, {score} AS score FROM seen s, weights
+), chosen AS (
+    (SELECT id, alike FROM scored WHERE score > 0 ORDER BY score DESC, id LIMIT %(pool)s)
+    UNION
+    (SELECT id, alike FROM scored WHERE alike IS NOT NULL ORDER BY alike DESC, id LIMIT %(pool)s)
+)
+SELECT p.id, p.file, p.body, p.terms, p.groups, p.at, p.standing, c.alike, u.total, u.usual,
+    u.spread, ARRAY[{counts}]::integer[] AS counts
+FROM chosen c JOIN reverie.passages p ON p.project = %(project)s AND p.id = c.id, usual u
+ORDER BY p.id
+"""

@@ -1,0 +1,133 @@
+"""Workers: take jobs from the queue in the database, any number of them, on any machine.
+
+PgQueuer gives a job to one worker, and to another one if that worker died. A job's effect and the
+note that it was done are one transaction, so that it happens once also if the job comes twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from pgqueuer import PgQueuer
+from pgqueuer.db import PsycopgDriver
+from pgqueuer.errors import RetryRequested
+
+from reverie.memory.postgres.database import Away, Connection, Database
+from reverie.server.search import EMBED, embed_pending
+
+if TYPE_CHECKING:
+    from pgqueuer.models import Job
+
+    from reverie.ports import Embedder
+
+log = logging.getLogger(__name__)
+
+# A worker that said nothing for so long is dead, and its jobs go to others.
+HEARTBEAT = timedelta(seconds=30)
+_PORTION = 64
+_AGAIN = timedelta(seconds=1)
+_LONGEST_PAUSE = 5.0
+
+# The effect of a job, in a transaction with the identity of the job's space.
+Effect = Callable[[Connection, Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Runs jobs of the kinds it knows."""
+
+    database: Database
+    effects: Mapping[str, Effect]
+    heartbeat: timedelta = HEARTBEAT
+    batch: int = 10
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until told to stop; a database that is away is tried again."""
+        pause = 0.1
+        while not stop.is_set():
+            try:
+                await self._connected(stop)
+                pause = 0.1
+            except (psycopg.Error, OSError, RuntimeError) as error:
+                log.warning("the queue cannot be reached (%s); trying again", error)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                await _wait(stop, pause)
+
+    async def _connected(self, stop: asyncio.Event) -> None:
+        async with await psycopg.AsyncConnection.connect(
+            self.database.url, autocommit=True
+        ) as connection:
+            queue = PgQueuer(PsycopgDriver(connection))
+            for kind in self.effects:
+                queue.entrypoint(kind, on_failure="hold")(self._entry(kind))
+            watching = asyncio.create_task(_shut_down(stop, queue))
+            try:
+                await queue.run(
+                    batch_size=self.batch,
+                    dequeue_timeout=timedelta(seconds=2),
+                    heartbeat_timeout=self.heartbeat,
+                )
+            finally:
+                watching.cancel()
+
+    def _entry(self, kind: str) -> Callable[[Job], Any]:
+        async def work(job: Job) -> None:
+            try:
+                await asyncio.to_thread(self._once, kind, job.id, job.payload or b"{}")
+            except Away as error:
+                raise RetryRequested(_AGAIN, str(error)) from error
+
+        return work
+
+    def _once(self, kind: str, number: int, payload: bytes) -> None:
+        detail = json.loads(payload)
+        with self.database.entered_for(detail["org"], detail["space"]) as connection:
+            fresh = connection.execute(
+                "INSERT INTO reverie.effects (org, job) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+                (detail["org"], f"{kind}/{number}"),
+            ).rowcount
+            if fresh:
+                self.effects[kind](connection, detail)
+
+
+async def _shut_down(stop: asyncio.Event, queue: PgQueuer) -> None:
+    await stop.wait()
+    queue.shutdown.set()
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(stop.wait(), seconds)
+    except TimeoutError:
+        return
+
+
+def embed(embedder: Embedder | None, connection: Connection, detail: Mapping[str, Any]) -> None:
+    """Make the vectors of a project's new passages."""
+    if embedder is None:
+        return
+    while embed_pending(connection, detail["project"], embedder, _PORTION) == _PORTION:
+        continue
+
+
+def usual_effects(embedder: Embedder | None) -> dict[str, Effect]:
+    """The kinds of jobs that the service makes."""
+    return {EMBED: partial(embed, embedder)}
+
+
+async def run_until_signal(worker: Worker) -> None:
+    """Work until SIGTERM or SIGINT; jobs that were begun are finished."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await worker.run(stop)
