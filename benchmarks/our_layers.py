@@ -34,6 +34,8 @@ from reverie.core.messages import Message, Text, new_message
 from reverie.core.request import Head
 from reverie.core.usage import Usage
 from reverie.core.window import Ttl, Window
+from reverie.learning import extraction
+from reverie.learning.extraction.prompts import directive
 from reverie.events import LayerFired, NotesUpdated, TroubleNoted
 from reverie.models.scripted import ScriptedModel
 from reverie.session.build import SOON
@@ -42,6 +44,8 @@ from reverie.settings.schema import SETTINGS
 # What a fork that refines the notes is taken to write: its edits, then a word that it is done.
 EDITS_TOKENS = 800
 DONE_TOKENS = 30
+# What extraction is taken to write when it finds something.
+SAVED_TOKENS = 250
 
 Refine: TypeAlias = Literal["late", "due", "never"]
 
@@ -68,8 +72,11 @@ class OurLayers:
         budget: Budget | None = None,
         on: Callable[[str], bool] = as_shipped,
         refine: Refine = "late",
+        learns: bool = True,
     ) -> None:
-        """`refine` says when a model goes over the notes: its forks are priced."""
+        """`refine` says when a model goes over the notes, `learns` whether one extracts memories."""
+        self._learns = learns
+        self._learnt: str | None = None
         self._trajectory = trajectory
         self._refine_from = refine_from(refine, trajectory.window)
         self._forks: list[SideCall] = []
@@ -102,7 +109,7 @@ class OurLayers:
             budget=budget or Budget(),
             policy=policy or Policy(),
         )
-        self._spoken = _spoken(trajectory)
+        self._spoken = trajectory.spoken
         self.fired: Counter[str] = Counter()
 
     def now(self) -> float:
@@ -116,6 +123,8 @@ class OurLayers:
         said = self._conversation.state.messages
         if message.role == "user" and said and said[-1].role == "assistant":
             self._runner.run(self._take_notes())
+            if not said[-1].tool_uses:
+                self._learn()
         self._upkeep.look(message)
         self._conversation.record(Said(message))
 
@@ -133,6 +142,11 @@ class OurLayers:
         self._conversation.kept_for = ttl
         counted = replace(usage, output=self._spoken.get(call.response, usage.output))
         self._conversation.record(Used(call.response, "main", call.model, counted, call.at))
+
+    def ended(self) -> tuple[SideCall, ...]:
+        self._learn()
+        side, self._forks = tuple(self._forks), []
+        return side
 
     def close(self) -> None:
         self._runner.close()
@@ -154,15 +168,32 @@ class OurLayers:
             case TroubleNoted(where, what):
                 raise SystemExit(f"{self._trajectory.name}: {where}: {what}")
 
+    def _learn(self) -> None:
+        """What extraction asks a model after a turn: to read what is new, then to hear of its writes."""
+        shown = tuple(self._conversation.state.shown)
+        new = extraction.new_messages(shown, self._learnt)
+        if not self._learns or not new:
+            return
+        self._learnt = new[-1].id
+        self.fired["extraction"] += 1
+        asked = (*shown, new_message("user", Text(directive(new, "memory", "")), origin="reverie"))
+        wrote = new_message("assistant", Text("save" * SAVED_TOKENS))
+        done = (*asked, wrote, new_message("user", Text("Saved."), origin="tool"))
+        self._forks += [
+            SideCall(asked, SAVED_TOKENS, on_prefix=True, purpose="learning"),
+            SideCall(done, DONE_TOKENS, on_prefix=True, purpose="learning"),
+        ]
+
     def _refinement(self) -> tuple[SideCall, SideCall]:
         """The two requests of a fork: the task, and the edits with their results."""
         shown = tuple(self._conversation.state.shown)
-        directive = plan(self._notebook.read(), self._notebook.file.path)
-        asked = (*shown, new_message("user", Text(directive), origin="reverie"))
+        task = plan(self._notebook.read(), self._notebook.file.path)
+        asked = (*shown, new_message("user", Text(task), origin="reverie"))
         edits = new_message("assistant", Text("edit" * EDITS_TOKENS))
         done = (*asked, edits, new_message("user", Text("The files were edited."), origin="tool"))
-        return SideCall(asked, EDITS_TOKENS, on_prefix=True), SideCall(
-            done, DONE_TOKENS, on_prefix=True
+        return (
+            SideCall(asked, EDITS_TOKENS, on_prefix=True, purpose="notes"),
+            SideCall(done, DONE_TOKENS, on_prefix=True, purpose="notes"),
         )
 
 
@@ -229,12 +260,3 @@ class _Page:
 
     def write(self, text: str) -> None:
         self._shelf.texts[self.path] = text
-
-
-def _spoken(trajectory: Trajectory) -> dict[str, int]:
-    """Tokens of each response, as the prompts after it tell; transcripts hold unfinished counts."""
-    tokens: Counter[str] = Counter()
-    for event in trajectory.events:
-        if isinstance(event, Message) and event.response is not None:
-            tokens[event.response] += sum(trajectory.sizes(event))
-    return dict(tokens)
