@@ -21,6 +21,7 @@ from reverie.agent.background import Background
 from reverie.agent.permissions import Consent, by_mode
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
+from reverie.context.compaction.lean import LeanPolicy
 from reverie.context.facts.calls import deed_of
 from reverie.context.microcompaction import Policy
 from reverie.context.session_notes.note_taking import NoteTaker
@@ -73,6 +74,7 @@ class OurLayers:
         on: Callable[[str], bool] = as_shipped,
         refine: Refine = "late",
         learns: bool = True,
+        lean: LeanPolicy | None = None,
     ) -> None:
         """`refine` says when a model goes over the notes, `learns` whether one extracts memories."""
         self._learns = learns
@@ -108,6 +110,7 @@ class OurLayers:
             transcript=f"sessions/{trajectory.name}.jsonl",
             budget=budget or Budget(),
             policy=policy or Policy(),
+            lean=lean or LeanPolicy(),
         )
         self._spoken = trajectory.spoken
         self.fired: Counter[str] = Counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,9 @@ from reverie.context.compaction import (
     Trigger,
     Whole,
 )
+from reverie.context.compaction import lean
+from reverie.context.compaction.lean import LeanPolicy
+from reverie.context.compaction.run import FileReader
 from reverie.context.facts import Todo
 from reverie.context.microcompaction import (
     Clear,
@@ -63,6 +67,7 @@ class Upkeep:
     forks: Forks | None = None
     budget: Budget = field(default_factory=Budget)
     policy: Policy = field(default_factory=Policy)
+    lean: LeanPolicy = field(default_factory=LeanPolicy)
     scrubber: Scrubber | None = None
     _ledger: ToolResultLedger = field(init=False)
 
@@ -115,6 +120,27 @@ class Upkeep:
         )
         if not isinstance(verdict, NotDue):
             await self.compact_now("automatic")
+        elif self.on("autocompact") and not self.on("collapse"):
+            await self._compact_by_price()
+
+    async def _compact_by_price(self) -> None:
+        """Layer 4 before the window is full: where keeping old messages costs more."""
+        verdict = lean.due(self._moment(), self.lean)
+        if isinstance(verdict, NotDue):
+            return
+        situation = self._situation("price", "", Whole(), None)
+        reader = FileReader(self._read_file)
+        done = await asyncio.to_thread(
+            lean.compact, situation, self.lean, reader, verdict.reason
+        )
+        if isinstance(done, Compaction):
+            self._compacted(done, situation.at)
+
+    def _moment(self) -> lean.Moment:
+        conditions, head = self._conditions(), self.conversation.state.head
+        size = sum(segment.tokens for segment in head_segments(head)) if head else 0
+        lapsed = conditions.idle(self._ledger.replied_at) > conditions.life
+        return lean.Moment(conditions.context, size, conditions.rates, lapsed)
 
     async def compact_because(self, refused: str, tokens: int | None, limit: int | None) -> None:
         """Compact after the provider refused a request as too long: our count or window was wrong."""
@@ -169,7 +195,9 @@ class Upkeep:
             last=done.last_compacted,
         )
         # The prefix is new anyway, so the head may be rendered with the memory of today.
-        head = self._new_head() if done.kept_up_to is None else self.conversation.state.head
+        # A compaction by price keeps the head, which is still in the cache.
+        renew = done.kept_up_to is None and done.trigger != "price"
+        head = self._new_head() if renew else self.conversation.state.head
         renewed = (HeadFrozen(head),) if head and head != self.conversation.state.head else ()
         self.conversation.record(record, *renewed)
         self.announce(LayerFired("compaction", done.tokens_before, done.tokens_after, done.why))
