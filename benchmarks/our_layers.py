@@ -8,6 +8,7 @@ them.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -31,7 +32,7 @@ from reverie.context.upkeep import Upkeep
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.journal import Journal
 from reverie.conversation.records import Said, Used
-from reverie.core.messages import Message, Text, new_message
+from reverie.core.messages import Message, Text, ToolUse, new_message
 from reverie.core.request import Head
 from reverie.core.usage import Usage
 from reverie.core.window import Ttl, Window
@@ -218,24 +219,60 @@ class _Watched(Conversation):
 
 
 class _Upkeep(Upkeep):
-    """Restores files as the agent last read them: the real ones are on another machine."""
+    """Restores files as far as the agent saw and changed them: the real ones are elsewhere."""
 
     def look(self, message: Message) -> None:
         for use in message.tool_uses:
-            deed = deed_of(use)
-            if deed.kind == "read":
-                self._reading[use.id] = deed.target
+            self._calls[use.id] = use
         for result in message.tool_results:
-            if result.tool_use_id in self._reading and not result.is_error:
-                self._files[self._reading[result.tool_use_id]] = result.text
+            use = self._calls.get(result.tool_use_id)
+            if use is not None and not result.is_error:
+                self._disk.follow(use, result.text)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._reading: dict[str, str] = {}
-        self._files: dict[str, str] = {}
+        self._calls: dict[str, ToolUse] = {}
+        self._disk = _Disk()
 
     def _read_file(self, path: str) -> str | None:
-        return self._files.get(path)
+        return self._disk.read(path)
+
+
+class _Disk:
+    """The files of a session, as far as its calls tell: what was read, by line, and what changed."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, list[str]] = {}
+
+    def read(self, path: str) -> str | None:
+        lines = self._files.get(path)
+        return None if lines is None else "\n".join(lines)
+
+    def follow(self, use: ToolUse, result: str) -> None:
+        deed, given = deed_of(use), use.input
+        lines = self._files.setdefault(deed.target, [])
+        match deed.kind:
+            case "read":
+                for found in _NUMBERED.finditer(result):
+                    number = int(found[1])
+                    if number <= _LONGEST_FILE:
+                        lines += [""] * (number - len(lines))
+                        lines[number - 1] = found[2]
+            case "write":
+                self._files[deed.target] = str(given.get("content") or "").split("\n")
+            case "edit":
+                old, new = str(given.get("old_string") or ""), str(given.get("new_string") or "")
+                text = "\n".join(lines)
+                self._files[deed.target] = text.replace(old, new, 1).split("\n") if old else lines
+            case _:
+                pass
+        if not self._files[deed.target]:
+            del self._files[deed.target]
+
+
+# A line as a client shows it: its number, an arrow or a tab, its text.
+_NUMBERED = re.compile(r"^ *(\d+)(?:→|\t)(.*)$", re.MULTILINE)
+_LONGEST_FILE = 50_000
 
 
 class _Shelf:

@@ -50,6 +50,10 @@ from reverie.ports import BlobStore, Scrubber
 
 COMPACT = "compact"
 
+# A compaction that did not pay is weighed again after this growth.
+_GROWN = 2_000
+_NEVER = -1_000_000
+
 
 @dataclass(slots=True)
 class Upkeep:
@@ -70,6 +74,8 @@ class Upkeep:
     lean: LeanPolicy = field(default_factory=LeanPolicy)
     scrubber: Scrubber | None = None
     _ledger: ToolResultLedger = field(init=False)
+    # The size at which a compaction by price did not pay.
+    _refused_at: int = _NEVER
 
     def __post_init__(self) -> None:
         declared = (name for name, tool in self.toolbox.tools.items() if tool.clearable)
@@ -125,22 +131,24 @@ class Upkeep:
 
     async def _compact_by_price(self) -> None:
         """Layer 4 before the window is full: where keeping old messages costs more."""
-        verdict = lean.due(self._moment(), self.lean)
-        if isinstance(verdict, NotDue):
+        state, moment = self.conversation.state, self._moment()
+        head = sum(segment.tokens for segment in head_segments(state.head)) if state.head else 0
+        size = state.tokens - head
+        verdict = lean.due(size, moment, self.lean)
+        if isinstance(verdict, NotDue) or 0 <= size - self._refused_at < _GROWN:
             return
         situation = self._situation("price", "", Whole(), None)
         reader = FileReader(self._read_file)
-        done = await asyncio.to_thread(
-            lean.compact, situation, self.lean, reader, verdict.reason
-        )
+        done = await asyncio.to_thread(lean.compact, situation, moment, self.lean, reader)
+        self._refused_at = size if isinstance(done, Failed) else _NEVER
         if isinstance(done, Compaction):
             self._compacted(done, situation.at)
 
     def _moment(self) -> lean.Moment:
-        conditions, head = self._conditions(), self.conversation.state.head
-        size = sum(segment.tokens for segment in head_segments(head)) if head else 0
+        conditions, last = self._conditions(), self.conversation.state.messages[-1:]
         lapsed = conditions.idle(self._ledger.replied_at) > conditions.life
-        return lean.Moment(conditions.context, size, conditions.rates, lapsed)
+        between = any(message.origin == "user" for message in last)
+        return lean.Moment(conditions.rates, lapsed, between)
 
     async def compact_because(self, refused: str, tokens: int | None, limit: int | None) -> None:
         """Compact after the provider refused a request as too long: our count or window was wrong."""

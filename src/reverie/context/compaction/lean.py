@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from reverie.context import NotDue, user_messages
 from reverie.context.compaction import restore
+from reverie.context.compaction.excerpts import excerpt, worked_on
 from reverie.context.compaction.parts import is_summary, worded
 from reverie.context.compaction.plan import (
     Compaction,
@@ -26,7 +27,7 @@ from reverie.context.compaction.record import record_of
 from reverie.context.compaction.restore import ReadFile
 from reverie.context.compaction.run import open_obligations, sent_once
 from reverie.context.compaction.tail import rate
-from reverie.context.facts import FileTouch, read_facts
+from reverie.context.facts import read_facts
 from reverie.core.messages import Attachment, Block, Message, Text, new_message
 from reverie.core.tokens import message_tokens
 from reverie.core.transcript import rounds, safe_cuts
@@ -37,58 +38,63 @@ _OBLIGATIONS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class LeanPolicy:
-    """Sizes in tokens, and what a compaction is taken to leave and to cost.
+    """Sizes in tokens, and how a compaction is weighed.
 
-    `tail` stays verbatim, `record` is the most the record may take, `files` in work are restored with
-    `file` each. A compaction leaves about `left` and the share `grows` of what there was. It is
-    worth it when `calls` requests save more than it costs, `rereads` (read again afterwards)
-    included. After a lapse of the cache it costs nothing but those.
+    At least `tail` tokens and `rounds` rounds stay verbatim; `record` is the most the record may
+    take; up to `files` files that were touched in the last `recent` calls are shown with `file` each.
+    It is worth it when `calls` requests (`calls_between` before a new prompt is answered) save more
+    than it costs, `rereads` tokens that are read again included. After a lapse of the cache it
+    costs nothing but those. A conversation under `least` tokens is left alone.
     """
 
     on: bool = True
-    tail: int = 10_000
+    tail: int = 8_000
+    rounds: int = 6
     record: int = 20_000
-    files: int = 3
-    file: int = 2_500
-    left: int = 14_000
-    grows: float = 0.08
+    files: int = 4
+    file: int = 3_000
+    recent: int = 40
     calls: int = 20
+    calls_between: int = 20
     rereads: int = 15_000
     least: int = 25_000
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What is known before a request: its size, that of its head, its prices, and a lapse."""
+    """What is known before a request: its prices, whether the cache lapsed, and a turn begins."""
 
-    tokens: int
-    head: int
     rates: Prices | None
     lapsed: bool = False
+    between: bool = False
 
 
-def due(moment: Moment, policy: LeanPolicy) -> Due | NotDue:
-    """Whether a compaction saves more than it costs."""
-    if not policy.on:
-        return NotDue("compaction by price is off (context.profile)")
+def worth_it(before: int, after: int, moment: Moment, policy: LeanPolicy) -> Due | NotDue:
+    """Whether a conversation of `after` tokens in the place of `before` saves more than it costs."""
     rates = moment.rates
     if rates is None or not rates.input:
         return NotDue("prices are not known")
-    size = moment.tokens - moment.head
-    if size < policy.least:
-        return NotDue(f"{size:,} tokens of conversation are left alone")
-    left = policy.left + int(policy.grows * size)
-    freed = size - left
+    freed = before - after
     read, write = rates.cache_read, rates.cache_write_5m
+    calls = policy.calls_between if moment.between else policy.calls
     again = policy.rereads * write
     if moment.lapsed:
-        saved, cost = freed * (write + policy.calls * read), again
+        saved, cost = freed * (write + calls * read), again
     else:
-        saved, cost = freed * policy.calls * read, left * (write - read) + again
+        saved, cost = freed * calls * read, after * (write - read) + again
     if saved <= cost:
         return NotDue(f"keeping {freed:,} old tokens costs less than compacting")
     when = "the cache has lapsed, and " if moment.lapsed else ""
     return Due(f"{when}{freed:,} old tokens cost more than a short conversation written anew")
+
+
+def due(size: int, moment: Moment, policy: LeanPolicy) -> Due | NotDue:
+    """Whether a compaction of `size` tokens of conversation could pay; `compact` weighs it exactly."""
+    if not policy.on:
+        return NotDue("compaction by price is off (context.profile)")
+    if size < policy.least:
+        return NotDue(f"{size:,} tokens of conversation are left alone")
+    return worth_it(size, policy.tail, moment, policy)
 
 
 def plan(messages: Sequence[Message], policy: LeanPolicy) -> Plan | NoPlan:
@@ -97,10 +103,10 @@ def plan(messages: Sequence[Message], policy: LeanPolicy) -> Plan | NoPlan:
     first = max((i for i, message in enumerate(messages, 1) if is_summary(message)), default=0)
     cut = unanswered(messages)
     position, kept = len(messages), 0
-    for group in reversed(rounds(messages)):
+    for number, group in enumerate(reversed(rounds(messages))):
         position -= len(group)
         kept += sum(map(message_tokens, group))
-        if kept > policy.tail or position <= first:
+        if (kept > policy.tail and number >= policy.rounds) or position <= first:
             break
         if position in safe:
             cut = min(cut, position)
@@ -110,26 +116,20 @@ def plan(messages: Sequence[Message], policy: LeanPolicy) -> Plan | NoPlan:
 
 
 def compact(
-    situation: Situation, policy: LeanPolicy, read_file: ReadFile, why: str
+    situation: Situation, moment: Moment, policy: LeanPolicy, read_file: ReadFile
 ) -> Compaction | Failed:
-    """The conversation with its old part as a record; fails where that saves too little."""
+    """The conversation with its old part as a record; fails where that does not pay."""
     planned = plan(situation.messages, policy)
     if isinstance(planned, NoPlan):
         return Failed(planned.reason)
-    body = record_of(planned.compacted, policy.record)
-    texts = user_messages.carried(planned.compacted)
-    blocks: list[Block] = [Text(worded(body, situation.transcript))]
-    blocks += [user_messages.render(texts)] if texts else []
-    facts = read_facts(planned.compacted)
-    blocks += [*sent_once(planned), *open_obligations(situation, planned, facts, _OBLIGATIONS)]
-    blocks += _files(planned, policy, read_file, facts.files)
-    after = planned.compacted[-1]
-    summary = new_message("user", *blocks, after=after, at=situation.at, origin="reverie")
-    before = sum(map(message_tokens, planned.compacted))
-    size = message_tokens(summary)
-    if size * 2 > before:
-        return Failed(f"a record of {size:,} tokens for {before:,} saves too little")
-    whole = situation.overhead + size + sum(map(message_tokens, planned.kept))
+    summary = _summary(situation, planned, policy, read_file)
+    kept = sum(map(message_tokens, planned.kept))
+    before = sum(map(message_tokens, planned.compacted)) + kept
+    after = message_tokens(summary) + kept
+    factor = rate(situation)
+    verdict = worth_it(int(before * factor), int(after * factor), moment, policy)
+    if isinstance(verdict, NotDue):
+        return Failed(verdict.reason)
     return Compaction(
         start=(summary,),
         kept_from=planned.kept[0].id if planned.kept else None,
@@ -137,21 +137,35 @@ def compact(
         trigger=situation.trigger,
         how="record",
         tokens_before=situation.tokens,
-        tokens_after=int(whole * rate(situation)),
-        last_compacted=after.id,
-        why=why,
+        tokens_after=int((situation.overhead + after) * factor),
+        last_compacted=planned.compacted[-1].id,
+        why=verdict.reason,
     )
 
 
-def _files(
-    planned: Plan, policy: LeanPolicy, read_file: ReadFile, touched: Sequence[FileTouch]
-) -> Iterator[Attachment]:
-    """The files in work, as they are now: changed ones first, the newest first."""
+def _summary(
+    situation: Situation, planned: Plan, policy: LeanPolicy, read_file: ReadFile
+) -> Message:
+    body = record_of(planned.compacted, policy.record)
+    texts = user_messages.carried(planned.compacted)
+    facts = read_facts(planned.compacted)
+    blocks: list[Block] = [Text(worded(body, situation.transcript))]
+    blocks += [user_messages.render(texts)] if texts else []
+    blocks += [*sent_once(planned), *open_obligations(situation, planned, facts, _OBLIGATIONS)]
+    blocks += _files(planned, policy, read_file)
+    after = planned.compacted[-1]
+    return new_message("user", *blocks, after=after, at=situation.at, origin="reverie")
+
+
+def _files(planned: Plan, policy: LeanPolicy, read_file: ReadFile) -> Iterator[Attachment]:
+    """The files in work, as they are now: changed ones first, then the last touched."""
     there = restore.whole_files(planned.kept)
-    recent = [touch for touch in reversed(touched) if touch.path not in there]
-    changed = [touch.path for touch in recent if touch.changed]
-    paths = [*changed, *(touch.path for touch in recent if not touch.changed)]
-    for path in paths[: policy.files]:
-        text = read_file(path)
+    touched = worked_on((*planned.compacted, *planned.kept))
+    recent = [
+        file for file in touched if file.calls_ago <= policy.recent and file.path not in there
+    ]
+    for file in sorted(recent, key=lambda file: not file.changed)[: policy.files]:
+        text = read_file(file.path)
         if text is not None:
-            yield restore.file(path, text, policy.file)
+            shown = excerpt(text, file.places, policy.file)
+            yield Attachment(restore.FILE_LABEL, f"{file.path}, as it is on disk now:\n{shown}")
