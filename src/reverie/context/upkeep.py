@@ -20,7 +20,7 @@ from reverie.context.compaction import (
     Whole,
 )
 from reverie.context.compaction import lean
-from reverie.context.compaction.lean import LeanPolicy
+from reverie.context.compaction.lean import LeanPolicy, Moment
 from reverie.context.compaction.run import FileReader
 from reverie.context.facts import Todo
 from reverie.context.microcompaction import (
@@ -42,7 +42,7 @@ from reverie.conversation.records import (
     ToolResultsCleared,
 )
 from reverie.core.messages import Message
-from reverie.core.request import Head, head_segments
+from reverie.core.request import Head
 from reverie.core.window import Window
 from reverie.errors import ReverieError, WindowFull
 from reverie.events import Announce, LayerFired, TroubleNoted
@@ -132,8 +132,7 @@ class Upkeep:
     async def _compact_by_price(self) -> None:
         """Layer 4 before the window is full: where keeping old messages costs more."""
         state, moment = self.conversation.state, self._moment()
-        head = sum(segment.tokens for segment in head_segments(state.head)) if state.head else 0
-        size = state.tokens - head
+        size = state.tokens - state.head_tokens
         verdict = lean.due(size, moment, self.lean)
         if isinstance(verdict, NotDue) or 0 <= size - self._refused_at < _GROWN:
             return
@@ -144,11 +143,11 @@ class Upkeep:
         if isinstance(done, Compaction):
             self._compacted(done, situation.at)
 
-    def _moment(self) -> lean.Moment:
+    def _moment(self) -> Moment:
         conditions, last = self._conditions(), self.conversation.state.messages[-1:]
         lapsed = conditions.idle(self._ledger.replied_at) > conditions.life
         between = any(message.origin == "user" for message in last)
-        return lean.Moment(conditions.rates, lapsed, between)
+        return Moment(conditions.rates, lapsed, between)
 
     async def compact_because(self, refused: str, tokens: int | None, limit: int | None) -> None:
         """Compact after the provider refused a request as too long: our count or window was wrong."""
@@ -222,14 +221,13 @@ class Upkeep:
         self, trigger: Trigger, instructions: str, mode: Mode, tokens: int | None
     ) -> Situation:
         state = self.conversation.state
-        head = head_segments(state.head) if state.head else ()
         return Situation(
             messages=tuple(state.shown),
             window=self.window,
             tokens=max(tokens or 0, state.tokens),
             at=self.conversation.now,
             trigger=trigger,
-            overhead=sum(segment.tokens for segment in head),
+            overhead=state.head_tokens,
             mode=mode,
             transcript=self.transcript,
             instructions=instructions,
