@@ -83,9 +83,9 @@ class SessionState:
     # Messages that are sent in a changed form, by id.
     _changed: dict[str, Message] = field(default_factory=dict)
     # `shown` as it was last built; None after a record that may change it.
-    _shown: list[Message] | None = None
-    _shown_for: list[Message] = field(default_factory=list)
-    _head_size: int | None = None
+    _shown: list[Message] | None = field(default=None, compare=False, repr=False)
+    _shown_for: list[Message] = field(default_factory=list, compare=False, repr=False)
+    _head_size: int | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def replay(cls, records: Iterable[Record]) -> SessionState:
