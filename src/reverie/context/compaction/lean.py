@@ -98,7 +98,10 @@ def due(size: int, moment: Moment, policy: LeanPolicy) -> Due | NotDue:
 
 
 def plan(messages: Sequence[Message], policy: LeanPolicy) -> Plan | NoPlan:
-    """Keep the last rounds that fit the tail, and all that waits for an answer."""
+    """Keep the last rounds that fit the tail, and all that waits for an answer.
+
+    Earlier records stay where they are, so that the cache still holds them, until they are too long.
+    """
     safe = set(safe_cuts(messages))
     first = max((i for i, message in enumerate(messages, 1) if is_summary(message)), default=0)
     cut = unanswered(messages)
@@ -112,7 +115,8 @@ def plan(messages: Sequence[Message], policy: LeanPolicy) -> Plan | NoPlan:
             cut = min(cut, position)
     if cut <= first:
         return NoPlan("only the last rounds are left")
-    return Plan((), tuple(messages[:cut]), tuple(messages[cut:]))
+    before = first if sum(map(message_tokens, messages[:first])) <= policy.record else 0
+    return Plan(tuple(messages[:before]), tuple(messages[before:cut]), tuple(messages[cut:]))
 
 
 def compact(
@@ -122,39 +126,50 @@ def compact(
     planned = plan(situation.messages, policy)
     if isinstance(planned, NoPlan):
         return Failed(planned.reason)
-    summary = _summary(situation, planned, policy, read_file)
-    kept = sum(map(message_tokens, planned.kept))
-    before = sum(map(message_tokens, planned.compacted)) + kept
-    after = message_tokens(summary) + kept
+    start = _start(situation, planned, policy, read_file)
+    kept = _tokens(planned.kept)
+    before, after = _tokens(planned.compacted) + kept, _tokens(start) + kept
     factor = rate(situation)
     verdict = worth_it(int(before * factor), int(after * factor), moment, policy)
     if isinstance(verdict, NotDue):
         return Failed(verdict.reason)
     return Compaction(
-        start=(summary,),
+        start=start,
         kept_from=planned.kept[0].id if planned.kept else None,
-        kept_up_to=None,
+        kept_up_to=planned.before[-1].id if planned.before else None,
         trigger=situation.trigger,
         how="record",
         tokens_before=situation.tokens,
-        tokens_after=int((situation.overhead + after) * factor),
+        tokens_after=int((situation.overhead + _tokens(planned.before) + after) * factor),
         last_compacted=planned.compacted[-1].id,
         why=verdict.reason,
     )
 
 
-def _summary(
+def _start(
     situation: Situation, planned: Plan, policy: LeanPolicy, read_file: ReadFile
-) -> Message:
+) -> tuple[Message, ...]:
+    """The record with the user's words, and a message of what is in work, which is soon outdated."""
     body = record_of(planned.compacted, policy.record)
     texts = user_messages.carried(planned.compacted)
     facts = read_facts(planned.compacted)
-    blocks: list[Block] = [Text(worded(body, situation.transcript))]
-    blocks += [user_messages.render(texts)] if texts else []
-    blocks += [*sent_once(planned), *open_obligations(situation, planned, facts, _OBLIGATIONS)]
-    blocks += _files(planned, policy, read_file)
-    after = planned.compacted[-1]
-    return new_message("user", *blocks, after=after, at=situation.at, origin="reverie")
+    said: list[Block] = [Text(worded(body, situation.transcript))]
+    said += [user_messages.render(texts)] if texts else []
+    record = new_message(
+        "user", *said, after=planned.compacted[-1], at=situation.at, origin="reverie"
+    )
+    now: list[Block] = [
+        *sent_once(planned),
+        *open_obligations(situation, planned, facts, _OBLIGATIONS),
+        *_files(planned, policy, read_file),
+    ]
+    if not now:
+        return (record,)
+    return (record, new_message("user", *now, after=record, at=situation.at, origin="reverie"))
+
+
+def _tokens(messages: Sequence[Message]) -> int:
+    return sum(map(message_tokens, messages))
 
 
 def _files(planned: Plan, policy: LeanPolicy, read_file: ReadFile) -> Iterator[Attachment]:
