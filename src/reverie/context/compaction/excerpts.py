@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 from reverie.context.facts.calls import deed_of
-from reverie.core.messages import Message, ToolUse
+from reverie.core.messages import Attachment, Message, ToolUse
 from reverie.core.tokens import text_tokens
 
 # A line number, or a line that stands at the place.
@@ -15,9 +17,11 @@ Place: TypeAlias = int | str
 
 _CHANGED_TO = ("new_string", "newText", "new_str", "content")
 _BEGINS = ("offset",)
+LABEL = "file"
+LEAD = ", as it is on disk now:\n"
+_RUN = re.compile(r"^\[… from line (\d+) of \d+\]$", re.MULTILINE)
 # Lines around a place that are shown with it.
 _BEFORE, _BEHIND = 15, 45
-_DEFAULT_READ = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +35,35 @@ class WorkedOn:
 
 
 def worked_on(messages: Iterable[Message]) -> list[WorkedOn]:
-    """The files of these messages, the last touched first."""
+    """The files of these messages, the last touched first; those an earlier compaction showed, too."""
     found: dict[str, WorkedOn] = {}
     calls = 0
+    response: str | None = None
     for message in reversed(tuple(messages)):
-        for use in reversed(message.tool_uses):
-            action = deed_of(use)
-            if action.kind not in ("read", "edit", "write") or not action.target:
-                continue
-            known = found.get(action.target) or WorkedOn(action.target, False, calls, ())
-            found[action.target] = WorkedOn(
-                known.path,
-                known.changed or action.kind != "read",
-                known.calls_ago,
-                (*known.places, *_places(use)),
-            )
-        calls += message.role == "assistant" and bool(message.tool_uses)
+        for path, changed, places in _touched(message):
+            known = found.get(path) or WorkedOn(path, False, calls, ())
+            places = (*known.places, *places)
+            found[path] = WorkedOn(path, known.changed or changed, known.calls_ago, places)
+        # One response may be several messages.
+        calls += message.role == "assistant" and (not response or message.response != response)
+        response = message.response or response
     return list(found.values())
+
+
+def _touched(message: Message) -> Iterator[tuple[str, bool, list[Place]]]:
+    for use in reversed(message.tool_uses):
+        action = deed_of(use)
+        if action.kind in ("read", "edit", "write") and action.target:
+            yield action.target, action.kind != "read", _places(use)
+    for block in message.blocks:
+        if isinstance(block, Attachment) and block.label == LABEL and LEAD in block.text:
+            path, _, shown = block.text.partition(LEAD)
+            yield path, True, [int(number) for number in _RUN.findall(shown)]
+
+
+def attached(path: str, text: str, places: Sequence[Place], room: int) -> Attachment:
+    """The file as an attachment."""
+    return Attachment(LABEL, f"{path}{LEAD}{excerpt(text, places, room)}")
 
 
 def _places(use: ToolUse) -> list[Place]:
@@ -59,21 +75,20 @@ def _places(use: ToolUse) -> list[Place]:
 
 
 def excerpt(text: str, places: Sequence[Place], room: int) -> str:
-    """The whole text if it fits; else the lines around each place while there is room."""
+    """The whole text if it fits; else the lines around each place, the newest first, while they fit."""
     if text_tokens(text) <= room:
         return text
     lines = text.split("\n")
+    found = (_line(lines, place) for place in places)
+    at = list(dict.fromkeys(place for place in found if place is not None)) or [0]
+    wide = (range(max(0, i - _BEFORE), min(len(lines), i + _BEHIND)) for i in at)
     chosen: set[int] = set()
-    for place in (*places, 1):
-        at = _line(lines, place)
-        if at is None:
-            continue
-        for number in range(max(0, at - _BEFORE), min(len(lines), at + _BEHIND)):
-            if number not in chosen:
-                room -= text_tokens(lines[number]) + 2
-                if room < 0:
-                    return _rendered(lines, chosen)
-                chosen.add(number)
+    for number in chain(*wide):
+        if number not in chosen:
+            room -= text_tokens(lines[number]) + 2
+            if room < 0:
+                break
+            chosen.add(number)
     return _rendered(lines, chosen)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from reverie.context import NotDue, user_messages
 from reverie.context.compaction import restore
-from reverie.context.compaction.excerpts import excerpt, worked_on
+from reverie.context.compaction.excerpts import attached, worked_on
 from reverie.context.compaction.parts import is_summary, worded
 from reverie.context.compaction.plan import (
     Compaction,
@@ -182,5 +182,4 @@ def _files(planned: Plan, policy: LeanPolicy, read_file: ReadFile) -> Iterator[A
     for file in sorted(recent, key=lambda file: not file.changed)[: policy.files]:
         text = read_file(file.path)
         if text is not None:
-            shown = excerpt(text, file.places, policy.file)
-            yield Attachment(restore.FILE_LABEL, f"{file.path}, as it is on disk now:\n{shown}")
+            yield attached(file.path, text, file.places, policy.file)
