@@ -34,11 +34,12 @@ from reverie.conversation.journal import Journal
 from reverie.conversation.records import Said, Used
 from reverie.core.messages import Message, Text, ToolUse, new_message
 from reverie.core.request import Head
-from reverie.core.usage import Usage
+from reverie.core.usage import Prices, Usage
 from reverie.core.window import Ttl, Window
-from reverie.learning import extraction
-from reverie.learning.extraction.prompts import directive
 from reverie.events import LayerFired, NotesUpdated, TroubleNoted
+from reverie.learning import extraction
+from reverie.learning.extraction.occasions import occasion, offers
+from reverie.learning.extraction.prompts import directive, past_directive, told
 from reverie.models.scripted import ScriptedModel
 from reverie.session.build import SOON
 from reverie.settings.schema import SETTINGS
@@ -48,6 +49,8 @@ EDITS_TOKENS = 800
 DONE_TOKENS = 30
 # What extraction is taken to write when it finds something.
 SAVED_TOKENS = 250
+# System prompt and tools of an agent that is told the new messages alone.
+APART_HEAD = 2_500
 
 Refine: TypeAlias = Literal["late", "due", "never"]
 
@@ -173,20 +176,24 @@ class OurLayers:
                 raise SystemExit(f"{self._trajectory.name}: {where}: {what}")
 
     def _learn(self) -> None:
-        """What extraction asks a model after a turn: to read what is new, then to hear of its writes."""
+        """What extraction asks a model after a turn: nothing, a fork, or an agent of its own."""
         shown = tuple(self._conversation.state.shown)
         new = extraction.new_messages(shown, self._learnt)
         if not self._learns or not new:
             return
         self._learnt = new[-1].id
+        if occasion(new) is None:
+            return
         self.fired["extraction"] += 1
-        asked = (*shown, new_message("user", Text(directive(new, "memory", "")), origin="reverie"))
-        wrote = new_message("assistant", Text("save" * SAVED_TOKENS))
-        done = (*asked, wrote, new_message("user", Text("Saved."), origin="tool"))
-        self._forks += [
-            SideCall(asked, SAVED_TOKENS, on_prefix=True, purpose="learning"),
-            SideCall(done, DONE_TOKENS, on_prefix=True, purpose="learning"),
-        ]
+        prices = self._conversation.model.prices or Prices.of(0, 0)
+        offer = offers(told(new), self._conversation.state.tokens, prices, prices)
+        apart = offer.apart_is_cheaper
+        make = past_directive if apart else directive
+        task = new_message("user", Text(make(new, "memory", "")), origin="reverie")
+        messages = (task,) if apart else (*shown, task)
+        head = APART_HEAD if apart else 0
+        call = SideCall(messages, SAVED_TOKENS, not apart, head, purpose="learning")
+        self._forks.append(call)
 
     def _refinement(self) -> tuple[SideCall, SideCall]:
         """The two requests of a fork: the task, and the edits with their results."""

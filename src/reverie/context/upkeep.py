@@ -18,8 +18,8 @@ from reverie.context.compaction import (
     Situation,
     Trigger,
     Whole,
+    lean,
 )
-from reverie.context.compaction import lean
 from reverie.context.compaction.lean import LeanPolicy, Moment
 from reverie.context.compaction.run import FileReader
 from reverie.context.facts import Todo

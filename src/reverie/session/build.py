@@ -41,8 +41,8 @@ from reverie.learning.dreaming.in_session import Dreaming
 from reverie.learning.dreaming.service import DreamOptions, dream, gate_with_rest
 from reverie.learning.extraction.fork import Learning
 from reverie.learning.past_sessions import PastIndexing
-from reverie.learning.side_models import agents_on
 from reverie.learning.service import ExtractionStore
+from reverie.learning.side_models import agents_on
 from reverie.models.selection import OFFLINE
 from reverie.recall.past_sessions import EpisodeIndexer, conversations
 from reverie.recall.service import chosen_meaning, open_ranker, recall_for
@@ -52,7 +52,7 @@ from reverie.session.prefetch import SessionRecall
 from reverie.session.query import Session
 from reverie.session.subagents import accept_letters, close_crew, new_crew, record_crew, watched
 from reverie.session.system_prompt import reminder_key, system_of
-from reverie.session.tools import Tools, budget_of
+from reverie.session.tools import Tools, budget_of, profile_of
 from reverie.subagents.crew import Place as TeamPlace
 from reverie.workspace.inbox import open_inbox
 
@@ -199,7 +199,7 @@ class _Composer:
         return notes
 
     def _upkeep(self, core: _Core, notes: NoteTaker, forks: Forks | None) -> Upkeep:
-        session = core.conversation.state.session
+        session, profile = core.conversation.state.session, profile_of(self.app)
         return Upkeep(
             core.conversation,
             core.toolbox,
@@ -212,6 +212,8 @@ class _Composer:
             transcript=str(self._sessions / f"{session}.jsonl"),
             forks=forks,
             budget=budget_of(self.app, core.toolbox),
+            policy=profile.clearing,
+            lean=profile.lean,
             scrubber=self.app.scrubber,
         )
 

@@ -350,7 +350,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "tools.*.result_threshold",
         "threshold",
         None,
-        "Results longer than this go to a file; unset: what the tool declares, else 50,000.",
+        "Results longer than this go to a file; unset: what the tool declares, else 50,000; for commands and "
+        "searches at most 8,000 (16,000 with `context.profile = \"faithful\"`).",
         low=0,
         high=10_000_000,
         project="ask",
@@ -362,6 +363,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Extract memories every this many turns.",
         low=1,
         high=10_000,
+        project="ask",
+    ),
+    Setting(
+        "context.profile",
+        "choice",
+        "balanced",
+        "How soon old tool traffic leaves a long conversation: `thrifty` for the lowest bill, `faithful` to "
+        "keep most of the files in work in sight. What was said and decided stays under all of them.",
+        choices=("thrifty", "balanced", "faithful"),
         project="ask",
     ),
     Setting(

@@ -24,13 +24,21 @@ _STATES = re.compile(
     r"|don'?t|do not|stop|must|mustn'?t|should|shouldn'?t|ought|only|no longer|any ?more|not? ?one"
     r"|decided|agreed|settled|go(?:ing)? with|chose\w*|because|reason|since|so that|otherwise"
     r"|actually|wrong|correct(?:ion)?|mistake|exactly|means?|belongs?|is called|stands for|counts? as"
-    r"|i am|i'm|i work|i use|i have|i inherited|i joined|i own|i maintain|i lead|i moved|my|mine|our|ours|we are|we're|we use|we have|they|he|she|his|her"
+    r"|i am|i'm|i work|i use|i have|i inherited|i joined|i own|i maintain|i lead|i moved|my|mine|our|ours"
+    r"|we are|we're|we use|we have|they|he|she|his|her"
     r"|deadline|until|till|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|next (?:week|month|year)|tomorrow"
     r"|january|february|march|april|june|july|august|september|october|november|december|20\d\d"
     r"|immer|nie|niemals|merke?|künftig|lieber|statt|nicht mehr|weil|wir haben|ich bin|mein\w*|unser\w*"
     r"|toujours|jamais|désormais|préfère|plutôt|parce que|je suis|notre|nos|mon|ma|mes"
     r"|siempre|nunca|prefiero|porque|desde ahora|soy|nuestr\w+|mi|mis)\b",
     re.IGNORECASE,
+)
+# A plain statement: a subject, and a verb that tells how things are. A request begins with its verb.
+_TELLS = re.compile(
+    r"^(?:(?:also|and|but|by the way|fyi|well|so|ok(?:ay)?),? )*"
+    r"(?:the|an?|this|that|these|those|it|there|[A-ZÄÖÜÉ][\w-]+(?:['’]s)?)\s(?:\S+\s){0,6}?"
+    r"(?:is|are|was|were|has|have|had|will|moved|runs?|uses?|owns?|lives?|starts?|ends?|needs?|leaves?"
+    r"|changed|became|works?|ist|sind|war|hat|est|sont|es|son|está)\b"
 )
 _ASKS = re.compile(r"\?\s*$")
 _FEWEST_WORDS = 4
@@ -43,7 +51,7 @@ def occasion(messages: Iterable[Message]) -> str | None:
             continue
         for sentence in sentences(one.text):
             told = not _ASKS.search(sentence) and len(sentence.split()) >= _FEWEST_WORDS
-            if told and _STATES.search(sentence):
+            if told and (_STATES.search(sentence) or _TELLS.search(sentence)):
                 return sentence
     return None
 
