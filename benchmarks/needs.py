@@ -12,11 +12,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from probes import flat, replaced_lines, strings, texts_of
-from trajectories import Trajectory
 
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message, shared_length
+
+if TYPE_CHECKING:
+    from trajectories import Trajectory
 
 # A call that is made again: its arguments and a word of why.
 CALL_TOKENS = 120

@@ -141,8 +141,9 @@ class TestFork:
             self.writes(desk, "staging_port", "port of the staging database", said),
             "Saved.",
         )
-        side = "models.side=anthropic:claude-haiku-5-5"
-        async with desk.session(ON, side, "recall.selector=never") as session:
+        async with desk.session(
+            ON, "models.side=anthropic:claude-haiku-5-5", "features.recall=false"
+        ) as session:
             events = await hear(session, said)
         [learnt] = saved(events)
         assert len(learnt.files) == 1

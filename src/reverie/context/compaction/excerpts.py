@@ -41,7 +41,7 @@ def worked_on(messages: Iterable[Message]) -> list[WorkedOn]:
     response: str | None = None
     for message in reversed(tuple(messages)):
         for path, changed, places in _touched(message):
-            known = found.get(path) or WorkedOn(path, False, calls, ())
+            known = found.get(path) or WorkedOn(path, changed=False, calls_ago=calls, places=())
             places = (*known.places, *places)
             found[path] = WorkedOn(path, known.changed or changed, known.calls_ago, places)
         # One response may be several messages.

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from reverie.context.user_messages import is_request, said
 from reverie.core.messages import Message
 from reverie.core.tokens import text_tokens
 from reverie.core.usage import Prices
-from reverie.learning.extraction.cursor import utterances
 from reverie.learning.extraction.rules.confirmations import sentences
 
 # Words with which people state what should last, in English, German, French and Spanish.
@@ -42,14 +42,15 @@ _TELLS = re.compile(
 )
 _ASKS = re.compile(r"\?\s*$")
 _FEWEST_WORDS = 4
+# More is pasted text.
+_LONGEST_READ = 4_000
 
 
 def occasion(messages: Iterable[Message]) -> str | None:
     """The first sentence of the person's that states something worth a look; None if there is none."""
-    for one in utterances(messages):
-        if one.voice != "user":
-            continue
-        for sentence in sentences(one.text):
+    texts = (text for message in messages for text in said(message) if is_request(text))
+    for text in texts:
+        for sentence in sentences(text[:_LONGEST_READ]):
             told = not _ASKS.search(sentence) and len(sentence.split()) >= _FEWEST_WORDS
             if told and (_STATES.search(sentence) or _TELLS.search(sentence)):
                 return sentence
