@@ -8,7 +8,7 @@ result is in the conversation again. Replies are priced, too.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
@@ -84,7 +84,7 @@ class Outcome:
 
     usages: list[Usage] = field(default_factory=list)
     side: list[Usage] = field(default_factory=list)
-    costs: Counter[str] = field(default_factory=Counter)
+    costs: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     attainable: int = 0
     overflows: int = 0
     largest: int = 0

@@ -22,9 +22,8 @@ from reverie.agent.background import Background
 from reverie.agent.permissions import Consent, by_mode
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
-from reverie.context.compaction.lean import LeanPolicy
 from reverie.context.facts.calls import deed_of
-from reverie.context.microcompaction import Policy
+from reverie.context.profiles import PROFILES, Profile
 from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.session_notes.update import Notebook, plan
 from reverie.context.tool_results import Budget
@@ -52,6 +51,19 @@ SAVED_TOKENS = 250
 # System prompt and tools of an agent that is told the new messages alone.
 APART_HEAD = 2_500
 
+# Commands and searches of the recorded agents.
+SEEN_ONCE = (
+    "Bash",
+    "bash",
+    "Grep",
+    "grep",
+    "Glob",
+    "WebFetch",
+    "WebSearch",
+    "shell",
+    "execute_bash",
+)
+
 Refine: TypeAlias = Literal["late", "due", "never"]
 
 _ON = {setting.key: bool(setting.default) for setting in SETTINGS}
@@ -73,12 +85,10 @@ class OurLayers:
         self,
         trajectory: Trajectory,
         journals: Path,
-        policy: Policy | None = None,
-        budget: Budget | None = None,
+        profile: Profile = PROFILES["balanced"],
         on: Callable[[str], bool] = as_shipped,
         refine: Refine = "late",
         learns: bool = True,
-        lean: LeanPolicy | None = None,
     ) -> None:
         """`refine` says when a model goes over the notes, `learns` whether one extracts memories."""
         self._learns = learns
@@ -112,9 +122,9 @@ class OurLayers:
             self._hear,
             lambda: self._head,
             transcript=f"sessions/{trajectory.name}.jsonl",
-            budget=budget or Budget(),
-            policy=policy or Policy(),
-            lean=lean or LeanPolicy(),
+            budget=_budget(profile),
+            policy=profile.clearing,
+            lean=profile.lean,
         )
         self._spoken = trajectory.spoken
         self.fired: Counter[str] = Counter()
@@ -208,6 +218,11 @@ class OurLayers:
         )
 
 
+def _budget(profile: Profile) -> Budget:
+    """The thresholds of the profile for the tools of all the recorded agents."""
+    return Budget(thresholds={name: profile.threshold(name, 50_000) for name in SEEN_ONCE})
+
+
 class _Watched(Conversation):
     """Knows which breaks of the cache were announced before a request."""
 
@@ -232,9 +247,9 @@ class _Upkeep(Upkeep):
         for use in message.tool_uses:
             self._calls[use.id] = use
         for result in message.tool_results:
-            use = self._calls.get(result.tool_use_id)
-            if use is not None and not result.is_error:
-                self._disk.follow(use, result.text)
+            called = self._calls.get(result.tool_use_id)
+            if called is not None and not result.is_error:
+                self._disk.follow(called, result.text)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,7 +11,7 @@ how soon old tool traffic leaves, and in how much of the files in work stays in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from reverie.context.compaction.lean import LeanPolicy
@@ -43,10 +43,14 @@ class Profile:
 
 
 _THRIFTY = Profile(
+    LeanPolicy(tail=2_000, rounds=1, files=4, file=1_500, recent=20),
+    Policy(keep=8, margin=2.0),
+    longest_result=6_000,
+)
+_BALANCED = Profile(
     LeanPolicy(tail=3_000, rounds=2, files=6, file=2_000, recent=25),
     Policy(keep=8, margin=2.0),
 )
-_BALANCED = replace(_THRIFTY, lean=LeanPolicy(tail=4_000, rounds=3, files=6, file=2_500, recent=25))
 _FAITHFUL = Profile(
     LeanPolicy(tail=12_000, rounds=10, files=10, file=4_000, recent=40, calls=12, calls_between=12),
     Policy(keep=16, margin=4.0),
