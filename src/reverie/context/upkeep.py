@@ -126,7 +126,7 @@ class Upkeep:
         )
         if not isinstance(verdict, NotDue):
             await self.compact_now("automatic")
-        elif self.on("autocompact") and not self.on("collapse"):
+        elif self.on("compact_by_price") and not self.on("collapse"):
             await self._compact_by_price()
 
     async def _compact_by_price(self) -> None:
