@@ -287,7 +287,11 @@ class TestForksShareThePrefix:
         desk.provider.respond(reader)
         events: list[Event] = []
         options = (ON, "notes.refine=due", "features.microcompact_batch=false")
-        off = ("features.notes_compaction=false", "features.microcompact_server=false")
+        off = (
+            "features.notes_compaction=false",
+            "features.microcompact_server=false",
+            "features.compact_by_price=false",
+        )
         async with desk.session(*options, *off) as session:
             for i in range(20):
                 events += await desk.hear(
