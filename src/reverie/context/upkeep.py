@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -73,6 +73,8 @@ class Upkeep:
     policy: Policy = field(default_factory=Policy)
     lean: LeanPolicy = field(default_factory=LeanPolicy)
     scrubber: Scrubber | None = None
+    # Asked before a compaction, with its trigger and instructions; returns the instructions to use.
+    before_compaction: Callable[[str, str], Awaitable[str]] | None = None
     _ledger: ToolResultLedger = field(init=False)
     # The size at which a compaction by price did not pay.
     _refused_at: int = _NEVER
@@ -136,6 +138,8 @@ class Upkeep:
         verdict = lean.due(size, moment, self.lean)
         if isinstance(verdict, NotDue) or 0 <= size - self._refused_at < _GROWN:
             return
+        if self.before_compaction is not None:
+            await self.before_compaction("automatic", "")
         situation = self._situation("price", "", Whole(), None)
         reader = FileReader(self._read_file)
         done = await asyncio.to_thread(lean.compact, situation, moment, self.lean, reader)
@@ -165,6 +169,8 @@ class Upkeep:
         tokens: int | None = None,
     ) -> Compaction | Failed:
         """Compact whether or not it is due, and record the outcome."""
+        if self.before_compaction is not None:
+            instructions = await self.before_compaction(trigger, instructions)
         situation = self._situation(trigger, instructions, mode or Whole(), tokens)
         done = await compaction.run(situation, self._tools())
         if isinstance(done, Failed):

@@ -42,8 +42,8 @@ def worked_on(messages: Iterable[Message]) -> list[WorkedOn]:
     for message in reversed(tuple(messages)):
         for path, changed, places in _touched(message):
             known = found.get(path) or WorkedOn(path, changed=False, calls_ago=calls, places=())
-            places = (*known.places, *places)
-            found[path] = WorkedOn(path, known.changed or changed, known.calls_ago, places)
+            all_places = (*known.places, *places)
+            found[path] = WorkedOn(path, known.changed or changed, known.calls_ago, all_places)
         # One response may be several messages.
         calls += message.role == "assistant" and (not response or message.response != response)
         response = message.response or response

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from reverie.context.compaction.parts import body_of, is_summary
 from reverie.context.facts.calls import Action, deed_of, shortened
-from reverie.context.facts.outcomes import error_lines, outcome_of
+from reverie.context.facts.outcomes import errors_in, outcome_of
 from reverie.context.user_messages import clipped, said
 from reverie.core.messages import Message, ToolResult, ToolUse
 from reverie.core.tokens import text_tokens
@@ -108,7 +108,7 @@ class _Writer:
         outcome = outcome_of(result, action)
         ending = "" if outcome.status == "ok" else f" → {outcome.status}"
         self._step(action, ending)
-        for line in error_lines(result, action)[:MOST_ERRORS]:
+        for line in errors_in(result, action)[:MOST_ERRORS]:
             if line not in self._errors:
                 self._errors.add(line)
                 self.lines.append(ERROR + line)

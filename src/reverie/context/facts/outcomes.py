@@ -75,13 +75,18 @@ def outcome_of(result: ToolResult, action: Action) -> Outcome:
 _OTHERS_TEXT = frozenset({"read", "search"})
 
 
-def error_lines(result: ToolResult, action: Action) -> tuple[str, ...]:
+def errors_in(result: ToolResult, action: Action) -> tuple[str, ...]:
     """The lines of a result that speak of errors, verbatim, the first ones first."""
     if action.kind in _OTHERS_TEXT and not result.is_error:
         return ()
     lines = _lines(_ends(result.text))
     found = tuple(line for line in lines if _speaks_of_errors(line) and len(line) > _SHORTEST_ERROR)
     return found or (lines[:1] if result.is_error else ())
+
+
+def error_lines(text: str) -> tuple[str, ...]:
+    """The lines of an output that tell of a problem; empty if none does."""
+    return _telling(_lines(_ends(text)))
 
 
 def _lines(text: str) -> tuple[str, ...]:
