@@ -1,120 +1,177 @@
 """What real agent sessions cost when our layers, or others, decide what is sent, and what is kept.
 
-First the simulator is held against what the provider billed. Then every session is replayed under
-each strategy with the same cache marks, and facts from its early part are asked for later on.
+The baseline is the real client, replayed in the same simulator with its own prompts and lifetimes;
+the bill stands beside it. Everything is priced: input, replies, calls made again for what a strategy
+hid, compaction, notes and learning. Facts from the early part of a session are asked for later on.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import get_args
 
-from cost_plot import plot_costs
-from counterfactual import Outcome, input_cost, play
+from cost_plot import plot_costs, plot_frontier
+from counterfactual import (
+    MarksFor,
+    Outcome,
+    always,
+    as_the_client,
+    billed_ttl,
+    input_cost,
+    play,
+)
+from needs import Needs
 from our_layers import OurLayers
 from probes import KINDS, Probes, Retention
 from report import RESULTS, data_folder, publish
-from strategies import AsRecorded, Make, baselines
+from strategies import AsRecorded, FullHistory, Make, langchain
 from trajectories import SOURCES, Trajectory, load_all, row_of
 
-from reverie.context.microcompaction import Policy
+from reverie.context.profiles import PROFILES
 from reverie.conversation.records import Used
-from reverie.core.prompt_cache.breakpoints import TtlChoice, placed
+from reverie.core.prompt_cache.breakpoints import placed, tail_only
 from reverie.core.prompt_cache.simulator import Simulator
-from reverie.core.usage import Usage
 from reverie.core.window import TTL_SECONDS, Ttl
 from reverie.settings.schema import SETTINGS
 
-OURS = "ours"
-RECORDED = "as recorded, our marks"
+CLIENT = "the client, replayed"
 CLAUDE = "claude_sessions"
 QUICK = 10
-
-MILLION = 1_000_000
 NOISE = 1_000
+
+# Dearer by less than this is a rounding of block sizes.
+DEARER = 1.0001
+SAMPLES = 2_000
+# Editing the context, alone or beside, costs a multiple: it breaks the cache with every call.
+LANGCHAIN_SHOWN = ("LangChain summarization",)
+
+_DEFAULTS = {setting.key: setting.default for setting in SETTINGS}
+DEFAULT = str(_DEFAULTS["context.profile"])
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A strategy, the marks it sets, and which costs are counted."""
+
+    make: Make
+    marks: Callable[[Trajectory], MarksFor]
+    rereads: bool = True
+    mixed: bool = True
 
 
 @dataclass(slots=True)
 class Tally:
     """One strategy over many sessions."""
 
-    usage: Usage = field(default_factory=Usage)
-    cost: float = 0.0
-    read: int = 0
-    attainable: int = 0
+    costs: dict[str, float] = field(default_factory=dict)
+    parts: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     overflows: int = 0
     rewrites: int = 0
     unexpected: int = 0
+    rereads: int = 0
     fired: Counter[str] = field(default_factory=Counter)
     retention: Retention = field(default_factory=Retention)
-    costs: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def cost(self) -> float:
+        return sum(self.costs.values())
 
     def add(self, name: str, outcome: Outcome, retention: Retention) -> None:
-        self.usage += outcome.total
-        self.cost += outcome.cost
-        self.read += sum(usage.cache_read for usage in outcome.usages)
-        self.attainable += outcome.attainable
+        self.costs[name] = outcome.cost
+        for part, cost in outcome.costs.items():
+            self.parts[part] += cost
         self.overflows += outcome.overflows
         self.rewrites += outcome.rewrites
         self.unexpected += outcome.unexpected
+        self.rereads += outcome.rereads
         self.fired += outcome.fired
         self.retention += retention
-        self.costs[name] = outcome.cost
 
 
 def main() -> None:
     asked = _arguments()
     sessions = load_all(data_folder(), CLAUDE, QUICK if asked.quick else None)
-    billed = {session.name: _billed(session) for session in sessions}
     check_simulator(sessions)
     with tempfile.TemporaryDirectory() as folder:
-        if asked.tune:
-            tune(sessions, billed, Path(folder), asked.ttl)
-            return
-        makes: dict[str, Make] = {RECORDED: AsRecorded, **baselines(), **ours(Path(folder))}
-        tallies = compare(sessions, makes, asked.ttl)
-        show_costs(sessions, tallies, billed)
+        entrants = everyone(Path(folder))
+        tallies = compare(sessions, entrants)
+        show_costs(sessions, tallies)
         show_retention(tallies)
-        show_layers(tallies[OURS])
-        plot_costs(RESULTS / "context_cost.svg", billed, tallies[OURS].costs)
+        show_parts(tallies)
+        client, ours = tallies[CLIENT], tallies[f"ours, {DEFAULT}"]
+        plot_costs(RESULTS / "context_cost.svg", client.costs, ours.costs)
+        points = {
+            name: (tally.cost / client.cost - 1, tally.retention.share())
+            for name, tally in tallies.items()
+            if entrants[name].mixed and entrants[name].rereads
+        }
+        billed = sum(_billed(session) for session in sessions)
+        points["as billed"] = (billed / client.cost - 1, client.retention.share())
+        plot_frontier(RESULTS / "context_frontier.svg", points)
         if not asked.quick:
-            del makes[RECORDED]
-            show_others(makes, tallies, asked.ttl)
+            show_others(entrants)
 
 
-def ours(folder: Path) -> dict[str, Make]:
-    return {
-        OURS: partial(OurLayers, journals=folder),
-        "ours, no model for notes": partial(OurLayers, journals=folder, refine="never"),
-        "ours, a model for notes whenever due": partial(OurLayers, journals=folder, refine="due"),
+def everyone(folder: Path) -> dict[str, Entrant]:
+    """Every strategy by the name it has in the tables, the baseline first."""
+    auto = always("auto")
+    found = {
+        # Its re-reads really happened and are in its transcript.
+        CLIENT: Entrant(AsRecorded, as_the_client, rereads=False),
+        "the client, a mark at the tail only": Entrant(
+            AsRecorded, lambda session: lambda call: tail_only, rereads=False
+        ),
+        "the client, our marks": Entrant(AsRecorded, lambda session: auto, rereads=False),
+        "full history, our marks": Entrant(FullHistory, lambda session: auto),
     }
+    for name, make in langchain().items():
+        if name in LANGCHAIN_SHOWN:
+            found[name] = Entrant(make, lambda session: auto)
+    for name in PROFILES:
+        found[f"ours, {name}"] = Entrant(ours(folder, name), lambda session: auto)
+    default = ours(folder, DEFAULT)
+    found["ours, re-reads not priced"] = Entrant(default, lambda session: auto, rereads=False)
+    found["ours, no mixed lifetimes"] = Entrant(default, lambda session: auto, mixed=False)
+    found["ours, five minutes only"] = Entrant(default, lambda session: always("5m"), mixed=False)
+    return found
 
 
-def compare(
-    sessions: Sequence[Trajectory], makes: Mapping[str, Make], ttl: TtlChoice
-) -> dict[str, Tally]:
-    tallies: defaultdict[str, Tally] = defaultdict(Tally)
+def ours(folder: Path, profile: str) -> Make:
+    return partial(OurLayers, journals=folder, profile=PROFILES[profile])
+
+
+def compare(sessions: Sequence[Trajectory], entrants: Mapping[str, Entrant]) -> dict[str, Tally]:
+    tallies = {name: Tally() for name in entrants}
     for session in sessions:
         probes = Probes(session)
-        for name, make in makes.items():
-            outcome = play(session, make(session), ttl, probes.checkpoints)
+        for name, entrant in entrants.items():
+            needs = Needs(session) if entrant.rereads else None
+            outcome = play(
+                session,
+                entrant.make(session),
+                entrant.marks(session),
+                probes.checkpoints,
+                needs,
+                mixed=entrant.mixed,
+            )
             tallies[name].add(session.name, outcome, probes.retention(outcome))
-    return dict(tallies)
+    return tallies
 
 
 def _billed(session: Trajectory) -> float:
-    return sum(_input_cost(used) for used in session.recorded.reported)
-
-
-def _input_cost(used: Used) -> float:
-    prices = row_of(used.model).prices
-    return input_cost(prices, used.usage) if prices else 0.0
+    """The bill: input as reported, and replies as long as the prompts after them tell."""
+    spoken = session.spoken
+    return sum(
+        input_cost(prices, used.usage) + spoken[used.response] * prices.output / 1e6
+        for used in session.recorded.reported
+        if (prices := row_of(used.model).prices)
+    )
 
 
 # ── the simulator against the bill ───────────────────────────────────────────
@@ -148,20 +205,13 @@ def _differences(session: Trajectory) -> Iterable[tuple[str, int, int]]:
     for call, used in zip(session.recorded.calls, session.recorded.reported, strict=True):
         if cache is None or before is None or before.model != used.model:
             cache = Simulator(row_of(used.model).capabilities.cache)
-        ttl = _ttl(used.usage) or ttl
+        ttl = billed_ttl(used.usage) or ttl
         marks = placed(ttl)(call.chain, cache.standing(call.chain), cache.rules)
         billed = used.usage.cache_read
         difference = billed - cache.run(call, marks).cache_read
         idle = used.at - before.at if before else 0.0
         yield _cause(difference, before is None, idle > TTL_SECONDS[ttl]), difference, billed
         before = used
-
-
-def _ttl(usage: Usage) -> Ttl | None:
-    """For how long the client had this prompt kept, if it was kept."""
-    if usage.cache_write_1h:
-        return "1h"
-    return "5m" if usage.cache_write_5m else None
 
 
 def _cause(difference: int, first: bool, lapsed: bool) -> str:
@@ -177,50 +227,56 @@ def _cause(difference: int, first: bool, lapsed: bool) -> str:
 # ── tables ───────────────────────────────────────────────────────────────────
 
 
-def show_costs(
-    sessions: Sequence[Trajectory], tallies: Mapping[str, Tally], billed: Mapping[str, float]
-) -> None:
-    total = sum(billed.values())
-    used = sum((u.usage for s in sessions for u in s.recorded.reported), Usage())
-    rows: list[list[object]] = [["as billed", *_tokens(used), total, "", "", "", "", ""]]
+def show_costs(sessions: Sequence[Trajectory], tallies: Mapping[str, Tally]) -> None:
+    base = tallies[CLIENT].costs
+    billed = {session.name: _billed(session) for session in sessions}
+    rows: list[list[object]] = [["as billed", *_against(billed, base), "", "", "", ""]]
     for name, tally in tallies.items():
+        dearer = [tally.costs[n] - base[n] for n in base if tally.costs[n] > base[n] * DEARER]
+        worst = max((tally.costs[n] / base[n] - 1 for n in base), default=0.0)
         rows.append(
             [
                 name,
-                *_tokens(tally.usage),
-                tally.cost,
-                f"{tally.cost / total - 1:+.1%}",
-                _halves(tally.costs, billed),
-                tally.overflows,
-                tally.rewrites,
-                f"{tally.read / tally.attainable:.1%}",
+                *_against(tally.costs, base),
+                f"{len(dearer)} of {len(base)}",
+                f"{max(dearer, default=0.0):.2f} / {max(worst, 0.0):.1%}",
+                tally.rereads,
+                f"{tally.overflows} / {tally.unexpected}",
             ]
         )
-    columns = ["strategy", "sent M", "read M", "written M", "input $", "vs billed"]
-    columns += ["odd / even", "over window", "prefix changes", "of attainable reads"]
+    columns = ["strategy", "$", "net", "95 %", "odd / even", "sessions dearer"]
+    columns += ["by at most $ / share", "re-reads", "over window / unexpected breaks"]
     publish("context_cost", columns, rows)
     print()
 
 
-def _tokens(usage: Usage) -> list[str]:
-    return [f"{n / MILLION:.1f}" for n in (usage.prompt, usage.cache_read, usage.cache_write)]
+def _against(costs: Mapping[str, float], base: Mapping[str, float]) -> list[object]:
+    """Dollars, the difference to the baseline, its interval, and that of each half."""
+    names = sorted(base)
+    halves = " / ".join(f"{_share(costs, base, half):+.1%}" for half in (names[::2], names[1::2]))
+    low, high = _interval(costs, base, names)
+    whole = f"{_share(costs, base, names):+.1%}"
+    return [sum(costs.values()), whole, f"{low:+.1%} to {high:+.1%}", halves]
 
 
-def _halves(costs: Mapping[str, float], billed: Mapping[str, float]) -> str:
-    """The same figure for the sessions parameters were chosen on, and for the others."""
-    names = sorted(billed)
-    shares = (
-        sum(costs[name] for name in half) / sum(billed[name] for name in half) - 1
-        for half in (names[::2], names[1::2])
-        if half
-    )
-    return " / ".join(f"{share:+.1%}" for share in shares)
+def _share(costs: Mapping[str, float], base: Mapping[str, float], names: Sequence[str]) -> float:
+    total = sum(base[name] for name in names)
+    return sum(costs[name] for name in names) / total - 1 if total else 0.0
+
+
+def _interval(
+    costs: Mapping[str, float], base: Mapping[str, float], names: Sequence[str]
+) -> tuple[float, float]:
+    """The middle 95 % of the difference over sessions drawn again with replacement."""
+    chance = random.Random(17)
+    drawn = sorted(_share(costs, base, chance.choices(names, k=len(names))) for _ in range(SAMPLES))
+    return drawn[SAMPLES // 40], drawn[-SAMPLES // 40]
 
 
 def show_retention(tallies: Mapping[str, Tally]) -> None:
     rows = [
         [
-            name if name != RECORDED else "the real client, as recorded",
+            name,
             f"{tally.retention.share():.3f}",
             *(f"{tally.retention.share(kind):.3f}" for kind in KINDS),
             f"{tally.retention.within_reach:.3f}",
@@ -234,72 +290,54 @@ def show_retention(tallies: Mapping[str, Tally]) -> None:
     print(f"asked: {', '.join(f'{asked[kind]} {kind}' for kind in (*KINDS, 'edits'))}\n")
 
 
-def show_layers(tally: Tally) -> None:
-    rows = [[layer, times] for layer, times in tally.fired.most_common()]
-    rows.append(["unexpected cache breaks", tally.unexpected])
-    publish("context_cost_layers", ["layer", "fired"], rows)
+PARTS = ("input", "output", "re-reads", "compaction", "notes", "learning")
+
+
+def show_parts(tallies: Mapping[str, Tally]) -> None:
+    rows = [
+        [name, *(f"{tally.parts[part]:.1f}" for part in PARTS), _fired(tally)]
+        for name, tally in tallies.items()
+    ]
+    publish("context_cost_parts", ["strategy", *(f"{part} $" for part in PARTS), "fired"], rows)
     print()
 
 
-def show_others(makes: Mapping[str, Make], claude: Mapping[str, Tally], ttl: TtlChoice) -> None:
-    """The other agents' trajectories, and all of them together."""
-    found: dict[str, dict[str, Tally]] = {CLAUDE: dict(claude)}
+def _fired(tally: Tally) -> str:
+    return ", ".join(f"{layer} {times}" for layer, times in tally.fired.most_common())
+
+
+def show_others(entrants: Mapping[str, Entrant]) -> None:
+    """The other agents' trajectories, which have no bill: against full history."""
+    base = "full history, our marks"
+    wanted = {
+        name: one for name, one in entrants.items() if name.startswith(("full", "ours,", "Lang"))
+    }
+    rows: list[list[object]] = []
     for source in SOURCES:
-        if source != CLAUDE:
-            found[source] = compare(load_all(data_folder(), source), makes, ttl)
-    rows: list[list[object]] = []
-    for name in makes:
-        tallies = [found[source][name] for source in SOURCES]
-        retention = Retention()
-        for tally in tallies:
-            retention += tally.retention
-        cost = sum(tally.cost for tally in tallies)
-        over = sum(tally.overflows for tally in tallies)
-        rows.append([name, *(t.cost for t in tallies), cost, over, f"{retention.share():.3f}"])
-    columns = ["strategy", *(f"{source} $" for source in SOURCES), "all $", "over window", "kept"]
-    publish("context_cost_all", columns, rows)
-
-
-# ── parameters ───────────────────────────────────────────────────────────────
-
-
-def tune(
-    sessions: Sequence[Trajectory], billed: Mapping[str, float], folder: Path, ttl: TtlChoice
-) -> None:
-    """Layer 2's parameters, one at a time, chosen on the odd sessions and shown on both halves."""
-    rows: list[list[object]] = []
-    for label, policy in _policies():
-        tally = compare(sessions, {label: partial(OurLayers, journals=folder, policy=policy)}, ttl)[
-            label
-        ]
-        kinds = ((), *((kind,) for kind in (*KINDS, "edits")))
-        kept = [f"{tally.retention.share(*kind):.3f}" for kind in kinds]
-        vs = f"{tally.cost / sum(billed.values()) - 1:+.1%}"
-        rows.append([label, tally.cost, vs, _halves(tally.costs, billed), tally.rewrites, *kept])
-    columns = ["policy", "input $", "vs billed", "odd / even", "prefix changes", "kept", *KINDS]
-    columns.append("edits in sight")
-    publish("context_cost_tuning", columns, rows)
-
-
-def _policies() -> Iterable[tuple[str, Policy]]:
-    shipped = Policy()
-    yield "as shipped", shipped
-    for keep in (2, 3, 5, 8):
-        yield f"keep {keep}", replace(shipped, keep=keep)
-    for calls in (5, 10, 20, 40):
-        yield f"looks {calls} calls ahead", replace(shipped, calls=calls)
-    for freed in (1_000, 2_000, 5_000, 10_000):
-        yield f"least freed {freed:,}", replace(shipped, least_freed=freed)
-    for margin in (1.0, 1.5, 2.0):
-        yield f"margin {margin}", replace(shipped, margin=margin)
+        if source == CLAUDE:
+            continue
+        tallies = compare(load_all(data_folder(), source), wanted)
+        for name, tally in tallies.items():
+            low, high = _interval(tally.costs, tallies[base].costs, sorted(tally.costs))
+            rows.append(
+                [
+                    source,
+                    name,
+                    tally.cost,
+                    f"{tally.cost / tallies[base].cost - 1:+.1%}",
+                    f"{low:+.1%} to {high:+.1%}",
+                    f"{tally.retention.share():.3f}",
+                    f"{tally.retention.share('edits'):.3f}",
+                    tally.overflows,
+                ]
+            )
+    columns = ["source", "strategy", "$", "vs full history", "95 %", "kept", "edits", "over window"]
+    publish("context_cost_others", columns, rows)
 
 
 def _arguments() -> argparse.Namespace:
-    shipped = next(setting.default for setting in SETTINGS if setting.key == "cache.ttl")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help=f"only {QUICK} Claude Code sessions")
-    parser.add_argument("--tune", action="store_true", help="layer 2's parameters, one by one")
-    parser.add_argument("--ttl", choices=get_args(TtlChoice), default=shipped)
     return parser.parse_args()
 
 

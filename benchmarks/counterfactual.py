@@ -1,21 +1,24 @@
 """What a recorded session would have cost had a strategy decided what is sent.
 
 The agent does what it did; at each recorded call the strategy says what it would send instead. The
-prompt cache is simulated with the same marks for every strategy, at the recorded times.
+prompt cache is simulated at the recorded times. Where the strategy hides a result that the next
+response draws on (`needs`), the agent is taken to run that call again: one more request, and the
+result is in the conversation again. Replies are priced, too.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
+from needs import CALL_TOKENS, Needs
 from trajectories import Trajectory, row_of
 
 from reverie.conversation.records import Used
 from reverie.core.messages import Message, Text, shared_length
-from reverie.core.prompt_cache.breakpoints import Mark, TtlChoice, head_only, placed
+from reverie.core.prompt_cache.breakpoints import Mark, Policy, TtlChoice, head_only, placed
 from reverie.core.prompt_cache.chain import Chain, Link, extend, root_digest
 from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.prompt_cache.tracker import Broken, Sent, Tracker
@@ -26,11 +29,16 @@ from reverie.core.window import TTL_SECONDS, CacheRules, Ttl
 
 @dataclass(frozen=True, slots=True)
 class SideCall:
-    """A call a strategy makes for itself; `on_prefix` when it extends the conversation."""
+    """A call a strategy makes for itself; `on_prefix` when it extends the conversation.
+
+    `head` is the size of its own system prompt and tools, `purpose` what it is booked under.
+    """
 
     messages: tuple[Message, ...]
     output: int
     on_prefix: bool = False
+    head: int = 0
+    purpose: str = "compaction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,10 @@ class Strategy(Protocol):
         """`ttl` is how long the provider keeps what was sent, as far as it was asked to."""
         ...
 
+    def ended(self) -> tuple[SideCall, ...]:
+        """The calls it makes when the session is over."""
+        ...
+
     def close(self) -> None: ...
 
     @property
@@ -68,18 +80,17 @@ class Strategy(Protocol):
 
 @dataclass(slots=True)
 class Outcome:
-    """The whole session under one strategy."""
+    """The whole session under one strategy. `costs` are dollars by what they were spent on."""
 
     usages: list[Usage] = field(default_factory=list)
     side: list[Usage] = field(default_factory=list)
-    # Replies of the agent cost the same under every strategy; those to side calls do not.
-    input_cost: float = 0.0
-    side_output_cost: float = 0.0
+    costs: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     attainable: int = 0
     overflows: int = 0
     largest: int = 0
     rewrites: int = 0
     unexpected: int = 0
+    rereads: int = 0
     fired: Counter[str] = field(default_factory=Counter)
     shown: dict[int, tuple[Message, ...]] = field(default_factory=dict)
     stored: dict[str, str] = field(default_factory=dict)
@@ -90,31 +101,73 @@ class Outcome:
 
     @property
     def cost(self) -> float:
-        return self.input_cost + self.side_output_cost
+        return sum(self.costs.values())
+
+
+# The marks for a call; the client's own lifetimes are those it was billed for.
+MarksFor: TypeAlias = Callable[[Used], Policy]
+
+
+def always(ttl: TtlChoice) -> MarksFor:
+    policy = placed(ttl)
+    return lambda call: policy
+
+
+def as_the_client(trajectory: Trajectory) -> MarksFor:
+    """Our places for marks with the lifetimes that the client was billed for."""
+    lives: dict[str, Ttl] = {}
+    ttl: Ttl = next(filter(None, (billed_ttl(call.usage) for call in trajectory.calls)), "5m")
+    for call in trajectory.calls:
+        ttl = lives[call.response] = billed_ttl(call.usage) or ttl
+    return lambda call: placed(lives[call.response])
+
+
+def billed_ttl(usage: Usage) -> Ttl | None:
+    return "1h" if usage.cache_write_1h else "5m" if usage.cache_write_5m else None
 
 
 def play(
     trajectory: Trajectory,
     strategy: Strategy,
-    ttl: TtlChoice,
+    marks: MarksFor,
     checkpoints: Container[int] = (),
+    needs: Needs | None = None,
+    *,
+    mixed: bool = True,
 ) -> Outcome:
-    """Replay a session under a strategy; what is sent at the checkpoints (calls) is kept."""
+    """Replay a session under a strategy; what is sent at the checkpoints (calls) is kept.
+
+    With `needs`, calls are made again for what the strategy no longer shows. `mixed` says whether
+    an hour's entry may stand behind a prefix that was written for five minutes.
+    """
     outcome = Outcome()
-    provider = _Provider(trajectory, ttl, outcome)
+    provider = _Provider(trajectory, marks, outcome, mixed=mixed)
     number = 0
+    last: Message | None = None
     for event in trajectory.events:
         if isinstance(event, Message):
             strategy.feed(event)
+            last = event
             continue
         prompt = strategy.request(event)
-        for call in prompt.side:
-            provider.ask_aside(call, event)
-        usage, kept_for = provider.ask(prompt, event)
-        strategy.answered(event, usage, kept_for)
+        provider.ask_all_aside(prompt.side, event)
         if number in checkpoints:
             outcome.shown[number] = tuple(prompt.messages)
+        missing = needs.missing(number, prompt.messages) if needs and last else ()
+        if needs and last and missing:
+            outcome.rereads += len(missing)
+            extra = replace(event, response=f"{event.response} again")
+            usage, kept_for = provider.ask(prompt, extra, CALL_TOKENS * len(missing), "re-reads")
+            again = needs.again(missing, last, extra.response)
+            strategy.feed(again.asked)
+            strategy.answered(extra, usage, kept_for)
+            strategy.feed(again.answer)
+            prompt = strategy.request(event)
+            provider.ask_all_aside(prompt.side, event)
+        usage, kept_for = provider.ask(prompt, event)
+        strategy.answered(event, usage, kept_for)
         number += 1
+    provider.ask_all_aside(strategy.ended(), trajectory.calls[-1])
     outcome.fired.update(strategy.fired)
     outcome.stored.update(strategy.stored)
     strategy.close()
@@ -128,28 +181,39 @@ def input_cost(prices: Prices, usage: Usage) -> float:
 class _Provider:
     """The other side: counts, caches and bills."""
 
-    def __init__(self, trajectory: Trajectory, ttl: TtlChoice, outcome: Outcome) -> None:
+    def __init__(
+        self, trajectory: Trajectory, marks: MarksFor, outcome: Outcome, *, mixed: bool
+    ) -> None:
         self._trajectory = trajectory
-        self._policy = placed(ttl)
+        self._marks = marks
         self._outcome = outcome
+        self._mixed = mixed
         self._model: str | None = None
+        self._spoken = trajectory.spoken
 
-    def ask(self, prompt: Prompt, call: Used) -> tuple[Usage, Ttl]:
+    def ask(
+        self, prompt: Prompt, call: Used, output: int | None = None, purpose: str = "input"
+    ) -> tuple[Usage, Ttl]:
         self._serve(call)
+        said = self._spoken[call.response] if output is None else output
         chain = self._chains.chain(prompt.messages)
-        marks = self._policy(chain, self._cache.standing(chain), self._rules)
+        marks = self._policy(call)(chain, self._cache.standing(chain), self._rules)
         if prompt.breaks:
             self._tracker.expect_break(prompt.breaks)
         promise = self._tracker.before(chain)
         self._outcome.attainable += self._ideal.read(chain, marks, call.at)
-        usage = self._cache.run(Call(chain, call.at, call.usage.output), marks)
+        usage = self._cache.run(Call(chain, call.at, said), marks)
         verdict = self._tracker.after(promise, Sent(chain, marks, call.at), usage)
         self._outcome.rewrites += bool(promise.changed)
         self._outcome.unexpected += isinstance(verdict, Broken) and bool(promise.changed)
         self._outcome.overflows += chain.tokens > self._trajectory.window.tokens
         self._outcome.largest = max(self._outcome.largest, chain.tokens)
-        self._bill(usage, self._outcome.usages)
+        self._bill(usage, self._outcome.usages, purpose)
         return usage, self._tracker.ttl
+
+    def ask_all_aside(self, calls: Sequence[SideCall], now: Used) -> None:
+        for call in calls:
+            self.ask_aside(call, now)
 
     def ask_aside(self, call: SideCall, now: Used) -> None:
         self._serve(now)
@@ -157,10 +221,14 @@ class _Provider:
         chain = chains.chain(call.messages)
         marks = head_only(chain, self._cache.standing(chain), self._rules)
         if call.on_prefix:
-            marks = self._policy(chain, self._cache.standing(chain), self._rules)
+            marks = self._policy(now)(chain, self._cache.standing(chain), self._rules)
         usage = self._cache.run(Call(chain, now.at, call.output), marks)
-        self._bill(usage, self._outcome.side)
-        self._outcome.side_output_cost += usage.output * self._prices.output / PER_MILLION
+        usage = replace(usage, input=usage.input + call.head)
+        self._bill(usage, self._outcome.side, call.purpose)
+
+    def _policy(self, call: Used) -> Policy:
+        response = call.response.removesuffix(" again")
+        return self._marks(replace(call, response=response))
 
     def _serve(self, call: Used) -> None:
         """Another model has a cache of its own, in which nothing is yet."""
@@ -169,7 +237,7 @@ class _Provider:
         row = row_of(call.model)
         self._rules: CacheRules = row.capabilities.cache
         self._prices: Prices = row.prices or Prices.of(0, 0)
-        self._cache = Simulator(self._rules)
+        self._cache = Simulator(self._rules, mixed=self._mixed)
         self._ideal = _Ideal(self._rules)
         self._tracker = Tracker(self._rules)
         self._chains = _Chains(self._trajectory, call.model, self._trajectory.head)
@@ -179,9 +247,11 @@ class _Provider:
             self._ideal.read(other.chain, marks, call.at)
         self._model = call.model
 
-    def _bill(self, usage: Usage, book: list[Usage]) -> None:
+    def _bill(self, usage: Usage, book: list[Usage], purpose: str) -> None:
         book.append(usage)
-        self._outcome.input_cost += input_cost(self._prices, usage)
+        spoken = usage.output * self._prices.tier(usage.prompt).output / PER_MILLION
+        self._outcome.costs[purpose] += input_cost(self._prices, usage)
+        self._outcome.costs["output" if purpose == "input" else purpose] += spoken
 
 
 class _Ideal:

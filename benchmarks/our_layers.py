@@ -8,6 +8,7 @@ them.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,7 +23,7 @@ from reverie.agent.permissions import Consent, by_mode
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
 from reverie.context.facts.calls import deed_of
-from reverie.context.microcompaction import Policy
+from reverie.context.profiles import PROFILES, Profile
 from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.session_notes.update import Notebook, plan
 from reverie.context.tool_results import Budget
@@ -30,11 +31,14 @@ from reverie.context.upkeep import Upkeep
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.journal import Journal
 from reverie.conversation.records import Said, Used
-from reverie.core.messages import Message, Text, new_message
+from reverie.core.messages import Message, Text, ToolUse, new_message
 from reverie.core.request import Head
-from reverie.core.usage import Usage
+from reverie.core.usage import Prices, Usage
 from reverie.core.window import Ttl, Window
 from reverie.events import LayerFired, NotesUpdated, TroubleNoted
+from reverie.learning import extraction
+from reverie.learning.extraction.occasions import occasion, offers
+from reverie.learning.extraction.prompts import directive, past_directive, told
 from reverie.models.scripted import ScriptedModel
 from reverie.session.build import SOON
 from reverie.settings.schema import SETTINGS
@@ -42,6 +46,23 @@ from reverie.settings.schema import SETTINGS
 # What a fork that refines the notes is taken to write: its edits, then a word that it is done.
 EDITS_TOKENS = 800
 DONE_TOKENS = 30
+# What extraction is taken to write when it finds something.
+SAVED_TOKENS = 250
+# System prompt and tools of an agent that is told the new messages alone.
+APART_HEAD = 2_500
+
+# Commands and searches of the recorded agents.
+SEEN_ONCE = (
+    "Bash",
+    "bash",
+    "Grep",
+    "grep",
+    "Glob",
+    "WebFetch",
+    "WebSearch",
+    "shell",
+    "execute_bash",
+)
 
 Refine: TypeAlias = Literal["late", "due", "never"]
 
@@ -64,12 +85,14 @@ class OurLayers:
         self,
         trajectory: Trajectory,
         journals: Path,
-        policy: Policy | None = None,
-        budget: Budget | None = None,
+        profile: Profile = PROFILES["balanced"],
         on: Callable[[str], bool] = as_shipped,
         refine: Refine = "late",
+        learns: bool = True,
     ) -> None:
-        """`refine` says when a model goes over the notes: its forks are priced."""
+        """`refine` says when a model goes over the notes, `learns` whether one extracts memories."""
+        self._learns = learns
+        self._learnt: str | None = None
         self._trajectory = trajectory
         self._refine_from = refine_from(refine, trajectory.window)
         self._forks: list[SideCall] = []
@@ -99,10 +122,11 @@ class OurLayers:
             self._hear,
             lambda: self._head,
             transcript=f"sessions/{trajectory.name}.jsonl",
-            budget=budget or Budget(),
-            policy=policy or Policy(),
+            budget=_budget(profile),
+            policy=profile.clearing,
+            lean=profile.lean,
         )
-        self._spoken = _spoken(trajectory)
+        self._spoken = trajectory.spoken
         self.fired: Counter[str] = Counter()
 
     def now(self) -> float:
@@ -116,6 +140,8 @@ class OurLayers:
         said = self._conversation.state.messages
         if message.role == "user" and said and said[-1].role == "assistant":
             self._runner.run(self._take_notes())
+            if not said[-1].tool_uses:
+                self._learn()
         self._upkeep.look(message)
         self._conversation.record(Said(message))
 
@@ -133,6 +159,11 @@ class OurLayers:
         self._conversation.kept_for = ttl
         counted = replace(usage, output=self._spoken.get(call.response, usage.output))
         self._conversation.record(Used(call.response, "main", call.model, counted, call.at))
+
+    def ended(self) -> tuple[SideCall, ...]:
+        self._learn()
+        side, self._forks = tuple(self._forks), []
+        return side
 
     def close(self) -> None:
         self._runner.close()
@@ -154,16 +185,42 @@ class OurLayers:
             case TroubleNoted(where, what):
                 raise SystemExit(f"{self._trajectory.name}: {where}: {what}")
 
+    def _learn(self) -> None:
+        """What extraction asks a model after a turn: nothing, a fork, or an agent of its own."""
+        shown = tuple(self._conversation.state.shown)
+        new = extraction.new_messages(shown, self._learnt)
+        if not self._learns or not new:
+            return
+        self._learnt = new[-1].id
+        if occasion(new) is None:
+            return
+        self.fired["extraction"] += 1
+        prices = self._conversation.model.prices or Prices.of(0, 0)
+        offer = offers(told(new), self._conversation.state.tokens, prices, prices)
+        apart = offer.apart_is_cheaper
+        make = past_directive if apart else directive
+        task = new_message("user", Text(make(new, "memory", "")), origin="reverie")
+        messages = (task,) if apart else (*shown, task)
+        head = APART_HEAD if apart else 0
+        call = SideCall(messages, SAVED_TOKENS, not apart, head, purpose="learning")
+        self._forks.append(call)
+
     def _refinement(self) -> tuple[SideCall, SideCall]:
         """The two requests of a fork: the task, and the edits with their results."""
         shown = tuple(self._conversation.state.shown)
-        directive = plan(self._notebook.read(), self._notebook.file.path)
-        asked = (*shown, new_message("user", Text(directive), origin="reverie"))
+        task = plan(self._notebook.read(), self._notebook.file.path)
+        asked = (*shown, new_message("user", Text(task), origin="reverie"))
         edits = new_message("assistant", Text("edit" * EDITS_TOKENS))
         done = (*asked, edits, new_message("user", Text("The files were edited."), origin="tool"))
-        return SideCall(asked, EDITS_TOKENS, on_prefix=True), SideCall(
-            done, DONE_TOKENS, on_prefix=True
+        return (
+            SideCall(asked, EDITS_TOKENS, on_prefix=True, purpose="notes"),
+            SideCall(done, DONE_TOKENS, on_prefix=True, purpose="notes"),
         )
+
+
+def _budget(profile: Profile) -> Budget:
+    """The thresholds of the profile for the tools of all the recorded agents."""
+    return Budget(thresholds={name: profile.threshold(name, 50_000) for name in SEEN_ONCE})
 
 
 class _Watched(Conversation):
@@ -184,24 +241,60 @@ class _Watched(Conversation):
 
 
 class _Upkeep(Upkeep):
-    """Restores files as the agent last read them: the real ones are on another machine."""
+    """Restores files as far as the agent saw and changed them: the real ones are elsewhere."""
 
     def look(self, message: Message) -> None:
         for use in message.tool_uses:
-            deed = deed_of(use)
-            if deed.kind == "read":
-                self._reading[use.id] = deed.target
+            self._calls[use.id] = use
         for result in message.tool_results:
-            if result.tool_use_id in self._reading and not result.is_error:
-                self._files[self._reading[result.tool_use_id]] = result.text
+            called = self._calls.get(result.tool_use_id)
+            if called is not None and not result.is_error:
+                self._disk.follow(called, result.text)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._reading: dict[str, str] = {}
-        self._files: dict[str, str] = {}
+        self._calls: dict[str, ToolUse] = {}
+        self._disk = _Disk()
 
     def _read_file(self, path: str) -> str | None:
-        return self._files.get(path)
+        return self._disk.read(path)
+
+
+class _Disk:
+    """The files of a session, as far as its calls tell: what was read, by line, and what changed."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, list[str]] = {}
+
+    def read(self, path: str) -> str | None:
+        lines = self._files.get(path)
+        return None if lines is None else "\n".join(lines)
+
+    def follow(self, use: ToolUse, result: str) -> None:
+        deed, given = deed_of(use), use.input
+        lines = self._files.setdefault(deed.target, [])
+        match deed.kind:
+            case "read":
+                for found in _NUMBERED.finditer(result):
+                    number = int(found[1])
+                    if number <= _LONGEST_FILE:
+                        lines += [""] * (number - len(lines))
+                        lines[number - 1] = found[2]
+            case "write":
+                self._files[deed.target] = str(given.get("content") or "").split("\n")
+            case "edit":
+                old, new = str(given.get("old_string") or ""), str(given.get("new_string") or "")
+                text = "\n".join(lines)
+                self._files[deed.target] = text.replace(old, new, 1).split("\n") if old else lines
+            case _:
+                pass
+        if not self._files[deed.target]:
+            del self._files[deed.target]
+
+
+# A line as a client shows it: its number, an arrow or a tab, its text.
+_NUMBERED = re.compile(r"^ *(\d+)(?:→|\t)(.*)$", re.MULTILINE)
+_LONGEST_FILE = 50_000
 
 
 class _Shelf:
@@ -229,12 +322,3 @@ class _Page:
 
     def write(self, text: str) -> None:
         self._shelf.texts[self.path] = text
-
-
-def _spoken(trajectory: Trajectory) -> dict[str, int]:
-    """Tokens of each response, as the prompts after it tell; transcripts hold unfinished counts."""
-    tokens: Counter[str] = Counter()
-    for event in trajectory.events:
-        if isinstance(event, Message) and event.response is not None:
-            tokens[event.response] += sum(trajectory.sizes(event))
-    return dict(tokens)

@@ -109,7 +109,7 @@ class Probes:
 
     def _facts_kept(self, outcome: Outcome) -> Retention:
         found = Retention()
-        stored = {path: _flat(text) for path, text in outcome.stored.items()}
+        stored = {path: flat(text) for path, text in outcome.stored.items()}
         for call in self._asked_at:
             shown = outcome.shown[call]
             kept = frozenset[int]().union(*map(self._held, shown))
@@ -132,14 +132,14 @@ class Probes:
     def _text(self, message: Message) -> str:
         known = self._texts.get(id(message))
         if known is None:
-            text = _flat("\n".join(_texts(message.blocks)))
+            text = flat("\n".join(texts_of(message.blocks)))
             known = self._texts[id(message)] = (message, text)
         return known[1]
 
     def _within_reach(self, shown: Sequence[Message], stored: Mapping[str, str]) -> frozenset[int]:
         if not stored:
             return frozenset()
-        sent = "\n".join(text for message in shown for text in _texts(message.blocks))
+        sent = "\n".join(text for message in shown for text in texts_of(message.blocks))
         named = [text for path, text in stored.items() if path in sent]
         return frozenset(
             i for i, fact in enumerate(self.facts) if any(fact.text in text for text in named)
@@ -155,12 +155,18 @@ def _edits(trajectory: Trajectory) -> dict[int, list[str]]:
             call += 1
             continue
         for use in event.tool_uses:
-            replaced = (use.input.get(name) for name in _REPLACED_TEXT)
-            for text in (text for text in replaced if isinstance(text, str)):
-                line = max(map(_flat, text.splitlines()), key=len, default="")
-                if len(line) >= _SHORTEST_EDIT:
-                    found.setdefault(call, []).append(line)
+            for line in replaced_lines(use):
+                found.setdefault(call, []).append(line)
     return found
+
+
+def replaced_lines(use: ToolUse) -> Iterator[str]:
+    """The longest line of each text that an edit replaces."""
+    replaced = (use.input.get(name) for name in _REPLACED_TEXT)
+    for text in (text for text in replaced if isinstance(text, str)):
+        line = max(map(flat, text.splitlines()), key=len, default="")
+        if len(line) >= _SHORTEST_EDIT:
+            yield line
 
 
 def _early(trajectory: Trajectory, calls: int) -> Iterator[Message]:
@@ -192,23 +198,23 @@ def _told(message: Message, names: dict[str, str]) -> Iterator[Fact]:
         match block:
             case ToolUse():
                 paths = (block.input.get(name) for name in _PATH_ARGUMENTS)
-                yield from (Fact("paths", _flat(p)) for p in paths if isinstance(p, str) and p)
+                yield from (Fact("paths", flat(p)) for p in paths if isinstance(p, str) and p)
             case ToolResult(id_, _, failed):
                 if failed or names.get(id_) not in _READING:
                     yield from _errors(block.text)
             case Text(text) if message.role == "assistant":
                 yield from _decisions(text)
             case Text(text) if message.origin == "user":
-                flat = _flat(text)
-                if flat and not flat.startswith(_NOT_A_REQUEST):
-                    yield Fact("requests", flat[:400])
+                words = flat(text)
+                if words and not words.startswith(_NOT_A_REQUEST):
+                    yield Fact("requests", words[:400])
             case _:
                 pass
 
 
 def _errors(text: str) -> Iterator[Fact]:
     """Up to three lines of a result that speak of something that went wrong."""
-    lines = (_flat(line) for line in text.splitlines())
+    lines = (flat(line) for line in text.splitlines())
     telling = (line for line in lines if 15 <= len(line) <= 200 and _ERROR.search(line))
     for _, line in zip(range(3), telling, strict=False):
         yield Fact("errors", line)
@@ -216,12 +222,12 @@ def _errors(text: str) -> Iterator[Fact]:
 
 def _decisions(text: str) -> Iterator[Fact]:
     for sentence in _SENTENCE.split(text):
-        flat = _flat(sentence)
-        if 30 <= len(flat) <= 300 and _DECISION.search(flat):
-            yield Fact("decisions", flat)
+        words = flat(sentence)
+        if 30 <= len(words) <= 300 and _DECISION.search(words):
+            yield Fact("decisions", words)
 
 
-def _texts(blocks: Sequence[Block]) -> Iterator[str]:
+def texts_of(blocks: Sequence[Block]) -> Iterator[str]:
     for block in blocks:
         match block:
             case Text(text) | Attachment(_, text) | Thinking(text):
@@ -229,23 +235,23 @@ def _texts(blocks: Sequence[Block]) -> Iterator[str]:
             case ToolResult():
                 yield block.text
             case ToolUse():
-                yield from _strings(block.input)
+                yield from strings(block.input)
             case _:
                 pass
 
 
-def _strings(value: object) -> Iterator[str]:
+def strings(value: object) -> Iterator[str]:
     match value:
         case str():
             yield value
         case dict():
             for item in value.values():
-                yield from _strings(item)
+                yield from strings(item)
         case list():
             for item in value:
-                yield from _strings(item)
+                yield from strings(item)
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
     """Words alone: white space and marks of quotation do not count."""
     return " ".join(_QUOTE.sub("", text).split())

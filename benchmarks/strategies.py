@@ -32,6 +32,9 @@ Make: TypeAlias = Callable[[Trajectory], Strategy]
 SUMMARY_TOKENS = 3_000
 STAND_IN = "A summary. " * (SUMMARY_TOKENS * 4 // 11)
 
+# About what a client's own prompt for a summary has.
+SUMMARY_PROMPT_TOKENS = 400
+
 CLEARED = "[Old tool result content cleared]"
 
 
@@ -52,6 +55,9 @@ class FullHistory:
 
     def answered(self, call: Used, usage: Usage, ttl: Ttl) -> None:
         """Whatever it used, the next request is the same and more."""
+
+    def ended(self) -> tuple[SideCall, ...]:
+        return ()
 
     def close(self) -> None:
         """Nothing was opened."""
@@ -120,6 +126,7 @@ class AsRecorded:
     """What the real client sent, as far as its transcript tells: its own compactions included."""
 
     def __init__(self, trajectory: Trajectory) -> None:
+        self._trajectory = trajectory
         self._records = list(trajectory.records)
         self._state = SessionState()
         self._next = 0
@@ -130,22 +137,34 @@ class AsRecorded:
         """The records tell the same."""
 
     def request(self, call: Used) -> Prompt:
+        self._summaries: list[SideCall] = []
         for record in self._records[self._next :]:
             if isinstance(record, Said) and record.message.response == call.response:
                 break
             self._apply(record)
-        return Prompt(tuple(self._state.shown))
+        return Prompt(tuple(self._state.shown), side=tuple(self._summaries))
 
     def answered(self, call: Used, usage: Usage, ttl: Ttl) -> None:
         """What was billed is in the records."""
+
+    def ended(self) -> tuple[SideCall, ...]:
+        return ()
 
     def close(self) -> None:
         """Nothing was opened."""
 
     def _apply(self, record: Record) -> None:
         self._next += 1
-        self.fired["compaction"] += isinstance(record, Compacted)
+        if isinstance(record, Compacted):
+            self.fired["compaction"] += 1
+            self._summaries.append(self._summary(record))
         self._state.apply(record)
+
+    def _summary(self, record: Compacted) -> SideCall:
+        """The call that wrote the client's summary: on its prefix, as long as the summary is."""
+        asked = new_message("user", Text("Summarise. " * SUMMARY_PROMPT_TOKENS), origin="reverie")
+        written = sum(sum(self._trajectory.sizes(message)) for message in record.start)
+        return SideCall((*self._state.shown, asked), written, on_prefix=True)
 
 
 def baselines() -> dict[str, Make]:
@@ -208,8 +227,31 @@ class LangChain(FullHistory):
         self._view = list(_as_langchain_sees(said))
         self._edited: dict[tuple[int, str], Message] = {}
         self._answers = self._ask(process)
+        # Calls that were made again, by the message they followed.
+        self._again: dict[str, list[Message]] = {}
+        self._now: tuple[str, Prompt] | None = None
+
+    def feed(self, message: Message) -> None:
+        """The session is known; only calls that were made again are news."""
+        again = any(result.tool_use_id.startswith("again_") for result in message.tool_results)
+        if self._now and (again or (message.response or "").endswith(" again")):
+            last = self._now[1].messages[-1]
+            self._again.setdefault(last.id, []).append(message)
 
     def request(self, call: Used) -> Prompt:
+        if self._now is None or self._now[0] != call.response:
+            self._now = (call.response, self._next(call))
+            side = self._now[1].side
+        else:
+            side = ()
+        shown = [
+            one
+            for message in self._now[1].messages
+            for one in (message, *self._again.get(message.id, ()))
+        ]
+        return Prompt(tuple(shown), side=side)
+
+    def _next(self, call: Used) -> Prompt:
         answer = next(self._answers)
         side: tuple[SideCall, ...] = ()
         self.fired["summary"] += answer["compacted"]

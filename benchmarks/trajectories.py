@@ -9,7 +9,8 @@ from __future__ import annotations
 import gzip
 import json
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -51,7 +52,7 @@ class Trajectory:
     head: int
     warm: int
     usual: float
-    scales: Mapping[str, float]
+    scales: dict[str, float]
     records: tuple[Record, ...]
     recorded: Replay
     window: Window = field(default_factory=lambda: Window(DEFAULT_WINDOW, "as recorded"))
@@ -62,8 +63,22 @@ class Trajectory:
 
     def sizes(self, message: Message) -> list[int]:
         """Tokens of each block, as the provider would count them."""
-        scale = self.scales.get(message.id, self.usual)
+        scale = self.scale(message)
         return [round(block_tokens(block) * scale) for block in message.blocks]
+
+    def scale(self, message: Message) -> float:
+        """The provider's tokens for one token of our estimate."""
+        return self.scales.get(message.id, self.usual)
+
+    @property
+    def spoken(self) -> dict[str, int]:
+        """Tokens of each response, as the prompts after it tell; transcripts hold unfinished counts."""
+        tokens: Counter[str] = Counter({call.response: 0 for call in self.calls})
+        for event in self.events:
+            if isinstance(event, Message) and event.response is not None:
+                tokens[event.response] += sum(self.sizes(event))
+        said = {call.response: call.usage.output for call in self.calls}
+        return {response: max(count, said.get(response, 0)) for response, count in tokens.items()}
 
     def size(self, messages: Sequence[Message]) -> int:
         return self.head + sum(sum(self.sizes(message)) for message in messages)

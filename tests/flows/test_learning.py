@@ -102,7 +102,7 @@ class TestFork:
             "Saved.",
         )
         async with desk.session(ON) as session:
-            events = await hear(session, "Please read the README for me.")
+            events = await hear(session, "Please read the README for me, our rules are in it.")
         memory = desk.app().memory()
         assert memory.store.entries() == ()
         [learnt] = saved(events)
@@ -119,10 +119,37 @@ class TestFork:
             "Done.",
         )
         async with desk.session(ON) as session:
-            await hear(session, "Hello there, how are you?")
+            await hear(session, "Hello there, I am back from the office.")
         assert not (desk.place.root / "hacked.txt").exists()
         results = desk.provider.requests[2].json["messages"][-1]["content"]
         assert [block.get("is_error", False) for block in results] == [True, True, False]
+
+    async def test_a_turn_of_mere_work_asks_no_model(self, desk: Desk) -> None:
+        desk.write("README.md", "Always run the tests before committing.\n")
+        desk.provider.script(ToolCall("Read", {"path": "README.md"}), "I read it.")
+        async with desk.session(ON) as session:
+            events = await hear(session, "Please read the README for me.")
+            state = session.conversation.state
+            assert state.extracted_up_to == state.messages[-1].id
+        assert kinds(events, ForkEnded) == []
+        assert len(desk.provider.requests) == 2
+
+    async def test_a_side_model_is_told_the_new_messages_alone(self, desk: Desk) -> None:
+        said = "The staging database moved to port 5433 last week."
+        desk.provider.script(
+            "Good to know.",
+            self.writes(desk, "staging_port", "port of the staging database", said),
+            "Saved.",
+        )
+        async with desk.session(
+            ON, "models.side=anthropic:claude-haiku-5-5", "features.recall=false"
+        ) as session:
+            events = await hear(session, said)
+        [learnt] = saved(events)
+        assert len(learnt.files) == 1
+        asked = desk.provider.requests[1].json
+        assert asked["model"] == "claude-haiku-5-5"
+        assert len(asked["messages"]) == 1
 
     async def test_when_the_agent_saved_by_itself_nobody_else_does(self, desk: Desk) -> None:
         own = self.writes(desk, "own", "what the agent saved", "Anna owns billing.")
@@ -164,7 +191,11 @@ class TestFork:
 
         desk.provider.respond(respond)
         async with desk.session(ON, options=SessionOptions(mode="bypass")) as session:
-            for text in ("One thing.", "Another thing.", "A third thing."):
+            for text in (
+                "This is one thing.",
+                "Here is my second thing.",
+                "And that is my third thing.",
+            ):
                 _ = [event async for event in session.run(text)]
                 await asyncio.sleep(0)
             gate.release()
@@ -256,10 +287,16 @@ class TestForksShareThePrefix:
         desk.provider.respond(reader)
         events: list[Event] = []
         options = (ON, "notes.refine=due", "features.microcompact_batch=false")
-        off = ("features.notes_compaction=false", "features.microcompact_server=false")
+        off = (
+            "features.notes_compaction=false",
+            "features.microcompact_server=false",
+            "features.compact_by_price=false",
+        )
         async with desk.session(*options, *off) as session:
             for i in range(20):
-                events += await desk.hear(session, f"Please read part_{i}.py, request {i}.")
+                events += await desk.hear(
+                    session, f"Please read part_{i}.py, it is my request {i}."
+                )
                 if i == 9 and session.dreaming is not None:
                     with session.announce.heard_by(events.append):
                         session.dreaming.begin()

@@ -245,7 +245,11 @@ def big(number: int) -> str:
     )
 
 
-BATCHES_OFF = ("features.microcompact_batch=false", "features.microcompact_server=false")
+BATCHES_OFF = (
+    "features.microcompact_batch=false",
+    "features.microcompact_server=false",
+    "features.compact_by_price=false",
+)
 
 
 class TestNearlyFull:
@@ -294,7 +298,7 @@ class TestNearlyFull:
         for i in range(24):
             small.write(f"short_{i}.py", big(i)[:8_000])
         events: list[Event] = []
-        async with small.session() as session:
+        async with small.session("features.compact_by_price=false") as session:
             for i in range(24):
                 events += await small.hear(session, f"Please read short_{i}.py now.")
         layers = [event.layer for event in events if isinstance(event, LayerFired)]
@@ -485,7 +489,7 @@ async def test_edits_of_the_cache_are_repeated_in_place_by_every_later_request(
 
     able = Capabilities(window=200_000, cache=CacheRules("explicit"), cache_edits=True)
     model = ScriptedModel(otherwise=play, capabilities=able)
-    app = place.app("features.extract=false")
+    app = place.app("features.extract=false", "tools.Bash.result_threshold=50000")
     async with open_session(app, SessionOptions(ready=model, mode="bypass")) as session:
         for i in range(30):
             await hear(session, f"Count again, please: {i}.")

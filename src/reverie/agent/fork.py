@@ -70,6 +70,7 @@ class Task:
     """A task for a fork, and its rights.
 
     `shown` are files whose content is in the directive, `workshop` a folder it works on a copy of.
+    It is done once it has written a file named `ends_with`, without another request to say so.
     """
 
     purpose: Purpose
@@ -78,6 +79,7 @@ class Task:
     max_turns: int = 1
     shown: tuple[Path, ...] = ()
     workshop: FolderCopy | None = None
+    ends_with: str = ""
 
 
 async def fork(
@@ -98,7 +100,7 @@ async def fork(
     try:
         permission = alone(task.permission, side.messages)
         tools = toolbox.fork(Consent(permission), task.shown, task.workshop)
-        done = await run_turns(side, tools, aside, task.max_turns)
+        done = await run_turns(side, tools, aside, task.max_turns, task.ends_with)
     except BaseException as error:
         announce(ForkEnded(task.purpose, Usage(), 0, str(error) or "it was stopped"))
         raise

@@ -53,9 +53,13 @@ def calls_of(reply: Reply) -> tuple[ToolUse, ...]:
 
 
 async def run_turns(
-    exchange: Exchange, toolbox: Toolbox, announce: Announce, max_turns: int
+    exchange: Exchange,
+    toolbox: Toolbox,
+    announce: Announce,
+    max_turns: int,
+    ends_with: str = "",
 ) -> Finished:
-    """Run until the model calls no tool, or `max_turns` requests were made."""
+    """Run until the model calls no tool, has written the file `ends_with`, or is out of requests."""
     usage = Usage()
     for turn in range(1, max_turns + 1):
         reply = await ask(exchange, announce)
@@ -65,5 +69,14 @@ async def run_turns(
             return Finished(reply, usage, turn)
         if turn == max_turns:
             break
-        exchange.say(*await toolbox.run(calls), origin="tool")
+        results = await toolbox.run(calls)
+        exchange.say(*results, origin="tool")
+        if ends_with and _wrote(ends_with, calls) and not any(r.is_error for r in results):
+            return Finished(reply, usage, turn)
     return Finished(reply, usage, max_turns, cut_short=True)
+
+
+def _wrote(name: str, calls: tuple[ToolUse, ...]) -> bool:
+    paths = (str(call.input.get("path") or call.input.get("file_path") or "") for call in calls)
+    changes = all(call.name in ("Write", "Edit") for call in calls)
+    return changes and any(path.rpartition("/")[2] == name for path in paths)

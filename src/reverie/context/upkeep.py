@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +18,10 @@ from reverie.context.compaction import (
     Situation,
     Trigger,
     Whole,
+    lean,
 )
+from reverie.context.compaction.lean import LeanPolicy, Moment
+from reverie.context.compaction.run import FileReader
 from reverie.context.facts import Todo
 from reverie.context.microcompaction import (
     Clear,
@@ -38,13 +42,17 @@ from reverie.conversation.records import (
     ToolResultsCleared,
 )
 from reverie.core.messages import Message
-from reverie.core.request import Head, head_segments
+from reverie.core.request import Head
 from reverie.core.window import Window
 from reverie.errors import ReverieError, WindowFull
 from reverie.events import Announce, LayerFired, TroubleNoted
 from reverie.ports import BlobStore, Scrubber
 
 COMPACT = "compact"
+
+# A compaction that did not pay is weighed again after this growth.
+_GROWN = 2_000
+_NEVER = -1_000_000
 
 
 @dataclass(slots=True)
@@ -63,10 +71,13 @@ class Upkeep:
     forks: Forks | None = None
     budget: Budget = field(default_factory=Budget)
     policy: Policy = field(default_factory=Policy)
+    lean: LeanPolicy = field(default_factory=LeanPolicy)
     scrubber: Scrubber | None = None
     # Asked before a compaction, with its trigger and instructions; returns the instructions to use.
     before_compaction: Callable[[str, str], Awaitable[str]] | None = None
     _ledger: ToolResultLedger = field(init=False)
+    # The size at which a compaction by price did not pay.
+    _refused_at: int = _NEVER
 
     def __post_init__(self) -> None:
         declared = (name for name, tool in self.toolbox.tools.items() if tool.clearable)
@@ -117,6 +128,30 @@ class Upkeep:
         )
         if not isinstance(verdict, NotDue):
             await self.compact_now("automatic")
+        elif self.on("compact_by_price") and not self.on("collapse"):
+            await self._compact_by_price()
+
+    async def _compact_by_price(self) -> None:
+        """Layer 4 before the window is full: where keeping old messages costs more."""
+        state, moment = self.conversation.state, self._moment()
+        size = state.tokens - state.head_tokens
+        verdict = lean.due(size, moment, self.lean)
+        if isinstance(verdict, NotDue) or 0 <= size - self._refused_at < _GROWN:
+            return
+        if self.before_compaction is not None:
+            await self.before_compaction("automatic", "")
+        situation = self._situation("price", "", Whole(), None)
+        reader = FileReader(self._read_file)
+        done = await asyncio.to_thread(lean.compact, situation, moment, self.lean, reader)
+        self._refused_at = size if isinstance(done, Failed) else _NEVER
+        if isinstance(done, Compaction):
+            self._compacted(done, situation.at)
+
+    def _moment(self) -> Moment:
+        conditions, last = self._conditions(), self.conversation.state.messages[-1:]
+        lapsed = conditions.idle(self._ledger.replied_at) > conditions.life
+        between = any(message.origin == "user" for message in last)
+        return Moment(conditions.rates, lapsed, between)
 
     async def compact_because(self, refused: str, tokens: int | None, limit: int | None) -> None:
         """Compact after the provider refused a request as too long: our count or window was wrong."""
@@ -173,7 +208,9 @@ class Upkeep:
             last=done.last_compacted,
         )
         # The prefix is new anyway, so the head may be rendered with the memory of today.
-        head = self._new_head() if done.kept_up_to is None else self.conversation.state.head
+        # A compaction by price keeps the head, which is still in the cache.
+        renew = done.kept_up_to is None and done.trigger != "price"
+        head = self._new_head() if renew else self.conversation.state.head
         renewed = (HeadFrozen(head),) if head and head != self.conversation.state.head else ()
         self.conversation.record(record, *renewed)
         self.announce(LayerFired("compaction", done.tokens_before, done.tokens_after, done.why))
@@ -190,14 +227,13 @@ class Upkeep:
         self, trigger: Trigger, instructions: str, mode: Mode, tokens: int | None
     ) -> Situation:
         state = self.conversation.state
-        head = head_segments(state.head) if state.head else ()
         return Situation(
             messages=tuple(state.shown),
             window=self.window,
             tokens=max(tokens or 0, state.tokens),
             at=self.conversation.now,
             trigger=trigger,
-            overhead=sum(segment.tokens for segment in head),
+            overhead=state.head_tokens,
             mode=mode,
             transcript=self.transcript,
             instructions=instructions,

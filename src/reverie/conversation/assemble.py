@@ -67,9 +67,13 @@ class Assembler:
         return Assembled(request, chain, marks)
 
     def sent(self, request: Assembled) -> None:
-        """Remember the marks of an answered request, sorted and without duplicates."""
-        for mark in request.marks:
-            entry = (mark.index, request.chain.links[mark.index].digest)
+        """Remember the marks of an answered request."""
+        self._remember(request.marks, request.chain.links)
+
+    def _remember(self, marks: Sequence[Mark], links: Sequence[Link]) -> None:
+        """Keep the marks sorted and without duplicates."""
+        for mark in marks:
+            entry = (mark.index, links[mark.index].digest)
             marked = self._marked[mark.ttl]
             place = bisect_left(marked, entry)
             if marked[place : place + 1] != [entry]:
@@ -87,12 +91,22 @@ class Assembler:
         return other
 
     def resume(self, head: Head, messages: Sequence[Message]) -> None:
-        """Find out which marks stand: every response records the prefix it answered."""
-        for i, message in enumerate(messages):
-            if message.bound_to is not None:
-                request = self.assemble(head, messages[:i])
-                if request.chain.digest == message.bound_to:
-                    self.sent(request)
+        """Find out which marks stand: every response records the prefix it answered.
+
+        One pass over the messages; the marks of each request follow from those before it.
+        """
+        self._restart(head)
+        for message in messages:
+            if message.bound_to is not None and self._digest(head) == message.bound_to:
+                # Used up before the next message is added, so that no copy is needed.
+                chain = Chain(head, self._links)
+                marks = self._policy(chain, self._standing(), self._capabilities.cache)
+                self._remember(marks, self._links)
+            self._add(message, head)
+        self._given = tuple(messages)
+
+    def _digest(self, head: Head) -> str:
+        return self._links[-1].digest if self._links else root_digest(head)
 
     def _restart(self, head: Head) -> None:
         self._head = head

@@ -82,6 +82,10 @@ class SessionState:
     _freed: int = 0
     # Messages that are sent in a changed form, by id.
     _changed: dict[str, Message] = field(default_factory=dict)
+    # `shown` as it was last built; None after a record that may change it.
+    _shown: list[Message] | None = field(default=None, compare=False, repr=False)
+    _shown_for: list[Message] = field(default_factory=list, compare=False, repr=False)
+    _head_size: int | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def replay(cls, records: Iterable[Record]) -> SessionState:
@@ -103,17 +107,22 @@ class SessionState:
             compactions=self.compactions.copy(),
             unknown=[],
             _changed=self._changed.copy(),
+            _shown=self._shown,
         )
 
     @property
     def shown(self) -> list[Message]:
-        """The conversation as it is sent: results replaced or cleared, spans folded."""
-        if not self._changed and not self.folds:
-            return self.messages.copy()
-        shown = [self._changed.get(message.id, message) for message in self.messages]
-        for fold in self.folds:
-            shown = _folded(shown, fold)
-        return shown
+        """The conversation as it is sent: results replaced or cleared, spans folded.
+
+        It is built once and kept until a record changes it; callers must not change it.
+        """
+        if self._shown is None or self._shown_for != self.messages:
+            changed = self._changed
+            shown = [changed.get(message.id, message) for message in self.messages]
+            for fold in self.folds:
+                shown = _folded(shown, fold)
+            self._shown, self._shown_for = shown, self.messages.copy()
+        return self._shown
 
     @property
     def rewritten(self) -> str | None:
@@ -132,7 +141,7 @@ class SessionState:
         """The size of the conversation: the last measurement plus an estimate of what came since."""
         tokens = context_tokens(self.shown, self._measured)
         if self._measured is None:
-            return tokens + self._head_tokens
+            return tokens + self.head_tokens
         return max(0, tokens - self._freed)
 
     @property
@@ -145,11 +154,13 @@ class SessionState:
         return sum(used.purpose == "main" for used in self.usages)
 
     def apply(self, record: Record) -> None:  # noqa: C901, PLR0912, PLR0915 - one case a record kind
+        if isinstance(record, _CHANGES_WHAT_IS_SHOWN):
+            self._shown = None
         match record:
             case Opened(session, at, project):
                 self.session, self.opened_at, self.project = session, at, project
             case HeadFrozen(head):
-                self.head = head
+                self.head, self._head_size = head, None
             case Said(message):
                 self.messages.append(message)
             case Used():
@@ -199,10 +210,12 @@ class SessionState:
                 assert_never(record)
 
     @property
-    def _head_tokens(self) -> int:
-        if self.head is None:
-            return 0
-        return sum(segment.tokens for segment in head_segments(self.head))
+    def head_tokens(self) -> int:
+        """The size of system prompt and tools, estimated once for each head."""
+        if self._head_size is None:
+            segments = head_segments(self.head) if self.head else ()
+            self._head_size = sum(segment.tokens for segment in segments)
+        return self._head_size
 
     def _used(self, used: Used) -> None:
         self.usages.append(used)
@@ -231,15 +244,20 @@ class SessionState:
     def _fold(self, record: Folded) -> None:
         before = context_tokens(self.shown)
         self.folds.append(record)
+        self._shown = None
         self._freed += max(0, before - context_tokens(self.shown))
 
     def _compacted(self, record: Compacted) -> None:
         if self.folds:
             # Compaction works on the conversation as it was sent, markers included.
-            self.messages, self.folds = self.shown, []
+            self.messages, self.folds = list(self.shown), []
+            self._shown = None
         ids = [message.id for message in self.messages]
         kept = ids.index(record.kept_from) if record.kept_from in ids else len(ids)
         earlier = ids.index(record.kept_up_to) + 1 if record.kept_up_to in ids else 0
+        if self.extracted_up_to in ids[kept - 1 : kept] and record.start:
+            # All that is gone was looked at; what follows counts from the summary on.
+            self.extracted_up_to = record.start[-1].id
         self.messages = [*self.messages[:earlier], *record.start, *self.messages[kept:]]
         # Drop the messages of earlier compactions, so that a long session does not keep them all.
         self.compactions = [replace(done, start=()) for done in self.compactions] + [record]
@@ -248,6 +266,7 @@ class SessionState:
         self.memories_shown = ()
         self._measured = None
         self._freed = 0
+        self._shown = None
         if self.notes is not None:
             # Count growth from the new, smaller size.
             self.notes = replace(self.notes, tokens=self.tokens)
@@ -274,6 +293,17 @@ class SessionState:
         results = {result.tool_use_id for m in self.messages for result in m.tool_results}
         self.replaced = {id_: text for id_, text in self.replaced.items() if id_ in results}
         self.cleared = {id_: text for id_, text in self.cleared.items() if id_ in results}
+
+
+_CHANGES_WHAT_IS_SHOWN = (
+    Said,
+    Replaced,
+    ToolResultsCleared,
+    Compacted,
+    Folded,
+    Unfolded,
+    Rewound,
+)
 
 
 def _place(messages: list[Message], id_: str | None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
     from reverie.core.usage import Prices
+    from reverie.ports import Model
     from reverie.workspace import Workspace
 
 
@@ -81,18 +82,33 @@ async def fresh_agents(
 ) -> AsyncIterator[FreshAgents]:
     """Open agents on this model, metered for the session; closes its connections afterwards."""
     bare = app.bare_model(model)
-    tools = (tool for tool in standard_kit() if tool.name in FENCED)
-    workplace = Workplace(app.project.root, environment=environment())
+
+    def metered(purpose: Purpose) -> Model:
+        return app.metered(bare, session=session, purpose=purpose, announce=announce)
+
     try:
-        yield FreshAgents(
-            session,
-            Toolbox(tools, workplace, Consent(nothing)),
-            folder,
-            lambda purpose: app.metered(bare, session=session, purpose=purpose, announce=announce),
-            app.clock,
-            placed(app.settings.cache_ttl),
-            announce,
-            app.scrubber,
-        )
+        yield agents_on(app, metered, session, folder, announce)
     finally:
         await bare.aclose()
+
+
+def agents_on(
+    app: Workspace,
+    model_for: Callable[[Purpose], Model],
+    session: str,
+    folder: Path,
+    announce: Announce = unheard,
+) -> FreshAgents:
+    """Agents without a conversation, with the tools that work on memory."""
+    tools = (tool for tool in standard_kit() if tool.name in FENCED)
+    workplace = Workplace(app.project.root, environment=environment())
+    return FreshAgents(
+        session,
+        Toolbox(tools, workplace, Consent(nothing)),
+        folder,
+        model_for,
+        app.clock,
+        placed(app.settings.cache_ttl),
+        announce,
+        app.scrubber,
+    )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from reverie.agent.background import Background, Broadcast
-from reverie.agent.fork import Forks
+from reverie.agent.fork import Forks, FreshAgents
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Tool
 from reverie.agent.turns import Limits
@@ -32,6 +32,7 @@ from reverie.conversation.state import SessionState
 from reverie.core.messages import Message
 from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Head, Options
+from reverie.core.usage import Prices
 from reverie.core.window import Window
 from reverie.errors import InputError
 from reverie.files.locks import sole
@@ -41,6 +42,7 @@ from reverie.learning.dreaming.service import DreamOptions, dream, gate_with_res
 from reverie.learning.extraction.fork import Learning
 from reverie.learning.past_sessions import PastIndexing
 from reverie.learning.service import ExtractionStore
+from reverie.learning.side_models import agents_on
 from reverie.models.selection import OFFLINE
 from reverie.recall.past_sessions import EpisodeIndexer, conversations
 from reverie.recall.service import chosen_meaning, open_ranker, recall_for
@@ -51,7 +53,7 @@ from reverie.session.prefetch import SessionRecall
 from reverie.session.query import Session
 from reverie.session.subagents import accept_letters, close_crew, new_crew, record_crew, watched
 from reverie.session.system_prompt import reminder_key, system_of
-from reverie.session.tools import Tools, budget_of
+from reverie.session.tools import Tools, budget_of, profile_of
 from reverie.subagents.crew import Place as TeamPlace
 from reverie.workspace.inbox import open_inbox
 
@@ -214,7 +216,7 @@ class _Composer:
         return notes
 
     def _upkeep(self, core: _Core, notes: NoteTaker, forks: Forks | None) -> Upkeep:
-        session = core.conversation.state.session
+        session, profile = core.conversation.state.session, profile_of(self.app)
         return Upkeep(
             core.conversation,
             core.toolbox,
@@ -227,6 +229,8 @@ class _Composer:
             transcript=str(self._sessions / f"{session}.jsonl"),
             forks=forks,
             budget=budget_of(self.app, core.toolbox),
+            policy=profile.clearing,
+            lean=profile.lean,
             scrubber=self.app.scrubber,
         )
 
@@ -376,16 +380,31 @@ class _Composer:
             core.models.now.name,
             self.announce,
         )
-        every = int(self.app.settings.number("learning.every"))
-        return Learning(
+        learning = Learning(
             core.conversation,
             store,
             background,
             self.announce,
             self.app.switches.on,
             forks,
-            every=every,
+            every=int(self.app.settings.number("learning.every")),
         )
+        if forks is not None:
+            learning.apart, learning.apart_prices = self._apart(core)
+        return learning
+
+    def _apart(self, core: _Core) -> tuple[FreshAgents, Prices | None]:
+        """Agents that are told the new messages alone, on the side model if there is one."""
+        side, models = self.app.settings.model("side"), core.models
+        bare = models.now if side == OFFLINE else self.app.bare_model(side)
+        if side != OFFLINE:
+            self.stack.push_async_callback(bare.aclose)
+        session = core.conversation.state.session
+        folder = self._sessions / session / "forks"
+        agents = agents_on(
+            self.app, lambda purpose: models.metered(purpose, bare), session, folder, self.announce
+        )
+        return agents, bare.prices
 
     def _index_past(self, core: _Core, background: Background) -> None:
         """Index past conversations in the background."""

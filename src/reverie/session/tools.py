@@ -13,6 +13,7 @@ from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Todo, Tool, Workplace
 from reverie.context.collapse import expand_tool
 from reverie.context.folding import Folding
+from reverie.context.profiles import PROFILES, Profile
 from reverie.context.snip import snip_tool
 from reverie.context.tool_results import Budget
 from reverie.conversation.state import SessionState
@@ -90,10 +91,17 @@ class Tools:
         return permission
 
 
+def profile_of(app: Workspace) -> Profile:
+    return PROFILES[str(app.settings["context.profile"])]
+
+
 def budget_of(app: Workspace, toolbox: Toolbox) -> Budget:
-    """How large the result of each tool may be: by setting, else as the tool declares."""
+    """How large the result of each tool may be: by setting, else by profile and the tool itself."""
+    profile = profile_of(app)
     limits = {
-        name: _limit(app.switches.result_threshold(name), tool.result_threshold)
+        name: _limit(
+            app.switches.result_threshold(name), profile.threshold(name, tool.result_threshold)
+        )
         for name, tool in toolbox.tools.items()
     }
     return Budget(preview=cast("Kind", app.settings["tools.preview"]), thresholds=limits)

@@ -402,7 +402,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "tools.*.result_threshold",
         "threshold",
         None,
-        "Results longer than this go to a file; unset: what the tool declares, else 50,000.",
+        "Results longer than this go to a file; unset: what the tool declares, else 50,000; for commands and "
+        "searches at most what `context.profile` allows (6,000, 8,000 or 16,000).",
         low=0,
         high=10_000_000,
         project="ask",
@@ -414,6 +415,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Extract memories every this many turns.",
         low=1,
         high=10_000,
+        project="ask",
+    ),
+    Setting(
+        "context.profile",
+        "choice",
+        "balanced",
+        "How soon old tool traffic leaves a long conversation: `thrifty` for the lowest bill, `faithful` to "
+        "keep most of the files in work in sight. What was said and decided stays under all of them.",
+        choices=("thrifty", "balanced", "faithful"),
         project="ask",
     ),
     Setting(
@@ -568,6 +578,11 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     _on("session_notes", "Keep notes during the session."),
     _on("notes_compaction", "Compact with the session notes, without a model call.", saves=True),
     _on("autocompact", "Compact when the window is nearly full.", saves=True),
+    _on(
+        "compact_by_price",
+        "Compact without a model as soon as old messages cost more than a short record of them.",
+        saves=True,
+    ),
     _off("microcompact_time", "Clear old tool results after an hour's pause.", saves=True),
     _on(
         "microcompact_cached",

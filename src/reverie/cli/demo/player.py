@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from reverie import events
-from reverie.cli.demo.rehearsal import let_select, rehearsed
+from reverie.cli.demo.rehearsal import let_learn, let_select, rehearsed
 from reverie.cli.demo.script import CONVERSATIONS, Actor, Scene, lay_out
 from reverie.cli.formatting import tokens
 from reverie.context import microcompaction, tool_results
@@ -324,6 +324,7 @@ class Player:
         wish = SessionOptions(ready=model, mode="bypass", session=name, resume=resume)
         async with open_session(app, wish) as session:
             let_select(selector, session, app)
+            let_learn(selector, session, app)
             if "autocompact" in self.run.off:
                 session.upkeep.window = Unlimited(WINDOW.tokens, WINDOW.source)
             yield session

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from reverie.core.window import Capabilities
 from reverie.errors import InputError
+from reverie.learning.side_models import agents_on
 from reverie.models import catalog
 from reverie.models.scripted import PromptCache, ScriptedModel
 from reverie.session.prefetch import SessionRecall
@@ -14,6 +15,7 @@ from reverie.session.prefetch import SessionRecall
 if TYPE_CHECKING:
     from reverie.core.messages import Block
     from reverie.core.request import Request
+    from reverie.core.usage import Purpose
     from reverie.ports import Clock, Model
     from reverie.session.query import Session
     from reverie.workspace import Workspace
@@ -44,3 +46,18 @@ def let_select(model: Model, session: Session, app: Workspace) -> None:
         session.recall.recall.selector = app.metered(
             model, session=id_, purpose="recall", announce=session.announce
         )
+
+
+def let_learn(model: Model, session: Session, app: Workspace) -> None:
+    """Have this model read what is new after a turn, where that is cheaper than a fork."""
+    learning = session.learning
+    if learning is None:
+        return
+    id_ = session.conversation.state.session
+
+    def metered(purpose: Purpose) -> Model:
+        return app.metered(model, session=id_, purpose=purpose, announce=session.announce)
+
+    folder = app.project.sessions / id_ / "forks"
+    learning.apart = agents_on(app, metered, id_, folder, session.announce)
+    learning.apart_prices = model.prices

@@ -29,7 +29,7 @@ _MEMORY = "{memory}"
 # Where the words of a fact can be in a request.
 OWN_WORDS, RECALLED, ELSEWHERE = "your own words", "a recalled memory", "the rest of the request"
 # How side tasks are told apart; a directive with none of these asks for a summary.
-_LESSONS, _DREAM, _NOTES = "The new messages, by number:", "You work in a copy of the memory", "<notes>"  # fmt: skip
+_LESSONS, _DREAM, _NOTES = "to the memory directory `", "You work in a copy of the memory", "<notes>"  # fmt: skip
 # How many of the last scenes the notes call the current state.
 _LATEST = 6
 
@@ -133,7 +133,9 @@ class Actor:
         return (Text(text), *(self._use(tool, **arguments) for tool, arguments in calls))
 
     def select(self, request: Request) -> Sequence[Block]:
-        """Reply as the small model that selects memories."""
+        """Reply as the small model that selects memories and learns from turns."""
+        if is_fork(request.messages):
+            return self._side_task(request.messages)
         return (Text(json.dumps({"selected_memories": self._played[-1].recalls})),)
 
     def _answer(self, fact: dict[str, str], request: Request) -> str:

@@ -17,7 +17,7 @@ from reverie.core.tokens import message_tokens
 from reverie.core.transcript import rounds, safe_cut, safe_cuts
 from reverie.core.window import Window
 
-Trigger: TypeAlias = Literal["automatic", "manual", "reactive"]
+Trigger: TypeAlias = Literal["automatic", "manual", "reactive", "price"]
 
 MOST_FAILURES = 3
 
@@ -202,7 +202,7 @@ def _unknown(pivot: str) -> NoPlan:
     return NoPlan(f"there is no message {pivot!r} in the conversation")
 
 
-How: TypeAlias = Literal["notes", "summary", "extractive", "dropped rounds"]
+How: TypeAlias = Literal["notes", "summary", "extractive", "dropped rounds", "record"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def restored(
         for extra in extras
     )
     files = (
-        _file(path, text, sizes.scaled(sizes.FILE, window))
+        file(path, text, sizes.scaled(sizes.FILE, window))
         for path in paths
         if (text := read_file(path)) is not None
     )
@@ -87,7 +87,7 @@ def fitting(attachments: Iterable[Attachment], room: int) -> tuple[Attachment, .
     return tuple(kept)
 
 
-def _file(path: str, text: str, room: int) -> Attachment:
+def file(path: str, text: str, room: int) -> Attachment:
     lead = f"{path}, as it is on disk now:\n"
     return Attachment(FILE_LABEL, lead + clipped(text, room - text_tokens(lead), "read the file"))
 

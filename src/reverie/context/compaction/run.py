@@ -69,7 +69,7 @@ def compose(
     blocks: list[Block] = [Text(worded(body, situation.transcript))]
     if shares.user_texts:
         blocks.append(user_messages.render(shares.user_texts))
-    blocks += [*_carried(plan), *content.obligations]
+    blocks += [*sent_once(plan), *content.obligations]
     # Restored content must not use up what was saved.
     saved = sum(map(message_tokens, plan.compacted)) - sum(map(block_tokens, blocks))
     blocks += restore.fitting(content.restored, min(shares.restored, saved // 2))
@@ -110,7 +110,7 @@ def open_obligations(
     return () if found is None else (found,)
 
 
-def _carried(plan: Plan) -> list[Attachment]:
+def sent_once(plan: Plan) -> list[Attachment]:
     """Attachments that are sent only once, unless the kept messages contain them."""
     latest: dict[str, Attachment] = {}
     for message in plan.compacted:
@@ -154,6 +154,7 @@ _HOW: dict[How, str] = {
     "summary": "the model wrote the summary",
     "extractive": "the summary was made without a model",
     "dropped rounds": "there was no room for a summary",
+    "record": "a record of the old messages",
 }
 
 
@@ -249,7 +250,7 @@ class _CompactionRun:
     ) -> Compaction | Failed:
         room = self.shares.obligations
         obligations = open_obligations(self.situation, self.plan, self.facts, room)
-        reader = _FileReader(tools.read_file)
+        reader = FileReader(tools.read_file)
         restored = await asyncio.to_thread(self._restored, reader)
         for trouble in reader.troubles:
             tools.announce(TroubleNoted("compaction.restore", trouble))
@@ -262,7 +263,7 @@ class _CompactionRun:
 
 
 @dataclass(frozen=True, slots=True)
-class _FileReader:
+class FileReader:
     """Reads files; notes and skips those that cannot be read."""
 
     read_file: ReadFile

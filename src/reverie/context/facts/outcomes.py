@@ -15,6 +15,8 @@ Status: TypeAlias = Literal["ok", "failed", "not run"]
 
 MOST_LINES = 3
 LONGEST_LINE = 200
+# A shorter line names no error.
+_SHORTEST_ERROR = 12
 
 # The reason for a failure is near the start or the end of the output.
 _END = 20_000
@@ -67,6 +69,19 @@ def outcome_of(result: ToolResult, action: Action) -> Outcome:
         lines = _lines(text)
         return Outcome("failed", status, _telling(lines) or lines[-1:])
     return Outcome("ok", status, _telling(_lines(text)) if action.piped else ())
+
+
+# Results of these are other people's text, in which errors are spoken of but do not happen.
+_OTHERS_TEXT = frozenset({"read", "search"})
+
+
+def errors_in(result: ToolResult, action: Action) -> tuple[str, ...]:
+    """The lines of a result that speak of errors, verbatim, the first ones first."""
+    if action.kind in _OTHERS_TEXT and not result.is_error:
+        return ()
+    lines = _lines(_ends(result.text))
+    found = tuple(line for line in lines if _speaks_of_errors(line) and len(line) > _SHORTEST_ERROR)
+    return found or (lines[:1] if result.is_error else ())
 
 
 def error_lines(text: str) -> tuple[str, ...]:

@@ -48,6 +48,8 @@ class RequestConditions:
 
 # The sizes below are meant for windows of at least this size.
 FULL_WINDOW = 200_000
+# So many of the newest results stay in the smallest window.
+FEWEST_KEPT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class Policy:
         share = min(1.0, window.tokens / FULL_WINDOW)
         return replace(
             self,
+            keep=max(min(self.keep, FEWEST_KEPT), int(self.keep * share)),
             least_context=int(self.least_context * share),
             least_freed=int(self.least_freed * share),
             keep_tokens=int(self.keep_tokens * share),

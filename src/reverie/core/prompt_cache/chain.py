@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
@@ -24,7 +24,7 @@ class Chain:
     """All links of a request, in the order tools, system, messages."""
 
     head: Head
-    links: tuple[Link, ...]
+    links: Sequence[Link]
 
     @property
     def digest(self) -> str:

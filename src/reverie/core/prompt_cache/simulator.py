@@ -52,10 +52,15 @@ class _Entry:
 
 @dataclass(slots=True)
 class Simulator:
-    """The provider's side of one cache."""
+    """The provider's side of one cache.
+
+    `mixed` says whether an entry may live for an hour behind a prefix that was written for five
+    minutes. Without it, such an entry is paid for as an hour and lives as long as its prefix.
+    """
 
     rules: CacheRules
     entries: dict[str, _Entry] = field(default_factory=dict)
+    mixed: bool = True
 
     def run(self, call: Call, marks: tuple[Mark, ...]) -> Usage:
         if self.rules.kind == "automatic":
@@ -100,11 +105,15 @@ class Simulator:
         renewed = {mark.index: mark.ttl for mark in marks}
         if read >= 0:
             renewed.setdefault(read, self.entries[call.chain.links[read].digest].ttl)
+        short = not self.mixed and read >= 0 and self._life(call.chain.links[read].digest) == "5m"
         for index, ttl in renewed.items():
             digest = call.chain.links[index].digest
-            hour = self._alive(digest, call.at) and self.entries[digest].ttl == "1h"
-            life: Ttl = "1h" if hour else ttl
+            hour = self._alive(digest, call.at) and self._life(digest) == "1h"
+            life: Ttl = "1h" if hour else "5m" if short else ttl
             self.entries[digest] = _Entry(call.at + TTL_SECONDS[life], life)
+
+    def _life(self, digest: str) -> Ttl:
+        return self.entries[digest].ttl
 
     def _automatic(self, call: Call) -> Usage:
         links = call.chain.links

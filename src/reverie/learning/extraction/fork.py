@@ -18,12 +18,13 @@ from reverie.context import NotDue
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import Extracted
 from reverie.core.messages import Message
-from reverie.core.usage import EXTRACT
+from reverie.core.usage import EXTRACT, Prices
 from reverie.errors import ReverieError
 from reverie.events import Announce, MemoriesSaved, TroubleNoted
 from reverie.learning import extraction
 from reverie.learning.extraction import Candidate, Conditions, Known, ToInbox
-from reverie.learning.extraction.prompts import cited, directive, past_directive
+from reverie.learning.extraction.occasions import occasion, offers
+from reverie.learning.extraction.prompts import cited, directive, past_directive, told
 from reverie.learning.extraction.rules.confirmations import kind, sentences
 from reverie.learning.extraction.values import Add, Operation, Supersede, Update
 from reverie.memory.format.instructions import LearningInstructions
@@ -95,6 +96,9 @@ class Learning:
     on: Callable[[str], bool]
     forks: SideAgents | None = None
     every: int = 1
+    # Agents on a model that reads the new messages alone, and its prices.
+    apart: SideAgents | None = None
+    apart_prices: Prices | None = None
     _turns: int = 0
     _again: bool = False
 
@@ -150,14 +154,23 @@ class Learning:
             self.announce(MemoriesSaved(tuple(dict.fromkeys(done.saved)), len(done.waiting)))
 
     async def _proposals(self, new: Sequence[Message]) -> list[Candidate]:
-        """What a fork would save; nothing when it fails."""
-        if self.forks is None:
+        """What a side agent would save; nothing when it fails, or nothing was stated."""
+        agents, apart = self._agents(new)
+        if agents is None or occasion(new) is None:
             return []
         try:
-            return await proposals(self.forks, self.store, new)
+            return await proposals(agents, self.store, new, past=apart)
         except ReverieError as error:
             self.announce(TroubleNoted("extraction", f"{error}; only what the rules found is kept"))
             return []
+
+    def _agents(self, new: Sequence[Message]) -> tuple[SideAgents | None, bool]:
+        """The cheaper of a fork on the cached prefix and an agent that reads the new messages alone."""
+        prices = self.conversation.model.prices
+        if self.forks is None or self.apart is None or prices is None or self.apart_prices is None:
+            return self.forks, False
+        offer = offers(told(new), self.conversation.state.tokens, prices, self.apart_prices)
+        return (self.apart, True) if offer.apart_is_cheaper else (self.forks, False)
 
     def _new(self) -> tuple[Message, ...]:
         state = self.conversation.state
@@ -211,7 +224,8 @@ async def proposals(
         prompt = make(new, str(store.directory), store.manifest(), instructions=instructions)
         workshop = FolderCopy(store.directory, scratch_copy.folder)
         may = fenced(scratch_copy.folder)
-        await agents.run(Task(NAME, prompt, may, _MOST_TURNS, workshop=workshop))
+        task = Task(NAME, prompt, may, _MOST_TURNS, workshop=workshop, ends_with="MEMORY.md")
+        await agents.run(task)
         return [proposed(topic, new, before) for topic, before in scratch_copy.written()]
 
 

@@ -87,6 +87,11 @@ def numbered(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(one for one in messages if one.text.strip() or one.tool_results)
 
 
+def told(messages: Sequence[Message]) -> list[str]:
+    """The words of the messages, as far as an agent that was not there is told them."""
+    return [_whole(message) for message in numbered(messages)]
+
+
 def cited(source: Sequence[str], messages: Sequence[Message]) -> tuple[str, ...]:
     """Message ids for the numbers a fork wrote; numbers that name no message are passed over."""
     ones = numbered(messages)

@@ -1,0 +1,185 @@
+"""Lean compaction: by price, long before the window is full, without a model.
+
+Most of what a long session pays for is old tool traffic that is read from the cache again with every
+request. When that costs more than writing a short conversation anew, the old messages are replaced
+by their record (`record`), the user's words and the files in work; the last rounds stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reverie.context import NotDue, user_messages
+from reverie.context.compaction import restore
+from reverie.context.compaction.excerpts import attached, worked_on
+from reverie.context.compaction.parts import is_summary, worded
+from reverie.context.compaction.plan import (
+    Compaction,
+    Due,
+    Failed,
+    NoPlan,
+    Plan,
+    Situation,
+    unanswered,
+)
+from reverie.context.compaction.record import record_of
+from reverie.context.compaction.restore import ReadFile
+from reverie.context.compaction.run import open_obligations, sent_once
+from reverie.context.compaction.tail import rate
+from reverie.context.facts import read_facts
+from reverie.core.messages import Attachment, Block, Message, Text, new_message
+from reverie.core.tokens import message_tokens
+from reverie.core.transcript import rounds, safe_cuts
+from reverie.core.usage import Prices
+
+_OBLIGATIONS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class LeanPolicy:
+    """Sizes in tokens, and how a compaction is weighed.
+
+    At least `tail` tokens and `rounds` rounds stay verbatim; `record` is the most the record may
+    take; up to `files` files that were touched in the last `recent` calls are shown with `file` each.
+    It is worth it when `calls` requests (`calls_between` before a new prompt is answered) save more
+    than it costs, `rereads` tokens that are read again included. After a lapse of the cache it
+    costs nothing but those. A conversation under `least` tokens is left alone.
+    """
+
+    on: bool = True
+    tail: int = 8_000
+    rounds: int = 6
+    record: int = 20_000
+    files: int = 4
+    file: int = 3_000
+    recent: int = 40
+    calls: int = 20
+    calls_between: int = 20
+    rereads: int = 15_000
+    least: int = 25_000
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What is known before a request: its prices, whether the cache lapsed, and a turn begins."""
+
+    rates: Prices | None
+    lapsed: bool = False
+    between: bool = False
+
+
+def worth_it(before: int, after: int, moment: Moment, policy: LeanPolicy) -> Due | NotDue:
+    """Whether a conversation of `after` tokens in the place of `before` saves more than it costs."""
+    rates = moment.rates
+    if rates is None or not rates.input:
+        return NotDue("prices are not known")
+    freed = before - after
+    read, write = rates.cache_read, rates.cache_write_5m
+    calls = policy.calls_between if moment.between else policy.calls
+    again = policy.rereads * write
+    if moment.lapsed:
+        saved, cost = freed * (write + calls * read), again
+    else:
+        saved, cost = freed * calls * read, after * (write - read) + again
+    if saved <= cost:
+        return NotDue(f"keeping {freed:,} old tokens costs less than compacting")
+    when = "the cache has lapsed, and " if moment.lapsed else ""
+    return Due(f"{when}{freed:,} old tokens cost more than a short conversation written anew")
+
+
+def due(size: int, moment: Moment, policy: LeanPolicy) -> Due | NotDue:
+    """Whether a compaction of `size` tokens of conversation could pay; `compact` weighs it exactly."""
+    if not policy.on:
+        return NotDue("compaction by price is off (context.profile)")
+    if size < policy.least:
+        return NotDue(f"{size:,} tokens of conversation are left alone")
+    return worth_it(size, policy.tail, moment, policy)
+
+
+def plan(messages: Sequence[Message], policy: LeanPolicy) -> Plan | NoPlan:
+    """Keep the last rounds that fit the tail, and all that waits for an answer.
+
+    Earlier records stay where they are, so that the cache still holds them, until they are too long.
+    """
+    safe = set(safe_cuts(messages))
+    first = max((i for i, message in enumerate(messages, 1) if is_summary(message)), default=0)
+    cut = unanswered(messages)
+    position, kept = len(messages), 0
+    for number, group in enumerate(reversed(rounds(messages))):
+        position -= len(group)
+        kept += sum(map(message_tokens, group))
+        if (kept > policy.tail and number >= policy.rounds) or position <= first:
+            break
+        if position in safe:
+            cut = min(cut, position)
+    if cut <= first:
+        return NoPlan("only the last rounds are left")
+    before = first if sum(map(message_tokens, messages[:first])) <= policy.record else 0
+    return Plan(tuple(messages[:before]), tuple(messages[before:cut]), tuple(messages[cut:]))
+
+
+def compact(
+    situation: Situation, moment: Moment, policy: LeanPolicy, read_file: ReadFile
+) -> Compaction | Failed:
+    """The conversation with its old part as a record; fails where that does not pay."""
+    planned = plan(situation.messages, policy)
+    if isinstance(planned, NoPlan):
+        return Failed(planned.reason)
+    start = _start(situation, planned, policy, read_file)
+    kept = _tokens(planned.kept)
+    before, after = _tokens(planned.compacted) + kept, _tokens(start) + kept
+    factor = rate(situation)
+    verdict = worth_it(int(before * factor), int(after * factor), moment, policy)
+    if isinstance(verdict, NotDue):
+        return Failed(verdict.reason)
+    return Compaction(
+        start=start,
+        kept_from=planned.kept[0].id if planned.kept else None,
+        kept_up_to=planned.before[-1].id if planned.before else None,
+        trigger=situation.trigger,
+        how="record",
+        tokens_before=situation.tokens,
+        tokens_after=int((situation.overhead + _tokens(planned.before) + after) * factor),
+        last_compacted=planned.compacted[-1].id,
+        why=verdict.reason,
+    )
+
+
+def _start(
+    situation: Situation, planned: Plan, policy: LeanPolicy, read_file: ReadFile
+) -> tuple[Message, ...]:
+    """The record with the user's words, and a message of what is in work, which is soon outdated."""
+    body = record_of(planned.compacted, policy.record)
+    texts = user_messages.carried(planned.compacted)
+    facts = read_facts(planned.compacted)
+    said: list[Block] = [Text(worded(body, situation.transcript))]
+    said += [user_messages.render(texts)] if texts else []
+    record = new_message(
+        "user", *said, after=planned.compacted[-1], at=situation.at, origin="reverie"
+    )
+    now: list[Block] = [
+        *sent_once(planned),
+        *open_obligations(situation, planned, facts, _OBLIGATIONS),
+        *_files(planned, policy, read_file),
+    ]
+    if not now:
+        return (record,)
+    return (record, new_message("user", *now, after=record, at=situation.at, origin="reverie"))
+
+
+def _tokens(messages: Sequence[Message]) -> int:
+    return sum(map(message_tokens, messages))
+
+
+def _files(planned: Plan, policy: LeanPolicy, read_file: ReadFile) -> Iterator[Attachment]:
+    """The files in work, as they are now: changed ones first, then the last touched."""
+    there = restore.whole_files(planned.kept)
+    touched = worked_on((*planned.compacted, *planned.kept))
+    recent = [
+        file for file in touched if file.calls_ago <= policy.recent and file.path not in there
+    ]
+    for file in sorted(recent, key=lambda file: not file.changed)[: policy.files]:
+        text = read_file(file.path)
+        if text is not None:
+            yield attached(file.path, text, file.places, policy.file)

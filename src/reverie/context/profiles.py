@@ -1,0 +1,64 @@
+"""How much of a long conversation is given up for its price: `context.profile`.
+
+The figures were chosen on one half of 47 recorded sessions and measured on the other
+(docs/benchmarks.md). What was said, decided and asked for is kept under all of them; they differ in
+how soon old tool traffic leaves, and in how much of the files in work stays in sight.
+
+    thrifty     the lowest bill; files in work are shown in short excerpts
+    balanced    the default
+    faithful    most of what an edit may need stays in sight
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+from reverie.context.compaction.lean import LeanPolicy
+from reverie.context.facts.calls import deed_of
+from reverie.context.microcompaction import Policy
+from reverie.core.messages import ToolUse
+
+Name: TypeAlias = Literal["thrifty", "balanced", "faithful"]
+NAMES: tuple[Name, ...] = get_args(Name)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The policies of the layers; `longest_result` are characters, beyond which one is stored."""
+
+    lean: LeanPolicy = field(default_factory=LeanPolicy)
+    clearing: Policy = field(default_factory=Policy)
+    longest_result: int = 8_000
+
+    def threshold(self, tool: str, declared: int | None) -> int | None:
+        """The longest result of a tool that is sent whole.
+
+        What commands print and searches find is looked at once; reports, files and results of
+        unknown tools keep the limit that they declare.
+        """
+        if declared is None or deed_of(ToolUse("", tool)).kind not in ("run", "search"):
+            return declared
+        return min(declared, self.longest_result)
+
+
+_THRIFTY = Profile(
+    LeanPolicy(tail=2_000, rounds=1, files=4, file=1_500, recent=20),
+    Policy(keep=8, margin=2.0),
+    longest_result=6_000,
+)
+_BALANCED = Profile(
+    LeanPolicy(tail=3_000, rounds=2, files=6, file=2_000, recent=25),
+    Policy(keep=8, margin=2.0),
+)
+_FAITHFUL = Profile(
+    LeanPolicy(tail=12_000, rounds=10, files=10, file=4_000, recent=40, calls=12, calls_between=12),
+    Policy(keep=16, margin=4.0),
+    longest_result=16_000,
+)
+
+PROFILES: dict[str, Profile] = {
+    "thrifty": _THRIFTY,
+    "balanced": _BALANCED,
+    "faithful": _FAITHFUL,
+}
