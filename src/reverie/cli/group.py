@@ -59,6 +59,7 @@ COMMANDS: dict[str, Entry] = {
     "team": Entry("wiring", "wiring.team", "Share a part of memory with your team, through git."),
     "agents": Entry("wiring", "wiring.agents", "List the agents a session hired, their state, and the agent types."),
     "mcp": Entry("wiring", "wiring.mcp", "Give any client memory over the Model Context Protocol."),
+    "proxy": Entry("wiring", "wiring.proxy", "Give any client memory and a smaller bill, by its base URL."),
     "settings": Entry("wiring", "wiring.settings", "Show every setting, its value and where it came from."),
     "trust": Entry("wiring", "wiring.trust", "Show what this project's settings files ask for, and answer."),
     "doctor": Entry("wiring", "wiring.doctor", "Check that everything is in order."),
