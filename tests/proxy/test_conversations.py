@@ -281,13 +281,13 @@ class TestShadow:
 
         proxy = start("proxy.shadow=true")
         remember(proxy, "The deploy of the shop needs the flag --canary")
-        TestLayers().tool_rounds(proxy, provider, 16, 40_000)
+        TestLayers().tool_rounds(proxy, provider, 36, 16_000)
         assert "cleared" not in texts(provider.requests[-1])
         assert "canary" not in texts(provider.requests[0])
         proxy.stop()
         (saving,) = read(proxy.app.project.folder)
         assert saving.shadow
-        assert saving.requests == 16
+        assert saving.requests == 36
         assert saving.tokens > 20_000
         assert saving.our_cost < saving.client_cost
 

@@ -12,10 +12,9 @@ import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from json.decoder import scanstring
 from typing import Any
 
-_SPACE = re.compile(r"[ \t\n\r]*").match
+_SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 
 # Bodies with the same first characters may be of one conversation.
@@ -152,7 +151,7 @@ def _split(text: str, list_key: str) -> Body:
             raise Unreadable(f"the field {key!r} is there twice")
         if key == list_key and text[place : place + 1] == "[":
             elements: list[Element] = []
-            start = place = _SPACE(text, place + 1).end()  # type: ignore[union-attr]
+            start = place = _skip(text, place + 1)
             if text[place : place + 1] != "]":
                 place = _elements(text, place, elements, {})
             fields[key] = None
@@ -160,14 +159,14 @@ def _split(text: str, list_key: str) -> Body:
             place += 1
         else:
             fields[key], place = _value(text, place)
-        place = _SPACE(text, place).end()  # type: ignore[union-attr]
+        place = _skip(text, place)
         sign = text[place : place + 1]
         if sign == "}":
             break
         if sign != ",":
             raise Unreadable(f"there is {sign!r} where a comma should be")
-        place = _SPACE(text, place + 1).end()  # type: ignore[union-attr]
-    if _SPACE(text, place + 1).end() != len(text):  # type: ignore[union-attr]
+        place = _skip(text, place + 1)
+    if _skip(text, place + 1) != len(text):
         raise Unreadable("there is something behind the body")
     if found is None:
         raise Unreadable(f"there is no list {list_key!r}")
@@ -177,11 +176,11 @@ def _split(text: str, list_key: str) -> Body:
 def _elements(text: str, place: int, elements: list[Element], known: dict[str, Element]) -> int:
     """Read elements from `place` on; the place of the closing bracket."""
     while True:
-        place = _SPACE(text, place).end()  # type: ignore[union-attr]
+        place = _skip(text, place)
         value, end = _value(text, place)
         raw = text[place:end]
         elements.append(known.get(raw) or Element(raw, value))
-        place = _SPACE(text, end).end()  # type: ignore[union-attr]
+        place = _skip(text, end)
         sign = text[place : place + 1]
         if sign == "]":
             return place
@@ -228,28 +227,31 @@ def _is_open(before: str, place: int) -> bool:
     return not before[place + 1 :].strip()
 
 
+def _skip(text: str, place: int) -> int:
+    """The place behind white space."""
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
+
+
 def _after_comma(text: str, place: int) -> int:
-    place = _SPACE(text, place).end()  # type: ignore[union-attr]
+    place = _skip(text, place)
     if text[place : place + 1] != ",":
         return len(text)
-    return _SPACE(text, place + 1).end()  # type: ignore[union-attr]
+    return _skip(text, place + 1)
 
 
 def _expect(text: str, place: int, sign: str) -> int:
-    place = _SPACE(text, place).end()  # type: ignore[union-attr]
+    place = _skip(text, place)
     if text[place : place + 1] != sign:
         raise Unreadable(f"there is no {sign!r} at the start")
-    return _SPACE(text, place + 1).end()  # type: ignore[union-attr]
+    return _skip(text, place + 1)
 
 
 def _key(text: str, place: int) -> tuple[str, int]:
     """A key, and the place of its value."""
     if text[place : place + 1] != '"':
         raise Unreadable("a key is not in quotes")
-    try:
-        key, place = scanstring(text, place + 1, True)  # noqa: FBT003 - its only signature
-    except ValueError as error:
-        raise Unreadable(str(error)) from error
+    key, place = _value(text, place)
     return key, _expect(text, place, ":")
 
 

@@ -22,7 +22,7 @@ from reverie.conversation.journal import Journal
 from reverie.conversation.records import HeadFrozen, Opened, Used
 from reverie.core.prompt_cache.breakpoints import no_marks
 from reverie.core.prompt_cache.simulator import Call, Simulator
-from reverie.core.request import Head, Options, Reply, Request
+from reverie.core.request import Head, Options, Reply, Request, StreamItem
 from reverie.core.usage import Usage
 from reverie.core.window import CacheRules, Capabilities, split_suffix
 from reverie.errors import InputError, Unreachable
@@ -43,10 +43,9 @@ if TYPE_CHECKING:
 
     from reverie.core.messages import Message
     from reverie.core.usage import Prices
-    from reverie.ports import StreamItem
     from reverie.proxy.body import Body
+    from reverie.proxy.clients import Client, ProxySwitches
     from reverie.proxy.dialects import Dialect, HeadFields
-    from reverie.proxy.sessions import Client, ProxySwitches
     from reverie.recall.pipeline import RecallOutcome
     from reverie.workspace import Workspace
 
@@ -89,9 +88,8 @@ class ClientModel:
     capabilities: Capabilities
     prices: Prices | None
 
-    async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+    def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         raise Unreachable(f"{self.name} is called by the client alone")
-        yield  # pragma: no cover - makes this a generator
 
     async def aclose(self) -> None:
         pass

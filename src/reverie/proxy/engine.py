@@ -23,10 +23,11 @@ from reverie.errors import InputError, ReverieError, SpendCapReached, WindowFull
 from reverie.proxy import dialects, savings
 from reverie.proxy.app import Call, Refusal
 from reverie.proxy.body import Bodies, Body, Unreadable
+from reverie.proxy.clients import Client, ProxySwitches, client_of, working_folder
 from reverie.proxy.conversation import Claim, Conversation, Prepared, client_model, replayed
 from reverie.proxy.dialects import Dialect, HeadFields
 from reverie.proxy.replies import ReplyReader, decoded, encoded
-from reverie.proxy.sessions import Client, ProxySwitches, Sessions, client_of, working_folder
+from reverie.proxy.sessions import Sessions
 from reverie.proxy.turns import Turn, read_turns
 from reverie.proxy.upstream import Headers, header
 

@@ -15,7 +15,7 @@ from reverie.conversation.assemble import Assembled
 from reverie.core.prompt_cache.breakpoints import Mark
 from reverie.core.prompt_cache.chain import Chain
 from reverie.core.prompt_cache.simulator import Call, Simulator
-from reverie.core.request import Breakpoint
+from reverie.core.request import Breakpoint, Section
 from reverie.core.usage import Prices, Usage
 from reverie.core.window import CacheRules, Ttl
 from reverie.proxy.body import Body
@@ -118,10 +118,10 @@ def chain_marks(
         for i, link in enumerate(chain.links)
     }
     found: dict[int, Ttl] = {}
-    for (name, i), ttl in client.head.items():
-        section = "tools" if name == "tools" else "system"
+    for (name, i), head_ttl in client.head.items():
+        section: Section = "tools" if name == "tools" else "system"
         if (place := links.get((section, i, 0))) is not None:
-            found[place] = ttl
+            found[place] = head_ttl
     if client.messages:
         for message, one in enumerate(sent):
             if one.turn is None:

@@ -21,8 +21,8 @@ import uvicorn
 from reverie.errors import InputError
 from reverie.files.json_files import read_json, write_json
 from reverie.proxy.app import Access, make_app
+from reverie.proxy.clients import ProxySwitches
 from reverie.proxy.engine import ProxyEngine
-from reverie.proxy.sessions import ProxySwitches
 from reverie.proxy.upstream import TOKEN_HEADER, Upstreams
 
 if TYPE_CHECKING:

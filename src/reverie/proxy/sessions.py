@@ -8,142 +8,25 @@ continues it, and one that leaves it at an earlier point is a branch with a name
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reverie.adapters.bridge import plain_name
-from reverie.context.microcompaction import COMPACTABLE
+from reverie.proxy.clients import Client, ProxySwitches
 from reverie.proxy.conversation import Conversation
 from reverie.proxy.turns import Turn, shared_turns
-from reverie.proxy.upstream import Headers, header
 from reverie.workspace import Workspace
 
 if TYPE_CHECKING:
-    from reverie.proxy.body import Body
-    from reverie.proxy.dialects import Dialect, HeadFields
-    from reverie.settings import Settings
+    from reverie.proxy.dialects import Dialect
 
 # Open conversations keep an index and a journal open; more are closed, the oldest first.
 MOST_OPEN = 32
 _MOST_BRANCHES = 99
-
-_SESSION_HEADERS = (
-    *(b"x-claude-code-session-id", b"session-id", b"session_id", b"x-session-id"),
-    *(b"x-session-affinity", b"x-opencode-session", b"x-reverie-session"),
-)
-# How clients say in a prompt where they work.
-_CWD = re.compile(
-    r"(?:Primary working directory|Working directory|cwd|<cwd>)[:>]?\s*(/[^\n<>\"'`]{1,500})"
-)
-_SUBAGENT = "cc_is_subagent=true"
-
-
-@dataclass(frozen=True, slots=True)
-class ProxySwitches:
-    """What the proxy may do; with all off, every byte passes unchanged and nothing is recorded."""
-
-    memory: bool = True
-    layers: bool = True
-    marks: bool = True
-    compaction: bool = True
-    learning: bool = True
-    record: bool = True
-    shadow: bool = False
-
-    @classmethod
-    def of(cls, settings: Settings) -> ProxySwitches:
-        names = ("memory", "layers", "marks", "compaction", "learning", "record", "shadow")
-        return cls(**{name: settings.flag(f"proxy.{name}") for name in names})
-
-    @property
-    def any(self) -> bool:
-        return self.memory or self.layers or self.marks or self.compaction or self.record
-
-
-# Name, words in the user agent, whether it compacts by itself.
-_CLIENTS = (
-    ("claude-code", ("claude-cli", "claude-code"), True),
-    ("codex", ("codex",), True),
-    ("opencode", ("opencode",), True),
-    ("gemini", ("geminicli", "gemini-cli"), True),
-    ("cursor", ("cursor",), True),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """The program that asks. `agent` is a known coding agent; `side` a small request beside a chat."""
-
-    name: str
-    session: str = ""
-    compacts: bool = False
-    agent: bool = False
-    subagent: bool = False
-    side: bool = False
-    reads_files: bool = False
-
-    @property
-    def by_person(self) -> bool:
-        """Whether a person wrote the user's messages."""
-        return not self.subagent
-
-
-def client_of(headers: Headers, body: Body, head: HeadFields) -> Client:
-    agent = header(headers, b"user-agent").lower()
-    name, compacts, known = agent.partition("/")[0].strip() or "client", False, False
-    for candidate, words, does in _CLIENTS:
-        if any(word in agent for word in words):
-            name, compacts, known = candidate, does, True
-            break
-    tools = {tool.name for tool in head.tools}
-    start = head.system[0].text if head.system else ""
-    return Client(
-        re.sub(r"[^a-z0-9]+", "-", name).strip("-")[:24] or "client",
-        _session_id(headers, body.fields),
-        compacts,
-        known,
-        subagent=_SUBAGENT in start[:400],
-        side=known and not tools,
-        reads_files=bool(tools & COMPACTABLE),
-    )
-
-
-def _session_id(headers: Headers, fields: dict[str, Any]) -> str:
-    """The client's own id for the session; empty if it has none."""
-    for name in _SESSION_HEADERS:
-        if value := header(headers, name):
-            return value[:200]
-    metadata = fields.get("metadata")
-    user = metadata.get("user_id") if isinstance(metadata, dict) else None
-    if isinstance(user, str) and "session" in user:
-        try:
-            found = json.loads(user)
-        except (ValueError, RecursionError):
-            return user.rpartition("session_")[2][:200]
-        if isinstance(found, dict) and isinstance(found.get("session_id"), str):
-            return str(found["session_id"])[:200]
-    key = fields.get("prompt_cache_key")
-    return key[:200] if isinstance(key, str) else ""
-
-
-def working_folder(head: HeadFields, body: Body) -> Path | None:
-    """The folder that the client says it works in, if it is there."""
-    texts = [text.text for text in head.system]
-    texts += [json.dumps(element.value, ensure_ascii=False) for element in body.elements[:4]]
-    for text in texts:
-        for found in _CWD.finditer(text.replace("\\n", "\n")):
-            folder = Path(found.group(1).strip())
-            try:
-                if folder.is_dir():
-                    return folder
-            except OSError:
-                continue
-    return None
 
 
 @dataclass(slots=True)

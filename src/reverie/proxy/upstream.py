@@ -68,18 +68,18 @@ class Upstreams:
         return cls(found)
 
     def request(
-        self, route: Route, method: str, headers: Headers, content: bytes | AsyncIterator[bytes]
+        self,
+        route: Route,
+        method: str,
+        headers: Headers,
+        content: bytes | AsyncIterator[bytes] | None,
     ) -> httpx2.Request:
         """The request to the provider, with the same target bytes and headers."""
         base = self.addresses[route.family]
         target = base.raw_path.partition(b"?")[0].rstrip(b"/") + route.target
-        request = httpx2.Request(
+        return httpx2.Request(
             method, base, headers=headers, content=content, extensions={"target": target}
         )
-        if content == b"" and not _has(headers, b"content-length"):
-            # A request without a body stays without one.
-            request.headers.pop("content-length", None)
-        return request
 
 
 def new_client() -> httpx2.AsyncClient:
@@ -137,10 +137,6 @@ def returned(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 def _named_by_connection(headers: Headers) -> frozenset[bytes]:
     values = [value for name, value in headers if name.lower() == b"connection"]
     return frozenset(token.strip().lower() for value in values for token in value.split(b","))
-
-
-def _has(headers: Headers, wanted: bytes) -> bool:
-    return any(name.lower() == wanted for name, _ in headers)
 
 
 def header(headers: Headers, wanted: bytes) -> str:
