@@ -13,10 +13,10 @@ from tests.place import Place
 from tests.provider.provider import Provider
 
 from reverie.proxy.engine import ProxyEngine
-from reverie.proxy.running import application, listen, make_engine, server
+from reverie.proxy.running import OVERRIDES, application, listen, make_engine, server
 from reverie.workspace import Workspace
 
-OFFLINE = ("models.side=offline", "models.main=offline")
+OFFLINE = (*OVERRIDES, "models.main=offline")
 ALL_OFF = tuple(
     f"proxy.{name}=false"
     for name in ("memory", "layers", "marks", "compaction", "learning", "record")

@@ -15,7 +15,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from reverie.api.shapes import read_tools
 from reverie.conversation import journal
 from reverie.conversation.assemble import Assembled, Assembler
 from reverie.conversation.journal import Journal
@@ -254,9 +253,8 @@ class Conversation:
             ready=model,
             session=self.name,
             resume=self.path if records else None,
-            tools=read_tools(head.tools),
             memory=None if self.switches.memory or self.switches.learning else False,
-            led=ExternalLoop(head.system, Options(), reworded=True),
+            led=ExternalLoop(head.system, Options(), reworded=True, tools=head.tools),
         )
         session = await self._stack.enter_async_context(open_session(self.app, options))
         self._stack.enter_context(session.announce.heard_by(self._hear))

@@ -139,6 +139,7 @@ def _tool(tool: Any) -> ToolSpec:
     name = str(function.get("name") or raw.get("type") or "tool")
     if not isinstance(schema, dict):
         schema = {key: value for key, value in raw.items() if key != "cache_control"}
+    # Only the size and the bytes of a schema matter here: the client runs the tools.
     return ToolSpec.of(name, str(function.get("description") or ""), schema)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import tempfile
 import time
 from collections import Counter, deque
 from concurrent.futures import Future
@@ -30,10 +31,11 @@ from reverie.proxy.replies import ReplyReader, decoded, encoded
 from reverie.proxy.sessions import Sessions
 from reverie.proxy.turns import Turn, read_turns
 from reverie.proxy.upstream import Headers, header
+from reverie.recall.service import chosen_meaning, open_ranker
+from reverie.workspace import Workspace
 
 if TYPE_CHECKING:
     from reverie.core.request import Reply
-    from reverie.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
@@ -304,13 +306,26 @@ class ProxyEngine:
     # --- start and end ---
 
     async def _warm_up(self) -> None:
-        with suppress(ReverieError, OSError):
+        """Rehearse a request in a scratch folder, and open the project's memory once."""
+        try:
+            with tempfile.TemporaryDirectory() as scratch:
+                await self._rehearse(Path(scratch))
             if self.switches.memory and self.app.settings.memory_enabled:
-                from reverie.recall.service import chosen_meaning, open_ranker
-
                 memory = self.app.memory()
                 with open_ranker(memory, self.app.clock, chosen_meaning(self.app)) as ranker:
                     ranker.search("memory", limit=1)
+        except (ReverieError, OSError) as error:
+            self.troubles.note("warming up", str(error))
+
+    async def _rehearse(self, scratch: Path) -> None:
+        app = Workspace.open(scratch, home=scratch / "home", overrides=self._sessions.overrides)
+        dialect = dialects.ANTHROPIC
+        body = Bodies().read('{"messages":[{"role":"user","content":"hello"}]}', "messages")
+        turns = read_turns(dialect, body.elements, by_person=True)
+        conversation = Conversation(app, "rehearsal", dialect, Client("none"), self.switches)
+        head = HeadFields("claude-opus-4-8")
+        await conversation.prepare(body, turns, head, Claim(), 1.0)
+        await conversation.aclose()
 
     async def _close(self) -> None:
         pending = [asyncio.wrap_future(one) for one in tuple(self._observing)]

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 TOKEN_VARIABLE = "REVERIE_PROXY_TOKEN"
 STATE = "proxy.json"
+# A request cannot wait for a model that ranks, nor share its thread with the indexing of the past.
+OVERRIDES = ("models.side=offline", "features.search_past_context=false")
 _SHORTEST_TOKEN = 16
 _SHUTDOWN_SECONDS = 5
 _BACKLOG = 512
@@ -159,7 +161,7 @@ def serve(
     app: Workspace, engine: ProxyEngine, listener: Listener, ready: Callable[[], None]
 ) -> None:
     """Serve until a signal; what is running is written where `reverie doctor` finds it."""
-    engine.warm_up()
+    engine.warm_up().result()
     running = server(application(app, engine, listener), ready)
     with _announced(app, listener):
         asyncio.run(running.serve([listener.socket]))
@@ -225,7 +227,7 @@ def run_client(
     """Serve while a client runs, and return its exit code."""
     started = threading.Event()
     running = server(application(app, engine, listener), started.set)
-    engine.warm_up()
+    engine.warm_up().result()
     thread = threading.Thread(target=lambda: asyncio.run(running.serve([listener.socket])))
     thread.start()
     try:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from reverie.proxy.savings import SessionSavings
     from reverie.workspace import Workspace
 
-# Ranking by words and meaning alone: a request cannot wait for a model.
-_OVERRIDES = ("models.side=offline",)
 _ADVICE = "pip install 'reverie[proxy,anthropic,openai]'"
 
 
@@ -52,6 +50,7 @@ def command(
     reverie proxy run -- claude
     reverie proxy savings
     """
+    _require_packages()
     frame = _with_switches(frame, shadow=shadow, pass_through=pass_through)
     ctx.obj = frame
     ctx.meta["reverie.proxy.port"] = port
@@ -99,7 +98,6 @@ def savings(frame: Invocation) -> None:
 def status(frame: Invocation) -> None:
     """Show whether a proxy runs here, what it did, and what went wrong."""
     app = frame.app()
-    _require_packages()
     from reverie.proxy.checks import ask_status
     from reverie.proxy.running import announced
 
@@ -121,16 +119,17 @@ def status(frame: Invocation) -> None:
 
 
 def _with_switches(frame: Invocation, *, shadow: bool, pass_through: bool) -> Invocation:
+    from reverie.proxy.running import OVERRIDES
+
     names = ("memory", "layers", "marks", "compaction", "learning", "record")
     off = tuple(f"proxy.{name}=false" for name in names) if pass_through else ()
     more = ("proxy.shadow=true",) if shadow else ()
-    return replace(frame, overrides=(*frame.overrides, *_OVERRIDES, *off, *more))
+    return replace(frame, overrides=(*OVERRIDES, *frame.overrides, *off, *more))
 
 
 def _opened(
     frame: Invocation, host: str | None, port: int | None
 ) -> tuple[Workspace, ProxyEngine, Listener]:
-    _require_packages()
     from pathlib import Path
 
     from reverie.proxy.running import LOOPBACK, TOKEN_VARIABLE, listen, make_engine
