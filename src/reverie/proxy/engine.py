@@ -12,7 +12,7 @@ import logging
 import tempfile
 import time
 from collections import Counter, deque
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,6 +134,10 @@ class ProxyEngine:
 
     def closing(self) -> Future[None]:
         return begin(self._close())
+
+    def settled(self) -> None:
+        """Wait until every reply that came is recorded."""
+        wait(tuple(self._observing))
 
     def warm_up(self) -> Future[None]:
         """Load what the first request would wait for."""

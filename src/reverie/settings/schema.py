@@ -111,7 +111,9 @@ def _auto_approve(type_: str) -> Setting:
 
 
 def _upstream(family: str, address: str) -> Setting:
-    about = f"Where the proxy sends requests of the {family} family; another gateway may stand there."
+    about = (
+        f"Where the proxy sends requests of the {family} family; another gateway may stand there."
+    )
     risk = "send your prompts and keys elsewhere"
     return Setting(f"proxy.upstream.{family}", "url", address, about, risk=risk)
 

@@ -53,6 +53,14 @@ def home_of(app: Workspace) -> str:
     return "" if app.settings.home == usual else str(app.settings.home)
 
 
+def proxy_url(app: Workspace) -> str:
+    """Where clients on this machine find the proxy."""
+    port = int(app.settings.number("proxy.port"))
+    if not port:
+        raise InputError("proxy.port is 0, so the address would change; set it to a fixed port")
+    return f"http://127.0.0.1:{port}"
+
+
 def bare(app: Workspace, client: str, scope: Scope, program: str = "") -> Installation:
     """An installation with no files written yet."""
     return Installation(client, scope, "" if scope == "user" else str(app.project.root), program)

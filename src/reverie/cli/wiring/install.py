@@ -34,10 +34,19 @@ _LEFT_OUT = (
     help="For you in every project, or for this project.",
 )
 @click.option("--no-mcp", is_flag=True, help="Hooks only, without the MCP server.")
+@click.option(
+    "--proxy", is_flag=True, help="Instead of hooks: set its base URL to `reverie proxy`."
+)
 @client_plans.dry_run
 @client_plans.yes
 def command(
-    frame: Invocation, names: tuple[str, ...], scope: Scope, no_mcp: bool, dry_run: bool, yes: bool
+    frame: Invocation,
+    names: tuple[str, ...],
+    scope: Scope,
+    no_mcp: bool,
+    proxy: bool,
+    dry_run: bool,
+    yes: bool,
 ) -> None:
     """Give a coding agent Reverie's memory: hooks and the MCP server.
 
@@ -49,10 +58,14 @@ def command(
     reverie install claude-code --dry-run
     reverie install claude-code codex --yes
     reverie install cursor --scope project --no-mcp
+    reverie install claude-code --proxy
     """
     from reverie.clients.files import open_clients
 
     app = frame.app()
+    if proxy:
+        _install_proxy(frame, app, names, scope, dry=dry_run, yes=yes)
+        return
     clients = open_clients(app)
     installed = client_plans.installations(clients)
     places, path, home = client_plans.places_of(app), program(), client_plans.home_of(app)
@@ -71,6 +84,38 @@ def command(
         frame.show(client_plans.as_json(plans, notes, written=go), lambda _: None)
     elif go:
         frame.show(None, lambda out: out.print("Installed. `reverie doctor` tries the hooks."))
+
+
+def _install_proxy(
+    frame: Invocation,
+    app: Workspace,
+    names: Sequence[str],
+    scope: Scope,
+    *,
+    dry: bool,
+    yes: bool,
+) -> None:
+    """Set the base URLs of clients to the proxy's address."""
+    from reverie.clients.files import open_proxied
+    from reverie.clients.install.base_urls import base_url_files
+
+    proxied = open_proxied(app)
+    installed = client_plans.installations(proxied)
+    places, url = client_plans.places_of(app), client_plans.proxy_url(app)
+    plans = []
+    for name in dict.fromkeys(names):
+        bare = client_plans.bare(app, name, scope, url)
+        files = base_url_files(name, places, url, project=scope == "project")
+        plans.append(install(bare, files, client_plans.known(bare, installed), proxied.files))
+    note = f"The client needs a running proxy at {url} from now on: start it with `reverie proxy`."
+    notes = {plan.record.client: [note] for plan in plans}
+    go = client_plans.settle(frame, app, plans, notes, asked=yes, dry=dry)
+    if go:
+        client_plans.carry_out(proxied, plans)
+    if frame.as_json:
+        frame.show(client_plans.as_json(plans, notes, written=go), lambda _: None)
+    elif go:
+        frame.show(None, lambda out: out.print("Installed. `reverie doctor` looks for the proxy."))
 
 
 def _again(names: Sequence[str], scope: Scope) -> str:
