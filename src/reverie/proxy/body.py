@@ -125,15 +125,15 @@ def _shared(text: str, old: Body) -> tuple[int, int]:
     place = len(old.before)
     count = 0
     for element in old.elements:
-        start = place if count == 0 else place + 1
+        start = place if count == 0 else _skip(text, place + 1)
         if not text.startswith(element.raw, start):
             break
-        end = start + len(element.raw)
-        # The client may write a space after the comma; such bodies are read anew.
-        if text[end : end + 1] not in (",", "]"):
+        end = _skip(text, start + len(element.raw))
+        sign = text[end : end + 1]
+        if sign not in (",", "]"):
             break
         place, count = end, count + 1
-        if text[end] == "]":
+        if sign == "]":
             break
     return count, place
 

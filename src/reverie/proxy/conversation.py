@@ -13,7 +13,7 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reverie.conversation import journal
 from reverie.conversation.assemble import Assembled, Assembler
@@ -22,7 +22,7 @@ from reverie.conversation.records import HeadFrozen, Opened, Used
 from reverie.core.prompt_cache.breakpoints import no_marks
 from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.request import Head, Options, Reply, Request, StreamItem
-from reverie.core.usage import Usage
+from reverie.core.usage import MAIN, PER_MILLION, Entry, Usage
 from reverie.core.window import CacheRules, Capabilities, split_suffix
 from reverie.errors import InputError, Unreachable
 from reverie.events import CacheBroke, Event, LayerFired, TroubleNoted
@@ -32,7 +32,15 @@ from reverie.models.failures import too_long
 from reverie.models.selection import find_row, price_of
 from reverie.proxy import marks
 from reverie.proxy.savings import Saving
-from reverie.proxy.turns import Outgoing, Sent, Turn, outgoing, read_turns, shared_turns
+from reverie.proxy.turns import (
+    Outgoing,
+    Sent,
+    Turn,
+    is_unchanged,
+    outgoing,
+    read_turns,
+    shared_turns,
+)
 from reverie.session.build import open_session
 from reverie.session.options import ExternalLoop, SessionOptions
 from reverie.session.own_loop import OwnLoop, told_before
@@ -52,6 +60,8 @@ log = logging.getLogger(__name__)
 
 # Kept free of recall, so that the layers have some of the patience left.
 _LAYERS_SECONDS = 0.02
+# The part of the client's own cost that clearing may cost before anything was saved.
+_ADVANCE = 0.005
 # A reply or a prompt taken back is the same conversation; more is a branch of it.
 _TAKEN_BACK = 3
 
@@ -115,9 +125,9 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The body for one request, and what is needed to record its reply."""
+    """The body for one request (None: as it came), and what is needed to record its reply."""
 
-    text: str
+    text: str | None
     asked: Assembled
     ticket: int
     saving: Saving | None = None
@@ -144,6 +154,11 @@ class Conversation:
     _unchanged: Assembler | None = None
     _unchanged_cache: Simulator | None = None
     _ticket: int = 0
+    # What the client's own requests and ours have cost so far, by the simulator.
+    _client_cost: float = 0.0
+    _our_cost: float = 0.0
+    # Requests whose reply is not recorded yet; it is not closed meanwhile.
+    waiting: int = 0
 
     # --- what it knows ---
 
@@ -260,6 +275,7 @@ class Conversation:
         self._stack.enter_context(session.announce.heard_by(self._hear))
         session.upkeep.on = session.folding.on = session.notes.on = self._on
         # There is no model of ours to ask, and the client brings every head.
+        session.upkeep.affords = self._affords
         session.upkeep.forks = session.folding.forks = None
         session.upkeep.head = lambda: self._frozen(session.conversation.state.head)
         if not self.switches.learning:
@@ -298,6 +314,20 @@ class Conversation:
             case _:
                 # Cache edits, snip and collapse need a model or tools of ours.
                 return False
+
+    def _affords(self, rewritten: int) -> bool:
+        """Whether clearing may cost this much now, so that no session costs more than without us.
+
+        It pays for itself only in a session that goes on, which is not known. So it may cost what
+        was saved so far, and a little more.
+        """
+        model = None if self._loop is None else self._loop.session.conversation.model
+        if model is None or model.prices is None:
+            return True
+        prices = model.prices
+        each = max(0.0, prices.cache_write_5m - prices.cache_read)
+        saved = self._client_cost - self._our_cost
+        return rewritten * each / PER_MILLION <= saved + _ADVANCE * self._client_cost
 
     def _hear(self, event: Event) -> None:
         match event:
@@ -372,9 +402,9 @@ class Conversation:
         sent: Sequence[Sent],
         elements: list[Outgoing],
         asked: Assembled,
-    ) -> tuple[str, Usage | None, marks.ClientMarks | None]:
+    ) -> tuple[str | None, Usage | None, marks.ClientMarks | None]:
         """The body with the cheaper marks, and what it uses by the simulator."""
-        plain = body.text([one.text(self.dialect) for one in elements])
+        plain = self._text(body, elements, {})
         choice = self._choice
         if self.dialect.family != "anthropic" or choice is None:
             used = None if choice is None else choice.ours.run(Call(asked.chain, self._now()), ())
@@ -389,7 +419,12 @@ class Conversation:
             return plain, used, theirs
         head, marked = placed
         fields = marks.head_fields(body, head)
-        return body.text([one.text(self.dialect) for one in marked], fields), used, theirs
+        return self._text(body, marked, fields), used, theirs
+
+    def _text(self, body: Body, elements: Sequence[Outgoing], fields: dict[str, Any]) -> str | None:
+        if not fields and is_unchanged(elements, len(body.elements)):
+            return None
+        return body.text([one.text(self.dialect) for one in elements], fields)
 
     def _saving(
         self,
@@ -406,14 +441,21 @@ class Conversation:
         own = [Sent(turn.message, i) for i, turn in enumerate(turns)]
         kept = () if theirs is None else marks.chain_marks(theirs, made.chain, turns, own)
         as_sent = self._unchanged_cache.run(Call(made.chain, self._now()), kept)
+        prices = client_model(self.app, self.dialect, asked.request.model).prices
+        if prices is not None:
+            self._client_cost += prices.cost(as_sent)
+            self._our_cost += prices.cost(used)
         return Saving(self.name, asked.request.model, as_sent, used)
 
     def _now(self) -> float:
         return self.app.clock.now()
 
     def _book(self, reply: Reply, prepared: Prepared) -> None:
-        if self._loop is not None:
-            self._loop.meter.settle("", prepared.asked.request, reply)
+        """Put a cost on the ledger without the session."""
+        model = client_model(self.app, self.dialect, prepared.asked.request.model)
+        cost = model.prices.cost(reply.usage) if model.prices else None
+        entry = Entry(self._now(), MAIN, self.name, model.name, reply.usage, cost)
+        self.app.ledger.settle("", entry)
 
 
 def replayed(dialect: Dialect, body: Body, snapshot: Snapshot, *, by_person: bool) -> str | None:
@@ -424,4 +466,6 @@ def replayed(dialect: Dialect, body: Body, snapshot: Snapshot, *, by_person: boo
     new = (Sent(turns[i].message, i) for i in range(len(snapshot.known), len(turns)))
     sent = (*snapshot.sent, *new)
     elements = outgoing(dialect, body.elements, turns, sent, snapshot.changed)
+    if is_unchanged(elements, len(body.elements)):
+        return None
     return body.text([one.text(dialect) for one in elements])

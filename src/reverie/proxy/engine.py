@@ -157,6 +157,8 @@ class ProxyEngine:
         head = call.dialect.head(body.fields, values, dialects.model_in(call.route.target))
         client = client_of(call.headers, body, head)
         turns = read_turns(call.dialect, body.elements, by_person=client.by_person)
+        if turns and turns[0].message.role == "assistant":
+            raise InputError("the conversation does not begin with the user")
         return _Question(call.dialect, body, head, client, turns, self._folder(client, head, body))
 
     def _folder(self, client: Client, head: HeadFields, body: Body) -> Path | None:
@@ -194,7 +196,7 @@ class ProxyEngine:
             return self._again(exchange, question)
         exchange.prepared = prepared
         self._counts["prepared"] += 1
-        if not self.switches.shadow:
+        if not self.switches.shadow and prepared.text is not None:
             exchange.send(prepared.text)
         return exchange
 
@@ -205,6 +207,7 @@ class ProxyEngine:
         app = self._sessions.app_of(question.folder)
         found = self._sessions.find(app, question.dialect, question.client, question.turns)
         exchange.conversation = found
+        found.waiting += 1
         async with found.lock:
             left = deadline - time.monotonic()
             prepared = await found.prepare(
@@ -241,7 +244,7 @@ class ProxyEngine:
 
     def record(self, exchange: _Exchange, *, whole: bool) -> None:
         """Record the reply in the thread of the layers; nothing waits for it."""
-        if exchange.question is None or exchange.reader.problem.startswith("status"):
+        if exchange.question is None:
             return
         work = begin(self._record(exchange, whole=whole))
         self._observing.add(work)
@@ -254,6 +257,13 @@ class ProxyEngine:
             self.troubles.note("not recorded", repr(error))
 
     async def _record(self, exchange: _Exchange, *, whole: bool) -> None:
+        try:
+            await self._take_reply(exchange, whole=whole)
+        finally:
+            if exchange.conversation is not None:
+                exchange.conversation.waiting -= 1
+
+    async def _take_reply(self, exchange: _Exchange, *, whole: bool) -> None:
         reply = exchange.reader.reply() if whole else None
         found, prepared = exchange.conversation, exchange.prepared
         if found is None or prepared is None:
@@ -357,11 +367,9 @@ class _Exchange:
         self.reader = ReplyReader(self.call.dialect)
 
     def send(self, text: str) -> None:
-        """Send this text; the client's own bytes where it is the same."""
+        """Send this text in place of the client's own."""
         encoding = header(self.call.headers, b"content-encoding").strip().lower()
-        data = text.encode("utf-8")
-        if encoding or data != self.call.body:
-            self.body = encoded(data, encoding)
+        self.body = encoded(text.encode("utf-8"), encoding)
 
     def hear(self, status: int, headers: Headers) -> None:
         self.reader.hear(status, headers)

@@ -77,7 +77,7 @@ class Sessions:
         for key, one in list(self._open.items()):
             if len(self._open) <= MOST_OPEN:
                 break
-            if not one.lock.locked():
+            if not one.lock.locked() and not one.waiting:
                 found.append(self._open.pop(key))
         return found
 

@@ -195,6 +195,8 @@ class _Writer:
         self._turns = turns
         self._changed = changed
         self._edits = self._all_edits(sent)
+        # The others have no turn: system messages, and messages without content.
+        self._owned = {index for turn in turns for index in turn.elements}
         # The next element of the client that was not looked at.
         self._next = 0
         # Whether the last element with a turn was sent: those behind it go with it.
@@ -216,7 +218,7 @@ class _Writer:
     def _pass_to(self, index: int) -> None:
         """Send elements without a turn up to here; leave out those whose turn is not sent."""
         for i in range(self._next, index):
-            if self._elements[i].read.piece is not None:
+            if i in self._owned:
                 self._keeps = False
             elif self._keeps:
                 self._emit(i)
@@ -224,7 +226,7 @@ class _Writer:
 
     def _emit(self, index: int) -> None:
         element = self._elements[index]
-        if element.read.piece is not None:
+        if index in self._owned:
             self._keeps = True
         edit = self._edits.get(index, NO_EDIT)
         self._next = index + 1
@@ -249,6 +251,13 @@ class _Writer:
             if i not in sent_turns and {i - 1, i + 1} & sent_turns:
                 _drop(edits, turn, object)
         return edits
+
+
+def is_unchanged(found: Sequence[Outgoing], count: int) -> bool:
+    """Whether these are the client's own elements, all of them and as they came."""
+    return len(found) == count and all(
+        one.index == i and one.edit.empty for i, one in enumerate(found)
+    )
 
 
 def thinks(message: Message) -> bool:
