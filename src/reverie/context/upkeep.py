@@ -47,10 +47,6 @@ from reverie.ports import BlobStore, Scrubber
 COMPACT = "compact"
 
 
-def always(tokens: int) -> bool:
-    return True
-
-
 @dataclass(slots=True)
 class Upkeep:
     """Keeps one conversation within its window. `head` renders the head again after a compaction."""
@@ -67,8 +63,6 @@ class Upkeep:
     forks: Forks | None = None
     budget: Budget = field(default_factory=Budget)
     policy: Policy = field(default_factory=Policy)
-    # Whether clearing may make the provider write this many tokens to its cache again.
-    affords: Callable[[int], bool] = always
     scrubber: Scrubber | None = None
     _ledger: ToolResultLedger = field(init=False)
 
@@ -97,7 +91,7 @@ class Upkeep:
         found = microcompaction.due(self._ledger, conditions, self._policy(), edited)
         change = found if isinstance(found, NotDue) else microcompaction.plan(found)
         match change:
-            case Clear(texts, _, why, rewritten) if self.affords(rewritten):
+            case Clear(texts, _, why):
                 microcompaction.run(
                     change, conditions, self.conversation.expect_break, self.announce
                 )
@@ -107,7 +101,7 @@ class Upkeep:
                     change, conditions, self.conversation.expect_break, self.announce
                 )
                 self.conversation.record(CacheEdited(ids, after))
-            case Clear() | NotDue():
+            case NotDue():
                 pass
 
     async def compact(self) -> None:

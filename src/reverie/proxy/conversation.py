@@ -22,7 +22,7 @@ from reverie.conversation.records import HeadFrozen, Opened, Used
 from reverie.core.prompt_cache.breakpoints import no_marks
 from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.request import Head, Options, Reply, Request, StreamItem
-from reverie.core.usage import MAIN, PER_MILLION, Entry, Usage
+from reverie.core.usage import MAIN, Entry, Usage
 from reverie.core.window import CacheRules, Capabilities, split_suffix
 from reverie.errors import InputError, Unreachable
 from reverie.events import CacheBroke, Event, LayerFired, TroubleNoted
@@ -61,7 +61,7 @@ log = logging.getLogger(__name__)
 # Kept free of recall, so that the layers have some of the patience left.
 _LAYERS_SECONDS = 0.02
 # The part of the client's own cost that clearing may cost before anything was saved.
-_ADVANCE = 0.005
+_ADVANCE = 0.008
 # A reply or a prompt taken back is the same conversation; more is a branch of it.
 _TAKEN_BACK = 3
 
@@ -210,6 +210,7 @@ class Conversation:
         known = [one.mark for one in loop.known]
         loop.add_new(shared_turns(known, turns), messages)
         loop.session.show(found)
+        self._limit_clearing(loop)
         await loop.next_request()
         return self._written(loop, body, turns)
 
@@ -275,7 +276,6 @@ class Conversation:
         self._stack.enter_context(session.announce.heard_by(self._hear))
         session.upkeep.on = session.folding.on = session.notes.on = self._on
         # There is no model of ours to ask, and the client brings every head.
-        session.upkeep.affords = self._affords
         session.upkeep.forks = session.folding.forks = None
         session.upkeep.head = lambda: self._frozen(session.conversation.state.head)
         if not self.switches.learning:
@@ -315,19 +315,17 @@ class Conversation:
                 # Cache edits, snip and collapse need a model or tools of ours.
                 return False
 
-    def _affords(self, rewritten: int) -> bool:
-        """Whether clearing may cost this much now, so that no session costs more than without us.
+    def _limit_clearing(self, loop: OwnLoop) -> None:
+        """Let clearing cost what was saved so far, and a little more.
 
-        It pays for itself only in a session that goes on, which is not known. So it may cost what
-        was saved so far, and a little more.
+        It pays for itself only in a session that goes on, which is not known; so no session costs
+        much more than without us.
         """
-        model = None if self._loop is None else self._loop.session.conversation.model
-        if model is None or model.prices is None:
-            return True
-        prices = model.prices
-        each = max(0.0, prices.cache_write_5m - prices.cache_read)
+        if loop.session.conversation.model.prices is None:
+            return
         saved = self._client_cost - self._our_cost
-        return rewritten * each / PER_MILLION <= saved + _ADVANCE * self._client_cost
+        budget = max(0.0, saved + _ADVANCE * self._client_cost)
+        loop.session.upkeep.policy = replace(loop.session.upkeep.policy, budget=budget)
 
     def _hear(self, event: Event) -> None:
         match event:

@@ -157,6 +157,17 @@ def as_json(plans: Sequence[Plan], notes: dict[str, list[str]], *, written: bool
     return {"clients": rows, "written": written}
 
 
+def show_uninstalled(frame: Invocation, plans: Sequence[Plan], *, written: bool) -> None:
+    """Say what became of the plans."""
+    changed = any(not plan.empty for plan in plans)
+    if frame.as_json:
+        frame.show(as_json(plans, {}, written=written and changed), lambda _: None)
+    elif not plans:
+        frame.show(None, lambda out: out.print("Nothing of Reverie is installed there."))
+    elif written and changed:
+        frame.show(None, lambda out: out.print("Uninstalled."))
+
+
 def _print(
     out: Console, app: Workspace, plans: Sequence[Plan], notes: dict[str, list[str]]
 ) -> None:

@@ -41,12 +41,12 @@ def command(
     reverie uninstall claude-code --dry-run
     reverie uninstall codex gemini --yes
     """
-    from reverie.clients.files import open_clients, open_proxied
+    from reverie.clients.files import open_clients
 
     app = frame.app()
-    if proxy or client_plans.installations(open_proxied(app)):
-        _uninstall_proxy(frame, app, names, scope, dry=dry_run, yes=yes)
+    proxied = _uninstall_proxy(frame, app, names, scope, dry=dry_run, yes=yes)
     if proxy:
+        client_plans.show_uninstalled(frame, proxied, written=not dry_run)
         return
     clients = open_clients(app)
     installed = client_plans.installations(clients)
@@ -63,12 +63,7 @@ def command(
     go = client_plans.settle(frame, app, plans, {}, asked=yes, dry=dry_run)
     if go or (plans and not dry_run):
         client_plans.carry_out(clients, plans)
-    if frame.as_json:
-        frame.show(client_plans.as_json(plans, {}, written=go), lambda _: None)
-    else:
-        message = "Uninstalled." if go else "Nothing of Reverie is installed there."
-        if go or not plans:
-            frame.show(None, lambda out: out.print(message))
+    client_plans.show_uninstalled(frame, [*proxied, *plans], written=go)
 
 
 def _uninstall_proxy(
@@ -79,7 +74,7 @@ def _uninstall_proxy(
     *,
     dry: bool,
     yes: bool,
-) -> None:
+) -> list[Plan]:
     """Restore the base URLs that `reverie install --proxy` set."""
     from reverie.clients.files import open_proxied
     from reverie.clients.install.base_urls import base_url_files
@@ -97,7 +92,4 @@ def _uninstall_proxy(
     go = client_plans.settle(frame, app, plans, {}, asked=yes, dry=dry)
     if go or (plans and not dry):
         client_plans.carry_out(proxied, plans)
-    if frame.as_json:
-        frame.show(client_plans.as_json(plans, {}, written=go), lambda _: None)
-    elif go:
-        frame.show(None, lambda out: out.print("The base URL is as it was."))
+    return plans

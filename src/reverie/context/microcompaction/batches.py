@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -61,7 +62,7 @@ class Policy:
                never the newest `keep` nor the newest `keep_tokens`
 
     A context under `least_context` is left alone by the last two. `calls` is how far ahead a batch
-    looks (see batches.py).
+    looks (see batches.py). `budget` is what a batch may cost at once, in dollars.
     """
 
     time: bool = False
@@ -75,6 +76,7 @@ class Policy:
     keep_tokens: int = 0
     margin: float = 1.0
     calls: int = 10
+    budget: float = math.inf
 
     def fitting(self, window: Window) -> Policy:
         """The same policy with its sizes scaled down to a smaller window."""
@@ -177,7 +179,8 @@ def _paying(
         freed += candidates[i].gain
         behind = max(0, ledger.seen - places[i] - freed)
         net = freed * saves - behind * costs
-        if freed >= least and net > most:
+        affordable = behind * value.rewritten <= policy.budget * PER_MILLION
+        if freed >= least and net > most and affordable:
             best, most, rewritten, cleared = i, net, behind, freed
     if best < 0:
         return NotDue("clearing old tool results would cost more than it saves")
