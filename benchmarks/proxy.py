@@ -26,8 +26,9 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx2
 import uvicorn
@@ -48,8 +49,10 @@ from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.request import Head, Segment
 from reverie.core.tokens import text_tokens
 from reverie.core.usage import Usage
+from reverie.core.window import Ttl
 from reverie.models.anthropic_wire import message_to_wire
 from reverie.models.catalog import Row
+from reverie.proxy.body import Bodies, Body
 from reverie.proxy.running import OVERRIDES, application, listen, make_engine, server
 from reverie.workspace import Workspace
 
@@ -70,50 +73,57 @@ class Meter:
     cache: Simulator = field(init=False)
     usage: Usage = Usage()
     cost: float = 0.0
-    _tokens: dict[str, int] = field(default_factory=dict)
+    _bodies: Bodies = field(default_factory=Bodies)
 
     def __post_init__(self) -> None:
         self.cache = Simulator(self.row.capabilities.cache)
 
-    def charge(self, body: Json, at: float, output: int) -> Usage:
-        chain, marks = self._chain(body)
+    def charge(self, text: str, at: float, output: int) -> Usage:
+        chain, marks = self._chain(self._bodies.read(text, "messages"))
         used = self.cache.run(Call(chain, at, output), marks)
         assert self.row.prices is not None
         self.usage += used
         self.cost += self.row.prices.cost(used)
         return used
 
-    def _chain(self, body: Json) -> tuple[Chain, tuple[Mark, ...]]:
-        head = Head(body["model"])
+    def _chain(self, body: Body) -> tuple[Chain, tuple[Mark, ...]]:
+        head = Head(str(body.fields["model"]))
         links: list[Link] = []
         marks: list[Mark] = []
         last: Link | None = None
-        for section, index, block, part in _parts(body):
-            control = part.get("cache_control")
-            plain = {key: value for key, value in part.items() if key != "cache_control"}
-            text = json.dumps(plain, ensure_ascii=False)
-            tokens = self._tokens.get(text)
-            if tokens is None:
-                tokens = self._tokens[text] = text_tokens(text)
-            data = text.encode("utf-8", "surrogatepass")
-            kind = str(part.get("type") or "tool")
-            segment = Segment(section, index, block, data, tokens, kind)
+        system = body.fields.get("system") or ()
+        parts = [("system", i, 0, _part("system", one)) for i, one in enumerate(system)]
+        for i, element in enumerate(body.elements):
+            if element.read is None:
+                element.read = list(_message_parts(element.value))
+            parts += [("messages", i, j, part) for j, part in enumerate(element.read)]
+        for section, index, block, (data, tokens, kind, ttl) in parts:
+            segment = Segment(section, index, block, data, tokens, kind)  # type: ignore[arg-type]
             (last,) = extend(last, root_digest(head), (segment,))
             links.append(last)
-            if control:
-                marks.append(Mark(len(links) - 1, "1h" if control.get("ttl") == "1h" else "5m"))
+            if ttl:
+                marks.append(Mark(len(links) - 1, ttl))
         assert len(marks) <= 4, "a fifth mark"
         return Chain(head, tuple(links)), tuple(marks)
 
 
-def _parts(body: Json) -> Iterator[tuple[Any, int, int, Json]]:
-    for i, part in enumerate(body.get("system") or ()):
-        yield "system", i, 0, part
-    for i, message in enumerate(body["messages"]):
-        content = message["content"]
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        for j, part in enumerate(parts):
-            yield "messages", i, j, {"role": message["role"], **part}
+Part: TypeAlias = tuple[bytes, int, str, Ttl | None]
+
+
+def _message_parts(message: Json) -> Iterator[Part]:
+    content = message["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    yield from (_part(message["role"], part) for part in parts)
+
+
+def _part(role: str, part: Json) -> Part:
+    """A block's bytes without its mark, its size and kind, and the mark's life."""
+    control = part.get("cache_control")
+    plain = {key: value for key, value in part.items() if key != "cache_control"}
+    text = json.dumps(plain, ensure_ascii=False)
+    ttl: Ttl | None = None if not control else "1h" if control.get("ttl") == "1h" else "5m"
+    data = f"{role} {text}".encode("utf-8", "surrogatepass")
+    return data, text_tokens(text), str(part.get("type") or "tool"), ttl
 
 
 @dataclass
@@ -125,9 +135,9 @@ class PricingUpstream:
     reply: Json = field(default_factory=dict)
 
     async def answer(self, request: HttpRequest) -> Response:
-        body = await request.json()
+        text = (await request.body()).decode()
         assert self.meter is not None
-        used = self.meter.charge(body, self.clock.at, self.reply["output"])
+        used = self.meter.charge(text, self.clock.at, self.reply["output"])
         counts = {
             "input_tokens": used.input,
             "cache_read_input_tokens": used.cache_read,
@@ -140,7 +150,7 @@ class PricingUpstream:
                 "id": self.reply["id"],
                 "type": "message",
                 "role": "assistant",
-                "model": body["model"],
+                "model": self.meter.row.name,
                 "content": self.reply["content"],
                 "stop_reason": self.reply["stop"],
                 "usage": counts,
@@ -215,6 +225,7 @@ def _reply(call: Used, said: list[Message]) -> Json:
     }
 
 
+@cache
 def _content(message: Message) -> list[Json]:
     wire = message_to_wire(message)
     return [] if wire is None else list(wire["content"])
@@ -228,7 +239,7 @@ def _wire(messages: list[Message]) -> list[Json]:
         if not content:
             continue
         if found and found[-1]["role"] == message.role:
-            found[-1]["content"] += content
+            found[-1]["content"] = [*found[-1]["content"], *content]
         else:
             found.append({"role": message.role, "content": content})
     while found and found[0]["role"] != "user":
@@ -309,12 +320,16 @@ def replayed(path: Path, scratch: Path, options: tuple[str, ...]) -> list[Any] |
             headers = {"user-agent": "claude-cli/2.1", "x-claude-code-session-id": path.name[:36]}
             for call in calls:
                 clock.at = call.at
-                body = _body(row.name, call)
+                body = json.dumps(_body(row.name, call), ensure_ascii=False, separators=(",", ":"))
                 unchanged.charge(body, call.at, call.reply["output"])
                 upstream.reply = call.reply
-                client.post(f"{proxy}/v1/messages", json=body, headers=headers).raise_for_status()
+                sent = body.encode("utf-8", "replace")
+                client.post(
+                    f"{proxy}/v1/messages", content=sent, headers=headers
+                ).raise_for_status()
             engine.settled()
-    assert row.prices is not None and upstream.meter is not None
+    assert row.prices is not None
+    assert upstream.meter is not None
     billed = sum(row.prices.cost(call.billed) for call in calls)
     ours = upstream.meter.cost
     late = sum(engine.troubles.counts.values())
@@ -497,7 +512,7 @@ def _rounds(ways: list[tuple[str, str, int | None]], repeats: int) -> list[list[
             bodies = _growing(head, size, repeats)
             times: dict[str, list[tuple[float, float]]] = {name: [] for name, _, _ in ways}
             spent: dict[str, float] = dict.fromkeys(times, 0.0)
-            for name, url, _ in ways:
+            for _, url, _ in ways:
                 measured(client, url, bodies[0])
             for body in bodies[1:]:
                 for name, url, pid in ways:

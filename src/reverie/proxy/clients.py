@@ -38,11 +38,14 @@ class ProxySwitches:
     learning: bool = True
     record: bool = True
     shadow: bool = False
+    # Whether clearing may never cost more than was saved before.
+    safe: bool = True
 
     @classmethod
     def of(cls, settings: Settings) -> ProxySwitches:
         names = ("memory", "layers", "marks", "compaction", "learning", "record", "shadow")
-        return cls(**{name: settings.flag(f"proxy.{name}") for name in names})
+        flags = {name: settings.flag(f"proxy.{name}") for name in names}
+        return cls(**flags, safe=settings["proxy.clearing"] == "safe")
 
     @property
     def any(self) -> bool:

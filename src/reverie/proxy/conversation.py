@@ -61,7 +61,7 @@ log = logging.getLogger(__name__)
 # Kept free of recall, so that the layers have some of the patience left.
 _LAYERS_SECONDS = 0.02
 # The part of the client's own cost that clearing may cost before anything was saved.
-_ADVANCE = 0.008
+_ADVANCE = 0.005
 # A reply or a prompt taken back is the same conversation; more is a branch of it.
 _TAKEN_BACK = 3
 
@@ -321,7 +321,7 @@ class Conversation:
         It pays for itself only in a session that goes on, which is not known; so no session costs
         much more than without us.
         """
-        if loop.session.conversation.model.prices is None:
+        if not self.switches.safe or loop.session.conversation.model.prices is None:
             return
         saved = self._client_cost - self._our_cost
         budget = max(0.0, saved + _ADVANCE * self._client_cost)

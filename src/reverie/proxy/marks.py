@@ -113,6 +113,8 @@ def chain_marks(
     client: ClientMarks, chain: Chain, turns: Sequence[Turn], sent: Sequence[Sent]
 ) -> tuple[Mark, ...]:
     """The client's marks as places in the chain that is sent; those of what is gone are left out."""
+    if not client.count:
+        return ()
     links = {
         (link.segment.section, link.segment.index, link.segment.block): i
         for i, link in enumerate(chain.links)

@@ -60,7 +60,7 @@ class Turn:
 
     @property
     def elements(self) -> range:
-        return range(self.first, self.first + 1 + max(o.element for o in self.offsets))
+        return range(self.first, self.first + 1 + self.offsets[-1].element)
 
 
 def read_turns(dialect: Dialect, elements: Sequence[Element], *, by_person: bool) -> list[Turn]:

@@ -526,6 +526,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     _proxy_switch("memory", "Add memories that fit behind the person's messages."),
     _proxy_switch("layers", "Store long tool results, and clear old ones where that pays."),
+    Setting(
+        "proxy.clearing",
+        "choice",
+        "safe",
+        "When the proxy clears old tool results: `safe`, if that costs no more than the session has "
+        "saved before; `expected`, if it pays in a session that goes on for ten more requests.",
+        risk="change what your clients send",
+        choices=("safe", "expected"),
+    ),
     _proxy_switch("marks", "Place cache marks where that costs less than the client's own."),
     _proxy_switch("compaction", "Compact for clients that do not do so themselves."),
     _proxy_switch("learning", "Learn from proxied conversations after each turn."),

@@ -179,11 +179,12 @@ def _paying(
         freed += candidates[i].gain
         behind = max(0, ledger.seen - places[i] - freed)
         net = freed * saves - behind * costs
-        affordable = behind * value.rewritten <= policy.budget * PER_MILLION
-        if freed >= least and net > most and affordable:
+        if freed >= least and net > most:
             best, most, rewritten, cleared = i, net, behind, freed
     if best < 0:
         return NotDue("clearing old tool results would cost more than it saves")
+    if rewritten * value.rewritten > policy.budget * PER_MILLION:
+        return NotDue(f"clearing may cost at most ${policy.budget:.3f} now")
     why = (
         f"keeping {cleared:,} tokens of old tool results would cost "
         f"${cleared * saves / PER_MILLION:.3f}, clearing them "
