@@ -249,6 +249,18 @@ def test_resuming_from_the_command_line(place: Place) -> None:
         assert terminal.ended() == 0
 
 
+@pytest.mark.parametrize("columns", [50, 80, 120])
+def test_the_list_of_conversations_fits_the_terminal(place: Place, columns: int) -> None:
+    for number in range(3):
+        place.journal(f"20261116-0338{number}0-05018d", *talk(1))
+    with on_terminal(place, "chat", "--resume", columns=columns) as terminal:
+        terminal.until("Which one [1]")
+        rows = terminal.text.splitlines()[:3]
+        assert [row.split()[0] for row in rows] == ["1", "2", "3"]
+        assert all(len(row) <= columns for row in rows)
+        terminal.type(CTRL_C)
+
+
 def test_a_session_in_which_nothing_was_said_leaves_nothing(place: Place) -> None:
     with offline(place) as terminal:
         terminal.until("of 200.0k")

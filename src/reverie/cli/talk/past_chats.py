@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 9
 _FIRST_WORDS = 60
+# From this many columns on, the list has room for ids.
+_WIDE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +68,19 @@ def chosen(app: Workspace, word: str) -> Path:
     return app.transcript(word)
 
 
-def table(listed: Sequence[PastChat]) -> Table:
+def table(listed: Sequence[PastChat], width: int = _WIDE) -> Table:
+    """The list; a narrow terminal has no room for the ids, and the numbers are enough."""
     rows = Table(box=None, pad_edge=False, show_header=False)
-    rows.add_column(justify="right")
-    rows.add_column(no_wrap=True)
-    rows.add_column(no_wrap=True)
-    rows.add_column(no_wrap=True, overflow="ellipsis")
+    rows.add_column(justify="right", no_wrap=True, min_width=len(str(len(listed))))
+    if width >= _WIDE:
+        rows.add_column(no_wrap=True)
+    rows.add_column(no_wrap=True, min_width=len(when(1.0)))
+    rows.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     for number, past in enumerate(listed, 1):
+        id_ = [Text(past.session, "dim")] if width >= _WIDE else []
         rows.add_row(
             Text(str(number), "bold"),
-            Text(past.session, "dim"),
+            *id_,
             Text(when(past.at), "dim"),
             Text(printable(past.begins)),
         )
