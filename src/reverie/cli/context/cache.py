@@ -93,7 +93,7 @@ def _what_if(frame: Invocation, transcripts: tuple[Path, ...], model: str | None
     for path in transcripts:
         found = what_if(app.settings, path, model=model)
         results.append(found)
-        if not frame.as_json and not frame.quiet:
+        if not frame.as_json:
             _print_what_if(path, found)
     if frame.as_json:
         data = [_what_if_json(p, r) for p, r in zip(transcripts, results, strict=True)]
