@@ -15,6 +15,7 @@ import asyncio
 import json
 import os
 import re
+import secrets
 import signal
 import socket
 import statistics
@@ -349,6 +350,8 @@ def replayed(path: Path, scratch: Path, options: tuple[str, ...]) -> list[Any] |
 # ── overhead ─────────────────────────────────────────────────────────────────
 
 _EVENTS = 20
+# LiteLLM's proxy starts only with a key, which its clients send; the others pass it on.
+_KEY = f"sk-{secrets.token_hex(32)}"
 
 
 async def _stream(request: HttpRequest) -> Response:
@@ -425,7 +428,7 @@ def _conversation(tokens: int) -> list[Json]:
 def measured(client: httpx2.Client, url: str, body: bytes) -> tuple[float, float]:
     """Milliseconds to the first byte, and to the last."""
     headers = {
-        "authorization": "Bearer k",
+        "authorization": f"Bearer {_KEY}",
         "anthropic-version": "2023-06-01",
         "content-type": "application/json",
         "x-session-id": str(len(body)),
@@ -491,7 +494,8 @@ def _against(direct: str, scratch: Path, litellm: str | None, repeats: int) -> l
         config.write_text(_LITELLM.format(url=direct))
         other = _free_port()
         command = [litellm, "--config", str(config), "--port", str(other), "--host", "127.0.0.1"]
-        with process(command, r"Uvicorn running on (\S+)") as (three, _):
+        own = {"LITELLM_MASTER_KEY": _KEY, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+        with process(command, r"Uvicorn running on (\S+)", **own) as (three, _):
             ways.append(("LiteLLM's proxy", f"http://127.0.0.1:{other}", three))
             rows = _rounds(ways, repeats)
     return rows

@@ -10,7 +10,7 @@ from tests.cli.run import done, failed, run
 
 from reverie.clients.install.base_urls import base_url_files
 from reverie.errors import InputError
-from reverie.proxy.app import Access
+from reverie.proxy.access import Access
 from reverie.proxy.running import client_command, client_environment, listen
 from reverie.proxy.upstream import route
 

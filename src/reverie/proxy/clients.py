@@ -1,20 +1,28 @@
-"""Who asks: the client, what it says about itself, and what the proxy may do for it."""
+"""Who asks: the client, what it says about itself, its model, and what the proxy may do for it."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.context.microcompaction import COMPACTABLE
+from reverie.core.request import Request, StreamItem
+from reverie.core.usage import Prices
+from reverie.core.window import CacheRules, Capabilities, split_suffix
+from reverie.errors import Unreachable
+from reverie.models import catalog
+from reverie.models.selection import find_row, price_of
 from reverie.proxy.upstream import Headers, header
 
 if TYPE_CHECKING:
     from reverie.proxy.body import Body
-    from reverie.proxy.dialects import HeadFields
+    from reverie.proxy.dialects import Dialect, HeadFields
     from reverie.settings import Settings
+    from reverie.workspace import Workspace
 
 _SESSION_HEADERS = (
     *(b"x-claude-code-session-id", b"session-id", b"session_id", b"x-session-id"),
@@ -131,3 +139,28 @@ def working_folder(head: HeadFields, body: Body) -> Path | None:
             except OSError:
                 continue
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientModel:
+    """The model that the client asks for: known by name, called by the client alone."""
+
+    name: str
+    capabilities: Capabilities
+    prices: Prices | None
+
+    def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+        raise Unreachable(f"{self.name} is called by the client alone")
+
+    async def aclose(self) -> None:
+        pass
+
+
+def client_model(app: Workspace, dialect: Dialect, name: str) -> ClientModel:
+    """The model by its catalogue row; an unknown one has its family's usual cache."""
+    row = find_row(app.settings, name)
+    if row is not None:
+        return ClientModel(name, row.capabilities, row.prices)
+    usual = CacheRules("explicit" if dialect.family == "anthropic" else "automatic")
+    prices = price_of(app.settings, split_suffix(name)[0], catalog.find(name))
+    return ClientModel(name, Capabilities(cache=usual), prices)

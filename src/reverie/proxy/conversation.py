@@ -10,27 +10,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from reverie.conversation import journal
-from reverie.conversation.assemble import Assembled, Assembler
+from reverie.conversation.assemble import Assembled
 from reverie.conversation.journal import Journal
 from reverie.conversation.records import HeadFrozen, Opened, Used
-from reverie.core.prompt_cache.breakpoints import no_marks
-from reverie.core.prompt_cache.simulator import Call, Simulator
-from reverie.core.request import Head, Options, Reply, Request, StreamItem
+from reverie.core.request import Head, Options, Reply
 from reverie.core.usage import MAIN, Entry, Usage
-from reverie.core.window import CacheRules, Capabilities, split_suffix
-from reverie.errors import InputError, Unreachable
+from reverie.errors import InputError
 from reverie.events import CacheBroke, Event, LayerFired, TroubleNoted
 from reverie.memory.format.attachment import INTRO
-from reverie.models import catalog
 from reverie.models.failures import too_long
-from reverie.models.selection import find_row, price_of
 from reverie.proxy import marks
+from reverie.proxy.clients import Client, ProxySwitches, client_model
+from reverie.proxy.costs import SessionCosts
 from reverie.proxy.savings import Saving
 from reverie.proxy.turns import (
     Outgoing,
@@ -49,9 +46,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reverie.core.messages import Message
-    from reverie.core.usage import Prices
     from reverie.proxy.body import Body
-    from reverie.proxy.clients import Client, ProxySwitches
     from reverie.proxy.dialects import Dialect, HeadFields
     from reverie.recall.pipeline import RecallOutcome
     from reverie.workspace import Workspace
@@ -60,8 +55,6 @@ log = logging.getLogger(__name__)
 
 # Kept free of recall, so that the layers have some of the patience left.
 _LAYERS_SECONDS = 0.02
-# The part of the client's own cost that clearing may cost before anything was saved.
-_ADVANCE = 0.005
 # A reply or a prompt taken back is the same conversation; more is a branch of it.
 _TAKEN_BACK = 3
 
@@ -87,31 +80,6 @@ class Claim:
         with self._lock:
             self._owner = self._owner or owner
             return self._owner == owner
-
-
-@dataclass(frozen=True, slots=True)
-class ClientModel:
-    """The model that the client asks for: known by name, called by the client alone."""
-
-    name: str
-    capabilities: Capabilities
-    prices: Prices | None
-
-    def stream(self, request: Request) -> AsyncIterator[StreamItem]:
-        raise Unreachable(f"{self.name} is called by the client alone")
-
-    async def aclose(self) -> None:
-        pass
-
-
-def client_model(app: Workspace, dialect: Dialect, name: str) -> ClientModel:
-    """The model by its catalogue row; an unknown one has its family's usual cache."""
-    row = find_row(app.settings, name)
-    if row is not None:
-        return ClientModel(name, row.capabilities, row.prices)
-    usual = CacheRules("explicit" if dialect.family == "anthropic" else "automatic")
-    prices = price_of(app.settings, split_suffix(name)[0], catalog.find(name))
-    return ClientModel(name, Capabilities(cache=usual), prices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +118,8 @@ class Conversation:
     _head: HeadFields | None = None
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     _known: list[str] | None = None
-    _choice: marks.MarkChoice | None = None
-    _unchanged: Assembler | None = None
-    _unchanged_cache: Simulator | None = None
+    _costs: SessionCosts | None = None
     _ticket: int = 0
-    # What the client's own requests and ours have cost so far, by the simulator.
-    _client_cost: float = 0.0
-    _our_cost: float = 0.0
     # Requests whose reply is not recorded yet; it is not closed meanwhile.
     waiting: int = 0
 
@@ -185,8 +148,7 @@ class Conversation:
         records = journal.load(self.path).records
         other = replace(
             self, name=name, snapshot=None, lock=asyncio.Lock(), _loop=None, _head=None,
-            _stack=AsyncExitStack(), _known=None, _choice=None, _unchanged=None,
-            _unchanged_cache=None,
+            _stack=AsyncExitStack(), _known=None, _costs=None,
         )  # fmt: skip
         kept = [record for record in records if not isinstance(record, Used)]
         renamed = (replace(r, session=name) if isinstance(r, Opened) else r for r in kept)
@@ -285,10 +247,7 @@ class Conversation:
         meter = self.app.metered(model, session=self.name, announce=session.announce)
         self._loop = OwnLoop(session, meter, told_before(records), sent_as_is=True)
         self._head = head
-        cache = model.capabilities.cache
-        self._choice = marks.MarkChoice(cache, model.prices)
-        self._unchanged = Assembler(replace(model.capabilities, thinking_bound=False), no_marks)
-        self._unchanged_cache = Simulator(cache)
+        self._costs = SessionCosts(model, self.switches.safe)
         return self._loop
 
     @staticmethod
@@ -316,16 +275,9 @@ class Conversation:
                 return False
 
     def _limit_clearing(self, loop: OwnLoop) -> None:
-        """Let clearing cost what was saved so far, and a little more.
-
-        It pays for itself only in a session that goes on, which is not known; so no session costs
-        much more than without us.
-        """
-        if not self.switches.safe or loop.session.conversation.model.prices is None:
-            return
-        saved = self._client_cost - self._our_cost
-        budget = max(0.0, saved + _ADVANCE * self._client_cost)
-        loop.session.upkeep.policy = replace(loop.session.upkeep.policy, budget=budget)
+        budget = None if self._costs is None else self._costs.budget
+        if budget is not None:
+            loop.session.upkeep.policy = replace(loop.session.upkeep.policy, budget=budget)
 
     def _hear(self, event: Event) -> None:
         match event:
@@ -373,7 +325,7 @@ class Conversation:
             metered = self.app.metered(model, session=self.name, announce=loop.session.announce)
             conversation.change_model(metered)
             loop.meter = metered
-            self._choice = marks.MarkChoice(model.capabilities.cache, model.prices)
+            self._costs = SessionCosts(model, self.switches.safe)
         new = replace(frozen, model=head.model, system=head.system, tools=head.tools)
         if new != frozen:
             conversation.expect_break("the client changed its system prompt, tools or model")
@@ -389,8 +341,7 @@ class Conversation:
         elements = outgoing(self.dialect, body.elements, turns, sent, changed)
         self.snapshot = Snapshot(sent, tuple(one.mark for one in loop.known), changed)
         self._ticket += 1
-        text, used, theirs = self._marked(body, turns, sent, elements, asked)
-        saving = self._saving(body, turns, asked, used, theirs)
+        text, saving = self._marked(body, turns, sent, elements, asked)
         return Prepared(text, asked, self._ticket, saving)
 
     def _marked(
@@ -400,50 +351,33 @@ class Conversation:
         sent: Sequence[Sent],
         elements: list[Outgoing],
         asked: Assembled,
-    ) -> tuple[str | None, Usage | None, marks.ClientMarks | None]:
-        """The body with the cheaper marks, and what it uses by the simulator."""
-        plain = self._text(body, elements, {})
-        choice = self._choice
-        if self.dialect.family != "anthropic" or choice is None:
-            used = None if choice is None else choice.ours.run(Call(asked.chain, self._now()), ())
-            return plain, used, None
-        theirs = marks.read_marks(body)
-        kept = marks.chain_marks(theirs, asked.chain, turns, sent)
-        use_ours, used = choice.choose(asked.chain, kept, asked.marks, self._now())
-        if not (use_ours and self.switches.marks and theirs.movable):
-            return plain, used, theirs
-        placed = marks.placed(asked, turns, sent, elements)
+    ) -> tuple[str | None, Saving | None]:
+        """The body with the cheaper marks, and what it costs beside the client's own request."""
+        costs, now = self._costs, self._now()
+        if costs is None:
+            return self._text(body, elements, {}), None
+        theirs = marks.read_marks(body) if self.dialect.family == "anthropic" else None
+        client = costs.client_request(turns, asked, theirs, now)
+        kept = () if theirs is None else marks.chain_marks(theirs, asked.chain, turns, sent)
+        placed = None
+        if (
+            theirs is not None
+            and theirs.movable
+            and self.switches.marks
+            and costs.prefers_ours(asked, kept, theirs, now)
+        ):
+            placed = marks.placed(asked, turns, sent, elements)
+        used = costs.send(asked, kept if placed is None else asked.marks, now)
+        saving = Saving(self.name, asked.request.model, client, used)
         if placed is None:
-            return plain, used, theirs
+            return self._text(body, elements, {}), saving
         head, marked = placed
-        fields = marks.head_fields(body, head)
-        return self._text(body, marked, fields), used, theirs
+        return self._text(body, marked, marks.head_fields(body, head)), saving
 
     def _text(self, body: Body, elements: Sequence[Outgoing], fields: dict[str, Any]) -> str | None:
         if not fields and is_unchanged(elements, len(body.elements)):
             return None
         return body.text([one.text(self.dialect) for one in elements], fields)
-
-    def _saving(
-        self,
-        body: Body,
-        turns: Sequence[Turn],
-        asked: Assembled,
-        used: Usage | None,
-        theirs: marks.ClientMarks | None,
-    ) -> Saving | None:
-        """What the client's own request would have used, beside ours, by the same simulator."""
-        if used is None or self._unchanged is None or self._unchanged_cache is None:
-            return None
-        made = self._unchanged.assemble(asked.request.head, [turn.message for turn in turns])
-        own = [Sent(turn.message, i) for i, turn in enumerate(turns)]
-        kept = () if theirs is None else marks.chain_marks(theirs, made.chain, turns, own)
-        as_sent = self._unchanged_cache.run(Call(made.chain, self._now()), kept)
-        prices = client_model(self.app, self.dialect, asked.request.model).prices
-        if prices is not None:
-            self._client_cost += prices.cost(as_sent)
-            self._our_cost += prices.cost(used)
-        return Saving(self.name, asked.request.model, as_sent, used)
 
     def _now(self) -> float:
         return self.app.clock.now()

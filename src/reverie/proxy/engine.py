@@ -22,10 +22,17 @@ from reverie.adapters.own_loop import begin, close_at_exit
 from reverie.core.usage import Entry
 from reverie.errors import InputError, ReverieError, SpendCapReached, WindowFull
 from reverie.proxy import dialects, savings
-from reverie.proxy.app import Call, Refusal
+from reverie.proxy.access import Refusal
+from reverie.proxy.app import Call
 from reverie.proxy.body import Bodies, Body, Unreadable
-from reverie.proxy.clients import Client, ProxySwitches, client_of, working_folder
-from reverie.proxy.conversation import Claim, Conversation, Prepared, client_model, replayed
+from reverie.proxy.clients import (
+    Client,
+    ProxySwitches,
+    client_model,
+    client_of,
+    working_folder,
+)
+from reverie.proxy.conversation import Claim, Conversation, Prepared, replayed
 from reverie.proxy.dialects import Dialect, HeadFields
 from reverie.proxy.replies import ReplyReader, decoded, encoded
 from reverie.proxy.sessions import Sessions

@@ -1,23 +1,22 @@
 """Cache marks of the Messages API: the client's, ours, and which of the two cost less.
 
-Both ways are simulated by the provider's documented rules from a session's first request on. Ours
-are sent while they cost no more; the client's are kept otherwise, and always where they hold
-something we do not know. There are never more than four, and longer lives come first.
+Both ways are tried by the provider's documented rules on a cache as the session has left it. Ours
+are sent while the session costs no more with them than the client's own requests would; the client's
+are kept otherwise, and always where they hold something we do not know. There are never more than
+four, and longer lives come first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from reverie.conversation.assemble import Assembled
 from reverie.core.prompt_cache.breakpoints import Mark
 from reverie.core.prompt_cache.chain import Chain
-from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.request import Breakpoint, Section
-from reverie.core.usage import Prices, Usage
-from reverie.core.window import CacheRules, Ttl
+from reverie.core.window import Ttl
 from reverie.proxy.body import Body
 from reverie.proxy.dialects import marked
 from reverie.proxy.turns import Outgoing, Place, Sent, Turn, with_marks
@@ -78,35 +77,6 @@ def _ttl(control: Any) -> Ttl:
 
 def _is_plain(control: Any) -> bool:
     return isinstance(control, dict) and control.keys() <= _KNOWN_KEYS
-
-
-@dataclass(slots=True)
-class MarkChoice:
-    """The running cost of both ways, from the first request of a session on."""
-
-    rules: CacheRules
-    prices: Prices | None
-    theirs: Simulator = field(init=False)
-    ours: Simulator = field(init=False)
-    cost_theirs: float = 0.0
-    cost_ours: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.theirs, self.ours = Simulator(self.rules), Simulator(self.rules)
-
-    def choose(
-        self, chain: Chain, theirs: Sequence[Mark], ours: Sequence[Mark], at: float
-    ) -> tuple[bool, Usage]:
-        """Whether to send our marks, and what the request uses by the simulator."""
-        call = Call(chain, at)
-        used_theirs = self.theirs.run(call, tuple(theirs))
-        used_ours = self.ours.run(call, tuple(ours))
-        if self.prices is None:
-            return False, used_theirs
-        self.cost_theirs += self.prices.cost(used_theirs)
-        self.cost_ours += self.prices.cost(used_ours)
-        use_ours = self.cost_ours <= self.cost_theirs * (1 + 1e-9)
-        return use_ours, used_ours if use_ours else used_theirs
 
 
 def chain_marks(

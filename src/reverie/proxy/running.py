@@ -20,7 +20,8 @@ import uvicorn
 
 from reverie.errors import InputError
 from reverie.files.json_files import read_json, write_json
-from reverie.proxy.app import Access, make_app
+from reverie.proxy.access import Access, is_loopback
+from reverie.proxy.app import make_app
 from reverie.proxy.clients import ProxySwitches
 from reverie.proxy.engine import ProxyEngine
 from reverie.proxy.upstream import TOKEN_HEADER, Upstreams
@@ -57,7 +58,7 @@ class Listener:
 
 def listen(host: str, port: int, token: str | None) -> Listener:
     """Bind a socket. Beyond this machine a token is needed; one is made if none is given."""
-    loopback = _is_loopback(host)
+    loopback = _checked_loopback(host)
     if not loopback and token is not None and len(token) < _SHORTEST_TOKEN:
         raise InputError(
             f"{TOKEN_VARIABLE} has {len(token)} characters; give at least {_SHORTEST_TOKEN}, "
@@ -82,13 +83,16 @@ def listen(host: str, port: int, token: str | None) -> Listener:
     return Listener(bound, url, Access(token or secrets.token_urlsafe(32), hosts=None))
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError as error:
-        raise InputError(f"--listen {host!r} is no address; give one such as 0.0.0.0") from error
+def _checked_loopback(host: str) -> bool:
+    """Whether only this machine reaches the address; names other than localhost are refused."""
+    if host != "localhost":
+        try:
+            ipaddress.ip_address(host)
+        except ValueError as error:
+            raise InputError(
+                f"--listen {host!r} is no address; give one such as 0.0.0.0"
+            ) from error
+    return is_loopback(host)
 
 
 def make_engine(
