@@ -194,7 +194,7 @@ class TestLayers:
         return history
 
     def test_old_results_are_cleared_where_that_pays_and_stay_cleared(self, start, provider):
-        proxy = start()
+        proxy = start("proxy.clearing=expected")
         self.tool_rounds(proxy, provider, 16, 40_000)
         last = texts(provider.requests[-1])
         assert "Old tool result cleared" in last
@@ -204,6 +204,12 @@ class TestLayers:
         # Nothing but a clearing changes what was sent before.
         assert len(provider.problems()) == len(cleared) > 0
         provider.problems = list
+
+    def test_clearing_that_was_not_earned_waits(self, start, provider):
+        """By default nothing is cleared that would make the session dearer if it ended now."""
+        proxy = start()
+        self.tool_rounds(proxy, provider, 16, 40_000)
+        assert "cleared" not in texts(provider.requests[-1])
 
     def test_never_a_fifth_mark(self, start, provider):
         proxy = start()
@@ -279,7 +285,7 @@ class TestShadow:
     def test_nothing_changes_and_the_difference_is_counted(self, start, provider):
         from reverie.proxy.savings import read
 
-        proxy = start("proxy.shadow=true")
+        proxy = start("proxy.shadow=true", "proxy.clearing=expected")
         remember(proxy, "The deploy of the shop needs the flag --canary")
         TestLayers().tool_rounds(proxy, provider, 36, 16_000)
         assert "cleared" not in texts(provider.requests[-1])
