@@ -98,28 +98,31 @@ class RawUpstream:
                 connection.sendall(self.answers[min(len(self.received), len(self.answers)) - 1])
 
     def _whole_request(self, connection: socket.socket) -> bytes:
-        data = b""
-        while True:
-            piece = connection.recv(65536)
-            if not piece:
-                return data
+        data = bytearray()
+        wanted: int | None = None
+        while piece := connection.recv(1 << 20):
             data += piece
-            head, end, body = data.partition(b"\r\n\r\n")
-            if not end:
-                continue
-            lower = head.lower()
-            if b"transfer-encoding: chunked" in lower:
-                if body.endswith(b"0\r\n\r\n"):
-                    return data
-            elif b"content-length:" in lower:
-                length = int(lower.split(b"content-length:")[1].split(b"\r\n")[0])
-                if len(body) >= length:
-                    return data
-            else:
-                return data
+            if wanted is None and (end := data.find(b"\r\n\r\n")) >= 0:
+                wanted = self._length(bytes(data[:end]).lower(), end + 4)
+            if wanted == -1 and data.endswith(b"0\r\n\r\n"):
+                break
+            if wanted is not None and 0 <= wanted <= len(data):
+                break
+        return bytes(data)
+
+    def _length(self, head: bytes, end: int) -> int:
+        """Where the request ends; -1 if its pieces say so."""
+        if b"transfer-encoding: chunked" in head:
+            return -1
+        if b"content-length:" not in head:
+            return end
+        return end + int(head.split(b"content-length:")[1].split(b"\r\n")[0])
 
     def close(self) -> None:
+        # Closing alone would not wake the thread that waits for connections.
+        self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
+        self._thread.join()
 
 
 @pytest.fixture

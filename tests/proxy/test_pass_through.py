@@ -174,9 +174,13 @@ class TestBadInput:
             assert client.recv(65536) == b""
         assert raw_upstream.received == []
 
-    def test_an_upstream_that_is_not_there(self, start, raw_upstream):
-        raw_upstream.close()
-        proxy = start(upstream=raw_upstream.url)
+    def test_an_upstream_that_is_not_there(self, start):
+        # Bound and not listening: nothing answers, and no other program can take the port.
+        with socket.socket() as reserved:
+            reserved.bind(("127.0.0.1", 0))
+            self.ask_nothing(start(upstream=f"http://127.0.0.1:{reserved.getsockname()[1]}"))
+
+    def ask_nothing(self, proxy):
         answer, data = asked(proxy.url, "POST", "/v1/messages", ODD, HEADERS)
         assert answer.status == 502
         error = json.loads(data)["error"]
