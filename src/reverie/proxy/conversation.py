@@ -126,6 +126,10 @@ class Conversation:
     # --- what it knows ---
 
     @property
+    def is_open(self) -> bool:
+        return self._loop is not None
+
+    @property
     def path(self) -> Path:
         return self.app.project.journal(self.name)
 

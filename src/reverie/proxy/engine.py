@@ -99,6 +99,7 @@ class ProxyEngine:
         self._counts: Counter[str] = Counter()
         self._folders: dict[str, Path | None] = {}
         self._observing: set[Future[None]] = set()
+        self._closing: set[asyncio.Task[None]] = set()
         close_at_exit(self)
 
     # --- for the HTTP side ---
@@ -221,9 +222,15 @@ class ProxyEngine:
                 question.body, question.turns, question.head, claim, left
             )
         for surplus in self._sessions.surplus():
-            async with surplus.lock:
-                await surplus.aclose()
+            closing = asyncio.create_task(self._close_one(surplus))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
         return prepared
+
+    async def _close_one(self, conversation: Conversation) -> None:
+        async with conversation.lock:
+            if not conversation.waiting:
+                await conversation.aclose()
 
     def _late(self, exchange: _Exchange, question: _Question, claim: Claim) -> _Exchange:
         milliseconds = round(self.patience * 1000)

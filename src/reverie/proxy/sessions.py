@@ -12,6 +12,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 # Open conversations keep an index and a journal open; more are closed, the oldest first.
 MOST_OPEN = 32
+_MOST_KNOWN = 1_000
 _MOST_BRANCHES = 99
 
 
@@ -72,13 +74,16 @@ class Sessions:
         return self._used(Conversation(app, name, dialect, client, self.switches))
 
     def surplus(self) -> list[Conversation]:
-        """Conversations to close, the least recently used first; those at work are left alone."""
-        found: list[Conversation] = []
-        for key, one in list(self._open.items()):
-            if len(self._open) <= MOST_OPEN:
-                break
-            if not one.lock.locked() and not one.waiting:
-                found.append(self._open.pop(key))
+        """Conversations to close, the least recently used first; those at work are left alone.
+
+        They stay known, so that a request for one that is being closed waits until it is.
+        """
+        opened = [one for one in self._open.values() if one.is_open]
+        idle = (one for one in opened if not one.lock.locked() and not one.waiting)
+        found = list(islice(idle, max(0, len(opened) - MOST_OPEN)))
+        for key, one in list(self._open.items())[: max(0, len(self._open) - _MOST_KNOWN)]:
+            if not one.is_open and not one.lock.locked() and not one.waiting:
+                del self._open[key]
         return found
 
     def all(self) -> Iterable[Conversation]:

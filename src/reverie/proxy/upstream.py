@@ -86,7 +86,10 @@ def new_client() -> httpx2.AsyncClient:
     """A client that adds nothing of its own and follows no redirects."""
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(SILENT_SECONDS, connect=CONNECT_SECONDS, pool=None),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
+        # Idle connections are given up before servers with the usual five seconds do so.
+        limits=httpx2.Limits(
+            max_connections=None, max_keepalive_connections=64, keepalive_expiry=3.0
+        ),
         follow_redirects=False,
         trust_env=True,
     )
