@@ -29,13 +29,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import httpx2
 import uvicorn
 from report import data_folder, machine, publish
 from starlette.applications import Starlette
-from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from trajectories import row_of
@@ -56,6 +55,9 @@ from reverie.models.catalog import Row
 from reverie.proxy.body import Bodies, Body
 from reverie.proxy.running import OVERRIDES, application, listen, make_engine, server
 from reverie.workspace import Workspace
+
+if TYPE_CHECKING:
+    from starlette.requests import Request as HttpRequest
 
 Json = dict[str, Any]
 

@@ -7,14 +7,17 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pytest
-from tests.place import Place
-from tests.provider.provider import Provider
 
 from reverie.proxy.engine import ProxyEngine
 from reverie.proxy.running import OVERRIDES, application, listen, make_engine, server
 from reverie.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tests.place import Place
+    from tests.provider.provider import Provider
 
 OFFLINE = (*OVERRIDES, "models.main=offline")
 ALL_OFF = tuple(
