@@ -51,6 +51,7 @@ COMMANDS: dict[str, Entry] = {
     "context": Entry("context", "context.context", "Show what fills the window of a session (default: the newest one)."),
     "cache": Entry("context", "context.cache", "Show the cache hit rate, breaks and their cost; what-if."),
     "spend": Entry("context", "context.spend", "Show what was spent, on what, and the caps."),
+    "watch": Entry("context", "context.watch", "Follow what memory does in a running session, live."),
     "sessions": Entry("context", "context.sessions", "List the sessions of this project, newest first."),
     "install": Entry("wiring", "wiring.install", "Give a coding agent Reverie's memory: hooks and the MCP server."),
     "uninstall": Entry("wiring", "wiring.uninstall", "Remove Reverie from a coding agent."),
