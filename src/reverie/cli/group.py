@@ -65,6 +65,7 @@ COMMANDS: dict[str, Entry] = {
     "migrate": Entry("wiring", "wiring.migrate", "Move a memory from files to a service, or back, with its history."),
     "agents": Entry("wiring", "wiring.agents", "List the agents a session hired, their state, and the agent types."),
     "mcp": Entry("wiring", "wiring.mcp", "Give any client memory over the Model Context Protocol."),
+    "proxy": Entry("wiring", "wiring.proxy", "Give any client memory and a smaller bill, by its base URL."),
     "models": Entry("wiring", "wiring.models", "List the models you can use now, with window and price, or choose one."),
     "keys": Entry("wiring", "wiring.keys", "List the API keys that are known, set one, or remove one."),
     "settings": Entry("wiring", "wiring.settings", "Show every setting, its value and where it came from; set, unset or edit."),

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Clients:
     """The clients' files, and the record of installations in Reverie's home."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, record: str = "clients.json") -> None:
         self.files = ClientFiles()
-        self._record = home / "clients.json"
+        self._record = home / record
         self._lock = home / "clients.lock"
 
     def alone(self) -> AbstractContextManager[None]:
@@ -43,3 +43,8 @@ class Clients:
 
 def open_clients(app: Workspace) -> Clients:
     return Clients(app.settings.home)
+
+
+def open_proxied(app: Workspace) -> Clients:
+    """Clients whose base URL leads to the proxy; they have a record of their own."""
+    return Clients(app.settings.home, "proxied.json")

@@ -73,7 +73,7 @@ class AnthropicModel:
                 # The SDK takes a second to import; do not block the event loop.
                 await asyncio.to_thread(lambda: self._sdk().beta.messages)
             events = await self._sdk().beta.messages.create(**body, stream=True)
-            async for item in streamed(events, _Accumulator(), call):
+            async for item in streamed(events, MessageAccumulator(), call):
                 yield item
 
     async def count_tokens(self, request: Request) -> int:
@@ -129,7 +129,7 @@ def _message_marks(request: Request) -> dict[int, dict[int, Ttl]]:
     return marks
 
 
-class _Accumulator:
+class MessageAccumulator:
     """Turns raw stream events into deltas and, at the end, the whole reply."""
 
     def __init__(self) -> None:

@@ -141,6 +141,11 @@ def _everything(error: Exception) -> str:
     return f"{error} {getattr(error, 'body', '')} {getattr(error, 'code', '')}"
 
 
+def too_long(message: str) -> tuple[int | None, int | None] | None:
+    """The size and the limit that a refusal for length names; None for another refusal."""
+    return _sizes(message) if _TOO_LONG.search(message) else None
+
+
 def _sizes(text: str) -> tuple[int | None, int | None]:
     for pattern in _SIZES:
         if found := pattern.search(text):

@@ -330,7 +330,9 @@ class _Composer:
         system = (
             external.system if external else system_of(self.app, self.options, core.memory, key)
         )
-        return Head(model.name, system, toolbox.specs, self._options(core), key)
+        declared = external.tools if external else None
+        tools = toolbox.specs if declared is None else declared
+        return Head(model.name, system, tools, self._options(core), key)
 
     def _renew_head(self, core: _Core) -> None:
         """An external loop may resume with another head, and any session with another model."""

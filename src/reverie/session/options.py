@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from reverie.agent.permissions import Ask, Mode, nobody_to_ask
 from reverie.agent.tools import Tool
 from reverie.core.messages import Text
-from reverie.core.request import Options
+from reverie.core.request import Options, ToolSpec
 from reverie.core.usage import MAIN, Purpose
 from reverie.core.window import Window, resolve_window
 from reverie.events import Announce
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 class ExternalLoop:
     """Another program runs the agent loop: it brings its own head and tools.
 
-    `reworded` means that it sends requests in its own wording, not the bytes prepared here.
+    `reworded` means that it sends requests in its own wording, not the bytes prepared here. `tools`
+    are those it declares, where they need not be checked here; None: the session's own.
     """
 
     system: tuple[Text, ...] = ()
     options: Options | None = None
     reworded: bool = False
+    tools: tuple[ToolSpec, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

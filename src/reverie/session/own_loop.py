@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Protocol
 
+from reverie.conversation.assemble import Assembled
 from reverie.conversation.conversation import Asked
 from reverie.conversation.records import Record, Rewound, Said
 from reverie.core.codec import block_to_json, dump
@@ -74,6 +75,9 @@ class OwnLoop:
     session: Session
     meter: Meter
     known: list[KnownMessage] = field(default_factory=list)
+    # The caller has sent its earlier messages as they are: no layer may change them on import, and
+    # the thinking in them is valid.
+    sent_as_is: bool = False
     _pending: _Pending | None = None
     _paused: bool = False
     _recalling: ExitStack = field(default_factory=ExitStack)
@@ -82,8 +86,12 @@ class OwnLoop:
     async def prepare(self, history: Sequence[Message]) -> Request:
         """The next request for this history; messages in it need no ids."""
         check(history, may_pause=self._paused)
-        fresh = self._add_new(history)
-        await self._recall(fresh)
+        shared = _shared_length(self.known, history)
+        await self._recall(self.add_new(shared, history))
+        return await self.next_request()
+
+    async def next_request(self) -> Request:
+        """Make room, and reserve the money for the request to send now."""
         await self.session.make_room()
         self._release()
         asked = self.session.conversation.ask()
@@ -107,6 +115,13 @@ class OwnLoop:
         self.session.notes.start_when_due()
         self.session.learn(reply)
 
+    @property
+    def asked(self) -> Assembled:
+        """The request that was prepared last."""
+        if self._pending is None:
+            raise InputError("nothing was prepared yet; call prepare() first")
+        return self._pending.asked.sent
+
     def sources(self, request: Request) -> tuple[int | None, ...]:
         """For each message of a request, its place in the caller's history; None for ours."""
         places = {message.id: i for i, message in enumerate(self.known)}
@@ -117,9 +132,8 @@ class OwnLoop:
         self._recalling.close()
         self._release()
 
-    def _add_new(self, history: Sequence[Message]) -> list[Message]:
-        """Add new messages; rewind first where the caller changed its history."""
-        shared = _shared_length(self.known, history)
+    def add_new(self, shared: int, history: Sequence[Message]) -> list[Message]:
+        """Add what follows the shared messages; rewind first where the caller changed its history."""
         if shared < len(self.known):
             shared = self._rewind(shared)
         return [self._say(message) for message in history[shared:]]
@@ -140,14 +154,27 @@ class OwnLoop:
         conversation = self.session.conversation
         if message.role == "assistant":
             # Imported history: store its tool results as a live turn would have.
-            self.session.upkeep.store_tool_results()
+            if not self.sent_as_is:
+                self.session.upkeep.store_tool_results()
             after = conversation.state.messages[-1]
-            added = new_message("assistant", *message.blocks, after=after, at=conversation.now)
+            added = new_message(
+                "assistant",
+                *message.blocks,
+                after=after,
+                at=conversation.now,
+                bound_to=self._bound_to(message),
+            )
             conversation.record(Said(added))
         else:
             added = conversation.say(*message.blocks, origin=message.origin)
         self.known.append(KnownMessage.of(added))
         return added
+
+    def _bound_to(self, imported: Message) -> str | None:
+        """The prefix that the thinking of an imported reply is valid behind, if that is known."""
+        if not self.sent_as_is or not any(isinstance(b, Thinking) for b in imported.blocks):
+            return None
+        return self.session.conversation.assembled().chain.digest
 
     async def _recall(self, fresh: Sequence[Message]) -> None:
         """Show memories after the person's new message; late ones after the next message."""

@@ -110,6 +110,19 @@ def _auto_approve(type_: str) -> Setting:
     )
 
 
+def _upstream(family: str, address: str) -> Setting:
+    about = (
+        f"Where the proxy sends requests of the {family} family; another gateway may stand there."
+    )
+    risk = "send your prompts and keys elsewhere"
+    return Setting(f"proxy.upstream.{family}", "url", address, about, risk=risk)
+
+
+def _proxy_switch(name: str, about: str) -> Setting:
+    risk = "change what your clients send"
+    return Setting(f"proxy.{name}", "bool", default=True, about=f"Proxy: {about}", risk=risk)
+
+
 def _price(name: str, about: str) -> Setting:
     return Setting(f"prices.*.{name}", "money", None, about, risk="hide what you spend")
 
@@ -544,6 +557,57 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         high=1_440,
         risk="keep a process running",
     ),
+    # the proxy
+    Setting(
+        "proxy.port",
+        "int",
+        8790,
+        "Where `reverie proxy` listens on this machine; 0 takes any free port.",
+        risk="listen where another program should",
+        low=0,
+        high=65_535,
+    ),
+    _upstream("anthropic", "https://api.anthropic.com"),
+    _upstream("openai", "https://api.openai.com"),
+    _upstream("gemini", "https://generativelanguage.googleapis.com"),
+    Setting(
+        "proxy.patience",
+        "int",
+        150,
+        "Milliseconds after which a request goes on with nothing new from Reverie.",
+        risk="delay every request",
+        low=1,
+        high=60_000,
+    ),
+    Setting(
+        "proxy.project",
+        "path",
+        None,
+        "The project of clients that do not say where they work; unset: where the proxy was started.",
+        risk="mix the memory of projects",
+    ),
+    _proxy_switch("memory", "Add memories that fit behind the person's messages."),
+    _proxy_switch("layers", "Store long tool results, and clear old ones where that pays."),
+    Setting(
+        "proxy.clearing",
+        "choice",
+        "safe",
+        "When the proxy clears old tool results: `safe`, if that costs no more than the session has "
+        "saved before; `expected`, if it pays in a session that goes on for ten more requests.",
+        risk="change what your clients send",
+        choices=("safe", "expected"),
+    ),
+    _proxy_switch("marks", "Place cache marks where that costs less than the client's own."),
+    _proxy_switch("compaction", "Compact for clients that do not do so themselves."),
+    _proxy_switch("learning", "Learn from proxied conversations after each turn."),
+    _proxy_switch("record", "Keep a journal and a ledger of proxied conversations."),
+    Setting(
+        "proxy.shadow",
+        "bool",
+        default=False,
+        about="Change nothing; only count what would have been saved.",
+        risk="change what is sent",
+    ),
     Setting(
         "permissions.mode",
         "choice",
@@ -634,5 +698,6 @@ OTHER_VARIABLES: Final[dict[str, str]] = {
     "REVERIE_DATABASE": "The database of `reverie serve`, `worker` and `tenants`; unset: an embedded one.",
     "REVERIE_DATABASE_PASSWORD": "The password of the roles `reverie_app` and `reverie_worker` there.",
     "REVERIE_MCP_TOKEN": "The token clients must send to `reverie mcp --http`; unset: one is made and printed.",
+    "REVERIE_PROXY_TOKEN": "The token clients must send to `reverie proxy --listen`; unset: one is made and printed.",
     "REVERIE_DATA": "Where tests and benchmarks find their data sets.",
 }

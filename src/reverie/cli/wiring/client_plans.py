@@ -53,6 +53,14 @@ def home_of(app: Workspace) -> str:
     return "" if app.settings.home == usual else str(app.settings.home)
 
 
+def proxy_url(app: Workspace) -> str:
+    """Where clients on this machine find the proxy."""
+    port = int(app.settings.number("proxy.port"))
+    if not port:
+        raise InputError("proxy.port is 0, so the address would change; set it to a fixed port")
+    return f"http://127.0.0.1:{port}"
+
+
 def bare(app: Workspace, client: str, scope: Scope, program: str = "") -> Installation:
     """An installation with no files written yet."""
     return Installation(client, scope, "" if scope == "user" else str(app.project.root), program)
@@ -147,6 +155,17 @@ def as_json(plans: Sequence[Plan], notes: dict[str, list[str]], *, written: bool
         for plan in plans
     ]
     return {"clients": rows, "written": written}
+
+
+def show_uninstalled(frame: Invocation, plans: Sequence[Plan], *, written: bool) -> None:
+    """Say what became of the plans."""
+    changed = any(not plan.empty for plan in plans)
+    if frame.as_json:
+        frame.show(as_json(plans, {}, written=written and changed), lambda _: None)
+    elif not plans:
+        frame.show(None, lambda out: out.print("Nothing of Reverie is installed there."))
+    elif written and changed:
+        frame.show(None, lambda out: out.print("Uninstalled."))
 
 
 def _print(

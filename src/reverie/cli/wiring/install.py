@@ -47,6 +47,9 @@ _LEFT_OUT = (
 )
 @click.option("--no-mcp", is_flag=True, help="Hooks only, without the MCP server.")
 @click.option(
+    "--proxy", is_flag=True, help="Instead of hooks: set its base URL to `reverie proxy`."
+)
+@click.option(
     "--memory",
     "chosen",
     type=click.Choice(WAYS),
@@ -60,6 +63,7 @@ def command(
     names: tuple[str, ...],
     scope: Scope,
     no_mcp: bool,
+    proxy: bool,
     chosen: Way | None,
     dry_run: bool,
     yes: bool,
@@ -75,10 +79,14 @@ def command(
     reverie install claude-code --memory adopt
     reverie install claude-code codex --yes
     reverie install cursor --scope project --no-mcp
+    reverie install claude-code --proxy
     """
     from reverie.clients.files import open_clients
 
     app = frame.app()
+    if proxy:
+        _install_proxy(frame, app, names, scope, dry=dry_run, yes=yes)
+        return
     clients = open_clients(app)
     installed = client_plans.installations(clients)
     places, path, home = client_plans.places_of(app), program(), client_plans.home_of(app)
@@ -106,6 +114,38 @@ def command(
         frame.show(client_plans.as_json(plans, notes, written=go), lambda _: None)
     elif go:
         frame.show(None, lambda out: out.print("Installed. `reverie doctor` tries the hooks."))
+
+
+def _install_proxy(
+    frame: Invocation,
+    app: Workspace,
+    names: Sequence[str],
+    scope: Scope,
+    *,
+    dry: bool,
+    yes: bool,
+) -> None:
+    """Set the base URLs of clients to the proxy's address."""
+    from reverie.clients.files import open_proxied
+    from reverie.clients.install.base_urls import base_url_files
+
+    proxied = open_proxied(app)
+    installed = client_plans.installations(proxied)
+    places, url = client_plans.places_of(app), client_plans.proxy_url(app)
+    plans = []
+    for name in dict.fromkeys(names):
+        bare = client_plans.bare(app, name, scope, url)
+        files = base_url_files(name, places, url, project=scope == "project")
+        plans.append(install(bare, files, client_plans.known(bare, installed), proxied.files))
+    note = f"The client needs a running proxy at {url} from now on: start it with `reverie proxy`."
+    notes = {plan.record.client: [note] for plan in plans}
+    go = client_plans.settle(frame, app, plans, notes, asked=yes, dry=dry)
+    if go:
+        client_plans.carry_out(proxied, plans)
+    if frame.as_json:
+        frame.show(client_plans.as_json(plans, notes, written=go), lambda _: None)
+    elif go:
+        frame.show(None, lambda out: out.print("Installed. `reverie doctor` looks for the proxy."))
 
 
 _OFFER = """Claude Code has a memory of its own for each project. How shall the two go together?

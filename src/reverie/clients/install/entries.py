@@ -188,7 +188,7 @@ def with_entries(text: str, entries: Sequence[Entry], *, comments: bool) -> str:
             case Hook(event, item):
                 text = _appended(text, root, (HOOKS, event), item)
             case Server(table, item):
-                text = _set(text, root, (table,), NAME, item)
+                text = set_member(text, root, (table,), NAME, item)
             case Default(key, value) | Switch(key, value) if root.find(key) is None:
                 text = json_text.added(text, root, root, key, value)
             case Default() | Switch():
@@ -199,13 +199,13 @@ def with_entries(text: str, entries: Sequence[Entry], *, comments: bool) -> str:
 def _appended(text: str, root: Node, where: Where, item: Json) -> str:
     there = json_text.at(root, where)
     if there is None:
-        return _set(text, root, where[:-1], str(where[-1]), [item])
+        return set_member(text, root, where[:-1], str(where[-1]), [item])
     if there.kind != "array":
         raise _unexpected(text, there, where, "a list")
     return json_text.added(text, root, there, None, item)
 
 
-def _set(text: str, root: Node, where: Where, key: str, value: object) -> str:
+def set_member(text: str, root: Node, where: Where, key: str, value: object) -> str:
     """The text with a new member, and with the missing objects on the path to it."""
     container = root
     for depth, step in enumerate(where):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -63,7 +64,7 @@ class Policy:
                never the newest `keep` nor the newest `keep_tokens`
 
     A context under `least_context` is left alone by the last two. `calls` is how far ahead a batch
-    looks (see batches.py).
+    looks (see batches.py). `budget` is what a batch may cost at once, in dollars.
     """
 
     time: bool = False
@@ -77,6 +78,7 @@ class Policy:
     keep_tokens: int = 0
     margin: float = 1.0
     calls: int = 10
+    budget: float = math.inf
 
     def fitting(self, window: Window) -> Policy:
         """The same policy with its sizes scaled down to a smaller window."""
@@ -184,6 +186,8 @@ def _paying(
             best, most, rewritten, cleared = i, net, behind, freed
     if best < 0:
         return NotDue("clearing old tool results would cost more than it saves")
+    if rewritten * value.rewritten > policy.budget * PER_MILLION:
+        return NotDue(f"clearing may cost at most ${policy.budget:.3f} now")
     why = (
         f"keeping {cleared:,} tokens of old tool results would cost "
         f"${cleared * saves / PER_MILLION:.3f}, clearing them "

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,6 +34,8 @@ def loading(name: str, place: Path) -> Iterator[None]:
         ) from error
 
 
+# Reading the file takes longer than a prompt may wait; every index of the process shares it.
+@cache
 def load_tokenizer(path: Path) -> Tokenizer:
     from tokenizers import Tokenizer
 

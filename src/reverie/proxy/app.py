@@ -1,0 +1,394 @@
+"""The HTTP side of the proxy: who may ask, and requests and responses passed on as they come.
+
+A request whose body no part of Reverie reads is streamed through. Any other is read, given to the
+engine, and sent as the engine says, or as it came if the engine fails or is late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import httpx2
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount
+from starlette.routing import Route as Path
+
+from reverie.proxy import dialects
+from reverie.proxy.access import Access, Refusal
+from reverie.proxy.upstream import (
+    Headers,
+    Route,
+    Upstreams,
+    forwarded,
+    header,
+    new_client,
+    returned,
+    route,
+)
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import Message, Receive, Scope, Send
+
+    from reverie.proxy.dialects import Dialect
+
+log = logging.getLogger(__name__)
+
+STATUS_PATH = "/_reverie/status"
+# A larger body is passed on while it comes, without being read.
+LARGEST_READ = 48 * 1024 * 1024
+# An error body longer than this is passed on without being read.
+LARGEST_ERROR = 256 * 1024
+_BODILESS = frozenset({204, 304})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request whose body was read."""
+
+    dialect: Dialect
+    route: Route
+    headers: Headers
+    body: bytes
+
+
+class Exchange(Protocol):
+    """One call as it will be sent; it hears the response."""
+
+    @property
+    def body(self) -> bytes: ...
+
+    def hear(self, status: int, headers: Headers) -> None:
+        """The response began."""
+        ...
+
+    def feed(self, chunk: bytes) -> None:
+        """A piece of the response body, as it came."""
+        ...
+
+    async def again(self, status: int, body: bytes) -> bytes | None:
+        """Another body to send once in place of a refused one; None to return the refusal."""
+        ...
+
+    def end(self, *, whole: bool) -> None:
+        """The response ended; not whole if the provider or the client broke it off."""
+        ...
+
+
+class Engine(Protocol):
+    """What is done with requests that are read."""
+
+    def reads(self, call: Dialect) -> bool:
+        """Whether requests of this kind are read at all."""
+        ...
+
+    async def open(self, call: Call) -> Exchange | Refusal:
+        """The exchange for a call. It never raises: a failure means the client's own bytes."""
+        ...
+
+    def status(self) -> dict[str, Any]: ...
+
+    async def aclose(self) -> None: ...
+
+
+def make_app(engine: Engine, upstreams: Upstreams, access: Access) -> Starlette:
+    """The ASGI application."""
+    forwarder = Forwarder(engine, upstreams, access)
+
+    async def status(request: Request) -> Response:
+        problem = access.problem(request.scope["headers"])
+        if problem is not None:
+            return JSONResponse({"error": problem.reason}, problem.status)
+        return JSONResponse(engine.status())
+
+    return Starlette(
+        routes=[Path(STATUS_PATH, status), Mount("/", app=forwarder)],
+        lifespan=forwarder.lifespan,
+    )
+
+
+class Forwarder:
+    """Passes each request to its provider, and the response back."""
+
+    def __init__(self, engine: Engine, upstreams: Upstreams, access: Access) -> None:
+        self._engine = engine
+        self._upstreams = upstreams
+        self._access = access
+        self._client: httpx2.AsyncClient | None = None
+
+    def lifespan(self, app: Starlette) -> _Lifespan:
+        return _Lifespan(self)
+
+    async def start(self) -> None:
+        self._client = new_client()
+
+    async def stop(self) -> None:
+        await self._engine.aclose()
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        reply = _ResponseWriter(send)
+        target = scope["raw_path"] + (b"?" + query if (query := scope["query_string"]) else b"")
+        way = route(target, scope["headers"])
+        dialect = dialects.find(scope["method"], way.family, way.target)
+        reply.dialect = dialect or dialects.of_family(way.family)
+        if problem := self._refusal(scope["headers"]):
+            await reply.error(problem.status, problem.reason)
+            return
+        incoming = _Incoming(scope, receive)
+        if dialect is not None and self._engine.reads(dialect):
+            body = await incoming.read(LARGEST_READ)
+            if incoming.gone:
+                return
+            if body is not None:
+                await self._exchange(scope, way, dialect, body, incoming, reply)
+                return
+        await self._stream_through(scope, way, incoming, reply)
+
+    def _refusal(self, headers: Headers) -> Refusal | None:
+        if header(headers, b"upgrade").lower() == "websocket":
+            return Refusal(426, "WebSockets are not offered here; use HTTP")
+        return self._access.problem(headers)
+
+    async def _stream_through(
+        self, scope: Scope, way: Route, incoming: _Incoming, reply: _ResponseWriter
+    ) -> None:
+        headers = forwarded(scope["headers"])
+        length = header(scope["headers"], b"content-length")
+        if length:
+            headers.append((b"content-length", length.encode("latin-1")))
+        content = incoming.chunks() if incoming.has_body else None
+        request = self._upstreams.request(way, scope["method"], headers, content)
+        await self._send(request, reply, incoming, None)
+
+    async def _exchange(
+        self,
+        scope: Scope,
+        way: Route,
+        dialect: Dialect,
+        body: bytes,
+        incoming: _Incoming,
+        reply: _ResponseWriter,
+    ) -> None:
+        headers = forwarded(scope["headers"])
+        exchange = await self._engine.open(Call(dialect, way, headers, body))
+        if isinstance(exchange, Refusal):
+            await reply.error(exchange.status, exchange.reason)
+            return
+        whole = False
+        try:
+            request = self._upstreams.request(way, scope["method"], headers, exchange.body)
+            whole = await self._send(request, reply, incoming, exchange)
+        finally:
+            exchange.end(whole=whole)
+
+    async def _send(
+        self,
+        request: httpx2.Request,
+        reply: _ResponseWriter,
+        incoming: _Incoming,
+        exchange: Exchange | None,
+    ) -> bool:
+        """Send a request and pass its response on; whether all of it arrived."""
+        work = asyncio.create_task(self._answer(request, reply, exchange))
+        leaving = asyncio.create_task(incoming.left())
+        try:
+            await asyncio.wait({work, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                work.cancel()
+            with suppress(asyncio.CancelledError):
+                return await work
+            return False
+        finally:
+            work.cancel()
+            leaving.cancel()
+
+    async def _answer(
+        self, request: httpx2.Request, reply: _ResponseWriter, exchange: Exchange | None
+    ) -> bool:
+        try:
+            return await self._pass_on(request, reply, exchange)
+        except httpx2.TimeoutException:
+            reason = f"the provider at {request.url.host} did not answer in time"
+            await reply.error(504, reason)
+        except httpx2.TransportError as error:
+            await reply.error(502, f"the provider at {request.url.host} broke off: {error!r}")
+        except httpx2.InvalidURL as error:
+            await reply.error(502, f"the provider's address is wrong: {error}")
+        return False
+
+    async def _pass_on(
+        self, request: httpx2.Request, reply: _ResponseWriter, exchange: Exchange | None
+    ) -> bool:
+        if self._client is None:
+            await self.start()
+        client = self._client
+        if client is None:
+            return False
+        response = await client.send(request, stream=True)
+        try:
+            if exchange is not None and response.status_code in (400, 413):
+                refused = await _refused_body(response)
+                if refused is None:
+                    return await self._relay(response, reply, exchange)
+                other = await exchange.again(response.status_code, refused)
+                if other is None:
+                    await reply.begin(response)
+                    await reply.write(refused)
+                    await reply.finish()
+                    return True
+                await response.aclose()
+                second = httpx2.Request(
+                    request.method,
+                    request.url,
+                    headers=[h for h in request.headers.raw if h[0].lower() != b"content-length"],
+                    content=other,
+                    extensions=request.extensions,
+                )
+                response = await client.send(second, stream=True)
+            return await self._relay(response, reply, exchange)
+        finally:
+            await response.aclose()
+
+    async def _relay(
+        self, response: httpx2.Response, reply: _ResponseWriter, exchange: Exchange | None
+    ) -> bool:
+        """Pass on every piece as it comes; the exchange hears it after the client."""
+        if exchange is not None:
+            exchange.hear(response.status_code, returned(response.headers.raw))
+        await reply.begin(response)
+        async for chunk in response.aiter_raw():
+            await reply.write(chunk)
+            if exchange is not None:
+                exchange.feed(chunk)
+        await reply.finish()
+        return True
+
+
+async def _refused_body(response: httpx2.Response) -> bytes | None:
+    """The body of an error; None if it is too long to be one."""
+    length = response.headers.get("content-length", "")
+    if length.isdigit() and int(length) > LARGEST_ERROR:
+        return None
+    if not length.isdigit():
+        return None
+    return b"".join([chunk async for chunk in response.aiter_raw()])
+
+
+class _Lifespan:
+    """Opens the connection pool with the application, and closes it with the engine."""
+
+    def __init__(self, forwarder: Forwarder) -> None:
+        self._forwarder = forwarder
+
+    async def __aenter__(self) -> None:
+        await self._forwarder.start()
+
+    async def __aexit__(self, *ended: object) -> None:
+        await self._forwarder.stop()
+
+
+class _Incoming:
+    """The body of a client's request, read at once or passed on in pieces."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        names = {name for name, _ in scope["headers"]}
+        self.has_body = bool(names & {b"content-length", b"transfer-encoding"})
+        self.gone = False
+        self._receive = receive
+        self._read: list[bytes] = []
+        self._whole = False
+        self._done = asyncio.Event()
+
+    async def read(self, most: int) -> bytes | None:
+        """The whole body; None if it is longer than `most` or was broken off."""
+        size = 0
+        while not self._whole:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                self.gone = True
+                return None
+            self._take(message)
+            size += len(message.get("body", b""))
+            if size > most:
+                return None
+        self._done.set()
+        return b"".join(self._read)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """What was read, then the rest as it comes."""
+        for chunk in self._read:
+            yield chunk
+        self._read.clear()
+        while not self._whole:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                self.gone = True
+                raise httpx2.WriteError("the client left before its request was complete")
+            self._take(message)
+            if self._read:
+                yield self._read.pop()
+        self._done.set()
+
+    def _take(self, message: Message) -> None:
+        self._whole = not message.get("more_body", False)
+        if body := message.get("body", b""):
+            self._read.append(body)
+
+    async def left(self) -> None:
+        """Return when the client closes its connection."""
+        if self.has_body:
+            await self._done.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+class _ResponseWriter:
+    """Writes one response to the client; an error only while nothing was written."""
+
+    def __init__(self, send: Send) -> None:
+        self._send: Callable[[Message], Awaitable[None]] = send
+        self._begun = False
+        self.dialect: Dialect | None = None
+
+    async def begin(self, response: httpx2.Response) -> None:
+        self._begun = True
+        headers = returned(response.headers.raw)
+        if response.status_code in _BODILESS:
+            headers = [(name, value) for name, value in headers if name != b"content-length"]
+        await self._send(
+            {"type": "http.response.start", "status": response.status_code, "headers": headers}
+        )
+
+    async def write(self, chunk: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    async def finish(self) -> None:
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def error(self, status: int, reason: str) -> None:
+        """An error in the provider's own shape. A response that has begun is broken off instead."""
+        if self._begun:
+            log.warning("%s, in the middle of a response", reason)
+            return
+        self._begun = True
+        shape = self.dialect.error(status, reason) if self.dialect else {"error": reason}
+        body = json.dumps(shape).encode()
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"x-reverie-proxy", b"error"),
+        ]
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})

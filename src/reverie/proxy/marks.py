@@ -1,0 +1,180 @@
+"""Cache marks of the Messages API: the client's, ours, and which of the two cost less.
+
+Both ways are tried by the provider's documented rules on a cache as the session has left it. Ours
+are sent while the session costs no more with them than the client's own requests would; the client's
+are kept otherwise, and always where they hold something we do not know. There are never more than
+four, and longer lives come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reverie.conversation.assemble import Assembled
+from reverie.core.prompt_cache.breakpoints import Mark
+from reverie.core.prompt_cache.chain import Chain
+from reverie.core.request import Breakpoint, Section
+from reverie.core.window import Ttl
+from reverie.proxy.body import Body
+from reverie.proxy.dialects import marked
+from reverie.proxy.turns import Outgoing, Place, Sent, Turn, with_marks
+
+MOST = 4
+_KNOWN_KEYS = frozenset({"type", "ttl"})
+_HEAD_FIELDS = ("tools", "system")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientMarks:
+    """The marks of a client's request: in the head, by field and index, and in the messages."""
+
+    head: Mapping[tuple[str, int], Ttl]
+    messages: Mapping[Place, Ttl]
+    # Whether they hold nothing but what is documented, so that they may be moved.
+    movable: bool
+
+    @property
+    def count(self) -> int:
+        return len(self.head) + len(self.messages)
+
+
+def read_marks(body: Body) -> ClientMarks:
+    head: dict[tuple[str, int], Ttl] = {}
+    messages: dict[Place, Ttl] = {}
+    controls: list[Any] = [body.fields.get("cache_control")]
+    for name in _HEAD_FIELDS:
+        for i, control in _controls(body.fields.get(name)):
+            head[name, i] = _ttl(control)
+            controls.append(control)
+    for index, element in enumerate(body.elements):
+        # Looking for the word is faster than looking into every block.
+        if '"cache_control"' in element.raw and isinstance(element.value, dict):
+            for i, control in _controls(element.value.get("content")):
+                messages[Place(index, i)] = _ttl(control)
+                controls.append(control)
+            controls += _nested(element.value.get("content"))
+    return ClientMarks(head, messages, controls[0] is None and all(map(_is_plain, controls[1:])))
+
+
+def _controls(blocks: Any) -> Iterator[tuple[int, Any]]:
+    for i, block in enumerate(blocks if isinstance(blocks, list) else ()):
+        if isinstance(block, dict) and block.get("cache_control") is not None:
+            yield i, block["cache_control"]
+
+
+def _nested(blocks: Any) -> Iterator[Any]:
+    """Marks inside a tool's result, which we never place: they make the client's unmovable."""
+    for block in blocks if isinstance(blocks, list) else ():
+        if isinstance(block, dict) and isinstance(block.get("content"), list):
+            yield from ({"nested": True} for _ in _controls(block["content"]))
+
+
+def _ttl(control: Any) -> Ttl:
+    return "1h" if isinstance(control, dict) and control.get("ttl") == "1h" else "5m"
+
+
+def _is_plain(control: Any) -> bool:
+    return isinstance(control, dict) and control.keys() <= _KNOWN_KEYS
+
+
+def chain_marks(
+    client: ClientMarks, chain: Chain, turns: Sequence[Turn], sent: Sequence[Sent]
+) -> tuple[Mark, ...]:
+    """The client's marks as places in the chain that is sent; those of what is gone are left out."""
+    if not client.count:
+        return ()
+    links = {
+        (link.segment.section, link.segment.index, link.segment.block): i
+        for i, link in enumerate(chain.links)
+    }
+    found: dict[int, Ttl] = {}
+    for (name, i), head_ttl in client.head.items():
+        section: Section = "tools" if name == "tools" else "system"
+        if (place := links.get((section, i, 0))) is not None:
+            found[place] = head_ttl
+    if client.messages:
+        for message, one in enumerate(sent):
+            if one.turn is None:
+                continue
+            turn = turns[one.turn]
+            if not any(p.element in turn.elements for p in client.messages):
+                continue
+            for block in range(min(len(turn.offsets), len(one.message.blocks))):
+                ttl = client.messages.get(turn.place(block))
+                place = links.get(("messages", message, block))
+                if ttl is not None and place is not None:
+                    found[place] = ttl
+    return tuple(Mark(i, found[i]) for i in sorted(found))
+
+
+def placed(
+    asked: Assembled, turns: Sequence[Turn], sent: Sequence[Sent], elements: Sequence[Outgoing]
+) -> tuple[dict[str, dict[int, Ttl]], list[Outgoing]] | None:
+    """The head's marks by field, and the elements with ours; None if one cannot be placed."""
+    head: dict[str, dict[int, Ttl]] = {}
+    by_index: dict[int, dict[int, Ttl]] = {}
+    by_message: dict[str, dict[int, Ttl]] = {}
+    for point in asked.request.breakpoints:
+        if point.section != "messages":
+            head.setdefault(point.section, {})[point.index] = point.ttl
+            continue
+        one = sent[point.index]
+        if one.turn is None:
+            by_message.setdefault(one.message.id, {})[point.block] = point.ttl
+            continue
+        place = _place(turns[one.turn], one, point)
+        if place is None:
+            return None
+        by_index.setdefault(place.element, {})[place.block] = point.ttl
+    if len(asked.request.breakpoints) > MOST:
+        return None
+    return head, [_with_ours(found, by_index, by_message) for found in elements]
+
+
+def _place(turn: Turn, one: Sent, point: Breakpoint) -> Place | None:
+    """Where a block of a sent message stands in the client's element."""
+    kinds = [block.kind for block in one.message.blocks]
+    original = [
+        (i, block.kind)
+        for i, block in enumerate(turn.message.blocks)
+        if block.kind != "thinking" or "thinking" in kinds
+    ]
+    if [kind for _, kind in original] != kinds:
+        return None
+    return turn.place(original[point.block][0])
+
+
+def _with_ours(
+    found: Outgoing,
+    by_index: Mapping[int, Mapping[int, Ttl]],
+    by_message: Mapping[str, Mapping[int, Ttl]],
+) -> Outgoing:
+    if found.index is None:
+        ours = by_message.get(found.message.id if found.message else "", {})
+        return with_marks(found, ours) if ours else found
+    wanted = by_index.get(found.index, {})
+    if '"cache_control"' not in found.raw:
+        return with_marks(found, wanted) if wanted else found
+    there = dict(_controls(found.value.get("content")))
+    same = {i: _ttl(control) for i, control in there.items()} == dict(wanted)
+    return found if same else with_marks(found, wanted)
+
+
+def head_fields(body: Body, marks: Mapping[str, Mapping[int, Ttl]]) -> dict[str, Any]:
+    """The fields of the head whose marks differ from the client's, with ours."""
+    changed: dict[str, Any] = {}
+    for name in _HEAD_FIELDS:
+        blocks = body.fields.get(name)
+        wanted = dict(marks.get(name, {}))
+        there = {i: _ttl(control) for i, control in _controls(blocks)}
+        if there == wanted:
+            continue
+        if isinstance(blocks, str):
+            blocks = [{"type": "text", "text": blocks}]
+        changed[name] = [
+            marked(block, wanted.get(i)) if isinstance(block, dict) else block
+            for i, block in enumerate(blocks or ())
+        ]
+    return changed

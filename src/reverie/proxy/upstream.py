@@ -1,0 +1,147 @@
+"""Sends requests on to a provider: which one, with which headers, and the response as it comes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import httpx2
+
+from reverie.errors import InputError
+
+if TYPE_CHECKING:
+    from reverie.settings import Settings
+
+Family: TypeAlias = Literal["anthropic", "openai", "gemini"]
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+FAMILIES: tuple[Family, ...] = ("anthropic", "openai", "gemini")
+
+# The header with the proxy's own token; it never reaches a provider.
+TOKEN_HEADER = b"x-reverie-token"
+
+# Headers that belong to one connection (RFC 9110, 7.6.1), and those that are written anew.
+_HOP_BY_HOP = frozenset(
+    [
+        *(b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate"),
+        *(b"proxy-authorization", b"te", b"trailer", b"transfer-encoding", b"upgrade"),
+    ]
+)
+_REQUEST_ONLY = frozenset([b"host", b"content-length", b"expect", TOKEN_HEADER])
+
+_PREFIXED = re.compile(rb"\A/(anthropic|openai|gemini)(?=/|\Z)")
+_ANTHROPIC_PATHS = (b"/v1/messages", b"/v1/complete", b"/api/")
+_GEMINI_PATHS = (b"/v1beta", b"/v1alpha", b"/upload/v1beta")
+_OPENAI_PATHS = (b"/v1/chat/", b"/v1/responses", b"/v1/completions", b"/v1/embeddings")
+
+CONNECT_SECONDS = 10.0
+# As long as the SDKs wait for a provider; a client that waits less closes its connection first.
+SILENT_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a request goes: the provider's family, and the target behind its address."""
+
+    family: Family
+    target: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Upstreams:
+    """The address of each family; another gateway may stand there."""
+
+    addresses: dict[Family, httpx2.URL]
+
+    @classmethod
+    def of(cls, settings: Settings) -> Upstreams:
+        found: dict[Family, httpx2.URL] = {}
+        for family in FAMILIES:
+            url = httpx2.URL(str(settings[f"proxy.upstream.{family}"]))
+            if url.scheme not in ("http", "https") or not url.host:
+                raise InputError(
+                    f"proxy.upstream.{family} is {str(url)!r}; give an http:// or https:// address"
+                )
+            found[family] = url
+        return cls(found)
+
+    def request(
+        self,
+        route: Route,
+        method: str,
+        headers: Headers,
+        content: bytes | AsyncIterator[bytes] | None,
+    ) -> httpx2.Request:
+        """The request to the provider, with the same target bytes and headers."""
+        base = self.addresses[route.family]
+        target = base.raw_path.partition(b"?")[0].rstrip(b"/") + route.target
+        return httpx2.Request(
+            method, base, headers=headers, content=content, extensions={"target": target}
+        )
+
+
+def new_client() -> httpx2.AsyncClient:
+    """A client that adds nothing of its own and follows no redirects."""
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(SILENT_SECONDS, connect=CONNECT_SECONDS, pool=None),
+        # Idle connections are given up before servers with the usual five seconds do so.
+        limits=httpx2.Limits(
+            max_connections=None, max_keepalive_connections=64, keepalive_expiry=3.0
+        ),
+        follow_redirects=False,
+        trust_env=True,
+    )
+
+
+def route(target: bytes, headers: Headers) -> Route:
+    """Choose the provider by an explicit prefix, by the path, else by the headers."""
+    if found := _PREFIXED.match(target):
+        family = found.group(1).decode()
+        rest = target[found.end() :]
+        chosen = next(one for one in FAMILIES if one == family)
+        return Route(chosen, rest if rest.startswith(b"/") else b"/" + rest)
+    return Route(_family(target, headers), target)
+
+
+def _family(target: bytes, headers: Headers) -> Family:
+    names = {name for name, _ in headers}
+    if target.startswith(_ANTHROPIC_PATHS) or b"anthropic-version" in names:
+        return "anthropic"
+    if target.startswith(_GEMINI_PATHS) or b"x-goog-api-key" in names:
+        return "gemini"
+    if target.startswith(_OPENAI_PATHS):
+        return "openai"
+    agent = next((value.lower() for name, value in headers if name == b"user-agent"), b"")
+    return "anthropic" if b"claude" in agent or b"anthropic" in agent else "openai"
+
+
+def forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """A client's request headers without those of its connection to us."""
+    kept = list(headers)
+    named = _named_by_connection(kept)
+    return [
+        (name, value)
+        for name, value in kept
+        if name.lower() not in _HOP_BY_HOP
+        and name.lower() not in _REQUEST_ONLY
+        and name.lower() not in named
+    ]
+
+
+def returned(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """A provider's response headers without those of its connection to us."""
+    kept = [(name.lower(), value) for name, value in headers]
+    named = _named_by_connection(kept)
+    return [(n, value) for n, value in kept if n not in _HOP_BY_HOP and n not in named]
+
+
+def _named_by_connection(headers: Headers) -> frozenset[bytes]:
+    values = [value for name, value in headers if name.lower() == b"connection"]
+    return frozenset(token.strip().lower() for value in values for token in value.split(b","))
+
+
+def header(headers: Headers, wanted: bytes) -> str:
+    """The value of a header; empty if it is not there."""
+    return next((value.decode("latin-1") for name, value in headers if name == wanted), "")

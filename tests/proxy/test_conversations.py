@@ -1,0 +1,323 @@
+"""Official SDKs through the proxy: the same answers, memory that stays in place, the ledger."""
+
+from __future__ import annotations
+
+import json
+
+import anthropic
+import openai
+import pytest
+from tests.provider.script import Reply, Text, Thinking, ToolCall
+
+from reverie.conversation import journal
+from reverie.conversation.records import Said, ToolResultsCleared, Used
+from reverie.memory.changes.draft import NewMemory
+from reverie.memory.format.revisions import Author
+from reverie.proxy.sessions import Sessions
+
+MODEL = "claude-opus-4-8"
+
+
+def remember(proxy, text: str) -> None:
+    proxy.app.remember(NewMemory(text=text, type="project"), Author("Test", "test@example.invalid"))
+
+
+def claude(proxy, **options) -> anthropic.Anthropic:
+    return anthropic.Anthropic(
+        base_url=proxy.url, api_key="sk-of-the-client", max_retries=0, **options
+    )
+
+
+def said(proxy, **options):
+    return claude(proxy).messages.create(model=MODEL, max_tokens=100, **options)
+
+
+def texts(request) -> str:
+    return json.dumps(request.json["messages"])
+
+
+def user(text: str):
+    return {"role": "user", "content": text}
+
+
+def journals(proxy):
+    proxy.stop()
+    return [journal.load(path).records for path in proxy.app.journals()]
+
+
+class TestMemory:
+    def test_memory_stands_behind_the_message_and_stays_there(self, start, provider):
+        proxy = start("proxy.marks=false")
+        remember(proxy, "The deploy of the shop needs the flag --canary")
+        history = [user("How do I deploy the shop?")]
+        for question in ("Thanks. And what else?", "Good. One more?", "Done?"):
+            reply = said(proxy, messages=history)
+            history += [{"role": "assistant", "content": reply.content[0].text}, user(question)]
+        first = [request.json["messages"][1] for request in provider.requests]
+        assert "--canary" in json.dumps(first[0])
+        assert all(element == first[0] for element in first)
+        assert texts(provider.requests[-1]).count("--canary") == 1
+
+    def test_a_hook_that_said_it_is_not_repeated(self, start, provider):
+        proxy = start()
+        remember(proxy, "The deploy of the shop needs the flag --canary")
+        hook = "<system-reminder>\nMemories that may help with this message. They are notes, not instructions.\n\n--canary</system-reminder>"
+        content = [
+            {"type": "text", "text": "How do I deploy the shop?"},
+            {"type": "text", "text": hook},
+        ]
+        said(proxy, messages=[{"role": "user", "content": content}])
+        assert texts(provider.requests[0]).count("--canary") == 1
+
+    def test_a_system_message_in_the_conversation_stays_legal(self, start, provider):
+        proxy = start()
+        remember(proxy, "The deploy of the shop needs the flag --canary")
+        said(
+            proxy,
+            messages=[
+                user("How do I deploy the shop?"),
+                {"role": "system", "content": "Be brief."},
+            ],
+        )
+        roles = [message["role"] for message in provider.requests[0].json["messages"]]
+        assert roles == ["user", "user", "system"]
+
+    def test_openai_chat(self, start, provider):
+        proxy = start()
+        remember(proxy, "The deploy of the shop needs the flag --canary")
+        client = openai.OpenAI(base_url=f"{proxy.url}/v1", api_key="k", max_retries=0)
+        history = [{"role": "system", "content": "Be brief."}, user("How do I deploy the shop?")]
+        first = client.chat.completions.create(model="gpt-5.5", messages=history)
+        history += [
+            {"role": "assistant", "content": first.choices[0].message.content},
+            user("And now?"),
+        ]
+        client.chat.completions.create(model="gpt-5.5", messages=history)
+        assert all(
+            "--canary" in request.json["messages"][2]["content"] for request in provider.requests
+        )
+
+    def test_openai_responses(self, start, provider):
+        proxy = start()
+        remember(proxy, "The deploy of the shop needs the flag --canary")
+        client = openai.OpenAI(base_url=f"{proxy.url}/v1", api_key="k", max_retries=0)
+        history = [user("How do I deploy the shop?")]
+        first = client.responses.create(model="gpt-5.5", input=history, store=False)
+        history += [item.model_dump(exclude_none=True) for item in first.output] + [
+            user("And now?")
+        ]
+        client.responses.create(model="gpt-5.5", input=history, store=False)
+        assert all(
+            "--canary" in json.dumps(request.json["input"][1]) for request in provider.requests
+        )
+
+
+class TestRecords:
+    def test_the_session_is_in_the_journal_and_on_the_ledger(self, start, provider):
+        proxy = start()
+        provider.script("the answer")
+        with claude(proxy).messages.stream(
+            model=MODEL, max_tokens=9, messages=[user("hi")]
+        ) as stream:
+            assert stream.get_final_text() == "the answer"
+        (records,) = journals(proxy)
+        assert [r.message.text for r in records if isinstance(r, Said)] == ["hi", "the answer"]
+        (used,) = [r for r in records if isinstance(r, Used)]
+        (entry,) = proxy.app.ledger.entries()
+        assert used.usage == entry.usage
+        assert entry.usage.output == provider.requests[0].usage["output_tokens"]
+        assert entry.model == MODEL
+        assert "sk-of-the-client" not in "".join(p.read_text() for p in proxy.app.journals())
+
+    def test_a_client_without_ids_continues_by_its_prefix(self, start, provider):
+        proxy = start()
+        history = [user("one")]
+        for question in ("two", "three"):
+            history += [
+                {"role": "assistant", "content": said(proxy, messages=history).content[0].text},
+                user(question),
+            ]
+        said(proxy, messages=history)
+        provider.expect_conversation("another first message")
+        said(proxy, messages=[user("something else")])
+        assert sorted(sum(isinstance(r, Used) for r in records) for records in journals(proxy)) == [
+            1,
+            3,
+        ]
+
+    def test_going_back_is_a_branch(self, start, provider):
+        proxy = start("proxy.marks=false")
+        remember(proxy, "The deploy of the shop needs the flag --canary")
+        history = [user("How do I deploy the shop?")]
+        for i in range(4):
+            reply = said(proxy, messages=history).content[0].text
+            history += [{"role": "assistant", "content": reply}, user(f"question {i}")]
+        said(proxy, messages=[*history[:2], user("another way")])
+        said(proxy, messages=history)
+        assert len(journals(proxy)) == 2
+        assert all("--canary" in texts(request) for request in provider.requests)
+
+    def test_the_next_process_sends_the_same_bytes(self, start, provider):
+        proxy = start()
+        remember(proxy, "The deploy of the shop needs the flag --canary")
+        history = [user("How do I deploy the shop?")]
+        reply = said(proxy, messages=history).content[0].text
+        proxy.stop()
+        history += [{"role": "assistant", "content": reply}, user("And then?")]
+        said(start(), messages=history)
+        one, two = (request.json["messages"] for request in provider.requests)
+        assert two[1]["content"][0]["text"] == one[1]["content"][0]["text"]
+        assert "--canary" in json.dumps(one[1])
+
+
+class TestLayers:
+    def tool_rounds(self, proxy, provider, rounds: int, size: int, **options):
+        """A session that reads large files; the client marks its last block, as agents do."""
+        history = [user("Read all the files")]
+        tools = [{"name": "Read", "description": "", "input_schema": {"type": "object"}}]
+        for i in range(rounds):
+            provider.script(
+                Reply(
+                    (Text(f"reading {i}"), ToolCall("Read", {"file": f"{i}.py"}, id=f"toolu_{i}"))
+                )
+            )
+            reply = said(proxy, messages=marked(history), tools=tools, **options)
+            content = [block.model_dump(exclude_none=True) for block in reply.content]
+            for block in content:
+                block.pop("caller", None)
+            text = f"line of file {i}, " * (size // 17)
+            result = {"type": "tool_result", "tool_use_id": f"toolu_{i}", "content": text}
+            history += [
+                {"role": "assistant", "content": content},
+                {"role": "user", "content": [result]},
+            ]
+        return history
+
+    def test_old_results_are_cleared_where_that_pays_and_stay_cleared(self, start, provider):
+        proxy = start("proxy.clearing=expected")
+        self.tool_rounds(proxy, provider, 16, 40_000)
+        last = texts(provider.requests[-1])
+        assert "Old tool result cleared" in last
+        assert len(last) < 0.8 * 15 * 40_000
+        (records,) = journals(proxy)
+        cleared = [record for record in records if isinstance(record, ToolResultsCleared)]
+        # Nothing but a clearing changes what was sent before.
+        assert len(provider.problems()) == len(cleared) > 0
+        provider.problems = list
+
+    def test_clearing_that_was_not_earned_waits(self, start, provider):
+        """By default nothing is cleared that would make the session dearer if it ended now."""
+        proxy = start()
+        self.tool_rounds(proxy, provider, 16, 40_000)
+        assert "cleared" not in texts(provider.requests[-1])
+
+    def test_never_a_fifth_mark(self, start, provider):
+        proxy = start()
+        system = [
+            {"type": "text", "text": f"part {i} " * 2000, "cache_control": {"type": "ephemeral"}}
+            for i in range(3)
+        ]
+        self.tool_rounds(proxy, provider, 6, 3_000, system=system)
+        assert provider.violations == []
+        assert all(
+            json.dumps(request.json).count("cache_control") <= 4 for request in provider.requests
+        )
+        assert provider.requests[-1].usage["cache_read_input_tokens"] > 0
+
+    def test_marks_for_a_client_that_sets_none(self, start, provider):
+        proxy = start()
+        history = [user("long question " * 2000)]
+        for i in range(4):
+            reply = said(proxy, messages=history).content[0].text
+            history += [{"role": "assistant", "content": reply}, user(f"more {i}")]
+        assert "cache_control" not in json.dumps(provider.requests[0].json)
+        assert provider.requests[-1].usage["cache_read_input_tokens"] > 4000
+
+    def test_compaction_for_a_client_that_does_not_compact(self, start, provider):
+        proxy = start()
+        provider.window["claude-opus-4-5"] = 20_000
+        provider.problems = list
+        history = [user("Tell me everything about the shop")]
+        for i in range(12):
+            reply = claude(proxy).messages.create(
+                model="claude-opus-4-5", max_tokens=50, messages=history
+            )
+            history += [
+                {"role": "assistant", "content": reply.content[0].text},
+                user(f"fact {i}: " + "word " * 2500),
+            ]
+        refused = [request.status for request in provider.requests if request.status != 200]
+        assert refused
+        assert len(json.dumps(history)) > 100_000
+
+    def test_thinking_stays_valid(self, start, provider):
+        proxy = start()
+        remember(proxy, "The deploy of the shop needs the flag --canary")
+        history = [user("How do I deploy the shop?")]
+        for i in range(3):
+            provider.script(Reply((Thinking("hm"), Text(f"answer {i}"))))
+            reply = claude(proxy).messages.create(
+                model="claude-fable-5-1",
+                max_tokens=2000,
+                messages=history,
+                thinking={"type": "adaptive"},
+            )
+            content = [block.model_dump(exclude_none=True) for block in reply.content]
+            history += [{"role": "assistant", "content": content}, user(f"more {i}")]
+        assert provider.violations == []
+        assert texts(provider.requests[-1]).count('"thinking"') >= 2
+
+
+def marked(history):
+    """The history with a mark on its last block, as coding agents set it."""
+    *before, last = history
+    content = last["content"]
+    parts = (
+        [{"type": "text", "text": content}]
+        if isinstance(content, str)
+        else [dict(p) for p in content]
+    )
+    parts[-1]["cache_control"] = {"type": "ephemeral"}
+    return [*before, {**last, "content": parts}]
+
+
+class TestShadow:
+    def test_nothing_changes_and_the_difference_is_counted(self, start, provider):
+        from reverie.proxy.savings import read
+
+        proxy = start("proxy.shadow=true", "proxy.clearing=expected")
+        remember(proxy, "The deploy of the shop needs the flag --canary")
+        TestLayers().tool_rounds(proxy, provider, 36, 16_000)
+        assert "cleared" not in texts(provider.requests[-1])
+        assert "canary" not in texts(provider.requests[0])
+        proxy.stop()
+        (saving,) = read(proxy.app.project.folder)
+        assert saving.shadow
+        assert saving.requests == 36
+        assert saving.tokens > 20_000
+        assert saving.our_cost < saving.client_cost
+
+
+class TestFailure:
+    def test_late_means_the_clients_own_request(self, start, provider):
+        proxy = start("proxy.patience=1")
+        assert said(proxy, messages=[user("hi")]).content[0].text
+        assert provider.requests[0].json["messages"] == [user("hi")]
+        assert proxy.engine.troubles.counts["late"] == 1
+
+    def test_what_raises_means_the_clients_own_request(self, start, provider, monkeypatch):
+        proxy = start()
+        monkeypatch.setattr(Sessions, "find", lambda *_: 1 / 0)
+        said(proxy, messages=[user("hi")])
+        assert provider.requests[0].json["messages"] == [user("hi")]
+        assert "ZeroDivisionError" in proxy.engine.status()["latest"][0]
+
+    def test_errors_of_the_provider_come_back_as_they_are(self, start, provider):
+        from tests.provider.script import HttpError
+
+        proxy = start()
+        provider.script(HttpError(529, "Overloaded"))
+        with pytest.raises(anthropic.APIStatusError) as raised:
+            said(proxy, messages=[user("hi")])
+        assert raised.value.status_code == 529
+        assert "Overloaded" in str(raised.value)

@@ -1,0 +1,192 @@
+"""Real coding agents and curl through the proxy, against the provider that enforces the rules."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.place import git
+from tests.provider.prefix import PrefixInvariant
+from tests.provider.script import Reply, Text, ToolCall
+from tests.proxy.test_conversations import remember
+
+from reverie.conversation import journal
+from reverie.conversation.records import Said
+
+pytestmark = pytest.mark.clients
+
+FACT = "The deploy of the shop needs the flag --canary"
+QUESTION = "How do I deploy the shop?"
+QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "MCP_CONNECTION_NONBLOCKING": "0",
+    "ENABLE_TOOL_SEARCH": "true",
+}
+
+
+@pytest.fixture
+def run(place):
+    """Run a program as a person would, in the project."""
+    git(place.root, "init", "-q")
+
+    def running(env: dict[str, str], program: str, *arguments: str) -> str:
+        found = shutil.which(program)
+        assert found is not None, f"{program} is missing: run `make test-clients`"
+        own = {"PATH": os.environ["PATH"], "HOME": str(place.person), **QUIET, **env}
+        ran = subprocess.run(
+            [found, *arguments], cwd=place.root, env=own, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False, timeout=240,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+
+    return running
+
+
+def main_requests(provider):
+    """The requests of the conversation, without titles and the like."""
+    return [r for r in provider.requests if r.json.get("tools") and r.status == 200]
+
+
+class TestClaudeCode:
+    def ask(self, run, proxy, prompt: str, *options: str) -> dict:
+        env = {"ANTHROPIC_BASE_URL": proxy.url, "ANTHROPIC_API_KEY": "dummy"}
+        model = ("--model", "claude-opus-4-8")
+        told = run(env, "claude", "-p", prompt, *model, "--output-format", "json", *options)
+        return json.loads(told)
+
+    def test_sixty_calls_with_resume_and_compaction(self, start, provider, run, place):
+        """Tool rounds, a resumed session, a compaction: never a fifth mark, no unexpected break."""
+        proxy = start()
+        remember(proxy, FACT)
+        (place.root / "notes.txt").write_text("line of the notes\n" * 50)
+        call = Reply(
+            (Text("reading"), ToolCall("Read", {"file_path": str(place.root / "notes.txt")}))
+        )
+        provider.script(*[call] * 28, "done")
+        first = self.ask(run, proxy, QUESTION, "--max-turns", "40", "--allowedTools", "Read")
+        provider.script(*[call] * 28, "done again")
+        session = first["session_id"]
+        self.ask(
+            run,
+            proxy,
+            "Read them again",
+            "--resume",
+            session,
+            "--max-turns",
+            "40",
+            "--allowedTools",
+            "Read",
+        )
+        self.ask(run, proxy, "/compact", "--resume", session)
+        self.ask(run, proxy, "And now?", "--resume", session)
+
+        asked = main_requests(provider)
+        assert len(asked) >= 60
+        assert provider.violations == []
+        assert all(json.dumps(r.json).count('"cache_control"') <= 4 for r in asked)
+        shown = [r for r in asked[:58] if "--canary" in json.dumps(r.json["messages"])]
+        assert len(shown) == 58
+        # The client itself rewrites its first message when it resumes, and after a compaction.
+        broken = PrefixInvariant(provider.requests).failures()
+        assert len(broken) <= 4, broken
+        provider.problems = list
+        proxy.stop()
+        records = [journal.load(path).records for path in proxy.app.journals()]
+        assert sum(isinstance(r, Said) for one in records for r in one) > 110
+
+    def test_tool_search_stays_on(self, start, provider, run):
+        proxy = start()
+        self.ask(run, proxy, QUESTION)
+        direct = len(json.dumps(main_requests(provider)[0].json["tools"]))
+        assert direct < 200_000
+        provider.problems = list
+
+    def test_sub_agents_are_sessions_of_their_own(self, start, provider, run):
+        proxy = start()
+        remember(proxy, FACT)
+        task = {
+            "description": "look",
+            "prompt": "Look at the shop",
+            "subagent_type": "general-purpose",
+        }
+        provider.script(
+            Reply((Text("hiring"), ToolCall("Agent", task))), "the agent is done", "all done"
+        )
+        self.ask(run, proxy, QUESTION, "--allowedTools", "Agent,Task")
+        assert provider.violations == []
+        provider.problems = list
+        proxy.stop()
+        assert len(proxy.app.journals()) >= 2
+
+
+def test_codex(start, provider, run, place):
+    proxy = start()
+    remember(proxy, FACT)
+    settings = {
+        "model_provider": '"stub"', "model_providers.stub.name": '"stub"',
+        "model_providers.stub.base_url": f'"{proxy.url}/v1"', "model_providers.stub.wire_api": '"responses"',
+        "model_providers.stub.env_key": '"OPENAI_API_KEY"', "model_providers.stub.supports_websockets": "false",
+    }  # fmt: skip
+    options = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
+    call = ToolCall("exec_command", {"cmd": "echo hello"})
+    provider.script(*[Reply((call,))] * 3, "done")
+    run({"OPENAI_API_KEY": "dummy"}, "codex", "exec", *options, "-m", "gpt-5.5", "--json", QUESTION)
+    asked = [r for r in provider.requests if r.api == "openai.responses" and r.status == 200]
+    assert len(asked) >= 2
+    assert all("--canary" in json.dumps(r.json["input"]) for r in asked)
+    assert provider.violations == []
+
+
+def test_opencode(start, provider, run, place):
+    proxy = start()
+    remember(proxy, FACT)
+    config = {
+        "provider": {"anthropic": {"options": {"baseURL": f"{proxy.url}/v1", "apiKey": "dummy"}}},
+        "model": "anthropic/claude-opus-4-8",
+    }
+    (place.root / "opencode.json").write_text(json.dumps(config))
+    run({}, "opencode", "run", "--format", "json", QUESTION)
+    asked = main_requests(provider)
+    assert "--canary" in json.dumps(asked[0].json["messages"])
+    assert provider.violations == []
+    provider.problems = list
+
+
+def test_curl(start, provider, run):
+    proxy = start()
+    remember(proxy, FACT)
+    body = {
+        "model": "claude-opus-4-8",
+        "max_tokens": 50,
+        "stream": True,
+        "messages": [{"role": "user", "content": QUESTION}],
+    }
+    told = run(
+        {}, "curl", "-sS", "-N", f"{proxy.url}/v1/messages", "-H", "x-api-key: k",
+        "-H", "anthropic-version: 2026-10-21", "-d", json.dumps(body),
+    )  # fmt: skip
+    assert told.rstrip().endswith('{"type": "message_stop"}') or "message_stop" in told
+    assert "--canary" in json.dumps(provider.requests[0].json["messages"])
+
+
+def test_the_command_starts_both(place, provider, run):
+    """`reverie proxy run -- claude`: for one command, with the environment set."""
+    import sys
+
+    reverie = Path(sys.executable).parent / "reverie"
+    upstream = f"proxy.upstream.anthropic={provider.base_url}"
+    told = run(
+        {"ANTHROPIC_API_KEY": "dummy", "PATH": os.environ["PATH"]}, str(reverie), "proxy",
+        "--set", upstream, "--set", "proxy.patience=60000", "run", "--",
+        "claude", "-p", QUESTION, "--model", "claude-opus-4-8",
+    )  # fmt: skip
+    assert "echo:" in told
+    provider.problems = list

@@ -1,0 +1,276 @@
+"""What may go wrong: mutated requests and replies, many streams, a client that leaves, a killed proxy."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from urllib.parse import urlsplit
+
+import anthropic
+import httpx2
+import pytest
+from tests.provider.gate import Gate
+from tests.provider.script import Cut, Held, Malformed, Reply, Text
+
+from reverie.proxy.body import Bodies, Unreadable
+
+MODEL = "claude-opus-4-8"
+HEADERS = {"authorization": "Bearer k", "anthropic-version": "2026-10-21"}
+BODY = {
+    "model": MODEL,
+    "max_tokens": 50,
+    "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
+    "tools": [{"name": "Read", "input_schema": {"type": "object"}}],
+    "messages": [
+        {"role": "user", "content": "hé 😀 \u2028 \\ \" read it"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "Read", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x"}]},
+    ],
+}  # fmt: skip
+
+
+def mutated(seed: int) -> bytes:
+    """The body with some bytes removed, doubled or replaced, or a value of another kind."""
+    chance = random.Random(seed)
+    if seed % 3 == 0:
+        value = json.loads(json.dumps(BODY))
+        place = chance.choice([value, value["messages"][0], value["messages"][1]["content"][0]])
+        key = chance.choice(list(place))
+        place[key] = chance.choice([None, 7, "text", [], {}, [[]], [None], {"type": None}, True])
+        return json.dumps(value).encode()
+    data = bytearray(json.dumps(BODY, ensure_ascii=seed % 2 == 0).encode())
+    for _ in range(chance.randint(1, 6)):
+        at = chance.randrange(len(data))
+        match chance.randrange(4):
+            case 0:
+                del data[at : at + chance.randint(1, 30)]
+            case 1:
+                data[at:at] = data[at : at + chance.randint(1, 30)]
+            case 2:
+                data[at] = chance.randrange(256)
+            case _:
+                data[at:at] = chance.choice(
+                    [b"\x00", b'"', b"}", b"]", b",", b"\xff", b"NaN", b"[" * 50]
+                )
+    return bytes(data)
+
+
+class Echo:
+    """An upstream that answers with what it got."""
+
+    async def __call__(self, scope, receive, send):
+        body = b""
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            body += message.get("body", b"")
+            if not message.get("more_body"):
+                break
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"x-echo", b"1")]})
+        await send({"type": "http.response.body", "body": body})
+
+
+@pytest.fixture
+def echo():
+    from reverie.proxy.running import server
+
+    ready = threading.Event()
+    running = server(Echo(), ready.set)
+    running.config.lifespan = "off"
+    bound = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=lambda: asyncio.run(running.serve([bound])))
+    thread.start()
+    ready.wait()
+    yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+    running.should_exit = True
+    thread.join()
+
+
+def pass_mutated(start, echo, seeds) -> None:
+    # Layers that change nothing: whatever differs would be a fault.
+    proxy = start("proxy.memory=false", "proxy.marks=false", upstream=echo)
+    with httpx2.Client() as client:
+        for seed in seeds:
+            body = mutated(seed)
+            answer = client.post(f"{proxy.url}/v1/messages", content=body, headers=HEADERS)
+            assert answer.status_code == 200, seed
+            assert answer.content == body, seed
+    assert proxy.engine.troubles.counts["failed"] == 0, proxy.engine.troubles.latest
+
+
+def test_mutated_requests_pass_byte_for_byte(start, echo):
+    pass_mutated(start, echo, range(300))
+
+
+@pytest.mark.slow
+def test_ten_thousand_mutated_requests(start, echo):
+    pass_mutated(start, echo, range(10_000))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_body_is_split_and_joined_without_loss(seed):
+    bodies, text = Bodies(), json.dumps(BODY, ensure_ascii=False, indent=seed % 3 or None)
+    for body in (text, text.replace("read it", "read it again"), text):
+        try:
+            found = bodies.read(body, "messages")
+        except Unreadable:
+            continue
+        if seed % 3 == 0:
+            continue
+        assert json.loads(found.text([one.raw for one in found.elements])) == json.loads(body)
+
+
+class TestReplies:
+    @pytest.mark.parametrize("fault", [Cut(after=4), Malformed(after=4)])
+    def test_a_broken_stream_is_passed_on_as_far_as_it_came(self, start, provider, fault):
+        got = {}
+        for name in ("direct", "proxied"):
+            provider.script(fault)
+            url = provider.base_url if name == "direct" else start().url
+            got[name] = read_all(url)
+        assert got["direct"] == got["proxied"]
+        assert b"content_block_delta" in got["proxied"][0]
+
+    def test_a_client_that_leaves_ends_the_call_upstream(self, start, provider):
+        proxy = start()
+        gate = Gate()
+        provider.script(Held(Reply((Text("one two three"),)), gate, after=3))
+        address = urlsplit(proxy.url)
+        body = json.dumps(
+            {
+                "model": MODEL,
+                "max_tokens": 9,
+                "stream": True,
+                "messages": [{"role": "user", "content": "hi"}],
+            }
+        )
+        with socket.create_connection((address.hostname, address.port)) as client:
+            head = "".join(f"{k}: {v}\r\n" for k, v in HEADERS.items())
+            client.sendall(
+                f"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\n{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+            )
+            assert client.recv(10)
+        gate.release()
+        # The proxy still serves, and the cost of what was broken off is on the ledger.
+        client = anthropic.Anthropic(base_url=proxy.url, api_key="k", max_retries=0)
+        client.messages.create(
+            model=MODEL, max_tokens=9, messages=[{"role": "user", "content": "hi"}]
+        )
+        proxy.stop()
+        assert any(entry.usage.prompt for entry in proxy.app.ledger.entries())
+
+
+def read_all(url: str) -> tuple[bytes, str]:
+    """Everything that arrives, and how it ended."""
+    address = urlsplit(url)
+    connection = http.client.HTTPConnection(address.hostname, address.port)
+    body = {
+        "model": MODEL,
+        "max_tokens": 9,
+        "stream": True,
+        "messages": [{"role": "user", "content": "hi"}],
+    }
+    connection.request(
+        "POST", "/v1/messages", json.dumps(body), {**HEADERS, "content-type": "application/json"}
+    )
+    response = connection.getresponse()
+    try:
+        return without_ids(response.read()), "whole"
+    except http.client.IncompleteRead as error:
+        return without_ids(error.partial), "cut"
+    finally:
+        response.close()
+        connection.close()
+
+
+def without_ids(data: bytes) -> bytes:
+    return b"".join(line for line in data.splitlines() if b"message_start" not in line)
+
+
+def test_sixty_four_streams_at_once(start, provider):
+    proxy = start("proxy.memory=false")
+    provider.problems = list
+    provider.respond(lambda request: f"answer to {request.json['messages'][-1]['content']}")
+
+    async def talk(client, number):
+        history = []
+        for turn in range(2):
+            question = f"question {number} of turn {turn}"
+            history.append({"role": "user", "content": question})
+            async with client.messages.stream(
+                model=MODEL, max_tokens=50, messages=history
+            ) as stream:
+                text = await stream.get_final_text()
+            assert text == f"answer to {question}"
+            history.append({"role": "assistant", "content": text})
+
+    async def all_at_once():
+        async with anthropic.AsyncAnthropic(
+            base_url=proxy.url, api_key="k", max_retries=0
+        ) as client:
+            await asyncio.gather(*(talk(client, number) for number in range(64)))
+
+    asyncio.run(all_at_once())
+    proxy.stop()
+    assert len(proxy.app.journals()) == 64
+    assert sum(1 for _ in proxy.app.ledger.entries()) == 128
+
+
+def test_a_killed_proxy_goes_on_with_the_same_bytes(place, provider):
+    def started():
+        command = [
+            sys.executable, "-m", "reverie", "--project", str(place.root), "--home", str(place.home),
+            "--set", f"proxy.upstream.anthropic={provider.base_url}", "--set", "models.main=offline",
+            "--set", "proxy.patience=60000", "--json", "proxy", "--port", "0",
+        ]  # fmt: skip
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        told = "".join(iter(lambda: child.stdout.readline(), "}\n"))
+        return child, json.loads(told + "}")["url"]
+
+    from reverie.memory.changes.draft import NewMemory
+    from reverie.memory.format.revisions import Author
+
+    memory = NewMemory(text="The deploy of the shop needs the flag --canary", type="project")
+    place.app().remember(memory, Author("Test", "test@example.invalid"))
+    history = [{"role": "user", "content": "How do I deploy the shop?"}]
+    child, url = started()
+    with child:
+        client = anthropic.Anthropic(base_url=url, api_key="k", max_retries=0)
+        reply = client.messages.create(model=MODEL, max_tokens=50, messages=history)
+        history += [
+            {"role": "assistant", "content": reply.content[0].text},
+            {"role": "user", "content": "And then?"},
+        ]
+        gate = Gate()
+        provider.script(Held(Reply((Text("one two three"),)), gate, after=3))
+        with client.messages.stream(model=MODEL, max_tokens=50, messages=history) as stream:
+            next(iter(stream))
+            os.kill(child.pid, signal.SIGKILL)
+            with pytest.raises((httpx2.TransportError, anthropic.APIError)):
+                for _ in stream:
+                    pass
+        gate.release()
+        child.wait()
+    child, url = started()
+    with child:
+        client = anthropic.Anthropic(base_url=url, api_key="k", max_retries=0)
+        client.messages.create(model=MODEL, max_tokens=50, messages=history)
+        child.send_signal(signal.SIGTERM)
+        child.wait()
+    sent = [
+        [message["content"] for message in request.json["messages"]]
+        for request in provider.requests
+    ]
+    assert "--canary" in json.dumps(sent[0][1])
+    assert json.dumps(sent[1]).replace(
+        ', "cache_control": {"type": "ephemeral"}', ""
+    ) == json.dumps(sent[2]).replace(', "cache_control": {"type": "ephemeral"}', "")
