@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 Overrides: TypeAlias = Mapping[str, object]
 
 
+# Folders that were checked: a look at the disk would hold up a program that opens many conversations.
+_FOLDERS: set[Path] = set()
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """A project folder and a home, with settings for this program only."""
@@ -65,8 +69,10 @@ class Location:
         user: str | None = None,
     ) -> Location:
         folder = None if project is None else Path(project)
-        if folder is not None and not folder.is_dir():
-            raise InputError(f"the project {str(project)!r} is not a folder")
+        if folder is not None and folder not in _FOLDERS:
+            if not folder.is_dir():
+                raise InputError(f"the project {str(project)!r} is not a folder")
+            _FOLDERS.add(folder)
         at = None if home is None else Path(home)
         return cls(folder, at, options(settings or {}), clock, user)
 
@@ -86,6 +92,8 @@ class Location:
         )
 
     def open(self) -> Workspace:
+        if self.project is not None and not self.project.is_dir():
+            raise InputError(f"the project {str(self.project)!r} is not a folder any more")
         return Workspace.open(
             self.project,
             home=self.home,

@@ -43,7 +43,7 @@ def no_uses() -> Mapping[str, int]:
 
 
 @dataclass(slots=True)
-class _Look:
+class Look:
     """What the folder held when it was last listed: an entry that changed is another object."""
 
     entries: dict[str, ManifestEntry] = field(default_factory=dict)
@@ -62,7 +62,8 @@ class IndexRanker:
     announce: Announce = unheard
     # How many of the best are looked at; None: enough for a selector to choose from.
     reach: int | None = None
-    _look: _Look = field(default_factory=_Look)
+    # Shared by all rankers of an engine.
+    look: Look = field(default_factory=Look)
 
     def rank(self, question: str, entries: Sequence[ManifestEntry] | None) -> Sequence[Ranked]:
         if entries is None:
@@ -144,7 +145,7 @@ class IndexRanker:
 
     def _listed(self, entries: Sequence[ManifestEntry]) -> Mapping[str, Signature]:
         """Entries come from a fresh look at the folder; it is listed again only if they differ."""
-        look = self._look
+        look = self.look
         if not all(look.entries.get(entry.file) is entry for entry in entries):
             look.listing = self.store.listing()
             look.entries.update((entry.file, entry) for entry in entries)

@@ -20,6 +20,7 @@ from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import is_index
 from reverie.models.embeddings.local import Missing, default_embedder, onnx_embedder
 from reverie.recall.documents import Hit, MemoryDoc, Results, Scope
+from reverie.recall.engine import ENGINES, INDEX, WORK
 from reverie.recall.index import RecallIndex
 from reverie.recall.ranker import IndexRanker
 from reverie.settings import secret
@@ -105,7 +106,6 @@ def _headline(arguments: Arguments) -> str:
 
 log = logging.getLogger(__name__)
 
-INDEX = "index.sqlite"
 OPENAI_KEY = "OPENAI_API_KEY"
 
 
@@ -128,7 +128,15 @@ def installed_meaning() -> EmbedderChoice:
     if isinstance(found, Missing):
         log.info("recall goes by words alone; missing: %s", found.reason)
         return EmbedderChoice()
-    return EmbedderChoice(found)
+    return EmbedderChoice(_shared(found))
+
+
+# Models on disk by name: each is loaded once in a process.
+_MODELS: dict[str, Embedder] = {}
+
+
+def _shared(found: Embedder) -> Embedder:
+    return _MODELS.setdefault(found.name, found)
 
 
 def chosen_meaning(
@@ -144,7 +152,7 @@ def chosen_meaning(
                 return EmbedderChoice(
                     notes=(f"by words alone; recall.embedder misses {found.reason}",)
                 )
-            return EmbedderChoice(found)
+            return EmbedderChoice(_shared(found))
         case "endpoint":
             return _endpoint(app, session, announce)
         case _:
@@ -174,14 +182,16 @@ def open_ranker(
     meaning: EmbedderChoice | None = None,
     announce: Announce = unheard,
 ) -> Iterator[IndexRanker]:
-    """The ranker over a memory's shadow index; index and model are closed afterwards."""
+    """A ranker over the engine that this process has for a memory.
+
+    A model behind an endpoint is billed to one session, so that its engine is not shared.
+    """
     meaning = meaning or installed_meaning()
-    index = RecallIndex.open(memory.place.state / INDEX, meaning.embedder)
-    uses = partial(memory.use_counts, "used")
+    keep = meaning.close is _nothing_to_close
     try:
-        yield IndexRanker(index, memory.topics, clock, uses, meaning.notes, announce)
+        with ENGINES.lease(memory, meaning.embedder, keep=keep) as engine:
+            yield engine.ranker(clock, meaning.notes, announce)
     finally:
-        index.close()
         meaning.close()
 
 
@@ -198,7 +208,7 @@ def recall_for(
     from reverie.recall.pipeline import Recall
 
     return Recall(
-        memory.topics,
+        ranker.store,
         ranker,
         app.clock,
         memory.path_of,
@@ -207,6 +217,7 @@ def recall_for(
         timeout=cast("float", app.settings["recall.timeout"]),
         announce=ranker.announce,
         count=partial(memory.record_uses, session=session),
+        work=WORK.run,
     )
 
 
