@@ -320,6 +320,10 @@ class Memory:
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[type[Memory], tuple[Location]]:
+        """Pickled as its location: another process opens it there."""
+        return Memory, (self.place,)
+
     def _up_to_date(self) -> tuple[OpenMemory, ...]:
         """The person's own memories, after recording edits made by hand in their histories."""
         private = self._memory.private

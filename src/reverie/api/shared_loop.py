@@ -18,12 +18,13 @@ from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from reverie.events import Event
+from reverie.recall.engine import WORK
 
 T = TypeVar("T")
 
 _CLOSING_SECONDS = 10.0
-# Threads for the work of all conversations; more would only take the interpreter from the caller's loop.
-_WORKERS = 4
+# Threads for what a conversation must wait for. Each takes the interpreter from the caller's loop.
+_WORKERS = 1
 
 
 class Closeable(Protocol):
@@ -44,6 +45,7 @@ class SharedLoop:
         self._given: deque[Callable[[], object]] = deque()
         self._looking = False
         self._turn = asyncio.Lock()
+        WORK.run_in_place_on(self.loop)
         atexit.register(self._stop)
 
     def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:

@@ -2,7 +2,8 @@
 
 Opening an index, reading a directory and loading a model take far longer than a search. So the first
 caller opens an engine, the others lease it, and a few that are not in use stay open for the next caller.
-Searches run in two threads: more would only take the interpreter from the event loop.
+Searches run in two threads, or on a loop that is there for this: each further thread would take the
+interpreter from the caller's event loop for longer.
 """
 
 from __future__ import annotations
@@ -57,9 +58,8 @@ class Engine:
 
     def ranker(self, clock: Clock, notes: tuple[str, ...], announce: Announce) -> IndexRanker:
         uses = partial(self.memory.use_counts, "used")
-        return IndexRanker(
-            self.index, self.memory.topics, clock, uses, notes, announce, look=self.look
-        )
+        topics, look = self.memory.topics, self.look
+        return IndexRanker(self.index, topics, clock, uses, notes, announce, look=look)
 
 
 class Engines:
@@ -115,9 +115,16 @@ class Workers:
         self._pool: ThreadPoolExecutor | None = None
         self._waiting = 0
         self._lock = ThreadLock()
+        self._in_place: asyncio.AbstractEventLoop | None = None
+
+    def run_in_place_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Take this loop for a thread: nothing else waits for it."""
+        self._in_place = loop
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run in one of the threads; raises Busy where too many wait."""
+        if asyncio.get_running_loop() is self._in_place:
+            return work()
         with self._lock:
             if self._waiting >= MOST_WAITING:
                 raise Busy(f"{self._waiting} recalls wait already; ask for fewer at once")
@@ -130,7 +137,7 @@ class Workers:
 
     def renew(self) -> None:
         """A forked child has none of the threads."""
-        self._pool, self._waiting = None, 0
+        self._pool, self._waiting, self._in_place = None, 0, None
 
     def _done(self, future: asyncio.Future[T]) -> None:
         with self._lock:

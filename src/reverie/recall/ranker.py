@@ -48,6 +48,12 @@ class Look:
 
     entries: dict[str, ManifestEntry] = field(default_factory=dict)
     listing: Mapping[str, Signature] = field(default_factory=dict)
+    # Whether a session of this process is indexing past conversations.
+    indexing_past: bool = False
+
+    def past_is_free(self) -> None:
+        """Let another session go on with past conversations."""
+        self.indexing_past = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,8 @@ class IndexRanker:
     announce: Announce = unheard
     # How many of the best are looked at; None: enough for a selector to choose from.
     reach: int | None = None
+    # Whether its model is on this machine; another one is waited for.
+    local: bool = True
     # Shared by all rankers of an engine.
     look: Look = field(default_factory=Look)
 

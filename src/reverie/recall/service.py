@@ -7,7 +7,7 @@ import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -190,7 +190,7 @@ def open_ranker(
     keep = meaning.close is _nothing_to_close
     try:
         with ENGINES.lease(memory, meaning.embedder, keep=keep) as engine:
-            yield engine.ranker(clock, meaning.notes, announce)
+            yield replace(engine.ranker(clock, meaning.notes, announce), local=keep)
     finally:
         meaning.close()
 
@@ -205,7 +205,7 @@ def recall_for(
     app: Workspace, memory: OpenMemory, ranker: IndexRanker, selector: Model | None, session: str
 ) -> Recall:
     """Recall for one session, as the settings have it; what it shows and what helps is counted."""
-    from reverie.recall.pipeline import Recall
+    from reverie.recall.pipeline import Recall, in_thread
 
     return Recall(
         ranker.store,
@@ -217,7 +217,7 @@ def recall_for(
         timeout=cast("float", app.settings["recall.timeout"]),
         announce=ranker.announce,
         count=partial(memory.record_uses, session=session),
-        work=WORK.run,
+        work=WORK.run if ranker.local else in_thread,
     )
 
 
