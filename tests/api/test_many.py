@@ -103,7 +103,7 @@ class TestManyAtOnce:
 class TestWithoutAsync:
     def test_a_conversation(self, place: Place, memory: Memory) -> None:
         heard: list[Event] = []
-        with context(place, listener=heard.append) as one:
+        with Context(model="offline", project=place.root, listener=heard.append) as one:
             assert "7003" in sent(one.prepare_sync(question(3)))
             assert any(isinstance(event, MemoriesSurfaced) for event in heard)
             assert one.observe_sync(answer("On 7003.")).text == "On 7003."
