@@ -20,10 +20,9 @@ from mcp_types import (
 from tests.clients.mcp.stage import CLIENT, Stage, call
 from tests.clients.mcp.test_http import INITIALIZE
 from tests.clients.mcp.test_process import Pipes
-from tests.conversation.build import user
+from tests.conversation.build import Said, user
 
 from reverie.clients.daemon import control
-from reverie.clients.daemon.control import DaemonPlace
 from reverie.clients.mcp import front, subscriptions
 from reverie.clients.mcp.server import make_server
 
@@ -54,6 +53,7 @@ def test_the_greeting_is_the_packages_own(place: Stage) -> None:
     server = make_server(place.app())
     options = server.create_initialization_options(NotificationOptions(resources_changed=True))
     theirs = options.capabilities.model_dump(by_alias=True, exclude_none=True)
+    assert theirs.pop("extensions", {}) == {}
     assert theirs == front.CAPABILITIES
     assert tuple(HANDSHAKE_PROTOCOL_VERSIONS) == front.VERSIONS
     assert (options.server_name, options.title) == (front.NAME, front.TITLE)
@@ -99,8 +99,7 @@ def test_a_tool_that_reads_is_answered_by_the_daemon(place: Stage) -> None:
         "tea.md",
         "---\nname: Tea\ndescription: Tea is in the cellar\ntype: project\n---\nIn the cellar.\n",
     )
-    daemon = DaemonPlace(place.home)
-    control.start(daemon)
+    control.start(place.home)
     try:
         pipes = Pipes(place)
         pipes.say(INITIALIZE, INITIALIZED, tool(2, "recall", question="where is the tea?"))
@@ -111,12 +110,12 @@ def test_a_tool_that_reads_is_answered_by_the_daemon(place: Stage) -> None:
         refused = pipes.receive()["result"]
         assert refused["isError"] is True
         assert "question must be longer" in refused["content"][0]["text"]
-        told = control.status(daemon)
+        told = control.status(place.home)
         assert told is not None
         assert told["events"]["mcp/tool"]["count"] == 2
         assert pipes.end()[0] == 0
     finally:
-        control.stop(daemon)
+        control.stop(place.home)
 
 
 @pytest.mark.anyio
@@ -131,7 +130,9 @@ class TestWhatTheProtocolOffers:
         found = await client.complete(prompt, {"name": "topic", "value": "boiler"})
         assert found.completion.total == 1
 
-    async def test_changes_are_told(self, place: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Newer versions of the protocol have another way; clients of today use this one.
+    @pytest.mark.filterwarnings("ignore:resources/")
+    async def test_changes_are_told(self, place: Stage) -> None:
         heard: list[Any] = []
         changed = anyio.Event()
 
@@ -153,7 +154,7 @@ class TestWhatTheProtocolOffers:
         assert str(updated[0].params.uri) == f"memory://{saved['file']}"
 
     async def test_progress_is_told(self, place: Stage) -> None:
-        place.journal("s-past", user("the walrus module is slow"))
+        place.journal("s-past", Said(user("the walrus module is slow")))
         seen: list[tuple[float, float | None, str | None]] = []
 
         async def hear(done: float, total: float | None, message: str | None) -> None:
