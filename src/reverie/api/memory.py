@@ -13,11 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from reverie.api.entries import PERSON, Entries, Filters, fits, stored_memory
 from reverie.api.forgetting import Forgetting
 from reverie.errors import InputError, NotRemembered
 from reverie.memory.changes.draft import Declined, NewMemory, Outcome
 from reverie.memory.changes.handles import Ambiguous, Missing, explained
-from reverie.memory.format.revisions import Author
 from reverie.memory.opening import changes, with_revision
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.past_sessions import conversations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from reverie.memory.format.manifest import ManifestEntry
     from reverie.memory.format.revisions import Revision
     from reverie.memory.format.taxonomy import MemoryScope, MemoryType, OwnScope
-    from reverie.memory.format.topic import Topic
+    from reverie.memory.format.topic import Scalar, Topic
     from reverie.memory.opening import OpenMemory
     from reverie.ports import Clock
     from reverie.recall.documents import Hit as Found
@@ -125,8 +125,8 @@ Remembering: TypeAlias = "Memory | Literal[False] | None"
 
 log = logging.getLogger(__name__)
 
-# Changes made through the library count as the person's own.
-_PERSON = Author("user")
+# Of so many that fit a question, the first that pass the filters are taken.
+MOST_FILTERED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +145,10 @@ class Hit:
     session: str = ""
 
 
-class Memory:
+class Memory(Entries):
     """The memory of one project: a folder of markdown files with a history.
 
-    Everything is synchronous. Use it as a context manager, or call `close()`, to close the search
+    Everything is synchronous (`AsyncMemory` is not), and may be used by several threads. Use it as a context manager, or call `close()`, to close the search
     index.
     """
 
@@ -208,6 +208,7 @@ class Memory:
         even_if_known: bool = False,
         strict: bool = False,
         scope: OwnScope | None = None,
+        metadata: Mapping[str, Scalar] | None = None,
     ) -> Outcome:
         """Save a fact. Dates become absolute, secrets are removed, missing fields are inferred.
 
@@ -215,7 +216,8 @@ class Memory:
         already says the same, or the text is not worth remembering. With `strict`, raises `NotRemembered`
         instead. `supersedes` names the memory this one replaces, `replace` finds the one of which it is
         a newer value; the old memory is kept as well. `scope` is "project", or "person" for what holds in
-        every project (its file is then `person/…`); inferred by default.
+        every project (its file is then `person/…`); inferred by default. `metadata` are values of your
+        own, kept in the file's frontmatter, by which `list` and `recall` can filter.
         """
         new = NewMemory(
             text,
@@ -226,14 +228,30 @@ class Memory:
             even_if_known=even_if_known,
             replace=replace,
             scope=scope,
+            metadata=metadata,
         )
-        outcome = self._app.remember(new, _PERSON)[1]
+        outcome = self._app.remember(new, PERSON)[1]
         if strict and isinstance(outcome, Declined):
             raise NotRemembered(outcome.reason, outcome.existing)
         return outcome
 
-    def recall(self, question: str, *, limit: int = 5, as_of: datetime | None = None) -> list[Hit]:
-        """The memories that fit a question, best first; with `as_of`, from memory as it was then."""
+    def recall(
+        self,
+        question: str,
+        *,
+        limit: int = 5,
+        as_of: datetime | None = None,
+        filters: Filters | None = None,
+    ) -> list[Hit]:
+        """The memories that fit a question, best first; with `as_of`, from memory as it was then.
+
+        `filters` are those of `list`.
+        """
+        if filters is not None:
+            if as_of is not None:
+                raise InputError("filters look at memory as it is; leave out as_of")
+            found = self._hits(self._index.search(question, limit=MOST_FILTERED))
+            return [hit for hit in found if self._fits(hit.file, filters)][:limit]
         if as_of is None:
             return self._hits(self._index.search(question, limit=limit))
         meaning = chosen_meaning(self._app)
@@ -268,9 +286,9 @@ class Memory:
         """
         memory, name = required(self._app, file)
         if everywhere:
-            Forgetting(self._app, memory, name).run(_PERSON)
+            Forgetting(self._app, memory, name).run(PERSON)
         else:
-            memory.keeper.forget(name, _PERSON)
+            memory.keeper.forget(name, PERSON)
 
     def history(self, file: str | None = None, *, limit: int | None = None) -> list[Revision]:
         """Every change, newest first: who, when, what. A removed file has a history, too."""
@@ -292,17 +310,17 @@ class Memory:
         """
         private = self._up_to_date()
         if revision is None:
-            return undo_last(self._app, private, _PERSON).made
+            return undo_last(self._app, private, PERSON).made
         memory, wanted = with_revision(private, revision)
-        return undo(self._app, memory, [wanted], _PERSON).made
+        return undo(self._app, memory, [wanted], PERSON).made
 
     def redo(self) -> Revision:
         """Restore what was undone last; changes made since are kept."""
-        return redo_last(self._app, self._up_to_date(), _PERSON).made
+        return redo_last(self._app, self._up_to_date(), PERSON).made
 
     def move(self, file: str, scope: MemoryScope) -> str:
         """Move a memory to another scope, "project", "person" or "team"; returns its new name."""
-        return self._app.move(self._label(file), scope, _PERSON)
+        return self._app.move(self._label(file), scope, PERSON)
 
     def close(self) -> None:
         """Close the search index; the next search opens it again."""
@@ -331,6 +349,10 @@ class Memory:
             if memory.place.directory.is_dir():
                 memory.store.notice_hand_edits()
         return private
+
+    def _fits(self, file: str, filters: Filters) -> bool:
+        stored = self._memory.topics.read(file)
+        return stored is not None and fits(stored_memory(stored.topic), filters)
 
     def _label(self, wanted: str) -> str:
         """The full name of a memory given by file name, id or title."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import TypeAlias
 
 from reverie.memory.format.revisions import Revision
 from reverie.memory.format.taxonomy import MemoryType, OwnScope
-from reverie.memory.format.topic import Topic
+from reverie.memory.format.topic import Scalar, Topic
 from reverie.text.dates import DateChange
 from reverie.text.likeness import Likeness
 
@@ -38,6 +39,8 @@ class NewMemory:
     valid_until: str | None = None
     # The scope to save it in; inferred from its words if not given.
     scope: OwnScope | None = None
+    # What a program notes about it.
+    metadata: Mapping[str, Scalar] | None = None
 
 
 @dataclass(frozen=True, slots=True)

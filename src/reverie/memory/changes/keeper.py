@@ -390,7 +390,7 @@ class Keeper:
     def _topic(self, made: Draft, new: NewMemory, file: str) -> Topic:
         now = self._now()
         old = None if new.supersedes is None else self.require(new.supersedes).topic.file
-        return topic.new(
+        fresh = topic.new(
             made.name,
             made.description,
             made.type,
@@ -403,6 +403,7 @@ class Keeper:
             valid_from=new.valid_from or (now if old else None),
             valid_until=new.valid_until,
         )
+        return self._clean(fresh.with_metadata(new.metadata)) if new.metadata else fresh
 
     def _imported(
         self, original: Topic, made: Draft, new: NewMemory, file: str
