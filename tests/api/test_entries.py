@@ -130,11 +130,15 @@ class TestChanging:
         with pytest.raises(InputError, match="use delete"):
             memory.update(entry.id, "  ")
 
-    def test_delete_all_is_one_change_and_leaves_the_person(self, memory: Memory) -> None:
+    def test_delete_all_is_one_change_and_leaves_the_person(
+        self, memory: Memory, place: Place
+    ) -> None:
         memory.add("Room 1 belongs to accounting")
         memory.add("Parcels arrive on Thursdays", metadata={"keep": True})
         memory.remember("I prefer tea", scope="person")
+        place.clock.advance(60)
         assert memory.delete_all(filters={"keep": {"ne": True}}) == 1
+        place.clock.advance(60)
         assert memory.delete_all() == 1
         assert texts(memory) == ["I prefer tea"]
         memory.undo()

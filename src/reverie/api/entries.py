@@ -211,7 +211,7 @@ class Entries:
 
         Returns what is (or with `dry_run` would be) saved, and what is not, with the reasons.
         """
-        found = [one for path in paths for one in read_path(Path(path))]
+        found = [one for path in paths for one in read_path(Path(path), self._app.project.root)]
         plan = plan_import(self._app, found, even_if_known=even_if_known)
         if not dry_run:
             plan.save(PERSON, ", ".join(Path(path).name for path in paths))

@@ -10,9 +10,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reverie.api.chat_exports import read_chats
 from reverie.errors import InputError
 from reverie.memory.changes.draft import Declined, NewMemory, Prepared
-from reverie.memory.changes.imports import EXPORTS, LARGEST_PILE, Found, read_file, read_pile
+from reverie.memory.changes.imports import (
+    EXPORTS,
+    LARGEST_PILE,
+    Found,
+    read_file,
+    read_pile,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     from reverie.memory.changes.keeper import Keeper
@@ -21,7 +29,8 @@ if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
-_MARKDOWN = (".md", ".markdown")
+_MARKDOWN = (".md",)
+_ZIP = b"PK\x03\x04"
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -111,17 +120,48 @@ def _judged(
         yield Judged(one.source, what, one.dropped)
 
 
-def read_path(path: Path) -> list[Found]:
-    """What a file or folder holds."""
+def read_path(path: Path, project: Path) -> list[Found]:
+    """What a file or folder holds.
+
+    An instruction file of the project itself may be imported although the project says it already.
+    """
+    found = _read_path(path)
+    if path.resolve().is_relative_to(project.resolve()):
+        return found
+    return [
+        replace(one, wish=replace(one.wish, from_instructions=False))
+        if isinstance(one.wish, NewMemory)
+        else one
+        for one in found
+    ]
+
+
+def _read_path(path: Path) -> list[Found]:
     try:
         if not path.is_dir():
             data = _content(path, LARGEST_PILE)
             if isinstance(data, Declined):
                 return [Found(path.name, data)]
-            return read_file(path.name, data)
+            return _read_file(path.name, data)
         return _read_folder(path)
     except OSError as error:
         raise InputError(f"cannot read {error.filename or path} ({error.strerror})") from error
+
+
+def _read_file(name: str, data: bytes) -> list[Found]:
+    if data.startswith(_ZIP):
+        return _read_pile(unpacked(name, data))
+    chats = read_chats(name, data)
+    return read_file(name, data) if chats is None else chats
+
+
+def _read_pile(files: dict[str, bytes]) -> list[Found]:
+    """Conversations where there are any; the other JSON files of such an export are no memories."""
+    exports = [name for name in sorted(files) if name.endswith(".json")]
+    chats = [chat for name in exports if (chat := read_chats(name, files[name])) is not None]
+    if chats:
+        files = {name: data for name, data in files.items() if name.endswith(_MARKDOWN)}
+    return [*(one for chat in chats for one in chat), *read_pile(files)]
 
 
 def _read_folder(path: Path) -> list[Found]:
@@ -135,7 +175,7 @@ def _read_folder(path: Path) -> list[Found]:
         else:
             files[name] = data
             room -= len(data)
-    return [*read_pile(files), *refused]
+    return [*_read_pile(files), *refused]
 
 
 def _content(path: Path, room: int) -> bytes | Declined:

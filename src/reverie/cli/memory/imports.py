@@ -54,7 +54,7 @@ def command(
     app = frame.app()
     from reverie.api.importing import plan_import, read_path
 
-    found = [one for path in paths for one in read_path(path)]
+    found = [one for path in paths for one in read_path(path, app.project.root)]
     if not found:
         raise InputError(f"there is nothing to import in {', '.join(map(str, paths))}")
     if scope is not None:

@@ -39,6 +39,8 @@ class NewMemory:
     valid_until: str | None = None
     # The scope to save it in; inferred from its words if not given.
     scope: OwnScope | None = None
+    # Taken from an instruction file: that the file says it is no reason to leave it out.
+    from_instructions: bool = False
     # What a program notes about it.
     metadata: Mapping[str, Scalar] | None = None
 

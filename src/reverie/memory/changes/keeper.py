@@ -298,7 +298,7 @@ class Keeper:
                 return again
         if new.allow_excluded:
             return None
-        found = exclusions.check(new.text, self._instructions())
+        found = exclusions.check(new.text, {} if new.from_instructions else self._instructions())
         return Declined(found.reason, found.advice) if found else None
 
     def _dated(self, new: NewMemory) -> tuple[str, tuple[DateChange, ...]]:
