@@ -11,14 +11,19 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 # Not in a hidden folder, which pyright leaves out.
 FOLDER = ROOT / "build" / "snippets"
 _EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-# Examples that need a package which the tests do not install.
-_NOT_INSTALLED = {"docs/integrations/claude-agent-sdk.md"}
+# Pages with examples for packages that the tests need not have.
+_NEEDS = {
+    "docs/integrations/claude-agent-sdk.md": "claude_agent_sdk",
+    "docs/integrations/google-adk.md": "google.adk",
+    "docs/integrations/llama-index.md": "llama_index",
+}
 
 
 def pages() -> list[Path]:
@@ -32,7 +37,7 @@ def written() -> list[Path]:
     found = []
     for page in pages():
         name = page.relative_to(ROOT).as_posix()
-        if name in _NOT_INSTALLED and not _has("claude_agent_sdk"):
+        if name in _NEEDS and not _has(_NEEDS[name]):
             continue
         for number, code in enumerate(_EXAMPLE.findall(page.read_text("utf-8")), 1):
             plain = re.sub(r"\W", "_", name.removesuffix(".md"))
@@ -43,9 +48,10 @@ def written() -> list[Path]:
 
 
 def _has(package: str) -> bool:
-    from importlib.util import find_spec
-
-    return find_spec(package) is not None
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def main() -> int:
