@@ -24,7 +24,7 @@ def command(frame: Invocation, limit: int) -> None:
     """List the sessions of this project, newest first."""
     app = frame.app()
     rows = [_row(app, path) for path in app.journals()[:limit]]
-    frame.show(rows, lambda console: _table(console, rows))
+    frame.answer(rows, lambda console: _table(console, rows))
 
 
 def _row(app: Workspace, path: Path) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def command(frame: Invocation, by: str, days: int) -> None:
         for back in range(min(days, 30) - 1, -1, -1)
     ]
     data = {"by": by, "days": days, "rows": rows, "per_day": per_day, "caps": _caps(app)}
-    frame.show(data, lambda console: _print(console, data))
+    frame.answer(data, lambda console: _print(console, data))
 
 
 def _rows(entries: Sequence[Entry], by: str) -> list[dict[str, Any]]:
