@@ -22,6 +22,7 @@ check: $(VENV)/.dev     ## lint, formatting, types, architecture
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/python tests/flows/check_snippets.py
 	@$(BIN)/lint-imports
 
 format: $(VENV)/.dev    ## put the code in house style

@@ -1,12 +1,15 @@
 """How long a client waits for `reverie mcp`: from the start of the process, and for each call.
 
-The SDK's own client over standard input and output, in a scratch home with 200 memories.
+The SDK's own client over standard input and output, in a scratch home with 200 memories; processor
+time until `initialize` and `tools/list` are answered, without a client library; recall through a daemon.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -17,6 +20,7 @@ from mcp.client.stdio import stdio_client
 from report import median, publish
 
 from reverie import Memory
+from reverie.clients.daemon import control
 
 STARTS = 7
 CALLS = 15
@@ -55,6 +59,49 @@ async def measured(project: Path, home: Path) -> dict[str, float]:
     return taken
 
 
+def started(project: Path, home: Path) -> dict[str, float]:
+    """Milliseconds of processor time until the tools are listed, and of a recall by the daemon."""
+    reverie = str(Path(sys.executable).with_name("reverie"))
+    command = [reverie, "mcp", "--project", str(project), "--home", str(home)]
+    info = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "b", "version": "1"},
+    }
+    first = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    asked = {"name": "recall", "arguments": {"question": "when do deploys of service 7 freeze?"}}
+    call = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": asked}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        began = perf_counter()
+        process.stdin.write(b"".join(json.dumps(line).encode() + b"\n" for line in first))
+        process.stdin.flush()
+        process.stdout.readline()
+        process.stdout.readline()
+        waited = since(began)
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        ticks = os.sysconf("SC_CLK_TCK")
+        spent = (int(fields[11]) + int(fields[12])) / ticks * 1000
+        calls = []
+        for _ in range(CALLS):
+            began = perf_counter()
+            process.stdin.write(json.dumps(call).encode() + b"\n")
+            process.stdin.flush()
+            process.stdout.readline()
+            calls.append(since(began))
+        process.stdin.close()
+    return {
+        "until tools/list is answered": waited,
+        "the same, processor time": spent,
+        "recall through the daemon": median(calls),
+    }
+
+
 def since(began: float) -> float:
     return (perf_counter() - began) * 1000
 
@@ -67,9 +114,13 @@ def main() -> None:
         for number in range(MEMORIES):
             memory.remember(f"Deploys of service {number} freeze on day {number}", type="project")
         runs = [asyncio.run(measured(project, home)) for _ in range(STARTS)]
-    publish(
-        "mcp_server", ["what", "ms (median)"], [[k, median([r[k] for r in runs])] for k in runs[0]]
-    )
+        control.start(home)
+        starts = [started(project, home) for _ in range(STARTS)]
+        control.stop(home)
+    rows = [
+        [name, median([run[name] for run in some])] for some in (runs, starts) for name in some[0]
+    ]
+    publish("mcp_server", ["what", "ms (median)"], rows)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Reverie: layered memory and context management for any LLM agent.
 
-    Memory     a project's memory: remember, recall, read, forget, undo
+    Memory     a project's memory: remember, recall, read, forget, undo (AsyncMemory: with coroutines)
     Context    memory and all layers around a loop of your own
     Agent      our loop, with tools
 
@@ -21,36 +21,50 @@ if TYPE_CHECKING:
     from reverie.agent.declare import tool
     from reverie.agent.tools import Tool, ToolOutput
     from reverie.api.agent import Agent
+    from reverie.api.async_memory import AsyncMemory
     from reverie.api.context import Context, Prepared
+    from reverie.api.entries import Added, Page, StoredMemory
     from reverie.api.memory import Hit, Memory
     from reverie.core.messages import Message
     from reverie.core.request import Options, Reply, Request, TextDelta, ToolSpec
     from reverie.core.usage import Usage
     from reverie.errors import InputError, NotRemembered, ReverieError
-    from reverie.events import Event, LayerFired, MemoriesSurfaced, TroubleNoted, TurnEnded
+    from reverie.events import (
+        Event,
+        LayerFired,
+        MemoriesLate,
+        MemoriesSurfaced,
+        TroubleNoted,
+        TurnEnded,
+    )
     from reverie.memory.changes.draft import Declined, Related, Remembered
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Added": "reverie.api.entries",
     "Agent": "reverie.api.agent",
+    "AsyncMemory": "reverie.api.async_memory",
     "Context": "reverie.api.context",
     "Declined": "reverie.memory.changes.draft",
     "Event": "reverie.events",
     "Hit": "reverie.api.memory",
     "InputError": "reverie.errors",
     "LayerFired": "reverie.events",
+    "MemoriesLate": "reverie.events",
     "MemoriesSurfaced": "reverie.events",
     "Memory": "reverie.api.memory",
     "Message": "reverie.core.messages",
     "NotRemembered": "reverie.errors",
     "Options": "reverie.core.request",
+    "Page": "reverie.api.entries",
     "Prepared": "reverie.api.context",
     "Related": "reverie.memory.changes.draft",
     "Remembered": "reverie.memory.changes.draft",
     "Reply": "reverie.core.request",
     "Request": "reverie.core.request",
     "ReverieError": "reverie.errors",
+    "StoredMemory": "reverie.api.entries",
     "TextDelta": "reverie.core.request",
     "Tool": "reverie.agent.tools",
     "ToolOutput": "reverie.agent.tools",
@@ -62,24 +76,29 @@ _HOMES = {
 }
 
 __all__ = [
+    "Added",
     "Agent",
+    "AsyncMemory",
     "Context",
     "Declined",
     "Event",
     "Hit",
     "InputError",
     "LayerFired",
+    "MemoriesLate",
     "MemoriesSurfaced",
     "Memory",
     "Message",
     "NotRemembered",
     "Options",
+    "Page",
     "Prepared",
     "Related",
     "Remembered",
     "Reply",
     "Request",
     "ReverieError",
+    "StoredMemory",
     "TextDelta",
     "Tool",
     "ToolOutput",

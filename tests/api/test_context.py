@@ -14,6 +14,7 @@ from tests.provider.script import Reply as Answer
 from tests.provider.script import ScriptItem, Text, Thinking, ToolCall
 
 from reverie import Context, InputError, Memory, Options, Reply, tool
+from reverie.api.shared_loop import run
 from reverie.conversation import journal
 from reverie.conversation.records import Rewound, Said
 from reverie.core.messages import Text as OurText
@@ -454,14 +455,14 @@ class TestAChangedHistory:
     ) -> None:
         provider.respond(lambda request: "I see. " * 8_000)
         await loop.say("Please always use the zeppelin for deliveries.")
-        await loop.context._loop.session.background.drain()
+        await run(loop.context._loop.session.background.drain())
         notes = Workspace.open(place.root).project.sessions / str(loop.context.session) / "notes.md"
         assert "zeppelin" in notes.read_text()
         loop.messages = []
         provider.expect_break("begun anew")
         await loop.say("Please always use the tram for deliveries.")
         await loop.say("Understood?")
-        await loop.context._loop.session.background.drain()
+        await run(loop.context._loop.session.background.drain())
         assert "zeppelin" not in notes.read_text()
 
     async def test_a_history_from_elsewhere_has_its_long_results_stored(

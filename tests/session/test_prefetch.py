@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -18,6 +19,8 @@ FOUND = RecallOutcome(Attachment("recall", "No deploys."), ("freeze.md",), "chos
 
 class Gated:
     """Recall that is done when the test says so."""
+
+    begun: float | None = 0.0
 
     def __init__(self, error: Exception | None = None) -> None:
         self.gate = asyncio.Event()
@@ -91,6 +94,26 @@ async def test_a_miss_is_told_and_what_comes_late_is_given_at_the_next_boundary(
         assert memories.at_boundary() is FOUND
         assert memories.at_boundary() is None
     assert len(turn.heard) == 1
+
+
+async def test_the_time_behind_other_conversations_does_not_count() -> None:
+    turn = Turn()
+    turn.recall.begun = None
+    with turn.prefetch as memories:
+        waiting = asyncio.create_task(memories.ready(0.25 / 1_000))
+        await asyncio.sleep(0.001)
+        turn.recall.begun = time.monotonic() + 60
+        turn.recall.gate.set()
+        assert await waiting is FOUND
+    assert turn.heard == []
+
+
+async def test_what_never_begins_is_a_miss() -> None:
+    turn = Turn()
+    turn.recall.begun = None
+    with turn.prefetch as memories:
+        assert await memories.ready(0.25 / 1_000) is None
+    assert turn.heard == [MemoriesLate(0.000_25)]
 
 
 async def test_without_a_deadline_recall_is_waited_for() -> None:

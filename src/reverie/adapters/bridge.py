@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, TypeVar
 
-from reverie.adapters.own_loop import begin, close_at_exit
 from reverie.api.context import Context
+from reverie.api.shared_loop import begin, close_at_exit
 from reverie.core.messages import Message, Text, Thinking
 from reverie.core.request import Reply, attachment_text
 from reverie.errors import InputError, SpendCapReached

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import quote, unquote
 
 from reverie.adapters.bridge import missing
-from reverie.adapters.own_loop import begin, close_at_exit
 from reverie.api.memory import Location, open_for
+from reverie.api.shared_loop import begin, close_at_exit
 from reverie.clients.hooks import claude_events
 from reverie.clients.hooks.events import HookEvent, SessionStarted
 from reverie.clients.hooks.service import HookService

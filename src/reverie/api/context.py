@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    NoReturn,
+    Protocol,
+    TypeVar,
+    runtime_checkable,
+)
 
 from reverie.api.history import History, read_history
-from reverie.api.memory import Location, Overrides, Remembering, open_for
+from reverie.api.memory import Location, Memory, Overrides, Remembering, open_for
 from reverie.api.shapes import read_reply, read_system, read_tools
+from reverie.api.shared_loop import Delivery, begin, run, turn
 from reverie.conversation import journal
 from reverie.conversation.records import HeadFrozen, Record
 from reverie.core.messages import Text
@@ -24,10 +36,14 @@ from reverie.session.own_loop import OwnLoop, check, told_before
 
 if TYPE_CHECKING:
     from os import PathLike
-    from pathlib import Path
 
     from reverie.core.request import Head, Reply
+    from reverie.memory.opening import OpenMemory
     from reverie.ports import Model
+    from reverie.workspace import Workspace
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +74,9 @@ class Context:
     Before a call, `prepare` takes your whole history and returns what to send; after it, `observe`
     takes the response. Reverie takes care of memories, long results, the window, the prompt cache,
     notes, cost, and a journal from which `session` continues after a restart.
+
+    All of it happens in a thread that the Contexts of a program share, so that your event loop stays
+    free. Without an event loop use `with`, `prepare_sync` and `observe_sync`.
     """
 
     # Does the caller write requests itself, instead of sending the arguments?
@@ -82,15 +101,27 @@ class Context:
 
         `memory` defaults to the project's; False turns it off. `system`, `tools` and `options` are
         frozen for the conversation. `session` names it: an existing one continues, with the system
-        prompt, tools and options it had unless others are given. `listener` is called with every event.
+        prompt, tools and options it had unless others are given. `listener` is called with every event,
+        in your thread.
         """
-        self._app, self._memory = open_for(memory, Location.of(project, home, settings, user=user))
+        place = Location.of(project, home, settings, user=user)
+        if isinstance(memory, Memory):
+            # Refuse another user's memory now, not at the first call.
+            place.beside(memory.place)
+        elif project is None:
+            # The program may change its working directory before the first call.
+            place = replace(place, project=Path.cwd())
+        # Opened by the first call: it reads files, which would hold up the caller's loop.
+        self._place, self._given_memory = place, memory
+        self._app: Workspace
+        self._memory: OpenMemory | Literal[False] | None = None
+        self._process = os.getpid()
+        self._delivery = Delivery(listener)
         self._model = model
         self._system = None if system is None else read_system(system)
         self._tools = None if tools is None else read_tools(tools)
         self._options = options
         self._session = session
-        self._listener = listener
         self._stack = AsyncExitStack()
         self._loop: OwnLoop | None = None
         self._renderer: _HasBody | None = None
@@ -113,35 +144,38 @@ class Context:
         what no longer fits is summarized. Raises InputError for what cannot be sent, WindowFull if
         nothing makes it fit, SpendCapReached at a spending cap.
         """
-        history = read_history(messages)
-        loop = await self._opened(history)
-        self._require_system(history)
-        request = await loop.prepare(history.messages)
-        return Prepared(request, self._arguments(request), loop.sources(request))
+        return await self._async(self._prepare(messages))
 
     async def observe(self, response: object) -> Reply:
         """Take in the response to the prepared request: an SDK's object or dictionary, or a Reply.
 
         For a stream, pass its final message. Notes are updated in the background.
         """
-        if self._loop is None:
-            raise InputError("nothing was prepared yet; call prepare() first")
-        reply = read_reply(response)
-        self._loop.observe(reply)
-        return reply
+        return await self._async(self._observe(response))
 
     async def compact(self, instructions: str = "") -> None:
         """Summarize now, for instance because the provider says the prompt is too long."""
-        if self._loop is not None:
-            await self._loop.session.upkeep.compact_now(instructions=instructions)
+        await self._async(self._compact(instructions))
 
     async def aclose(self) -> None:
         """Wait for background work, and close the session."""
-        self._closed = True
-        if self._loop is not None:
-            self._loop.close()
-            await self._loop.session.aclose()
-        await self._stack.aclose()
+        await self._async(self._close())
+
+    def prepare_sync(self, messages: Sequence[object]) -> Prepared:
+        """`prepare` for synchronous code."""
+        return self._sync(self._prepare(messages))
+
+    def observe_sync(self, response: object) -> Reply:
+        """`observe` for synchronous code."""
+        return self._sync(self._observe(response))
+
+    def compact_sync(self, instructions: str = "") -> None:
+        """`compact` for synchronous code."""
+        self._sync(self._compact(instructions))
+
+    def close(self) -> None:
+        """`aclose` for synchronous code."""
+        self._sync(self._close())
 
     async def __aenter__(self) -> Context:
         return self
@@ -154,6 +188,71 @@ class Context:
     ) -> None:
         await self.aclose()
 
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a Context is an open conversation and cannot be pickled; pass on its `session`, and "
+            "create Context(session=…) there"
+        )
+
+    async def _async(self, work: Coroutine[Any, Any, T]) -> T:
+        self._delivery.called_here()
+        return await run(self._of_this_process(work))
+
+    def _sync(self, work: Coroutine[Any, Any, T]) -> T:
+        try:
+            return begin(self._of_this_process(work)).result()
+        finally:
+            self._delivery.deliver()
+
+    def _of_this_process(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        if self._process == os.getpid():
+            return work
+        work.close()
+        raise InputError(
+            "this Context was created before the process forked; create another one in the child, "
+            f"with session={self._session!r} to continue after the parent has closed it"
+        )
+
+    # --- in the shared loop ---
+
+    async def _prepare(self, messages: Sequence[object]) -> Prepared:
+        history = read_history(messages)
+        await turn()
+        loop = await self._opened(history)
+        self._require_system(history)
+        request = await loop.prepare(history.messages)
+        return Prepared(request, self._arguments(request), loop.sources(request))
+
+    async def _observe(self, response: object) -> Reply:
+        if self._loop is None:
+            raise InputError("nothing was prepared yet; call prepare() first")
+        reply = read_reply(response)
+        await turn()
+        self._loop.observe(reply)
+        return reply
+
+    async def _compact(self, instructions: str) -> None:
+        if self._loop is not None:
+            await self._loop.session.upkeep.compact_now(instructions=instructions)
+
+    async def _close(self) -> None:
+        self._closed = True
+        if self._loop is not None:
+            self._loop.close()
+            await self._loop.session.aclose()
+        await self._stack.aclose()
+
     async def _opened(self, history: History) -> OwnLoop:
         if self._closed:
             raise InputError(
@@ -162,6 +261,7 @@ class Context:
         if self._loop is None:
             # Before a journal is created: a history that cannot be sent leaves nothing behind.
             check(history.messages)
+            self._app, self._memory = open_for(self._given_memory, self._place)
             if not self._system and history.system:
                 self._system = (Text(history.system),)
             self._loop = await self._open(self._past())
@@ -178,8 +278,7 @@ class Context:
         else:
             options, model = replace(options, ready=self._model), self._model
         session = await self._stack.enter_async_context(open_session(self._app, options))
-        if self._listener is not None:
-            self._stack.enter_context(session.announce.heard_by(self._listener))
+        self._stack.enter_context(session.announce.heard_by(self._delivery.hear))
         self._session = session.conversation.state.session
         self._renderer = model if isinstance(model, _HasBody) else None
         meter = self._app.metered(model, session=self._session, announce=session.announce)

@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from reverie.api.entries import PERSON, Entries, Filters, fits, stored_memory
 from reverie.api.forgetting import Forgetting
 from reverie.errors import InputError, NotRemembered
 from reverie.memory.changes.draft import Declined, NewMemory, Outcome
 from reverie.memory.changes.handles import Ambiguous, Missing, explained
-from reverie.memory.format.revisions import Author
 from reverie.memory.opening import changes, with_revision
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.past_sessions import conversations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reverie.memory.format.manifest import ManifestEntry
     from reverie.memory.format.revisions import Revision
     from reverie.memory.format.taxonomy import MemoryScope, MemoryType, OwnScope
-    from reverie.memory.format.topic import Topic
+    from reverie.memory.format.topic import Scalar, Topic
     from reverie.memory.opening import OpenMemory
     from reverie.ports import Clock
     from reverie.recall.documents import Hit as Found
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 
 # Keys as `reverie settings` lists them, or tables of them: {"recall.late": "drop"}, {"recall": {…}}.
 Overrides: TypeAlias = Mapping[str, object]
+
+
+# Folders that were checked: a look at the disk would hold up a program that opens many conversations.
+_FOLDERS: set[Path] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,10 @@ class Location:
             settings = {**(settings or {}), **_in_service(project)}
             project = None
         folder = None if project is None else Path(project)
-        if folder is not None and not folder.is_dir():
-            raise InputError(f"the project {str(project)!r} is not a folder")
+        if folder is not None and folder not in _FOLDERS:
+            if not folder.is_dir():
+                raise InputError(f"the project {str(project)!r} is not a folder")
+            _FOLDERS.add(folder)
         at = None if home is None else Path(home)
         return cls(folder, at, options(settings or {}), clock, user, key)
 
@@ -94,6 +100,8 @@ class Location:
         )
 
     def open(self) -> Workspace:
+        if self.project is not None and not self.project.is_dir():
+            raise InputError(f"the project {str(self.project)!r} is not a folder any more")
         app = Workspace.open(
             self.project,
             home=self.home,
@@ -137,8 +145,8 @@ Remembering: TypeAlias = "Memory | Literal[False] | None"
 
 log = logging.getLogger(__name__)
 
-# Changes made through the library count as the person's own.
-_PERSON = Author("user")
+# Of so many that fit a question, the first that pass the filters are taken.
+MOST_FILTERED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +165,10 @@ class Hit:
     session: str = ""
 
 
-class Memory:
+class Memory(Entries):
     """The memory of one project: a folder of markdown files with a history.
 
-    Everything is synchronous. Use it as a context manager, or call `close()`, to close the search
+    Everything is synchronous (`AsyncMemory` is not), and may be used by several threads. Use it as a context manager, or call `close()`, to close the search
     index.
     """
 
@@ -225,6 +233,7 @@ class Memory:
         strict: bool = False,
         scope: OwnScope | None = None,
         cues: Sequence[str] = (),
+        metadata: Mapping[str, Scalar] | None = None,
     ) -> Outcome:
         """Save a fact. Dates become absolute, secrets are removed, missing fields are inferred.
 
@@ -233,7 +242,8 @@ class Memory:
         instead. `supersedes` names the memory this one replaces, `replace` finds the one of which it is
         a newer value; the old memory is kept as well. `scope` is "project", or "person" for what holds in
         every project (its file is then `person/…`); inferred by default. `cues` are other words by which
-        it will be asked for.
+        it will be asked for. `metadata` are values of your own, kept in the file's frontmatter, by which
+        `list` and `recall` can filter.
         """
         new = NewMemory(
             text,
@@ -245,14 +255,30 @@ class Memory:
             replace=replace,
             scope=scope,
             cues=tuple(cues),
+            metadata=metadata,
         )
-        outcome = self._app.remember(new, _PERSON)[1]
+        outcome = self._app.remember(new, PERSON)[1]
         if strict and isinstance(outcome, Declined):
             raise NotRemembered(outcome.reason, outcome.existing)
         return outcome
 
-    def recall(self, question: str, *, limit: int = 5, as_of: datetime | None = None) -> list[Hit]:
-        """The memories that fit a question, best first; with `as_of`, from memory as it was then."""
+    def recall(
+        self,
+        question: str,
+        *,
+        limit: int = 5,
+        as_of: datetime | None = None,
+        filters: Filters | None = None,
+    ) -> list[Hit]:
+        """The memories that fit a question, best first; with `as_of`, from memory as it was then.
+
+        `filters` are those of `list`.
+        """
+        if filters is not None:
+            if as_of is not None:
+                raise InputError("filters look at memory as it is; leave out as_of")
+            found = self._hits(self._index.search(question, limit=MOST_FILTERED))
+            return [hit for hit in found if self._fits(hit.file, filters)][:limit]
         if as_of is None:
             return self._hits(self._index.search(question, limit=limit))
         meaning = chosen_meaning(self._app)
@@ -287,9 +313,9 @@ class Memory:
         """
         memory, name = required(self._app, file)
         if everywhere:
-            Forgetting(self._app, memory, name).run(_PERSON)
+            Forgetting(self._app, memory, name).run(PERSON)
         else:
-            memory.keeper.forget(name, _PERSON)
+            memory.keeper.forget(name, PERSON)
 
     def history(self, file: str | None = None, *, limit: int | None = None) -> list[Revision]:
         """Every change, newest first: who, when, what. A removed file has a history, too."""
@@ -311,17 +337,17 @@ class Memory:
         """
         private = self._up_to_date()
         if revision is None:
-            return undo_last(self._app, private, _PERSON).made
+            return undo_last(self._app, private, PERSON).made
         memory, wanted = with_revision(private, revision)
-        return undo(self._app, memory, [wanted], _PERSON).made
+        return undo(self._app, memory, [wanted], PERSON).made
 
     def redo(self) -> Revision:
         """Restore what was undone last; changes made since are kept."""
-        return redo_last(self._app, self._up_to_date(), _PERSON).made
+        return redo_last(self._app, self._up_to_date(), PERSON).made
 
     def move(self, file: str, scope: MemoryScope) -> str:
         """Move a memory to another scope, "project", "person" or "team"; returns its new name."""
-        return self._app.move(self._label(file), scope, _PERSON)
+        return self._app.move(self._label(file), scope, PERSON)
 
     def close(self) -> None:
         """Close the search index; the next search opens it again."""
@@ -339,6 +365,10 @@ class Memory:
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[type[Memory], tuple[Location]]:
+        """Pickled as its location: another process opens it there."""
+        return Memory, (self.place,)
+
     def _up_to_date(self) -> tuple[OpenMemory, ...]:
         """The person's own memories, after recording edits made by hand in their histories."""
         private = self._memory.private
@@ -346,6 +376,10 @@ class Memory:
             if memory.place.directory.is_dir():
                 memory.store.notice_hand_edits()
         return private
+
+    def _fits(self, file: str, filters: Filters) -> bool:
+        stored = self._memory.topics.read(file)
+        return stored is not None and fits(stored_memory(stored.topic), filters)
 
     def _label(self, wanted: str) -> str:
         """The full name of a memory given by file name, id or title."""

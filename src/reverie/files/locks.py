@@ -1,4 +1,4 @@
-"""Advisory locks between processes, and the identity of the process that holds one."""
+"""Locks between processes and between threads, and the identity of the process that holds one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import fcntl
 import os
 import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from weakref import WeakSet
 
 from reverie.errors import InputError, StorageError
 from reverie.files.folders import make_private
@@ -61,6 +64,42 @@ def _opened(path: Path) -> int:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise StorageError(f"cannot take the lock {path}: {error.strerror}") from error
+
+
+class ThreadLock:
+    """A reentrant lock between threads that is free again in a forked child.
+
+    The child has only one thread: a lock that another one held would stay taken for ever.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        _THREAD_LOCKS.add(self)
+
+    def renew(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lock.release()
+
+
+_THREAD_LOCKS: WeakSet[ThreadLock] = WeakSet()
+
+
+def _renew_thread_locks() -> None:
+    for lock in tuple(_THREAD_LOCKS):
+        lock.renew()
+
+
+os.register_at_fork(after_in_child=_renew_thread_locks)
 
 
 STALE_AFTER = 3600.0

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from reverie.errors import ReverieError
+from reverie.files.locks import ThreadLock
 from reverie.memory.directory import Directory, checked_name
 from reverie.memory.format.manifest import INDEX_FILE, ManifestEntry, entry, newest_first
 from reverie.memory.format.paths import DEEPEST_NAME, Refused
@@ -40,25 +41,33 @@ class Scanner:
         self._entries: tuple[ManifestEntry, ...] = ()
         self._sorted = self._seen
         self.skipped: tuple[Skipped, ...] = ()
+        # All that recall from a memory in this process share its scanner.
+        self._lock = ThreadLock()
 
     def entries(self) -> tuple[ManifestEntry, ...]:
         """Every memory, newest first."""
-        fresh = self.refresh()
-        # Compare with what was sorted, not with the last refresh: writers refresh, too.
-        if fresh is not self._sorted:
-            self._entries = newest_first(found for _, found in fresh.values())
-            self._sorted = fresh
-        return self._entries
+        with self._lock:
+            fresh = self.refresh()
+            # Compare with what was sorted, not with the last refresh: writers refresh, too.
+            if fresh is not self._sorted:
+                self._entries = newest_first(found for _, found in fresh.values())
+                self._sorted = fresh
+            return self._entries
 
     def refreshed(
         self, known: dict[str, tuple[Signature, ManifestEntry]]
     ) -> dict[str, tuple[Signature, ManifestEntry]]:
         """Refresh from entries that are known from a catalog."""
-        self._seen = known
-        return self.refresh()
+        with self._lock:
+            self._seen = known
+            return self.refresh()
 
     def refresh(self) -> dict[str, tuple[Signature, ManifestEntry]]:
         """Stat every file, read the head of changed ones, and drop removed ones."""
+        with self._lock:
+            return self._refresh()
+
+    def _refresh(self) -> dict[str, tuple[Signature, ManifestEntry]]:
         survey = _Survey(str(self._directory.root), self._apart, self._seen)
         found = {name: self.look(name, seen) for name, seen in survey.changed}
         skipped = [entry for entry in found.values() if isinstance(entry, Skipped)]

@@ -13,6 +13,7 @@ from reverie.core.codec import dump, iso_time
 from reverie.errors import StorageError
 from reverie.files import atomic
 from reverie.files.folders import make_private
+from reverie.files.locks import ThreadLock
 from reverie.ports import Clock
 
 FILE = "uses.jsonl"
@@ -29,6 +30,7 @@ class UseCounts:
         self._counts: dict[str, Counter[str]] = {"recalled": Counter(), "used": Counter()}
         self._offset = 0
         self._inode = 0
+        self._lock = ThreadLock()
 
     def record(self, files: Iterable[str], kind: Kind, session: str = "") -> None:
         at = iso_time(self._clock.now())
@@ -62,6 +64,10 @@ class UseCounts:
 
     def counts(self, kind: Kind = "recalled") -> Counter[str]:
         """Uses by file; reads only new lines and skips invalid ones."""
+        with self._lock:
+            return self._read_on(kind)
+
+    def _read_on(self, kind: Kind) -> Counter[str]:
         try:
             with self._path.open("rb") as file:
                 self._reset_if_replaced(os.fstat(file.fileno()))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.adapters.own_loop import begin, close_at_exit
+from reverie.api.shared_loop import begin, close_at_exit
 from reverie.core.usage import Entry
 from reverie.errors import InputError, ReverieError, SpendCapReached, WindowFull
 from reverie.proxy import dialects, savings

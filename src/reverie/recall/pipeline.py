@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -114,6 +115,19 @@ class RecallOutcome:
     left_out: tuple[tuple[str, str], ...] = ()
 
 
+NOTHING_NEW = RecallOutcome(how="there is nothing it was not given already")
+
+
+class Work(Protocol):
+    """Runs work that reads files, off the event loop."""
+
+    async def __call__(self, work: Callable[[], T]) -> T: ...
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    return await asyncio.to_thread(work)
+
+
 @dataclass(slots=True)
 class Recall:
     """Recall for one session."""
@@ -131,6 +145,9 @@ class Recall:
     surfaced: Surfaced = field(default_factory=Surfaced)
     # The most characters one message's memories may have together, where a client sets a limit.
     room: int | None = None
+    work: Work = in_thread
+    # When a thread took up the last message; None while others come first.
+    begun: float | None = None
     # What was shown and has not been of use yet.
     _shown: dict[str, str] = field(default_factory=dict)
     # What the person said before.
@@ -156,15 +173,32 @@ class Recall:
             question = f"{self._before} {question}"
         self._before = decision.question
         given = self.surfaced.files | seen
-        fresh, ranked = await asyncio.to_thread(self._ranked, question, given)
+        self.begun = None
+        if self.selector is None:
+            # One piece of work: each would wait behind those of other conversations.
+            return await self.work(partial(self._recollected, question, given))
+        fresh, ranked = await self.work(partial(self._ranked, question, given))
         if not fresh:
-            return RecallOutcome(how="there is nothing it was not given already")
+            return NOTHING_NEW
         shortlist = shortlisted(fresh, ranked)
-        chosen, how = await self._choose(question, shortlist, ranked, tools)
+        chosen, how = await self._choose(self.selector, question, shortlist, ranked, tools)
+        return await self.work(partial(self._shown_of, question, chosen, how, shortlist))
+
+    def _recollected(self, question: str, given: Set[str]) -> RecallOutcome:
+        """What the score alone chooses."""
+        fresh, ranked = self._ranked(question, given)
+        if not fresh:
+            return NOTHING_NEW
+        shortlist = shortlisted(fresh, ranked)
+        chosen, how = self._chosen_by_score(question, shortlist, ranked)
+        return self._shown_of(question, chosen, how, shortlist)
+
+    def _shown_of(
+        self, question: str, chosen: tuple[str, ...], how: str, shortlist: Sequence[ManifestEntry]
+    ) -> RecallOutcome:
         chosen, over = self._holding(question, chosen, shortlist)
-        read = await asyncio.to_thread(self._read, chosen)
-        found = replace(self._surface(read, how), left_out=over)
-        await asyncio.to_thread(self._count, found.files, "recalled")
+        found = replace(self._surface(self._read(chosen), how), left_out=over)
+        self._count(found.files, "recalled")
         return found
 
     async def show(self, files: Sequence[str], how: str) -> RecallOutcome:
@@ -183,6 +217,7 @@ class Recall:
         self, question: str, given: Set[str]
     ) -> tuple[list[ManifestEntry], Sequence[Ranked]]:
         """What was not given already, and how it fits; of a large directory only what fits."""
+        self.begun = time.monotonic()
         none: Sequence[Ranked] = ()
         nothing: Sequence[ManifestEntry] = ()
         large = self._try("scan", lambda: self.store.large, otherwise=False)
@@ -218,19 +253,24 @@ class Recall:
 
     async def _choose(
         self,
+        selector: Model,
         question: str,
         shortlist: Sequence[ManifestEntry],
         ranked: Sequence[Ranked],
         tools: Sequence[str],
     ) -> tuple[tuple[str, ...], str]:
-        if self.selector is not None:
-            try:
-                request = selection_request(self.selector, question, shortlist, tools)
-                async with asyncio.timeout(self.timeout):
-                    reply = await complete(self.selector, request)
-                return parse_selection(reply.text, shortlist, MOST_FILES), "chosen by the selector"
-            except (ReverieError, ValueError, TimeoutError) as error:
-                self.announce(TroubleNoted("recall.selector", f"{error!r}; the score decides"))
+        try:
+            request = selection_request(selector, question, shortlist, tools)
+            async with asyncio.timeout(self.timeout):
+                reply = await complete(selector, request)
+            return parse_selection(reply.text, shortlist, MOST_FILES), "chosen by the selector"
+        except (ReverieError, ValueError, TimeoutError) as error:
+            self.announce(TroubleNoted("recall.selector", f"{error!r}; the score decides"))
+        return self._chosen_by_score(question, shortlist, ranked)
+
+    def _chosen_by_score(
+        self, question: str, shortlist: Sequence[ManifestEntry], ranked: Sequence[Ranked]
+    ) -> tuple[tuple[str, ...], str]:
         known = {entry.file: entry for entry in shortlist}
         sure = [found.file for found in ranked if found.sure and found.file in known]
         # A score cannot tell that a memory was replaced: only a question about the past sees it,

@@ -57,11 +57,17 @@ def no_uses() -> Mapping[str, int]:
 
 
 @dataclass(slots=True)
-class _Look:
+class Look:
     """What the folder held when it was last listed: an entry that changed is another object."""
 
     entries: dict[str, ManifestEntry] = field(default_factory=dict)
     listing: Mapping[str, Signature] = field(default_factory=dict)
+    # Whether a session of this process is indexing past conversations.
+    indexing_past: bool = False
+
+    def past_is_free(self) -> None:
+        """Let another session go on with past conversations."""
+        self.indexing_past = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,10 @@ class IndexRanker:
     announce: Announce = unheard
     # How many of the best are looked at; None: enough for a selector to choose from.
     reach: int | None = None
-    _look: _Look = field(default_factory=_Look)
+    # Whether its model is on this machine; another one is waited for.
+    local: bool = True
+    # Shared by all rankers of an engine.
+    look: Look = field(default_factory=Look)
 
     def rank(self, question: str, entries: Sequence[ManifestEntry] | None) -> Sequence[Ranked]:
         if entries is None:
@@ -158,7 +167,7 @@ class IndexRanker:
 
     def _listed(self, entries: Sequence[ManifestEntry]) -> Mapping[str, Signature]:
         """Entries come from a fresh look at the folder; it is listed again only if they differ."""
-        look = self._look
+        look = self.look
         if not all(look.entries.get(entry.file) is entry for entry in entries):
             look.listing = self.store.listing()
             look.entries.update((entry.file, entry) for entry in entries)

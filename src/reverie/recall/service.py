@@ -7,11 +7,11 @@ import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from reverie.agent.tools import Access, Arguments, Tool, Workplace
 from reverie.core.request import ToolSpec
@@ -21,6 +21,7 @@ from reverie.memory.format.manifest import is_index
 from reverie.models.embeddings import hub
 from reverie.models.embeddings.local import Missing, default_embedder
 from reverie.recall.documents import Hit, MemoryDoc, Results, Scope
+from reverie.recall.engine import ENGINES, INDEX, WORK
 from reverie.recall.index import RecallIndex
 from reverie.recall.ranker import IndexRanker
 from reverie.settings import secret
@@ -106,7 +107,6 @@ def _headline(arguments: Arguments) -> str:
 
 log = logging.getLogger(__name__)
 
-INDEX = "index.sqlite"
 OPENAI_KEY = "OPENAI_API_KEY"
 
 
@@ -130,7 +130,7 @@ class EmbedderChoice:
     ) -> EmbedderChoice:
         """A model, and beside it the static one if its packages are installed."""
         static = default_embedder()
-        return cls(embedder, close=close, words=None if isinstance(static, Missing) else static)
+        return cls(embedder, close=close, words=None if isinstance(static, Missing) else _shared(static))
 
 
 def installed_meaning() -> EmbedderChoice:
@@ -139,7 +139,18 @@ def installed_meaning() -> EmbedderChoice:
     if isinstance(found, Missing):
         log.info("recall goes by words alone; missing: %s", found.reason)
         return EmbedderChoice()
-    return EmbedderChoice(found, words=found)
+    shared = _shared(found)
+    return EmbedderChoice(shared, words=shared)
+
+
+# Models on disk by name: each is loaded once in a process.
+_MODELS: dict[str, Embedder] = {}
+
+OnDisk = TypeVar("OnDisk", bound="Embedder")
+
+
+def _shared(found: OnDisk) -> OnDisk:
+    return cast("OnDisk", _MODELS.setdefault(found.name, found))
 
 
 def chosen_meaning(
@@ -155,7 +166,7 @@ def chosen_meaning(
                 return EmbedderChoice(
                     notes=(f"by words alone; recall.embedder misses {found.reason}",)
                 )
-            return EmbedderChoice.of(found)
+            return EmbedderChoice.of(_shared(found))
         case "endpoint":
             return _endpoint(app, session, announce)
         case _:
@@ -199,15 +210,17 @@ def open_ranker(
     meaning: EmbedderChoice | None = None,
     announce: Announce = unheard,
 ) -> Iterator[IndexRanker]:
-    """The ranker over a memory's shadow index; index and model are closed afterwards."""
+    """A ranker over the engine that this process has for a memory.
+
+    A model behind an endpoint is billed to one session, so that its engine is not shared.
+    """
     meaning = meaning or installed_meaning()
-    index = RecallIndex.open(memory.place.state / INDEX, meaning.embedder, words=meaning.words)
-    uses = partial(memory.use_counts, "used")
+    keep = meaning.close is _nothing_to_close
+    notes = (*memory.notes, *meaning.notes)
     try:
-        notes = (*memory.notes, *meaning.notes)
-        yield IndexRanker(index, memory.topics, clock, uses, notes, announce)
+        with ENGINES.lease(memory, meaning.embedder, meaning.words, keep=keep) as engine:
+            yield replace(engine.ranker(clock, notes, announce), local=keep)
     finally:
-        index.close()
         meaning.close()
 
 
@@ -221,10 +234,10 @@ def recall_for(
     app: Workspace, memory: OpenMemory, ranker: IndexRanker, selector: Model | None, session: str
 ) -> Recall:
     """Recall for one session, as the settings have it; what it shows and what helps is counted."""
-    from reverie.recall.pipeline import Recall
+    from reverie.recall.pipeline import Recall, in_thread
 
     return Recall(
-        memory.topics,
+        ranker.store,
         ranker,
         app.clock,
         memory.path_of,
@@ -233,6 +246,7 @@ def recall_for(
         timeout=cast("float", app.settings["recall.timeout"]),
         announce=ranker.announce,
         count=partial(memory.record_uses, session=session),
+        work=WORK.run if ranker.local else in_thread,
     )
 
 

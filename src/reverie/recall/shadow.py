@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from weakref import WeakSet
 
 from reverie.files.folders import make_private
+from reverie.files.locks import ThreadLock
 from reverie.text import thesaurus, words
 
 log = logging.getLogger(__name__)
@@ -56,10 +58,11 @@ class Shadow:
 
     def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
         self.path = path
-        self.lock = threading.RLock()
+        self.lock = ThreadLock()
         self._busy = busy_seconds
         self._connection: sqlite3.Connection | None = None
         self._inode = 0
+        _SHADOWS.add(self)
 
     def connection(self) -> sqlite3.Connection:
         """The open file; opened again when it was deleted or replaced meanwhile."""
@@ -80,6 +83,12 @@ class Shadow:
         if self._connection is not None:
             with suppress(sqlite3.Error):
                 self._connection.close()
+        self._connection = None
+
+    def abandon(self) -> None:
+        """Leave the connection to the parent process after a fork; it must not be closed here."""
+        if self._connection is not None:
+            _OF_PARENT.append(self._connection)
         self._connection = None
 
     def discard(self, reason: object) -> None:
@@ -138,6 +147,18 @@ class Shadow:
         connection.execute("COMMIT")
         if found != FORMAT:
             raise sqlite3.DatabaseError(f"its format is {found!r}, not {FORMAT!r}")
+
+
+_SHADOWS: WeakSet[Shadow] = WeakSet()
+_OF_PARENT: list[sqlite3.Connection] = []
+
+
+def _abandon_all() -> None:
+    for shadow in tuple(_SHADOWS):
+        shadow.abandon()
+
+
+os.register_at_fork(after_in_child=_abandon_all)
 
 
 def is_broken(error: sqlite3.Error) -> bool:

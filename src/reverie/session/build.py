@@ -409,9 +409,14 @@ class _Composer:
         return agents, bare.prices
 
     def _index_past(self, core: _Core, background: Background) -> None:
-        """Index past conversations in the background."""
+        """Index past conversations in the background; one session of a program does it for all."""
         if core.ranker is None or not self.app.switches.on("search_past_context"):
             return
+        look = core.ranker.look
+        if look.indexing_past:
+            return
+        look.indexing_past = True
+        self.stack.callback(look.past_is_free)
         listing = partial(conversations, self.app.project, user=self.app.user)
         session = core.conversation.state.session
         indexer = EpisodeIndexer(core.ranker.index, listing, self.app.scrubber, session)

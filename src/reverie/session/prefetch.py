@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Protocol, TypeAlias
@@ -13,14 +14,25 @@ from reverie.agent.tools import Workplace
 from reverie.conversation.conversation import Conversation
 from reverie.core.messages import Message
 from reverie.events import Announce, MemoriesLate, TroubleNoted
-from reverie.recall.attachment import Surfaced
+from reverie.recall.attachment import MOST_FILES, Surfaced
 from reverie.recall.pipeline import Recall, RecallOutcome
+from reverie.recall.ranker import IndexRanker
 
 Late: TypeAlias = Literal["inject", "drop"]
+# How many of the best to look at where a score alone chooses, besides those already shown: some more
+# than can be attached, as a part of them may be superseded or expired.
+_REACH = MOST_FILES + 15
+# A recall that waits for its thread has so many times the deadline.
+_MOST_ROUNDS = 10
 
 
 class Recaller(Protocol):
     """Finds the memories relevant to a message."""
+
+    @property
+    def begun(self) -> float | None:
+        """When the work on the last message began, in monotonic time; None while it waits."""
+        ...
 
     async def recollect(
         self,
@@ -50,6 +62,7 @@ class Prefetch:
         tools: Sequence[str] = (),
     ) -> None:
         self._announce = announce
+        self._recall = recall
         self._late = late
         self._task: asyncio.Task[RecallOutcome] | None = None
         if recall is not None and enabled:
@@ -57,14 +70,27 @@ class Prefetch:
             self._task = asyncio.create_task(work, name="recall")
 
     async def ready(self, seconds: float | None) -> RecallOutcome | None:
-        """The result if it is there within `seconds`; it is returned once, and a miss is announced."""
+        """The result if it is there within `seconds`; it is returned once, and a miss is announced.
+
+        The time in which other conversations of this program came first does not count.
+        """
         if self._task is None:
             return None
-        await asyncio.wait({self._task}, timeout=seconds)
-        if self._task.done():
-            return self._take()
+        left = seconds
+        for _ in range(_MOST_ROUNDS):
+            await asyncio.wait({self._task}, timeout=left)
+            if self._task.done():
+                return self._take()
+            left = self._left(seconds or 0.0)
+            if left <= 0:
+                break
         self._announce(MemoriesLate(seconds or 0.0))
         return None
+
+    def _left(self, seconds: float) -> float:
+        """What is left of the time that recall has; all of it before it begins."""
+        begun = None if self._recall is None else self._recall.begun
+        return seconds if begun is None else begun + seconds - time.monotonic()
 
     def at_boundary(self) -> RecallOutcome | None:
         """A late result at the end of a tool round or turn: returned, or dropped, by setting."""
@@ -109,6 +135,10 @@ class SessionRecall:
     # The name of the memory at a path, if there is one.
     label_of: Callable[[Path], str | None]
 
+    @property
+    def begun(self) -> float | None:
+        return self.recall.begun
+
     async def recollect(
         self,
         message: Message,
@@ -121,6 +151,9 @@ class SessionRecall:
         files = {file for record in shown for file in record.files}
         self.recall.surfaced = Surfaced(files, sum(record.bytes for record in shown))
         read = seen | self._read_by_agent()
+        ranker = self.recall.ranker
+        if self.recall.selector is None and isinstance(ranker, IndexRanker):
+            self.recall.ranker = replace(ranker, reach=_REACH + len(files | read))
         return await self.recall.recollect(message, enabled=enabled, seen=read, tools=tools)
 
     def _read_by_agent(self) -> frozenset[str]:

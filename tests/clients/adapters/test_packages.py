@@ -11,6 +11,8 @@ ADAPTERS = {
     "pydantic_ai": "pydantic_ai",
     "langchain": "langchain",
     "claude_agent_sdk": "claude_agent_sdk",
+    "google_adk": "google.adk",
+    "llama_index": "llama_index.core",
 }
 
 

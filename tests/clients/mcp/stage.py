@@ -60,8 +60,10 @@ class Stage:
         return {**inherited, "HOME": str(self.person), **more}
 
     @asynccontextmanager
-    async def client(self, *arguments: str, **env: str) -> AsyncIterator[Client]:
-        """A client on a server of its own."""
+    async def client(
+        self, *arguments: str, handler: Any = None, **env: str
+    ) -> AsyncIterator[Client]:
+        """A client on a server of its own; `handler` hears what the server sends unasked."""
         parameters = StdioServerParameters(
             command=sys.executable,
             args=["-m", "reverie", "mcp", *arguments],
@@ -71,7 +73,12 @@ class Stage:
         with self.errors.open("a") as errors:
             transport = stdio_client(parameters, errlog=errors)
             async with Client(
-                transport, client_info=CLIENT, mode="legacy", cache=None, read_timeout_seconds=30
+                transport,
+                client_info=CLIENT,
+                mode="legacy",
+                cache=None,
+                read_timeout_seconds=30,
+                message_handler=handler,
             ) as client:
                 yield client
 

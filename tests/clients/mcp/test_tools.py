@@ -5,7 +5,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from tests.clients.mcp.stage import SESSION, Stage, call, refused, text_of
 from tests.conversation.build import Said, user
 
@@ -364,7 +364,6 @@ BAD = [
     ("forget", {"file": "*.md"}, "not portable"),
     ("search_past", {"words": ""}, "words must be longer"),
     ("session_notes", {"session": "never-was"}, "no session 'never-was'"),
-    ("dream", {}, "there is no tool 'dream'; there are: recall, remember"),
 ]
 
 
@@ -373,6 +372,11 @@ async def test_bad_input_is_explained(
     client: Client, tool: str, arguments: dict[str, object], message: str
 ) -> None:
     assert message in await refused(client, tool, **arguments)
+
+
+async def test_a_tool_that_does_not_exist_is_a_protocol_error(client: Client) -> None:
+    with pytest.raises(MCPError, match="there is no tool 'dream'; there are: recall, remember"):
+        await client.call_tool("dream", {})
 
 
 async def test_blank_text_is_declined(client: Client) -> None:

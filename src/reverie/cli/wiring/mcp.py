@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,12 +47,14 @@ def command(frame: Invocation, over_http: bool, port: int | None, token_file: Pa
     if not over_http and (token_file is not None or port is not None):
         raise click.UsageError("--port and --token-file go with --http")
     frame = replace(frame, project=frame.project or _clients_project())
-    app = frame.app()
+    if frame.project is not None and not frame.project.is_dir():
+        raise InputError(f"--project {str(frame.project)!r} is not a folder")
     _require_package()
     if over_http:
-        _serve_http(frame, app, DEFAULT_PORT if port is None else port, token_file)
+        _load()
+        _serve_http(frame, frame.app(), DEFAULT_PORT if port is None else port, token_file)
     else:
-        _serve_stdio(app)
+        _serve_stdio(frame)
 
 
 def _require_package() -> None:
@@ -61,6 +64,9 @@ def _require_package() -> None:
         raise InputError(
             f"`reverie mcp` needs the package mcp, 2.3 or newer; install it with: {package.ADVICE}"
         )
+
+
+def _load() -> None:
     # The import makes thousands of objects, none of them garbage: collecting would waste time.
     gc.disable()
     try:
@@ -78,14 +84,33 @@ def _clients_project() -> Path | None:
     return Path(named) if named and Path(named).is_dir() else None
 
 
-def _serve_stdio(app: Workspace) -> None:
-    from reverie.clients.mcp import stdio
+def _serve_stdio(frame: Invocation) -> None:
     from reverie.clients.mcp.caller import SESSION_VARIABLE
-    from reverie.clients.mcp.server import make_server
+    from reverie.clients.mcp.front import Backend, Front
     from reverie.settings.sources import environment
 
     session = environment().get(SESSION_VARIABLE, "")
-    stdio.serve(make_server(app, session))
+
+    def backend() -> Backend:
+        _load()
+        from reverie.clients.mcp import stdio
+        from reverie.clients.mcp.server import make_server
+
+        return partial(stdio.serve, make_server(frame.app(), session))
+
+    project = str((frame.project or Path.cwd()).resolve())
+    Front(backend, _home_of_the_daemon(frame), project, session).serve()
+
+
+def _home_of_the_daemon(frame: Invocation) -> str:
+    """The home whose daemon has the same settings as this process; empty if none has."""
+    from reverie.clients import hook_client
+    from reverie.settings.sources import environment
+
+    own = (name for name in environment() if name.startswith("REVERIE_"))
+    if frame.overrides or frame.memory_dir or any(name != "REVERIE_HOME" for name in own):
+        return ""
+    return str(frame.home.absolute()) if frame.home else hook_client.default_home()
 
 
 def _serve_http(frame: Invocation, app: Workspace, port: int, token_file: Path | None) -> None:

@@ -241,6 +241,9 @@ class Daemon:
                 project = _project(head) if local else ""
                 answer = await self._service.hook(client, event, body, project)
                 return response(HTTPStatus.OK, answer)
+            case ["", "tool", name] if local:
+                answer = await self._service.tool(name, body, _project(head))
+                return response(HTTPStatus.OK, answer)
             case ["", "status"] if local:
                 return response(HTTPStatus.OK, json.dumps(self._status()).encode())
             case ["", "stop"] if local:

@@ -8,6 +8,7 @@ import logging
 import time
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,6 +17,7 @@ from reverie.clients.daemon.wire import WorkQueue
 from reverie.clients.hooks.dialects import DIALECTS
 from reverie.clients.hooks.events import HookEvent, Ignored
 from reverie.clients.hooks.service import HookService
+from reverie.clients.mcp.calls import read_only_tool
 from reverie.errors import InputError, ReverieError
 from reverie.events import Event, MemoriesSaved, TroubleNoted
 from reverie.workspace import Workspace
@@ -69,6 +71,24 @@ class Service:
             known = isinstance(error, ReverieError | OSError | ValueError | TimeoutError)
             log.warning("%s/%s: %s", client, event, error or "too slow", exc_info=not known)
             return b""
+        finally:
+            tally.milliseconds.append((time.perf_counter() - began) * 1_000)
+
+    async def tool(self, name: str, body: bytes, project: str) -> bytes:
+        """The result of a tool that only reads, for an MCP server: this process's index is warm."""
+        tally = self.tallies.setdefault("mcp/tool", Tally())
+        tally.count += 1
+        began = time.perf_counter()
+        try:
+            async with self._opening:
+                service = await self._open(_folder(project))
+                for old in _remember(
+                    self._services, service.app.project.root, service, MOST_PROJECTS
+                ):
+                    self._close(old)
+            async with asyncio.timeout(LIMIT_SECONDS):
+                work = partial(read_only_tool, service.app, name, _object(body))
+                return json.dumps(await asyncio.to_thread(work)).encode()
         finally:
             tally.milliseconds.append((time.perf_counter() - began) * 1_000)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from reverie.memory.format.frontmatter import one_line
 from reverie.memory.format.revisions import Author
@@ -20,6 +20,14 @@ _CALL_KEYS = ("claudecode/toolUseId", "toolUseId", "callId")
 _LONGEST = 120
 
 
+# Tells the caller how far a slow call is: done, total, in words.
+Progress: TypeAlias = Callable[[int, int, str], None]
+
+
+def untold(done: int, total: int, message: str) -> None:
+    """For callers that did not ask."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """A client, its session and its call, as far as the client says; the rest is empty."""
@@ -27,6 +35,7 @@ class Caller:
     client: str = ""
     session: str = ""
     call: str = ""
+    progress: Progress = untold
 
     @classmethod
     def of(cls, client: object, meta: Mapping[str, Any] | None, session: str = "") -> Caller:

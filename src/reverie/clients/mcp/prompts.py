@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-from mcp_types import Prompt, PromptArgument
+from typing import TYPE_CHECKING, Any
 
 from reverie.clients.mcp.tools import BY_NAME, checked
 from reverie.errors import InputError
@@ -14,21 +12,22 @@ if TYPE_CHECKING:
     from reverie.clients.mcp.caller import Caller
     from reverie.workspace import Workspace
 
-PROMPTS: tuple[Prompt, ...] = (
-    Prompt(
-        name="save",
-        title="Save what should be remembered",
-        description="Go through this conversation and remember what will matter in later ones.",
-        arguments=[
-            PromptArgument(name="focus", description="What to look at above all.", required=False)
+# As `prompts/list` gives them.
+PROMPTS: tuple[dict[str, Any], ...] = (
+    {
+        "name": "save",
+        "title": "Save what should be remembered",
+        "description": "Go through this conversation and remember what will matter in later ones.",
+        "arguments": [
+            {"name": "focus", "description": "What to look at above all.", "required": False}
         ],
-    ),
-    Prompt(
-        name="recall",
-        title="Recall a topic",
-        description="What is remembered about a topic, put before the model at once.",
-        arguments=[PromptArgument(name="topic", description="What it is about.", required=True)],
-    ),
+    },
+    {
+        "name": "recall",
+        "title": "Recall a topic",
+        "description": "What is remembered about a topic, put before the model at once.",
+        "arguments": [{"name": "topic", "description": "What it is about.", "required": True}],
+    },
 )
 
 _SAVE = """\
@@ -67,7 +66,7 @@ def render(app: Workspace, name: str, arguments: Mapping[str, str], caller: Call
         case "recall":
             return _recall(app, arguments.get("topic", "").strip(), caller)
         case _:
-            names = ", ".join(prompt.name for prompt in PROMPTS)
+            names = ", ".join(prompt["name"] for prompt in PROMPTS)
             raise InputError(f"there is no prompt {name!r}; there are: {names}")
 
 

@@ -234,7 +234,7 @@ class _TimeIsUp(Exception):
 
 
 def search_past(app: Workspace, arguments: Arguments, caller: Caller) -> Answer:
-    unread = _read_conversations(app)
+    unread = _read_conversations(app, caller)
     found = service.search(app, arguments["words"], limit=arguments["limit"], scope="episodes")
     rows = [
         {"session": hit.session, "when": _day(hit.at), "who": hit.role, "text": hit.snippet}
@@ -248,7 +248,7 @@ def search_past(app: Workspace, arguments: Arguments, caller: Caller) -> Answer:
     return Answer({"about": about, "found": rows}, bulleted(about, lines))
 
 
-def _read_conversations(app: Workspace) -> tuple[str, ...]:
+def _read_conversations(app: Workspace, caller: Caller) -> tuple[str, ...]:
     """Index new conversations for a limited time; returns a note about those left over."""
     end = app.clock.now() + _READING_SECONDS
     read = (0, 0)
@@ -256,6 +256,7 @@ def _read_conversations(app: Workspace) -> tuple[str, ...]:
     def progress(done: int, total: int) -> None:
         nonlocal read
         read = (done, total)
+        caller.progress(done, total, f"reading past conversations, {done} of {total}")
         if app.clock.now() > end:
             raise _TimeIsUp
 

@@ -57,6 +57,14 @@ def listed(app: Workspace) -> list[Resource]:
     ]
 
 
+def completed(app: Workspace, typed: str) -> list[str]:
+    """Files whose names begin with what was typed, then those that contain it."""
+    names = [entry.file for entry in labelled(app) if entry.listed]
+    wanted = typed.casefold()
+    first = [name for name in names if name.casefold().startswith(wanted)]
+    return [*first, *(name for name in names if wanted in name.casefold() and name not in first)]
+
+
 def _indexes(memory: OpenMemory) -> str:
     """The project's MEMORY.md, then those of the other scopes that are recalled with it."""
     own, *others = ((part, capped(part.store.index()).text) for part in memory.parts)

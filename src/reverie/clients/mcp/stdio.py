@@ -1,36 +1,28 @@
-"""The server on standard input and output, as clients start it."""
+"""The server on two pipes: behind the front of a client's standard input and output."""
 
 from __future__ import annotations
 
 import os
-import signal
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from mcp.server.lowlevel import NotificationOptions
 from mcp.server.stdio import stdio_server
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
 
-def serve(server: Server[Any]) -> None:
-    """Serve until standard input ends or SIGINT or SIGTERM arrives; each is a clean exit."""
-    anyio.run(_serve, server)
+def serve(server: Server[Any], given: int, answers: int) -> None:
+    """Serve until the first descriptor ends; both are closed."""
+    anyio.run(_serve, server, given, answers)
 
 
-async def _serve(server: Server[Any]) -> None:
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_exit_on_signal)
-        async with stdio_server() as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
-        tasks.cancel_scope.cancel()
-
-
-async def _exit_on_signal() -> None:
-    """Exit at once: the thread that waits for a line cannot be woken.
-
-    A write in progress is not lost: the next writer completes it.
-    """
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for _ in signals:
-            os._exit(0)
+async def _serve(server: Server[Any], given: int, answers: int) -> None:
+    reading = os.fdopen(given, "r", encoding="utf-8", errors="replace")
+    writing = os.fdopen(answers, "w", encoding="utf-8")
+    options = server.create_initialization_options(NotificationOptions(resources_changed=True))
+    with reading, writing:
+        streams = stdio_server(anyio.wrap_file(reading), anyio.wrap_file(writing))
+        async with streams as (incoming, outgoing):
+            await server.run(incoming, outgoing, options)

@@ -1,6 +1,7 @@
 """The seven tools: their descriptions and schemas, and the modules of their functions.
 
-The functions are imported when a tool is first called, so that listing the tools is fast.
+The functions are imported when a tool is first called, and neither the protocol's package nor a schema
+compiler before that: a client waits for this list.
 """
 
 from __future__ import annotations
@@ -10,10 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-import fastjsonschema
-from mcp_types import Tool as Listed
-from mcp_types import ToolAnnotations
 
 from reverie.clients.mcp.answers import (
     BOOLEAN,
@@ -42,13 +39,20 @@ if TYPE_CHECKING:
 Arguments: TypeAlias = Mapping[str, Any]
 Work: TypeAlias = "Callable[[Workspace, Arguments, Caller], Answer]"
 
-_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-_ADDS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
-_REMOVES = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
-)
+# Annotations as the protocol writes them.
+_READS = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
+_ADDS = {
+    "readOnlyHint": False,
+    "destructiveHint": False,
+    "idempotentHint": False,
+    "openWorldHint": False,
+}
+_REMOVES = {
+    "readOnlyHint": False,
+    "destructiveHint": True,
+    "idempotentHint": True,
+    "openWorldHint": False,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +64,24 @@ class Tool:
     description: str
     input_schema: Schema
     output_schema: Schema
-    hints: ToolAnnotations
+    hints: Mapping[str, bool]
     module: str
 
     @property
     def reads(self) -> bool:
-        return bool(self.hints.read_only_hint)
+        return self.hints["readOnlyHint"]
 
     @property
-    def listed(self) -> Listed:
-        return Listed(
-            name=self.name,
-            title=self.title,
-            description=self.description,
-            input_schema=self.input_schema,
-            output_schema=self.output_schema,
-            annotations=self.hints,
-        )
+    def listed(self) -> Schema:
+        """The tool as `tools/list` gives it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "outputSchema": self.output_schema,
+            "annotations": dict(self.hints),
+        }
 
     def work(self) -> Work:
         module = importlib.import_module(f"reverie.clients.mcp.{self.module}")
@@ -275,21 +280,25 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 @cache
 def _check_of(name: str) -> Callable[[object], object]:
+    import fastjsonschema
+
     check: Callable[[object], object] = fastjsonschema.compile(BY_NAME[name].input_schema)
     return check
 
 
 def checked(tool: Tool, arguments: Mapping[str, Any] | None) -> Arguments:
     """The arguments with defaults filled in; raises InputError with one sentence about what is wrong."""
+    from fastjsonschema import JsonSchemaValueException
+
     given = dict(arguments or {})
     try:
         _check_of(tool.name)(given)
-    except fastjsonschema.JsonSchemaValueException as error:
-        raise InputError(_explained(tool, error)) from error
+    except JsonSchemaValueException as error:
+        raise InputError(_explained(tool, str(error.message))) from error
     return given
 
 
-def _explained(tool: Tool, error: fastjsonschema.JsonSchemaValueException) -> str:
-    problem = str(error.message).removeprefix("data.").replace("data ", "the arguments ", 1)
+def _explained(tool: Tool, message: str) -> str:
+    problem = message.removeprefix("data.").replace("data ", "the arguments ", 1)
     takes = ", ".join(tool.input_schema["properties"])
     return f"{problem}; {tool.name} takes: {takes} (required: {', '.join(tool.input_schema['required']) or 'none'})"

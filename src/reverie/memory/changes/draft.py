@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import TypeAlias
 
 from reverie.memory.format.revisions import Revision
 from reverie.memory.format.taxonomy import MemoryType, OwnScope
-from reverie.memory.format.topic import Topic
+from reverie.memory.format.topic import Scalar, Topic
 from reverie.text.dates import DateChange
 from reverie.text.likeness import Likeness
 
@@ -40,6 +41,10 @@ class NewMemory:
     scope: OwnScope | None = None
     # Other words people will ask by.
     cues: tuple[str, ...] = ()
+    # Taken from an instruction file: that the file says it is no reason to leave it out.
+    from_instructions: bool = False
+    # What a program notes about it.
+    metadata: Mapping[str, Scalar] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from reverie.memory.format import frontmatter
 from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import is_index
 from reverie.memory.format.taxonomy import MemoryType, parse_type, split
-from reverie.memory.format.topic import Topic
+from reverie.memory.format.topic import Scalar, Topic
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t#]*")
 _BULLET = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+(?=\S)")
@@ -126,6 +126,19 @@ LARGEST_PILE = 64 * 1024 * 1024
 
 EXPORTS = (".json", ".jsonl", ".af")
 
+# Files that tell agents how to work; whoever imports one wants what it says as memories.
+_INSTRUCTIONS = frozenset(
+    (
+        "agents.md",
+        "claude.md",
+        "claude.local.md",
+        "gemini.md",
+        "copilot-instructions.md",
+        ".cursorrules",
+        ".windsurfrules",
+    )
+)
+
 _TEXT_KEYS = ("memory", "content", "text", "value", "data")
 _DAY_KEYS = ("created_at", "createdAt", "updated_at", "date")
 # The share of non-text bytes above which a file is taken for binary.
@@ -165,7 +178,7 @@ def read_file(name: str, data: bytes) -> list[Found]:
     if len(data) > LARGEST_PILE:
         raise InputError(f"{name} has {len(data):,} bytes; at most {LARGEST_PILE:,} are imported")
     if data.startswith(b"PK\x03\x04"):
-        return read_pile(_unpacked(name, data))
+        return read_pile(unpacked(name, data))
     if name.endswith(".jsonl"):
         return list(_from_lines(name, data))
     if name.endswith((".json", ".af")) or data.lstrip()[:1] in (b"{", b"["):
@@ -178,7 +191,7 @@ def read_file(name: str, data: bytes) -> list[Found]:
     return [_loose(name, data)]
 
 
-def _unpacked(name: str, data: bytes) -> dict[str, bytes]:
+def unpacked(name: str, data: bytes) -> dict[str, bytes]:
     try:
         with ZipFile(BytesIO(data)) as archive:
             inside = [item for item in archive.infolist() if not item.is_dir()]
@@ -208,6 +221,11 @@ def _loose(name: str, data: bytes) -> Found:
         memory, dropped = _untrusted(memory)
         text = memory.body.strip() or memory.description
         named = memory.document.entry("name") is not None
+        # Obsidian and basic-memory call it the title.
+        called = memory.document.entry("title")
+        if called is not None and not named:
+            memory = memory.with_(name=frontmatter.parse_text(called.value))
+            named = True
         new = NewMemory(
             text,
             type=memory.type,
@@ -222,7 +240,8 @@ def _loose(name: str, data: bytes) -> Found:
     if memory.problem != frontmatter.ABSENT:
         return Found(name, Declined(memory.problem, "correct the file, then import it again"))
     title, text = _titled(memory.body)
-    return Found(name, NewMemory(text, name=title, origin="import"))
+    source = (f"import:{name}",)
+    return Found(name, NewMemory(text, name=title, origin="import", source=source))
 
 
 def _untrusted(memory: Topic) -> tuple[Topic, tuple[str, ...]]:
@@ -245,12 +264,20 @@ def _titled(text: str) -> tuple[str | None, str]:
 
 def _split(name: str, text: str) -> Iterator[Found]:
     """Split an instruction file or a list of notes into memories."""
+    instructs = PurePosixPath(name).name.casefold() in _INSTRUCTIONS
     for number, piece in enumerate(pieces(text), 1):
         place = f"{name}, {piece.under}" if piece.under else f"{name}, piece {number}"
         described = None
         if piece.under:
             described = f"{piece.under}: {draft(piece.text).description}"
-        yield Found(place, NewMemory(piece.text, description=described, origin="import"))
+        new = NewMemory(
+            piece.text,
+            description=described,
+            origin="import",
+            source=(f"import:{place}",),
+            from_instructions=instructs,
+        )
+        yield Found(place, new)
 
 
 # --- JSON ---
@@ -323,7 +350,9 @@ def _block(name: str, block: dict[str, Any]) -> Iterator[Found]:
     elif isinstance(value, str):
         type_: MemoryType | None = "user" if title == "human" else None
         for piece in pieces(value):
-            yield Found(f"{name}, {title}", NewMemory(piece.text, type=type_, origin="import"))
+            place = f"{name}, {title}"
+            new = NewMemory(piece.text, type=type_, origin="import", source=(f"import:{place}",))
+            yield Found(place, new)
 
 
 def _listed(key: str) -> Callable[[str, dict[str, Any]], Iterator[Found]]:
@@ -350,7 +379,7 @@ _SHAPES: tuple[
 def _item(place: str, item: Any) -> Found:
     """Read a memory as Mem0 and similar tools write it: text, date, metadata."""
     if isinstance(item, str):
-        return Found(place, NewMemory(item, origin="import"))
+        return Found(place, NewMemory(item, origin="import", source=(f"import:{place}",)))
     if not isinstance(item, dict):
         return Found(place, Declined("it is not a memory: neither a text nor an object"))
     text = next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str)), None)
@@ -358,7 +387,37 @@ def _item(place: str, item: Any) -> Found:
         return Found(place, Declined(f"it has no text under {', '.join(_TEXT_KEYS)}"))
     if item.get("state") in ("deleted", "archived") or item.get("is_deleted"):
         return Found(place, Declined("it was deleted or archived there"))
-    return Found(place, NewMemory(text, type=_type(item), said=_day(item), origin="import"))
+    new = NewMemory(
+        text,
+        type=_type(item),
+        said=_day(item),
+        origin="import",
+        source=(
+            f"import:{place.partition(' #')[0]}#{item['id']}"
+            if item.get("id")
+            else f"import:{place}",
+        ),
+        metadata=_metadata(item),
+    )
+    return Found(place, new)
+
+
+def _metadata(item: dict[str, Any]) -> dict[str, Scalar] | None:
+    """Plain values that the tool noted about a memory."""
+    given = item.get("metadata")
+    found: dict[str, Scalar] = {}
+    for key, value in given.items() if isinstance(given, dict) else ():
+        if isinstance(value, str | int | float | bool) and key != "type":
+            found[str(key)] = value
+    categories = item.get("categories")
+    words = (
+        [word for word in categories if isinstance(word, str)]
+        if isinstance(categories, list)
+        else []
+    )
+    if words:
+        found["categories"] = ", ".join(words)
+    return found or None
 
 
 def _type(item: dict[str, Any]) -> MemoryType | None:

@@ -299,7 +299,7 @@ class Keeper:
                 return again
         if new.allow_excluded:
             return None
-        found = exclusions.check(new.text, self._instructions())
+        found = exclusions.check(new.text, {} if new.from_instructions else self._instructions())
         return Declined(found.reason, found.advice) if found else None
 
     def _dated(self, new: NewMemory) -> tuple[str, tuple[DateChange, ...]]:
@@ -391,7 +391,7 @@ class Keeper:
     def _topic(self, made: Draft, new: NewMemory, file: str) -> Topic:
         now = self._now()
         old = None if new.supersedes is None else self.require(new.supersedes).topic.file
-        return topic.new(
+        fresh = topic.new(
             made.name,
             made.description,
             made.type,
@@ -405,6 +405,7 @@ class Keeper:
             valid_until=new.valid_until,
             cues=cues.given(tuple(self._scrubber.scrub(cue).text for cue in new.cues)),
         )
+        return self._clean(fresh.with_metadata(new.metadata)) if new.metadata else fresh
 
     def _imported(
         self, original: Topic, made: Draft, new: NewMemory, file: str

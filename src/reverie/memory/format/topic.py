@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 LARGEST_FILE = 64 * 1024
+
+# A value of a memory's metadata.
+Scalar: TypeAlias = str | int | float | bool | None
+METADATA = "metadata"
 
 Value: TypeAlias = str | float | bool | tuple[str, ...] | None
 Shape = Literal["text", "type", "origin", "moment", "number", "flag", "list"]
@@ -120,6 +125,26 @@ class Topic:
     def linked(self) -> tuple[str, ...]:
         """Every memory this one points to: the `links` key, then the body."""
         return tuple(dict.fromkeys((*self.links, *self.wikilinks)))
+
+    @property
+    def metadata(self) -> dict[str, Scalar]:
+        """What a program noted about the memory: the `metadata` key, as JSON on one line."""
+        entry = self.document.entry(METADATA)
+        try:
+            found = json.loads(entry.value) if entry else {}
+        except (ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def with_metadata(self, values: Mapping[str, Scalar]) -> Topic:
+        """The same file with this metadata; none removes the key."""
+        rendered = json.dumps(dict(values), ensure_ascii=False) if values else None
+        if rendered is not None and len(rendered) > LONGEST_RENDERED:
+            raise InputError(
+                f"the metadata has {len(rendered):,} characters; a value of a topic file has at most "
+                f"{LONGEST_RENDERED:,}"
+            )
+        return _read(self._editable().with_entry(METADATA, rendered), self.file)
 
     def with_(self, **changes: Value) -> Topic:
         """The same file with these keys (or `body`) changed; None removes a key."""

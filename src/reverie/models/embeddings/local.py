@@ -267,12 +267,18 @@ def _packaged() -> Embedder | Missing:
     return OnnxEmbedder(ARCTIC, replace(parts, prompt=parts.prompt or _ARCTIC_PROMPT))
 
 
+# Packages that were found: looking for one searches every folder of the path.
+_FOUND: dict[str, Path] = {}
+
+
 def package(name: str) -> Path | None:
     """The folder of an installed package, found without importing it."""
+    if name in _FOUND:
+        return _FOUND[name]
     try:
         spec = find_spec(name)
     except (ImportError, ValueError):
         return None
     if spec is None or not spec.submodule_search_locations:
         return None
-    return Path(next(iter(spec.submodule_search_locations)))
+    return _FOUND.setdefault(name, Path(next(iter(spec.submodule_search_locations))))

@@ -1,0 +1,213 @@
+"""Import what people have: read it, judge it against what is known, and only then save it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.api.chat_exports import read_chats
+from reverie.errors import InputError
+from reverie.memory.changes.draft import Declined, NewMemory, Prepared
+from reverie.memory.changes.imports import (
+    EXPORTS,
+    LARGEST_PILE,
+    Found,
+    read_file,
+    read_pile,
+    unpacked,
+)
+
+if TYPE_CHECKING:
+    from reverie.memory.changes.keeper import Keeper
+    from reverie.memory.format.revisions import Author, Revision
+    from reverie.memory.format.taxonomy import MemoryScope, MemoryType
+    from reverie.memory.opening import OpenMemory
+    from reverie.workspace import Workspace
+
+_MARKDOWN = (".md",)
+_ZIP = b"PK\x03\x04"
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An item: where it was found, what would be saved or why not, and keys that are not taken over."""
+
+    source: str
+    what: Prepared | Declined
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class ImportPlan:
+    """What an import saves, in which memory, and what it leaves out; `save` carries it out."""
+
+    groups: tuple[tuple[OpenMemory, tuple[Judged, ...]], ...]
+    revisions: list[tuple[OpenMemory, Revision]] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[tuple[OpenMemory, Judged]]:
+        return ((memory, one) for memory, judged in self.groups for one in judged)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names under which memories are saved."""
+        return tuple(
+            memory.label(one.what.topic.file)
+            for memory, one in self
+            if isinstance(one.what, Prepared)
+        )
+
+    @property
+    def declined(self) -> tuple[tuple[str, Declined], ...]:
+        """What is left out: where it was found, and why."""
+        return tuple((one.source, one.what) for _, one in self if isinstance(one.what, Declined))
+
+    def save(self, author: Author, names: str) -> None:
+        """Save everything, one change for each memory directory."""
+        for memory, judged in self.groups:
+            fresh = [one.what for one in judged if isinstance(one.what, Prepared)]
+            number = f"{len(fresh)} {'memory' if len(fresh) == 1 else 'memories'}"
+            revision = memory.keeper.save_all(fresh, author, f"import {number} from {names}")
+            if revision is not None:
+                self.revisions.append((memory, revision))
+
+
+def plan_import(
+    app: Workspace,
+    found: Sequence[Found],
+    scope: MemoryScope | None = None,
+    type_: MemoryType | None = None,
+    *,
+    even_if_known: bool = False,
+) -> ImportPlan:
+    """Judge what was found; nothing is written."""
+    groups = (
+        (memory, tuple(_judged(memory.keeper, items, type_, even_if_known=even_if_known)))
+        for memory, items in _grouped(app, found, scope)
+    )
+    return ImportPlan(tuple(groups))
+
+
+def _grouped(
+    app: Workspace, found: Sequence[Found], scope: MemoryScope | None
+) -> list[tuple[OpenMemory, list[Found]]]:
+    """Group items by target memory; if there is no person memory, all go to the project."""
+    if scope is not None or "person" not in app.scopes:
+        return [(app.memory(scope or "project"), list(found))]
+    groups: dict[MemoryScope, list[Found]] = {}
+    for one in found:
+        wanted = one.wish.scope if isinstance(one.wish, NewMemory) else None
+        groups.setdefault(wanted or "project", []).append(one)
+    return [(app.memory(wanted), items) for wanted, items in groups.items()]
+
+
+def _judged(
+    keeper: Keeper, found: list[Found], type_: MemoryType | None, *, even_if_known: bool
+) -> Iterator[Judged]:
+    new = [one.wish for one in found if isinstance(one.wish, NewMemory)]
+    judged = iter(
+        keeper.prepare_all(
+            replace(item, type=item.type or type_, even_if_known=even_if_known) for item in new
+        )
+    )
+    for one in found:
+        what = one.wish if isinstance(one.wish, Declined) else next(judged)
+        yield Judged(one.source, what, one.dropped)
+
+
+def read_path(path: Path, project: Path) -> list[Found]:
+    """What a file or folder holds.
+
+    An instruction file of the project itself may be imported although the project says it already.
+    """
+    found = _read_path(path)
+    if path.resolve().is_relative_to(project.resolve()):
+        return found
+    return [
+        replace(one, wish=replace(one.wish, from_instructions=False))
+        if isinstance(one.wish, NewMemory)
+        else one
+        for one in found
+    ]
+
+
+def _read_path(path: Path) -> list[Found]:
+    try:
+        if not path.is_dir():
+            data = _content(path, LARGEST_PILE)
+            if isinstance(data, Declined):
+                return [Found(path.name, data)]
+            return _read_file(path.name, data)
+        return _read_folder(path)
+    except OSError as error:
+        raise InputError(f"cannot read {error.filename or path} ({error.strerror})") from error
+
+
+def _read_file(name: str, data: bytes) -> list[Found]:
+    if data.startswith(_ZIP):
+        return _read_pile(unpacked(name, data))
+    chats = read_chats(name, data)
+    return read_file(name, data) if chats is None else chats
+
+
+def _read_pile(files: dict[str, bytes]) -> list[Found]:
+    """Conversations where there are any; the other JSON files of such an export are no memories."""
+    exports = [name for name in sorted(files) if name.endswith(".json")]
+    chats = [chat for name in exports if (chat := read_chats(name, files[name])) is not None]
+    if chats:
+        files = {name: data for name, data in files.items() if name.endswith(_MARKDOWN)}
+    return [*(one for chat in chats for one in chat), *read_pile(files)]
+
+
+def _read_folder(path: Path) -> list[Found]:
+    files: dict[str, bytes] = {}
+    refused: list[Found] = []
+    room = LARGEST_PILE
+    for name in map(str, _inside(path, _MARKDOWN) or _inside(path, EXPORTS)):
+        data = _content(path / name, room)
+        if isinstance(data, Declined):
+            refused.append(Found(name, data))
+        else:
+            files[name] = data
+            room -= len(data)
+    return [*_read_pile(files), *refused]
+
+
+def _content(path: Path, room: int) -> bytes | Declined:
+    """The bytes of a regular file within the limit; links, pipes and devices are never read."""
+    try:
+        opened = os.open(path, _READ)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return Declined("it is a link", "import the file it leads to")
+        if error.errno == errno.ENXIO:
+            return Declined("it is not a plain file")
+        raise
+    with os.fdopen(opened, "rb") as file:
+        seen = os.fstat(file.fileno())
+        if not stat.S_ISREG(seen.st_mode):
+            return Declined("it is not a plain file")
+        # A file may grow while it is read, and some report size 0.
+        data = file.read(room + 1) if seen.st_size <= room else b""
+        if seen.st_size > room or len(data) > room:
+            return Declined(f"it is too large: {room:,} bytes may still be imported", "split it")
+        return data
+
+
+def _inside(folder: Path, endings: tuple[str, ...]) -> list[Path]:
+    """Files below a folder, without hidden ones; links to folders are not followed."""
+    found: list[Path] = []
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        here = Path(place).relative_to(folder)
+        found += [here / name for name in sorted(files) if _is_wanted(name, endings)]
+    return found
+
+
+def _is_wanted(name: str, endings: tuple[str, ...]) -> bool:
+    return name.endswith(endings) and not name.startswith(".")

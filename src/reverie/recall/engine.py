@@ -1,0 +1,155 @@
+"""One warm recall engine for a process: whatever recalls from a memory shares its index and model.
+
+Opening an index, reading a directory and loading a model take far longer than a search. So the first
+caller opens an engine, the others lease it, and a few that are not in use stay open for the next caller.
+Searches run in two threads, or on a loop that is there for this: each further thread would take the
+interpreter from the caller's event loop for longer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from reverie.errors import ReverieError
+from reverie.files.locks import ThreadLock
+from reverie.recall.index import RecallIndex
+from reverie.recall.ranker import IndexRanker, Look
+
+if TYPE_CHECKING:
+    from reverie.events import Announce
+    from reverie.memory.opening import OpenMemory
+    from reverie.ports import Clock, Embedder, WordVectors
+
+T = TypeVar("T")
+
+INDEX = "index.sqlite"
+# Engines that are not in use and stay open.
+MOST_IDLE = 4
+WORKERS = 2
+# Recalls that may wait for a thread; a program that asks for more at once is told so.
+MOST_WAITING = 512
+
+Key: TypeAlias = tuple[object, ...]
+
+
+class Busy(ReverieError):
+    """Too many recalls wait already."""
+
+
+@dataclass(slots=True)
+class Engine:
+    """The directory as it was last read, the index and the model of one memory."""
+
+    memory: OpenMemory
+    index: RecallIndex
+    # Kept, so that no other model gets its id, which is part of the key.
+    embedder: Embedder | None
+    look: Look = field(default_factory=Look)
+    leases: int = 0
+
+    def ranker(self, clock: Clock, notes: tuple[str, ...], announce: Announce) -> IndexRanker:
+        uses = partial(self.memory.use_counts, "used")
+        topics, look = self.memory.topics, self.look
+        return IndexRanker(self.index, topics, clock, uses, notes, announce, look=look)
+
+
+class Engines:
+    """The engines of this process, least recently used first."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[Key, Engine] = OrderedDict()
+        self._lock = ThreadLock()
+
+    @contextmanager
+    def lease(
+        self,
+        memory: OpenMemory,
+        embedder: Embedder | None,
+        words: WordVectors | None = None,
+        *,
+        keep: bool = True,
+    ) -> Iterator[Engine]:
+        """The engine of a memory; `keep` it after the last lease, until others need its place."""
+        key = (*((part.scope, part.place) for part in memory.parts), id(embedder))
+        with self._lock:
+            engine = self._open.get(key) or self._opened(key, memory, embedder, words)
+            engine.leases += 1
+            self._open.move_to_end(key)
+        try:
+            yield engine
+        finally:
+            with self._lock:
+                engine.leases -= 1
+                if not keep and not engine.leases:
+                    self._open.pop(key).index.close()
+                self._close_idle(MOST_IDLE)
+
+    def close(self) -> None:
+        """Close the engines that are not in use."""
+        with self._lock:
+            self._close_idle(0)
+
+    def _opened(
+        self, key: Key, memory: OpenMemory, embedder: Embedder | None, words: WordVectors | None
+    ) -> Engine:
+        index = RecallIndex.open(memory.place.state / INDEX, embedder, words=words)
+        self._open[key] = engine = Engine(memory, index, embedder)
+        return engine
+
+    def _close_idle(self, most: int) -> None:
+        idle = [key for key, engine in self._open.items() if not engine.leases]
+        for key in idle[: max(0, len(idle) - most)]:
+            self._open.pop(key).index.close()
+
+
+ENGINES = Engines()
+atexit.register(ENGINES.close)
+
+
+class Workers:
+    """The threads in which searches run, and how many wait for one."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        self._waiting = 0
+        self._lock = ThreadLock()
+        self._in_place: asyncio.AbstractEventLoop | None = None
+
+    def run_in_place_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Take this loop for a thread: nothing else waits for it."""
+        self._in_place = loop
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run in one of the threads; raises Busy where too many wait."""
+        if asyncio.get_running_loop() is self._in_place:
+            return work()
+        with self._lock:
+            if self._waiting >= MOST_WAITING:
+                raise Busy(f"{self._waiting} recalls wait already; ask for fewer at once")
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="reverie-recall")
+            self._waiting += 1
+            future = asyncio.get_running_loop().run_in_executor(self._pool, work)
+        future.add_done_callback(self._done)
+        return await future
+
+    def renew(self) -> None:
+        """A forked child has none of the threads."""
+        self._pool, self._waiting, self._in_place = None, 0, None
+
+    def _done(self, future: asyncio.Future[T]) -> None:
+        with self._lock:
+            self._waiting -= 1
+
+
+WORK = Workers()
+os.register_at_fork(after_in_child=WORK.renew)
