@@ -52,6 +52,7 @@ COMMANDS: dict[str, Entry] = {
     "cache": Entry("context", "context.cache", "Show the cache hit rate, breaks and their cost; what-if."),
     "spend": Entry("context", "context.spend", "Show what was spent, on what, and the caps."),
     "sessions": Entry("context", "context.sessions", "List the sessions of this project, newest first."),
+    "ui": Entry("look", "context.ui", "Look at memory and decide, in your browser."),
     "install": Entry("wiring", "wiring.install", "Give a coding agent Reverie's memory: hooks and the MCP server."),
     "uninstall": Entry("wiring", "wiring.uninstall", "Remove Reverie from a coding agent."),
     "hook": Entry("wiring", "wiring.hook", "Answer a hook of a coding agent; `reverie install` sets them up."),

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import InputError
+from reverie.memory.changes.handles import short_ids
 from reverie.memory.format import topic as topics
 from reverie.memory.format.age import term
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.lexical import parse
-from reverie.workspace.handles import ids_of
 
 if TYPE_CHECKING:
     from reverie.memory.format.topic import Topic
@@ -57,12 +57,19 @@ _FEW_WORDS = 2
 
 
 def read_hits(
-    app: Workspace, found: Results, question: str, as_of: datetime | None = None
+    app: Workspace,
+    found: Results,
+    question: str,
+    as_of: datetime | None = None,
+    memory: OpenMemory | None = None,
 ) -> list[Shown]:
-    """Every hit with its marks, from memory as it is now or was at `as_of`."""
+    """Every hit with its marks, from memory as it is now or was at `as_of`.
+
+    `memory` is the project's, where it is open already.
+    """
     good = _judge(question)
-    ids = ids_of(app)
-    memory = app.memory()
+    memory = memory or app.memory()
+    ids = short_ids(entry.file for entry in memory.topics.entries())
     now = as_of or datetime.fromtimestamp(app.clock.now(), UTC)
     return [
         Shown(hit, good(hit), ids.get(hit.key, ""), **_marks(memory, hit, as_of, now))

@@ -36,7 +36,7 @@ def rows_of(
     found = [(entry, memory) for memory in memories for entry in memory.store.entries()]
     found.sort(key=lambda pair: pair[0].mtime, reverse=True)
     rows = [
-        {"id": ids.get(memory.label(entry.file)), **_row(memory, entry, now)}
+        {"id": ids.get(memory.label(entry.file)), **row_of(memory, entry, now)}
         for entry, memory in found
     ]
     for memory, skipped in ((one, skipped) for one in memories for skipped in one.store.skipped):
@@ -48,9 +48,12 @@ def rows_of(
     return rows
 
 
-def _row(memory: OpenMemory, entry: ManifestEntry, now: datetime) -> dict[str, Any]:
+def row_of(
+    memory: OpenMemory, entry: ManifestEntry, now: datetime, *, label: str = ""
+) -> dict[str, Any]:
+    """A memory as a row; `label` is its displayed name, where that is known already."""
     return {
-        "file": memory.label(entry.file),
+        "file": label or memory.label(entry.file),
         "name": entry.name,
         "type": entry.type,
         "description": entry.description,

@@ -8,11 +8,13 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from reverie.core.usage import Entry, Usage
+from reverie.memory.locations import read_identity
+from reverie.models.ledger import LEDGER, Ledger
 
 if TYPE_CHECKING:
     from reverie.workspace import Workspace
 
-KINDS = ("purpose", "model", "session", "day")
+KINDS = ("purpose", "model", "session", "day", "project")
 # The longest series of days that is drawn.
 MOST_DAYS = 30
 
@@ -29,7 +31,7 @@ def spending(app: Workspace, by: str, days: int) -> dict[str, Any]:
     return {
         "by": by,
         "days": days,
-        "rows": _rows(entries, by),
+        "rows": _by_project(app, days) if by == "project" else _rows(entries, by),
         "per_day": [per_day[day] for day in shown],
         "caps": _caps(app),
     }
@@ -40,6 +42,19 @@ def _rows(entries: Sequence[Entry], by: str) -> list[dict[str, Any]]:
     for entry in entries:
         groups[str(day_of(entry.at)) if by == "day" else getattr(entry, by)].append(entry)
     rows = [_row(name, group) for name, group in groups.items()]
+    return sorted(rows, key=lambda row: row["cost"], reverse=True)
+
+
+def _by_project(app: Workspace, days: int) -> list[dict[str, Any]]:
+    """Every project of this home; the caps of a day count all of them."""
+    now = app.clock.now()
+    rows = []
+    for path in sorted((app.settings.home / "projects").glob(f"*/{LEDGER}")):
+        ledger = Ledger(path.parent, home=app.settings.home, clock=app.clock)
+        entries = [entry for entry in ledger.entries() if now - entry.at <= days * 86_400]
+        identity = read_identity(path.parent)
+        if entries:
+            rows.append(_row(str(identity.root) if identity else path.parent.name, entries))
     return sorted(rows, key=lambda row: row["cost"], reverse=True)
 
 

@@ -50,6 +50,7 @@ from reverie.learning.dreaming.service import gate_with_rest
 from reverie.learning.service import Learnt
 from reverie.memory.locations import IDENTITY
 from reverie.recall.attachment import MOST_FILES, Surfaced
+from reverie.recall.holdout import withheld
 from reverie.recall.service import catch_up, chosen_meaning, open_ranker, recall_for
 from reverie.settings.schema import NEVER
 from reverie.settings.sources import Stamp, stamp_of
@@ -225,6 +226,8 @@ class HookService:
     async def _recalled(self, folder: SessionFolder, message: Message) -> Outcome:
         if not self.app.switches.on("recall"):
             return Nothing("recall is off")
+        if withheld(self.app, folder.name):
+            return Nothing("this session gets no recalled memories (impact.holdout)")
         async with self._recalling:
             if self._opened is None:
                 await asyncio.to_thread(self._open)
