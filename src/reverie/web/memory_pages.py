@@ -51,8 +51,11 @@ def listing(desk: Desk, asked: Asked) -> Response:
     question = asked.query.get("q", "").strip()
     chosen = {name: asked.query.get(name, "") for name in FILTERS}
     number = max(1, asked.number("page", 1))
-    hits = _hits(desk, question, as_of) if question else None
-    found = _fitting(desk, desk.entries(as_of), chosen)
+    entries = desk.entries(as_of)
+    # A search also finds what was replaced or archived, with its mark, unless a state is chosen.
+    wanted = {**chosen, "state": chosen["state"] or "all"} if question else chosen
+    found = _fitting(desk, entries, wanted)
+    hits = _hits(desk, question, as_of, found) if question else None
     rows = [desk.row(entry) for entry in found[(number - 1) * A_PAGE : number * A_PAGE]]
     return page(
         desk,
@@ -108,16 +111,24 @@ def _fitting(
     return sorted(found, key=lambda entry: not entry.pinned)
 
 
-def _hits(desk: Desk, question: str, as_of: datetime | None) -> dict[str, Any]:
-    """What a search found, best first, and what was left out."""
+def _hits(
+    desk: Desk, question: str, as_of: datetime | None, fitting: Sequence[ManifestEntry]
+) -> dict[str, Any]:
+    """What a search found among the memories that fit the filters, best first, and the reasons."""
     if as_of is None:
         found = desk.ranker.search(question, limit=MOST_HITS)
     else:
         found = recall_as_of(desk.memory, question, as_of, MOST_HITS)
     shown = read_hits(desk.app, found, question, as_of, memory=desk.memory)
+    entries = {entry.file: entry for entry in fitting}
+    rows = [
+        {"hit": one.hit, "mark": one.mark, "good": one.good, **desk.row(entries[one.hit.key])}
+        for one in shown
+        if one.hit.key in entries
+    ]
     return {
-        "good": [one for one in shown if one.good],
-        "weak": [one for one in shown if not one.good],
+        "good": [row for row in rows if row["good"]],
+        "weak": [row for row in rows if not row["good"]],
         "left_out": found.left_out,
         "notes": found.notes,
         "how": "words and meaning" if found.used_semantic else "words alone",

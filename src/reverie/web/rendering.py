@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reverie.core.foreign_text import printable
-from reverie.memory.format.age import words
 from reverie.text.figures import counted, dollars, share, sparkline, tokens, when
+from reverie.text.words import terms
 
 if TYPE_CHECKING:
     from reverie.web.desk import Asked, Desk
@@ -31,6 +32,8 @@ VIEWS = {
     "impact": "Impact",
     "health": "Health",
 }
+
+_WORD = re.compile(r"(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,20 @@ def moment(at: float | datetime | None) -> str:
     return when(at or 0)
 
 
-def age_of(at: float) -> str:
-    return words(datetime.fromtimestamp(at, UTC), datetime.now(UTC).astimezone())  # noqa: TID251
+def marked(text: str, question: str) -> Markup:
+    """A text with the words of the question marked, in any of their forms."""
+    wanted = set(terms(question))
+    parts = _WORD.split(visible(text))
+    return Markup().join(
+        Markup("<mark>{}</mark>").format(part) if wanted.intersection(terms(part)) else escape(part)
+        for part in parts
+    )
+
+
+def beyond(text: str, title: str) -> str:
+    """A description, unless it only repeats the title."""
+    plain, known = (" ".join(one.split()).casefold().rstrip(" .…!") for one in (text, title))
+    return "" if plain == known else text
 
 
 def address(path: str, **query: object) -> str:
@@ -104,6 +119,8 @@ def _environment() -> Environment:
         "share": share,
         "sparkline": sparkline,
         "diff": diff_lines,
+        "beyond": beyond,
+        "marked": marked,
     }
     made.globals |= {"counted": counted, "address": address, "views": VIEWS}
     return made

@@ -36,6 +36,7 @@ _CHANGES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 # The cookie is SameSite=Strict: a redirect that began on another site would come without it.
 _WELCOME = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Reverie</title>'
+    '<link rel="icon" href="/static/icon.svg">'
     '<meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open Reverie</a></p></html>'
 )
 

@@ -6,7 +6,7 @@
   const short = (value) => value >= 1e6 ? `${+(value / 1e6).toFixed(1)}M` : value >= 1e3 ? `${+(value / 1e3).toFixed(1)}k` : `${+value.toPrecision(3)}`;
   const charts = new Map();
 
-  const axis = (values) => ({ stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line"), width: 1 }, font: "12px system-ui", ...(values ? { values: (_, all) => all.map(values), size: 56 } : {}) });
+  const axis = (values) => ({ stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line"), width: 1 }, font: "12px system-ui", ...(values ? { values: (_, all) => all.map(values), size: 64 } : {}) });
 
   // Names at the right end of each series, moved apart where they would lie on each other.
   function named(names, inks) {
@@ -16,6 +16,7 @@
       context.save();
       context.font = `${12 * scale}px system-ui`;
       context.textBaseline = "middle";
+      context.textAlign = "left";
       let places = names.map((name, n) => {
         const values = plot.data[n + 1];
         const last = values[values.length - 1] ?? 0;
@@ -40,6 +41,7 @@
       context.save();
       context.strokeStyle = context.fillStyle = ink;
       context.font = `${11 * scale}px system-ui`;
+      context.textBaseline = "middle";
       context.setLineDash([3 * scale, 3 * scale]);
       let free = -1;
       for (const { call, name } of events) {
@@ -48,7 +50,12 @@
         context.moveTo(x, plot.bbox.top);
         context.lineTo(x, plot.bbox.top + plot.bbox.height);
         context.stroke();
-        if (x > free) { context.fillText(name, x + 3 * scale, plot.bbox.top + 9 * scale); free = x + context.measureText(name).width + 10 * scale; }
+        const width = context.measureText(name).width + 8 * scale;
+        const late = x + width > plot.bbox.left + plot.bbox.width;
+        if ((late ? x - width : x) <= free) continue;
+        context.textAlign = late ? "right" : "left";
+        context.fillText(name, x + (late ? -4 : 4) * scale, plot.bbox.top - 5 * scale);
+        free = late ? x : x + width;
       }
       context.restore();
     };
@@ -59,10 +66,10 @@
     target.replaceChildren();
     const width = target.clientWidth || 600;
     const plot = new uPlot({
-      width, height: HEIGHT, padding: [12, extra.room ?? 110, 0, 0], legend: { show: false },
+      width, height: HEIGHT, padding: [16, extra.room ?? 120, 0, 0], legend: { show: false },
       cursor: { y: false, points: { show: false } },
       scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(high * 1.05, extra.least ?? 1e-9)] } },
-      axes: [extra.x ? { ...axis(), ...extra.x } : axis(), axis(extra.y || short)],
+      axes: [{ ...axis(), incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000], ...extra.x }, axis(extra.y || short)],
       series: [{}, ...series], bands: extra.bands || [],
       hooks: { draw: extra.draw || [] },
     }, data, target);
