@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -62,14 +62,16 @@ def read_hits(
     question: str,
     as_of: datetime | None = None,
     memory: OpenMemory | None = None,
+    ids: Mapping[str, str] | None = None,
 ) -> list[Shown]:
     """Every hit with its marks, from memory as it is now or was at `as_of`.
 
-    `memory` is the project's, where it is open already.
+    `memory` is the project's, where it is open already, and `ids` are its short ids, where known.
     """
     good = _judge(question)
     memory = memory or app.memory()
-    ids = short_ids(entry.file for entry in memory.topics.entries())
+    if ids is None:
+        ids = short_ids(entry.file for entry in memory.topics.entries())
     now = as_of or datetime.fromtimestamp(app.clock.now(), UTC)
     return [
         Shown(hit, good(hit), ids.get(hit.key, ""), **_marks(memory, hit, as_of, now))

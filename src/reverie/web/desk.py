@@ -8,16 +8,17 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from reverie.errors import ReverieError
 from reverie.learning.runs import Alarm, alarm_of
 from reverie.memory.changes.handles import short_ids
 from reverie.memory.format import manifest
-from reverie.memory.format.manifest import is_index
+from reverie.memory.format.manifest import is_index, newest_first
 from reverie.memory.format.revisions import Author
 from reverie.recall.past_sessions import conversations
 from reverie.recall.service import chosen_meaning, open_ranker
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 PERSON = Author("user")
 _MOST_NOTES = 200
 _MOST_MOMENTS = 8
+_MOST_CHANGES = 2_000
 
 
 class Finding(Protocol):
@@ -87,6 +89,8 @@ class Desk:
     _memory: OpenMemory | None = None
     _ranker: IndexRanker | None = None
     _notes: OrderedDict[str, Any] = field(default_factory=OrderedDict)
+    _large: tuple[ManifestEntry, ...] = ()
+    _upto: str = ""
     _ids: tuple[Sequence[ManifestEntry], dict[str, str]] | None = None
     _origins: dict[tuple[str, float], str] = field(default_factory=dict)
     _links: dict[tuple[str, float], tuple[str, ...]] = field(default_factory=dict)
@@ -105,6 +109,12 @@ class Desk:
             ranker = open_ranker(self.memory, self.app.clock, chosen_meaning(self.app))
             self._ranker = self.stack.enter_context(ranker)
         return self._ranker
+
+    def warm_up(self) -> None:
+        """Read the list and open the index; a failure shows on the page that needs them."""
+        with suppress(ReverieError, OSError):
+            self.entries()
+            self.ranker.search("memory", limit=1)
 
     def close(self) -> None:
         self.stack.close()
@@ -145,7 +155,7 @@ class Desk:
     def entries(self, as_of: datetime | None = None) -> Sequence[ManifestEntry]:
         """Every memory under its displayed name, newest first; also as they were at a time."""
         if as_of is None:
-            return self.memory.topics.entries()
+            return self._following() if self.memory.store.large else self.memory.topics.entries()
         found: list[ManifestEntry] = []
         for part in self.memory.parts:
             revision = part.history.as_of(as_of)
@@ -153,16 +163,33 @@ class Desk:
                 found += self._then(part, revision.id, revision.at)
         return found
 
-    def row(self, entry: ManifestEntry) -> dict[str, Any]:
-        """One memory as a row, with its short id and a stamp of its version."""
-        memory, _ = self.part(entry.file)
-        known = self._short_ids(self.memory.topics.entries()).get(entry.file)
-        stamp = f"{entry.mtime.timestamp():.6f}"
-        return {
-            "id": known,
-            "stamp": stamp,
-            **row_of(memory, entry, self.now(), label=entry.file),
-        }
+    def _following(self) -> Sequence[ManifestEntry]:
+        """The entries of a large directory: all of them once, then only what changed."""
+        topics = self.memory.topics
+        seen = topics.changes(self._upto, _MOST_CHANGES)
+        while seen is not None and seen.more and not self._large:
+            seen = topics.changes(seen.upto, _MOST_CHANGES)
+        if seen is None or seen.more or seen.afresh or not self._large:
+            self._large = newest_first(topics.entries())
+        elif seen.changed or seen.gone:
+            fresh = {entry.file: entry for entry in topics.some(list(seen.changed))}
+            left = {*seen.gone, *seen.changed}
+            kept = [entry for entry in self._large if entry.file not in left]
+            self._large = newest_first([*kept, *fresh.values()])
+        self._upto = seen.upto if seen is not None and not seen.more else ""
+        return self._large
+
+    def rows(self, entries: Sequence[ManifestEntry]) -> list[dict[str, Any]]:
+        """Some memories as rows, with their short ids and stamps of their versions."""
+        ids, now = self._short_ids(self.entries()), self.now()
+        return [
+            {
+                "id": ids.get(entry.file),
+                "stamp": f"{entry.mtime.timestamp():.6f}",
+                **row_of(self.part(entry.file)[0], entry, now, label=entry.file),
+            }
+            for entry in entries
+        ]
 
     def _short_ids(self, entries: Sequence[ManifestEntry]) -> dict[str, str]:
         if self._ids is None or self._ids[0] is not entries:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from reverie.memory.format.manifest import ManifestEntry
+    from reverie.memory.format.revisions import Revision
     from reverie.memory.format.topic import Topic
     from reverie.memory.opening import OpenMemory
     from reverie.web.desk import Asked, Desk
@@ -51,12 +52,11 @@ def listing(desk: Desk, asked: Asked) -> Response:
     question = asked.query.get("q", "").strip()
     chosen = {name: asked.query.get(name, "") for name in FILTERS}
     number = max(1, asked.number("page", 1))
-    entries = desk.entries(as_of)
     # A search also finds what was replaced or archived, with its mark, unless a state is chosen.
     wanted = {**chosen, "state": chosen["state"] or "all"} if question else chosen
-    found = _fitting(desk, entries, wanted)
-    hits = _hits(desk, question, as_of, found) if question else None
-    rows = [desk.row(entry) for entry in found[(number - 1) * A_PAGE : number * A_PAGE]]
+    hits = _hits(desk, question, as_of, wanted) if question else None
+    found = [] if question else _fitting(desk, desk.entries(as_of), wanted)
+    rows = desk.rows(found[(number - 1) * A_PAGE : number * A_PAGE])
     return page(
         desk,
         asked,
@@ -112,19 +112,24 @@ def _fitting(
 
 
 def _hits(
-    desk: Desk, question: str, as_of: datetime | None, fitting: Sequence[ManifestEntry]
+    desk: Desk, question: str, as_of: datetime | None, chosen: dict[str, str]
 ) -> dict[str, Any]:
     """What a search found among the memories that fit the filters, best first, and the reasons."""
     if as_of is None:
         found = desk.ranker.search(question, limit=MOST_HITS)
     else:
         found = recall_as_of(desk.memory, question, as_of, MOST_HITS)
-    shown = read_hits(desk.app, found, question, as_of, memory=desk.memory)
-    entries = {entry.file: entry for entry in fitting}
+    shown = read_hits(desk.app, found, question, as_of, memory=desk.memory, ids={})
+    keys = {one.hit.key for one in shown}
+    if as_of is None:
+        known: Sequence[ManifestEntry] = desk.memory.topics.some(sorted(keys))
+    else:
+        known = [entry for entry in desk.entries(as_of) if entry.file in keys]
+    entries = {entry.file: entry for entry in _fitting(desk, known, chosen)}
+    kept = [one for one in shown if one.hit.key in entries]
     rows = [
-        {"hit": one.hit, "mark": one.mark, "good": one.good, **desk.row(entries[one.hit.key])}
-        for one in shown
-        if one.hit.key in entries
+        {"hit": one.hit, "mark": one.mark, "good": one.good, **row}
+        for one, row in zip(kept, desk.rows([entries[o.hit.key] for o in kept]), strict=True)
     ]
     return {
         "good": [row for row in rows if row["good"]],
@@ -183,7 +188,7 @@ def read_memory(desk: Desk, label: str, as_of: datetime | None = None) -> dict[s
         "linked_from": [] if as_of else list(_linked_from(desk, label, topic)),
         "supersedes": [memory.label(file) for file in topic.supersedes],
         "superseded_by": memory.label(topic.superseded_by) if topic.superseded_by else "",
-        "changes": list(islice(memory.changes(file), _MOST_CHANGES)),
+        "changes": _changes(memory, file),
         "uses": {kind: desk.memory.use_counts(kind).get(label, 0) for kind in ("recalled", "used")},
         "as_of": as_of.date().isoformat() if as_of else "",
     }
@@ -204,6 +209,14 @@ def _read(
     if revision is None or data is None:
         raise InputError(f"{file} was not there on {as_of:%Y-%m-%d}")
     return topics.parse(data, file), "", datetime.fromtimestamp(revision.at, UTC)
+
+
+def _changes(memory: OpenMemory, file: str) -> list[Revision]:
+    """The last changes; in a large directory without looking for edits made by hand first."""
+    found = (
+        map(memory.named, memory.history.log(file)) if memory.store.large else memory.changes(file)
+    )
+    return list(islice(found, _MOST_CHANGES))
 
 
 def _names(label: str, topic: Topic) -> set[str]:

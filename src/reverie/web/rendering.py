@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -79,12 +79,17 @@ def moment(at: float | datetime | None) -> str:
     return when(at or 0)
 
 
+@lru_cache(maxsize=8_192)
+def _terms(word: str) -> frozenset[str]:
+    return frozenset(terms(word))
+
+
 def marked(text: str, question: str) -> Markup:
     """A text with the words of the question marked, in any of their forms."""
     wanted = set(terms(question))
     parts = _WORD.split(visible(text))
     return Markup().join(
-        Markup("<mark>{}</mark>").format(part) if wanted.intersection(terms(part)) else escape(part)
+        Markup("<mark>{}</mark>").format(part) if wanted & _terms(part) else escape(part)
         for part in parts
     )
 

@@ -84,6 +84,8 @@ def make_app(desk: Desk, access: Access) -> Starlette:
 
     @asynccontextmanager
     async def living(app: Starlette) -> AsyncIterator[None]:
+        # The first search would wait for the index and the model to be read.
+        asyncio.get_running_loop().run_in_executor(worker, desk.warm_up)
         yield
         await asyncio.get_running_loop().run_in_executor(worker, desk.close)
         worker.shutdown()
