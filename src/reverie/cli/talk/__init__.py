@@ -61,12 +61,20 @@ def command(frame: Invocation, prompt: tuple[str, ...], **given: Any) -> None:
     if not one_shot:
         ask_pending(frame)
     app = frame.app()
-    frame.warn(*app.notices, *refused_instructions(app))
+    frame.warn(*app.notices, *refused_instructions(app), *_alarm(app))
     options = _session_options(app, given, may_pick=not one_shot)
     if one_shot:
         _once(app, options, _with_input(" ".join(prompt)), show or "text", quiet=frame.quiet)
     else:
         _talk(app, options, " ".join(prompt), quiet=frame.quiet)
+
+
+def _alarm(app: Workspace) -> tuple[str, ...]:
+    """That learning stopped, told once."""
+    from reverie.learning.runs import alarm_once
+
+    alarm = alarm_once(app)
+    return () if alarm is None else (f"{alarm.what}; {alarm.advice}",)
 
 
 def _at_a_terminal() -> bool:

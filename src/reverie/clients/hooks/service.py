@@ -39,7 +39,7 @@ from reverie.clients.hooks.events import (
     ToolFinished,
 )
 from reverie.clients.hooks.session_folder import SessionFolder, Shown, sweep
-from reverie.clients.hooks.session_start import ROOM, opening
+from reverie.clients.hooks.session_start import ROOM, learning_alarm, opening
 from reverie.context.tool_results import Budget
 from reverie.core.foreign_text import quoted
 from reverie.core.messages import Text, new_message
@@ -176,7 +176,8 @@ class HookService:
         if resumed and shown.opening == digest:
             return Nothing("the conversation holds it already")
         self._write(folder, replace(shown, opening=digest))
-        return Context(text)
+        alarm = "" if folder.trial else learning_alarm(self.app)
+        return Context(f"{alarm}\n\n{text}" if alarm else text)
 
     def _met(self, event: HookEvent, folder: SessionFolder, resumed: bool) -> Outcome:
         shown = folder.shown()
