@@ -161,8 +161,7 @@ def _use(
         "delivered": len(delivered),
         "seen": sum(line.at <= answered.get(line.session, 0.0) for line in delivered),
         "used": sum(line.kind == "used" for line in recent),
-        "contradicted": sum(" replaces " in f" {made.summary} " for made in revisions)
-        + sum(made.summary.startswith(("supersede", "replace", "retire")) for made in revisions),
+        "contradicted": sum(" supersedes " in made.summary for made in revisions),
         "undone": sum(bool(made.author.undoes) for made in revisions),
         "never_recalled": sum(entry.listed and entry.file not in ever for entry in entries),
     }
