@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.place import NOON, Place
@@ -102,8 +103,14 @@ def with_dream(place: Place) -> str:
     ):
         (folder / name).write_text(text.format(line), "utf-8")
     app.memory().store.notice_hand_edits()
-    report = asyncio.run(dream(app, app.memory(), DreamOptions(use_model=False, review=True)))
-    return report.id
+    # In a thread of its own: a browser's driver may run a loop in this one.
+    with ThreadPoolExecutor(1) as alone:
+        work = alone.submit(
+            lambda: asyncio.run(
+                dream(app, app.memory(), DreamOptions(use_model=False, review=True))
+            )
+        )
+        return work.result().id
 
 
 def messages() -> list[Message]:
