@@ -80,7 +80,7 @@ def fill(place: Place) -> Workspace:
     for n in range(12):
         usage = Usage(input=800 + n, cache_read=9_000 * n, cache_write_5m=1_200, output=300)
         app.ledger.settle(
-            "", Entry(place.clock.now() - n * 86_400, SESSION, MAIN, MODEL, usage, 0.02 * (n + 1))
+            "", Entry(place.clock.now() - n * 86_400, MAIN, SESSION, MODEL, usage, 0.02 * (n + 1))
         )
     note_run(app, Run(place.clock.now(), SESSION, found=2, saved=1, waiting=1))
     return app

@@ -68,7 +68,7 @@
     const plot = new uPlot({
       width, height: HEIGHT, padding: [16, extra.room ?? 120, 0, 0], legend: { show: false },
       cursor: { y: false, points: { show: false } },
-      scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(high * 1.05, extra.least ?? 1e-9)] } },
+      scales: { x: { time: false, ...(extra.bars ? { range: (_, low, high) => [low - 0.5, high + 0.5] } : {}) }, y: { range: (_, low, high) => [0, Math.max(high * 1.05, extra.least ?? 1e-9)] } },
       axes: [{ ...axis(), incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000], ...extra.x }, axis(extra.y || short)],
       series: [{}, ...series], bands: extra.bands || [],
       hooks: { draw: extra.draw || [] },
@@ -105,7 +105,7 @@
     const values = target.dataset.values.split(",").map(Number);
     const ink = css("--c1");
     const label = (_, all) => all.map((n) => Number.isInteger(n) ? (dates[n] ?? "").slice(5) : "");
-    draw(target, [dates.map((_, n) => n), values], [{ stroke: ink, fill: ink + "88", paths: uPlot.paths.bars({ size: [0.7, 40] }), points: { show: false } }], { room: 10, x: { values: label }, y: (value) => `$${+value.toPrecision(3)}`, least: 0.01 });
+    draw(target, [dates.map((_, n) => n), values], [{ stroke: ink, fill: ink + "88", paths: uPlot.paths.bars({ size: [0.7, 40] }), points: { show: false } }], { room: 10, bars: true, x: { values: label }, y: (value) => `$${+value.toPrecision(3)}`, least: 0.01 });
   }
 
   async function plots(holder) {
