@@ -6,10 +6,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PINS := pyproject.toml constraints.txt
 
-.PHONY: run test check format test-slow test-clients test-web mutants docs bench clean help
+.PHONY: run test check format test-slow test-clients test-web mutants docs release-check bench clean help
 
 run: $(VENV)/.run       ## install, then start Reverie
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/reverie chat; else $(BIN)/reverie --help; fi
+	@echo "From here on: $(BIN)/reverie, or \`. $(BIN)/activate\` once and then \`reverie\`"
 
 test: $(VENV)/.dev      ## install what tests need, then run them
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
@@ -37,9 +38,14 @@ test-web: $(VENV)/.browser .clients/.axe ## the page in a real Chromium
 mutants: $(VENV)/.dev   ## break decisions in a sample of places, and see whether a test fails; minutes
 	@$(BIN)/python benchmarks/mutants.py
 
-docs: $(VENV)/.dev      ## write what the tour and the demo print into docs/ and README.md
+docs: $(VENV)/.dev      ## write what the tour and the demo print, and the references, into docs/ and README.md
+	@$(BIN)/python -c 'from reverie.settings.lookup import reference; open("docs/settings.md", "w").write(reference())'
+	@$(BIN)/python -c 'from reverie.cli.reference import reference; open("docs/commands.md", "w").write(reference())'
 	@-WRITE_TOUR=1 $(BIN)/python -m pytest --no-cov tests/flows/test_tour.py
 	@WRITE_DEMO=1 $(BIN)/python -m pytest --no-cov tests/cli/test_demo.py -k Documentation
+
+release-check:          ## build, install in fresh environments, use it there; writes dist/
+	@$(PYTHON) scripts/release_check.py
 
 bench: $(VENV)/.dev     ## every benchmark, one after the other
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

@@ -9,6 +9,11 @@ Each is usable alone; names are loaded when they are first used.
 
 from __future__ import annotations
 
+import sys
+
+if sys.platform == "win32":
+    raise ImportError("Reverie needs Linux or macOS; on Windows, run it in WSL 2")
+
 # Neither typing nor importlib: this module is loaded by every hook.
 TYPE_CHECKING = False
 

@@ -40,24 +40,34 @@ def failed(*arguments: object) -> str:
     return result.stderr
 
 
+# A model server that happens to run on this machine is not part of a test.
+NO_LOCAL_SERVERS = {
+    "REVERIE_PROVIDERS_OLLAMA_BASE_URL": "http://127.0.0.1:9/v1",
+    "REVERIE_PROVIDERS_LLAMACPP_BASE_URL": "http://127.0.0.1:9/v1",
+}
+
+
 def environment(place: Place, **more: str) -> dict[str, str]:
     kept = {
         key: os.environ[key] for key in ("PATH", "PYTHONPATH", "LANG", "TZ") if key in os.environ
     }
-    return {**kept, "HOME": str(place.person), **more}
+    return {**kept, "HOME": str(place.person), **NO_LOCAL_SERVERS, **more}
 
 
-def process(place: Place, *arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
-    """The same as a person runs it."""
+def process(
+    place: Place, *arguments: object, typed: str | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """The same as a person runs it; `typed` comes on standard input."""
     return subprocess.run(
         [sys.executable, "-m", "reverie", *map(str, arguments)],
         cwd=place.root,
         env=environment(place, **env),
+        input=typed,
         capture_output=True,
         text=True,
         encoding="utf-8",
         check=False,
-        timeout=60,
+        timeout=240,
     )
 
 

@@ -19,7 +19,7 @@ from tests.cli.run import environment, hears_signals
 from tests.place import Place
 
 # Everything waits for what it wants to see; this only ends a test that waits in vain.
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 # A way to steer the cursor, or one character.
 _PIECE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b[()][A-Z0-9]|\x1b[=>78]|(.)", re.DOTALL)

@@ -11,6 +11,8 @@ from tests.place import Place
 from reverie.agent.permissions import Answer
 from reverie.cli.talk.chat import Chat
 from reverie.cli.talk.terminal import Question
+from reverie.conversation import journal
+from reverie.conversation.records import Said
 from reverie.session.options import SessionOptions
 from reverie.workspace import Workspace
 
@@ -68,6 +70,7 @@ COMMANDS = [
     (["/remember Ada owns billing", "/memory"], ["1 memory in", "• Ada owns billing"]),
     (["/context"], ["█ system", "window 200.0k (default)", "estimated"]),
     (["/compact"], ["Nothing was said yet"]),
+    (["hello", "/compact"], ["▸ compaction: the summary would be no shorter"]),
     (["/snip 1"], ["✗ snip is off; turn it on with features.snip = true"]),
     (["/notes"], ["No notes yet"]),
     (["/inbox"], ["Nothing waits in the inbox."]),
@@ -88,6 +91,10 @@ COMMANDS = [
     (["hello", "/clear", "/resume 1"], ["going on with", "❯ hello", "not a language model"]),
     (["/resume 7"], ["✗ there is no conversation 7 in the list of 0"]),
     (["/resume nope"], ["✗ no session 'nope' here"]),
+    (["!echo from the shell; exit 3"], ["from the shell", "exit code 3"]),
+    (["!true"], ["no output"]),
+    (["# Ada owns billing", "/memory"], ["1 memory in", "• Ada owns billing"]),
+    (["hello", "exit"], ["go on with: reverie chat --resume"]),
     (["/exit", "/help"], []),
 ]
 
@@ -103,13 +110,25 @@ async def test_a_command(place: Place, lines: list[str], expected: list[str]) ->
         assert text == ""
 
 
+async def test_the_model_sees_what_a_shell_command_printed_once(place: Place) -> None:
+    app = place.app()
+    await typed(app, "!echo 4711", "what is it?", "and now?")
+    first, second = [
+        record.message.text
+        for record in journal.load(app.journals()[0]).records
+        if isinstance(record, Said) and record.message.origin == "user"
+    ]
+    assert first == "I ran `echo 4711`:\n```\n4711\n```\n\nwhat is it?"
+    assert second == "and now?"
+
+
 async def test_notes_and_compaction_work_without_a_model(place: Place) -> None:
     questions = [f"Question {number}. {LONG}" for number in range(1, 5)]
     text = await typed(place.app("window.tokens=40000"), *questions, "/notes", "/compact the river")
     assert "▸ notes updated, by rules alone" in text
     assert re.search(r"▸ compaction: \d\d\.\dk → \d\d\.\dk tokens, the summary was made", text)
     assert "Task specification" in text
-    assert text.endswith("▸ compaction: the summary would be no shorter than what it stands for\n")
+    assert "the summary was made without a model" in text.rpartition("/compact")[2]
 
 
 async def test_snip_leaves_rounds_out(place: Place) -> None:

@@ -10,6 +10,7 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from reverie.cli.talk.actions import ACTIONS
+from reverie.cli.talk.full_terminal import Pastes
 from reverie.cli.talk.output import Paragraphs
 from reverie.cli.talk.slash import (
     COMMANDS,
@@ -18,8 +19,10 @@ from reverie.cli.talk.slash import (
     ChatCompleter,
     Mistyped,
     Prompt,
+    Shell,
     read_line,
 )
+from reverie.cli.talk.typed import pictures_in
 
 LINES = [
     ("", None),
@@ -40,12 +43,62 @@ LINES = [
     ("/ is the root", Prompt("/ is the root")),
     ("//", Prompt("//")),
     ("remember that I like tea", Prompt("remember that I like tea")),
+    ("exit", Called(NAMES["exit"])),
+    ("Quit", Called(NAMES["exit"])),
+    ("exit code 3?", Prompt("exit code 3?")),
+    ("!ls -l", Shell("ls -l")),
+    ("!", Prompt("!")),
+    ("# I like tea", Called(NAMES["remember"], "I like tea")),
+    ("#tea", Called(NAMES["remember"], "tea")),
+    ("## Title", Prompt("## Title")),
+    ("# Title\n\ntext", Prompt("# Title\n\ntext")),
 ]
 
 
 @pytest.mark.parametrize(("typed", "meant"), LINES, ids=lambda value: repr(value)[:30])
 def test_what_a_line_means(typed: str, meant: object) -> None:
     assert read_line(typed) == meant
+
+
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "what is in shot.png?",
+        "look at @shot.png, please",
+        "'my shot.png' is wrong",
+        "my\\ shot.png",
+        "file://{}/my%20shot.png",
+        "{}/shot.png and shot.png",
+    ],
+)
+def test_a_picture_comes_by_its_path(tmp_path: Path, typed: str) -> None:
+    for name in ("shot.png", "my shot.png"):
+        (tmp_path / name).write_bytes(PIXEL)
+    (found,) = pictures_in(typed.replace("{}", str(tmp_path)), tmp_path)
+    assert getattr(found, "media_type", None) == "image/png"
+
+
+@pytest.mark.parametrize("typed", ["shot.png", "~nouser/shot.png", "text.png is text", "none"])
+def test_what_is_no_picture_stays_text(tmp_path: Path, typed: str) -> None:
+    (tmp_path / "text.png").write_text("not a picture")
+    assert pictures_in(typed, tmp_path) == []
+
+
+def test_a_long_paste_is_one_mark_until_it_is_sent() -> None:
+    pastes = Pastes()
+    assert pastes.folded("one\r\ntwo") == "one\ntwo"
+    long = "\n".join(f"row {n}" for n in range(40))
+    mark = pastes.folded(long)
+    assert mark == "[pasted text 1: 40 lines]"
+    wide = pastes.folded("x" * 2_000)
+    assert wide == "[pasted text 2: 2,000 characters]"
+    assert pastes.unfolded(f"see {mark} and {wide}") == f"see {long} and {'x' * 2_000}"
 
 
 OFFLINE = [

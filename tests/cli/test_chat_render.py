@@ -270,6 +270,19 @@ def test_a_change_is_shown_where_it_is_made(tmp_path: Path) -> None:
     assert asked("Other", {"x": 1}) == ["● Other …"]
 
 
+@pytest.mark.parametrize(
+    ("scope", "words"),
+    [
+        ("edits in this project", "edits in this project"),
+        ('Bash: {"command": "ls"}', "this same Bash call"),
+    ],
+)
+def test_what_always_covers_is_said_in_words(scope: str, words: str) -> None:
+    tool = Tool(ToolSpec.of("Bash", "", {}), nothing, lambda a, w: "edit", lambda a: "ls")
+    call = Call(tool, {"command": "ls"}, "edit", ())
+    assert question(call, Asked("Allow ls?", scope)).scope == words
+
+
 def test_a_question_stays_on_the_screen_if_it_fits() -> None:
     canvas = Canvas(40, 24)
     small = Question((Line("small"),), "this")

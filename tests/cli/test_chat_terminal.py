@@ -178,7 +178,7 @@ def test_lines_history_and_completion(place: Place) -> None:
 
 def test_without_a_model_it_remembers_recalls_and_says_what_it_is(place: Place) -> None:
     with offline(place) as terminal:
-        assert terminal.text.count("No model is configured") == 1
+        assert terminal.text.count("Offline: no model is chosen") == 1
         terminal.enter("remember that Ada owns the billing service since March")
         terminal.until("Remembered (project): Ada owns the billing service", "undo with")
         terminal.enter("who owns the billing service?")
@@ -247,6 +247,18 @@ def test_resuming_from_the_command_line(place: Place) -> None:
         terminal.until("going on with s1", "offline")
         terminal.type(CTRL_D)
         assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize("columns", [50, 80, 120])
+def test_the_list_of_conversations_fits_the_terminal(place: Place, columns: int) -> None:
+    for number in range(3):
+        place.journal(f"20261116-0338{number}0-05018d", *talk(1))
+    with on_terminal(place, "chat", "--resume", columns=columns) as terminal:
+        terminal.until("Which one [1]")
+        rows = terminal.text.splitlines()[:3]
+        assert [row.split()[0] for row in rows] == ["1", "2", "3"]
+        assert all(len(row) <= columns for row in rows)
+        terminal.type(CTRL_C)
 
 
 def test_a_session_in_which_nothing_was_said_leaves_nothing(place: Place) -> None:

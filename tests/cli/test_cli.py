@@ -85,14 +85,17 @@ def test_words_for_people(talked: Place, name: str) -> None:
 
 
 @each_looking
-def test_quiet_prints_nothing(talked: Place, name: str) -> None:
+def test_quiet_prints_the_result_and_no_notes(talked: Place, name: str) -> None:
     result = run(*arguments(name), "-q")
-    assert (result.exit_code, result.output) == (0, "")
+    assert (result.exit_code, result.stdout) == (0, run(*arguments(name)).stdout)
+    assert result.stderr == ""
 
 
 @each_looking
-def test_verbose_is_accepted(talked: Place, name: str) -> None:
-    assert done(*arguments(name), "-vv") == done(*arguments(name))
+def test_verbose_says_more_beside_the_result(talked: Place, name: str) -> None:
+    result = run(*arguments(name), "-vv")
+    assert result.stdout == done(*arguments(name))
+    assert f"home {talked.home}" in result.stderr
 
 
 @each_looking

@@ -202,3 +202,14 @@ def test_a_log_file_that_cannot_be_written(place: Place) -> None:
 def test_a_ledger_that_cannot_be_read(place: Place) -> None:
     Path(place.app().project.folder / "ledger.jsonl").mkdir(parents=True)
     assert "cannot read the ledger" in failed("spend")
+
+
+@pytest.mark.parametrize("command", [["list"], ["remember", "Tea is at four"], ["doctor"]])
+def test_a_file_as_home_is_one_line(place: Place, command: list[str]) -> None:
+    file = place.base / "file"
+    file.write_text("")
+    message = failed("--home", file, *command)
+    assert message == (
+        f"reverie: the home {file} is a file, not a folder; "
+        "choose another one with --home or REVERIE_HOME\n"
+    )

@@ -143,7 +143,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(place: Place, arguments: list[s
     if arguments[0] == "show":
         assert os.read(read, 10)
     os.close(read)
-    assert child.communicate(timeout=30)[1] == ""
+    assert child.communicate(timeout=120)[1] == ""
     assert child.returncode == 0
 
 
@@ -178,7 +178,7 @@ def test_an_interrupt_is_clean(place: Place) -> None:
     # Returns when the other side has opened it too: it is reading now.
     ours = os.open(path, os.O_WRONLY)
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=120)
     os.close(ours)
     assert child.returncode == 130
     assert out == ""

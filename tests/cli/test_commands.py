@@ -142,7 +142,7 @@ class TestCache:
         assert text.count("c.jsonl · claude-opus-5 · 3 calls") == 2
         for name in ("plan", "no caching", "tail only", "ours", "as billed"):
             assert name in text
-        assert done("cache", "--what-if", path, "-q") == ""
+        assert done("cache", "--what-if", path, "-q").strip()
 
 
 class TestSpend:

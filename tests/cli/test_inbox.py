@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.cli.memories import asked, contents, directory, remembered
 from tests.cli.run import data, done, failed, run
+from tests.cli.terminal import on_terminal
 from tests.flows.sessions import Desk, hear
 from tests.place import Place
 from tests.provider.provider import Provider
@@ -73,7 +74,7 @@ def test_the_list_says_what_waits_since_when_and_from_where(place: Place):
     assert head.split() == ["id", "type", "what", "it", "says", "since", "session"]
     assert first.split() == [port[:8], "project", *PORT.text.split(), "(×2)", "yesterday", "4f1c0000"]  # fmt: skip
     assert second.split() == [order[:8], "feedback", "!", *ORDER.text.split(), "yesterday", "77aa0000"]  # fmt: skip
-    assert count == "2 proposals wait; decide with: reverie inbox approve|reject ID"
+    assert count == "2 proposals wait; decide with: reverie inbox review"
     assert [row["id"] for row in data("inbox", "--type", "feedback")["waiting"]] == [order]
     assert [row["id"] for row in data("inbox", "--from", "4f1c")["waiting"]] == [port]
     assert done("inbox", "--from", "nobody") == "Nothing like that waits.\n"
@@ -346,3 +347,23 @@ def test_the_page_names_every_key_and_shows_what_is_printed(place: Place):
     assert f"approve {port[:4]}\n$ reverie inbox reject {order[:4]}\n" in PAGE
     assert f"At most {MOST_ITEMS} " in PAGE
     assert f"last {MOST_REJECTED:,} rejections" in PAGE
+
+
+# --- one key each ---
+
+
+def test_review_takes_one_key_for_each(place: Place):
+    proposed(place, PORT, ORDER)
+    with on_terminal(place, "inbox", "review") as terminal:
+        terminal.until("1 of 2", PORT.text, "a approve")
+        terminal.type("a")
+        terminal.until("2 of 2", ORDER.text, "a approve")
+        terminal.type("r")
+        terminal.until("Rejected.", "Nothing waits.")
+        assert terminal.ended() == 0
+    assert waiting() == []
+    assert PORT.text in done("list")
+
+
+def test_review_needs_a_terminal(place: Place):
+    assert "reverie inbox approve|reject ID" in failed("inbox", "review")

@@ -24,7 +24,7 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=240,
     )
 
 

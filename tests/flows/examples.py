@@ -39,7 +39,7 @@ def run(example: Example, place: Place, provider: Provider) -> str:
         [sys.executable, "-W", "error", "-c", example.code],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
         cwd=place.root,
         env=os.environ

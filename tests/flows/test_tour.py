@@ -1,4 +1,4 @@
-"""docs/tour.md is a session that really happened: it is played again, and must print the same.
+"""docs/tour.md and docs/quickstart.md really happened: they are played again and must print the same.
 
 After a change that is meant: `WRITE_TOUR=1 pytest tests/flows/test_tour.py`, then read the diff.
 """
@@ -20,7 +20,8 @@ from tests.place import FixedClock, git
 from reverie.cli.group import cli
 from reverie.files.folders import slug
 
-TOUR = Path(__file__).parents[2] / "docs" / "tour.md"
+DOCS = Path(__file__).parents[2] / "docs"
+TOUR = DOCS / "tour.md"
 BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 HOME = Path("/home/ada")
 
@@ -96,11 +97,12 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     time.tzset()
 
 
-def test_the_tour_prints_what_it_says(stage: Stage) -> None:
-    text = TOUR.read_text("utf-8")
+@pytest.mark.parametrize("name", ["tour.md", "quickstart.md"])
+def test_a_page_prints_what_it_says(stage: Stage, name: str) -> None:
+    text = (DOCS / name).read_text("utf-8")
     played = BLOCK.sub(lambda found: stage.play(found[0]), text)
     if os.environ.get("WRITE_TOUR"):
-        TOUR.write_text(played, "utf-8")
+        (DOCS / name).write_text(played, "utf-8")
     assert played.splitlines() == text.splitlines()
 
 

@@ -342,7 +342,7 @@ class TestTheLibrary:
 
 
 def _python(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=True)  # fmt: skip
     return done.stdout.strip()
 
 

@@ -40,7 +40,7 @@ def test_eight_processes_under_one_cap(tmp_path: Path) -> None:
         assert worker.stdin is not None
         worker.stdin.write("go\n")
         worker.stdin.flush()
-    answers = [worker.communicate(timeout=60)[0] for worker in workers]
+    answers = [worker.communicate(timeout=240)[0] for worker in workers]
     assert all(worker.returncode == 0 for worker in workers)
     allowed = [int(answer) for answer in answers]
 

@@ -79,7 +79,7 @@ def test_a_full_disk(place: Place) -> None:
     def limited(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", script, *arguments],
-            cwd=place.root, env=environment(place), capture_output=True, text=True, check=False, timeout=60,
+            cwd=place.root, env=environment(place), capture_output=True, text=True, check=False, timeout=240,
         )  # fmt: skip
 
     found = limited("recall", "when do deploys freeze?")

@@ -63,7 +63,7 @@ def run(command: str, repo: Path, environment: dict[str, str]) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=240,
     )
 
 

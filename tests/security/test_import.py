@@ -129,7 +129,7 @@ def test_standard_input_is_refused_before_all_of_it_is_read(place: Place) -> Non
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=240,
     )
     assert writer.stdout is not None
     assert writer.stderr is not None

@@ -27,7 +27,7 @@ ASKED = f"POST /mcp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nCont
 
 
 def held(port: int, data: bytes) -> socket.socket:
-    opened = socket.create_connection((HOST, port), timeout=30)
+    opened = socket.create_connection((HOST, port), timeout=120)
     opened.sendall(data)
     return opened
 

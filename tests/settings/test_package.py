@@ -45,3 +45,11 @@ def test_nothing_slow_is_imported_with_it():
     code = f"import sys, reverie.settings; print([m for m in {slow} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_windows_is_told_in_one_line():
+    code = "import sys; sys.platform = 'win32'; import reverie"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: Reverie needs Linux or macOS; on Windows, run it in WSL 2"
+    )

@@ -18,9 +18,9 @@ from reverie.errors import InputError, SettingsError, TranscriptError, UnknownMo
 from reverie.events import CapReached, Event, MoneySpent
 from reverie.models.anthropic import AnthropicModel
 from reverie.models.metered import MeteredModel
+from reverie.models.offline import OfflineModel
 from reverie.models.openai import OpenAIModel
 from reverie.models.retries import PatientModel
-from reverie.models.scripted import OfflineModel
 from reverie.models.traced import TracedModel
 from reverie.ports import complete
 from reverie.workspace import SystemClock, Workspace

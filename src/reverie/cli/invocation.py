@@ -13,11 +13,14 @@ import click
 
 from reverie.cli.formatting import printable
 from reverie.core.foreign_text import printable_json
+from reverie.logs import logger
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from reverie.workspace import Workspace
+
+log = logger(__name__)
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -51,15 +54,23 @@ class Invocation:
             overrides = (*overrides, f"memory_directory={self.memory_dir.absolute()}")
         app = Workspace.open(self.project, home=self.home, overrides=overrides)
         start_logging(app.settings, self.verbose)
+        log.info("project %s, home %s", app.place, app.settings.home)
+        for item in app.settings.items():
+            if item.origin.source != "default":
+                log.debug("%s = %s from %s", item.key, item.value, item.origin)
         return app
 
-    def show(self, data: Any, human: Callable[[Console], None]) -> None:
-        """Print the result: for programs with --json, for people otherwise."""
+    def answer(self, data: Any, human: Callable[[Console], None]) -> None:
+        """Print what was asked for: for programs with --json, for people otherwise."""
         if self.as_json:
             click.echo(printable_json(data, indent=2))
-            return
-        if not self.quiet:
+        else:
             human(console())
+
+    def show(self, data: Any, human: Callable[[Console], None]) -> None:
+        """Print what was done; nothing with --quiet."""
+        if self.as_json or not self.quiet:
+            self.answer(data, human)
 
     def warn(self, *notices: str) -> None:
         """Print notices on stderr, where they are not part of the result."""
@@ -83,7 +94,7 @@ _OPTIONS = (
     click.option("--memory-dir", type=click.Path(path_type=Path), help="Use this memory directory."),
     click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Set a setting for this run."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+    click.option("-q", "--quiet", is_flag=True, help="Print results and errors, no notes."),
     click.option("-v", "--verbose", count=True, help="Log more (-vv: everything)."),
 )  # fmt: skip
 

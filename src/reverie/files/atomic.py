@@ -7,6 +7,7 @@ name is replaced, not followed; callers that mean its target resolve it first.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ def replace_in(folder: int, name: str, data: bytes, *, mode: int | None = None) 
     like = _status(name, folder) if mode is None else None
     with draft(folder, data, mode=mode or 0o600, like=like) as temporary:
         os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-    os.fsync(folder)
+    sync(folder)
 
 
 def create(folder: int, name: str, data: bytes) -> None:
@@ -91,9 +92,19 @@ def flush(path: Path) -> None:
     """Flush a file, or the entries of a folder, to disk."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(file)
+        sync(file)
     finally:
         os.close(file)
+
+
+def sync(file: int) -> None:
+    """Flush an open file or folder to the disk itself; macOS needs more than fsync for that."""
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is not None:
+        with suppress(OSError):  # Not every file system has it.
+            fcntl.fcntl(file, full)
+            return
+    os.fsync(file)
 
 
 def _write(file: int, data: bytes, mtime: int | None = None) -> None:
@@ -102,7 +113,7 @@ def _write(file: int, data: bytes, mtime: int | None = None) -> None:
         view = view[os.write(file, view) :]
     if mtime is not None:
         os.utime(file, ns=(mtime, mtime))
-    os.fsync(file)
+    sync(file)
 
 
 def _status(name: str, folder: int) -> os.stat_result | None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from reverie.errors import InputError, StorageError
-from reverie.files.atomic import TEMPORARY, replace_in
+from reverie.files.atomic import TEMPORARY, replace_in, sync
 from reverie.files.folders import make_private
 from reverie.memory.format.paths import Refused, check_name
 
@@ -75,7 +75,7 @@ class Directory:
             self._folder(parts[:-1]) as folder,
         ):
             os.unlink(parts[-1], dir_fd=folder)
-            os.fsync(folder)
+            sync(folder)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -145,7 +145,7 @@ def _make_folder(name: str, folder: int) -> None:
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=folder)
         # Flush the parent, too, or a crash could lose the new folder with its files.
-        os.fsync(folder)
+        sync(folder)
 
 
 def _has_link(root: Path, parts: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Models without a provider: one that replies from a script, and the offline model.
+"""A model without a provider that replies from a script.
 
 With a `PromptCache`, the scripted model reports the usage that a provider's cache would give.
 """
@@ -6,11 +6,11 @@ With a `PromptCache`, the scripted model reports the usage that a provider's cac
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from reverie.core.messages import Attachment, Block, GrowingMap, Message, Text, ToolUse
+from reverie.core.messages import Block, GrowingMap, Text, ToolUse
 from reverie.core.prompt_cache.breakpoints import Mark
 from reverie.core.prompt_cache.chain import Chain, extend, root_digest
 from reverie.core.prompt_cache.simulator import Call, Simulator
@@ -128,62 +128,6 @@ def _marks(request: Request, chain: Chain) -> tuple[Mark, ...]:
     positions = {(s.section, s.index, s.block): i for i, s in enumerate(segments)}
     marks = (Mark(positions[b.section, b.index, b.block], b.ttl) for b in request.breakpoints)
     return tuple(sorted(marks, key=lambda mark: mark.index))
-
-
-NAME = "offline"
-FOUND = "From memory:"
-
-# The answer if recall found nothing.
-ANSWER = (
-    "Nothing in memory fits that closely, and this is Reverie's offline mode, not a language model. "
-    "/remember saves, /recall shows weaker matches, /search looks through past sessions; "
-    "models.main chooses a model."
-)
-
-_RECALL = "recall"
-
-
-class OfflineModel:
-    """Answers with recalled memories and no provider: free, instant, deterministic."""
-
-    name = NAME
-    capabilities = Capabilities(window=200_000, max_output=8_192)
-    prices: Prices | None = FREE
-
-    async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
-        digest = hashlib.blake2b(canonical_bytes(request), digest_size=8).hexdigest()
-        text = _answer(request)
-        yield TextDelta(text)
-        yield Reply(f"offline_{digest}", NAME, (Text(text),), "end")
-
-    async def aclose(self) -> None:
-        return None
-
-
-def _answer(request: Request) -> str:
-    found = [_unframed(attachment) for attachment in _recalled(request)]
-    return "\n\n".join([FOUND, *found]) if found else ANSWER
-
-
-def _recalled(request: Request) -> list[Attachment]:
-    """The memories attached to the user's last message or later, in order."""
-    found: list[Attachment] = []
-    for message in reversed(request.messages):
-        found = [*_attached(message), *found]
-        if message.origin == "user" and message.text:
-            return found
-    return found
-
-
-def _attached(message: Message) -> Iterator[Attachment]:
-    for block in message.blocks:
-        if isinstance(block, Attachment) and block.label == _RECALL:
-            yield block
-
-
-def _unframed(attachment: Attachment) -> str:
-    """The memories without the first paragraph, which explains them to a model."""
-    return attachment.text.partition("\n\n")[2] or attachment.text
 
 
 class UnthinkingModel:

@@ -41,11 +41,11 @@ def patient_model(settings: Settings, name: str, sleep: Sleep | None = None) -> 
 def make_model(settings: Settings, name: str) -> Model:
     """The model of that name, without metering and retries."""
     if name == OFFLINE:
-        from reverie.models.scripted import OfflineModel
+        from reverie.models.offline import OfflineModel
 
         return OfflineModel()
     provider, model = find_provider(settings, name)
-    key = secret(provider.api_key_env) if provider.api_key_env else None
+    key = secret(provider.api_key_env, home=settings.home)
     row = catalog.find(split_suffix(model)[0])
     capabilities = row.capabilities if row else Capabilities()
     prices = price_of(settings, model, row)

@@ -1,7 +1,8 @@
 """Settings and switches: the only reader of environment and settings files."""
 
+from reverie.settings.keys import secret
 from reverie.settings.resolve import Item, Provider, Settings, Threshold, load_settings
-from reverie.settings.sources import Found, Origin, secret
+from reverie.settings.sources import Found, Origin
 from reverie.settings.switches import Switches, bridge_openfeature
 
 __all__ = [

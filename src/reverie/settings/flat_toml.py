@@ -48,7 +48,7 @@ def parse(text: str) -> list[Entry]:
     # A number of 5,000 digits raises a plain ValueError, not TOMLDecodeError.
     except ValueError as error:
         raise _explained(error) from None
-    lines = _lines(text)
+    lines = positions(text)
     return [Entry(".".join(path), value, _line(lines, path)) for path, value in _leaves(tree)]
 
 
@@ -70,17 +70,23 @@ def _leaves(tree: dict[str, object]) -> Iterator[tuple[tuple[str, ...], object]]
             yield path, value
 
 
-def _lines(text: str) -> dict[tuple[str, ...], int]:
+def positions(text: str) -> dict[tuple[str, ...], int]:
     """First line of every table header and assignment; may be wrong inside multi-line strings."""
     found: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.split("\n"), start=1):
-        if header := re.match(_HEADER, line):
-            table = _split(header[1])
+        if (opened := header(line)) is not None:
+            table = opened
             found.setdefault(table, number)
         elif assignment := re.match(_ASSIGNMENT, line):
             found.setdefault(table + _split(assignment[1]), number)
     return found
+
+
+def header(line: str) -> tuple[str, ...] | None:
+    """The path of a table header; None for any other line."""
+    found = re.match(_HEADER, line)
+    return _split(found[1]) if found else None
 
 
 def _split(path: str) -> tuple[str, ...]:

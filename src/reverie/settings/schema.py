@@ -284,6 +284,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     *_provider("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
     *_provider("openai", "openai", None, "OPENAI_API_KEY", "responses"),
     *_provider("ollama", "openai", "http://localhost:11434/v1", None),
+    *_provider("llamacpp", "openai", "http://localhost:8080/v1", None),
     *_provider("*", None, None, None),
     # window and cache
     Setting(

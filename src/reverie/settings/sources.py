@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
@@ -311,32 +310,3 @@ def read_options(overrides: Iterable[str], home: Path) -> Layer:
         except ValueError as error:
             problems.append(f"--set {shown(written)}: {error}")
     return Layer(values, tuple(problems))
-
-
-SERVICE = "reverie"
-
-
-def secret(name: str | None, environ: Mapping[str, str] | None = None) -> str | None:
-    """The API key in the variable of this name, or in the keyring under this name, or None."""
-    if not name:
-        return None
-    environ = environment() if environ is None else environ
-    # A key pasted with its newline would make an invalid header.
-    return environ.get(name, "").strip() or _from_keyring(name)
-
-
-def _from_keyring(name: str) -> str | None:
-    try:
-        keyring = import_module("keyring")
-    except ImportError:
-        return None
-    try:
-        stored = keyring.get_password(SERVICE, name)
-    # Backends raise any exception; treat a broken or locked keyring as an empty one.
-    except Exception as error:  # noqa: BLE001
-        # Import lazily: logging is needed only here, and start-up should not pay for it.
-        from reverie.logs import logger  # noqa: PLC0415
-
-        logger(__name__).warning("the keyring gave no %s: %r", name, error)
-        return None
-    return stored.strip() or None if isinstance(stored, str) else None

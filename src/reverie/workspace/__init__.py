@@ -85,6 +85,11 @@ class Workspace:
             raise InputError(f"--project {str(start)!r} is not a folder")
         root = find_project(start, Path()).root
         settings = load_settings(root, home, overrides=overrides)
+        if settings.home.exists() and not settings.home.is_dir():
+            raise InputError(
+                f"the home {settings.home} is a file, not a folder; "
+                "choose another one with --home or REVERIE_HOME"
+            )
         project = find_project(start, settings.home)
         return cls(settings, project, clock, start.resolve(), overrides, user, sleep)
 
@@ -340,7 +345,7 @@ class Workspace:
         return None if name == models.OFFLINE else models.find_provider(self.settings, name)[0]
 
     def has_key(self, provider: Provider) -> bool:
-        return bool(provider.api_key_env and secret(provider.api_key_env))
+        return bool(secret(provider.api_key_env, home=self.settings.home))
 
     def window(self, name: str) -> Window:
         """The window of a model, as far as it is known without asking the provider."""

@@ -92,7 +92,7 @@ def test_what_is_judged_to_read_changes_nothing(folder: Path, line: str) -> None
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
         assert state(folder) == before

@@ -16,7 +16,7 @@ ADAPTERS = {
 
 def run(code: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=240
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

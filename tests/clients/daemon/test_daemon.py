@@ -40,7 +40,7 @@ def post(hooks: Hooks, path: str, body: bytes = b"{}", **fields: str) -> tuple[i
     """An HTTP hook with the right token, unless the fields say otherwise."""
     address = hooks.address
     headers = {"Authorization": f"Bearer {address.token}", "Host": f"127.0.0.1:{address.port}"}
-    connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=60)
     try:
         connection.request("POST", path, body, headers | fields)
         answer = connection.getresponse()
@@ -226,7 +226,7 @@ class TestTheCommand:
         clients = [hooks.begin("claude-code", "Stop") for _ in range(3)]
         for client in clients:
             with client:
-                client.communicate(prompt(hooks), timeout=60)
+                client.communicate(prompt(hooks), timeout=240)
             assert client.returncode == 0
         control.start(hooks.place.home)
         hooks.finish()

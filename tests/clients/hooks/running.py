@@ -37,7 +37,7 @@ class Hooks:
     def raw(self, client: str, event: str, stdin: bytes, **env: str) -> bytes:
         """What a hook prints; it must always exit with 0 and an empty stderr."""
         with self.begin(client, event, **env) as process:
-            out, err = process.communicate(stdin, timeout=60)
+            out, err = process.communicate(stdin, timeout=240)
         assert (process.returncode, err) == (0, b"")
         return out
 

@@ -66,13 +66,13 @@ class Running:
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         self.process.send_signal(number)
-        _, errors = self.process.communicate(timeout=20)
+        _, errors = self.process.communicate(timeout=120)
         return self.process.returncode, errors
 
     def post(self, body: object, **headers: str) -> tuple[int, str]:
         """One request, exactly as written."""
         place = urlsplit(self.info["url"])
-        connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=20)
+        connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=120)
         given = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
@@ -190,6 +190,6 @@ def test_it_can_be_stopped_as_soon_as_it_speaks(place: Stage) -> None:
 def test_a_port_that_is_taken_is_reported(server: Running, place: Stage) -> None:
     port = str(urlsplit(server.info["url"]).port)
     second = Running(place, "--port", port)
-    _, errors = second.process.communicate(timeout=20)
+    _, errors = second.process.communicate(timeout=120)
     assert second.process.returncode == 1
     assert "choose another with --port" in errors

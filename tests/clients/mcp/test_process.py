@@ -48,7 +48,7 @@ class Pipes:
         return json.loads(self.process.stdout.readline())
 
     def end(self) -> tuple[int, bytes, bytes]:
-        out, errors = self.process.communicate(timeout=20)
+        out, errors = self.process.communicate(timeout=120)
         return self.process.returncode, out, errors
 
 

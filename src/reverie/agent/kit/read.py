@@ -91,9 +91,9 @@ def _look(arguments: Arguments, workplace: Workplace) -> _Seen:
     if found is None:
         return _Seen(ToolOutput.error(missing(path, workplace)), path)
     name = shown(path, workplace)
-    picture = _picture(name, found.data)
-    if picture is not None:
-        return _Seen(ToolOutput((picture,)), path)
+    shown_whole = picture(name, found.data)
+    if shown_whole is not None:
+        return _Seen(ToolOutput((shown_whole,)), path)
     text = TextFile.parse(found.data)
     if text is None:
         return _Seen(ToolOutput.error(_binary(name, len(found.data))), path)
@@ -110,7 +110,7 @@ def _names_in(folder: Path, workplace: Workplace) -> str:
     return "\n".join([head, *map(printable, names[:_MOST_NAMES]), *tail])
 
 
-def _picture(name: str, data: bytes) -> ResultContent | None:
+def picture(name: str, data: bytes) -> ResultContent | None:
     """An image or PDF as content for the model; None for any other file."""
     kind = _media_type(data)
     if kind is None:

@@ -49,7 +49,7 @@ def _hit_rates(frame: Invocation, session: str | None, model: str | None) -> Non
         rows = report_on(app.settings, app.transcript(session), model=model)
     else:
         rows = [row for path in app.journals() for row in _readable(app, path, model)]
-    frame.show([row.as_json() for row in rows], lambda console: _print_rates(console, rows))
+    frame.answer([row.as_json() for row in rows], lambda console: _print_rates(console, rows))
 
 
 def _readable(app: Workspace, path: Path, model: str | None) -> list[CacheRow]:
@@ -93,11 +93,11 @@ def _what_if(frame: Invocation, transcripts: tuple[Path, ...], model: str | None
     for path in transcripts:
         found = what_if(app.settings, path, model=model)
         results.append(found)
-        if not frame.as_json and not frame.quiet:
+        if not frame.as_json:
             _print_what_if(path, found)
     if frame.as_json:
         data = [_what_if_json(p, r) for p, r in zip(transcripts, results, strict=True)]
-        frame.show(data, lambda console: None)
+        frame.answer(data, lambda console: None)
 
 
 def _what_if_json(path: Path, result: WhatIf) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def command(frame: Invocation, session: str | None, model: str | None, ask: bool
         asyncio.run(app.ask_window(name))
     window = app.window(name)
     data = {"session": state.session or path.stem, **measured(state, window)}
-    frame.show(data, lambda console: console.print(drawn(data, min(console.width, BAR))))
+    frame.answer(data, lambda console: console.print(drawn(data, min(console.width, BAR))))
 
 
 def measured(state: SessionState, window: Window) -> dict[str, Any]:

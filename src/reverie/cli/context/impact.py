@@ -71,18 +71,18 @@ def command(
             )
             keep(app, "replay", made)
     data = outcome_report(app)
-    frame.show(data, lambda console: _print(console, data))
+    frame.answer(data, lambda console: _print(console, data))
 
 
 def _model(app: Workspace, given: str | None) -> str:
-    from reverie.cli.talk.terminal import require_model
     from reverie.errors import InputError
     from reverie.models.selection import OFFLINE
 
     name = given or app.settings.model("main")
     if name == OFFLINE:
         raise InputError("asking needs a model: --model provider:model, or models.main in settings")
-    require_model(app, name)
+    # Fails here, before anything is read, if no provider serves it.
+    app.bare_model(name)
     return name
 
 

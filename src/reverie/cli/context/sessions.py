@@ -22,7 +22,7 @@ def command(frame: Invocation, limit: int) -> None:
     """List the sessions of this project, newest first."""
     app = frame.app()
     rows = [session_row(path, app.ledger) for path in app.journals()[:limit]]
-    frame.show(rows, lambda console: _table(console, rows))
+    frame.answer(rows, lambda console: _table(console, rows))
 
 
 def _table(console: Console, rows: list[dict[str, Any]]) -> None:

@@ -29,7 +29,7 @@ def command(frame: Invocation, by: str, days: int) -> None:
     """Show what was spent, on what, and the caps."""
     app = frame.app()
     data = spending(app, by, days)
-    frame.show(data, lambda console: _print(console, data))
+    frame.answer(data, lambda console: _print(console, data))
 
 
 def _print(console: Console, data: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ def command(frame: Invocation, days: int) -> None:
     from reverie.impact.stats import stats_of
 
     data = stats_of(frame.app(), days=days)
-    frame.show(data, lambda console: _print(console, data))
+    frame.answer(data, lambda console: _print(console, data))
 
 
 def _print(console: Console, data: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ def command(frame: Invocation, what: tuple[str, ...], team: bool) -> None:
     lines = up_to_date(memory).history.blame(name)
     data = [_as_json(line.number, line.text, line.revision) for line in lines]
     shown = [(line.revision, line.text) for line in lines]
-    frame.show(data, lambda console: _print(console, shown))
+    frame.answer(data, lambda console: _print(console, shown))
 
 
 def _as_json(number: int, text: str, revision: Revision) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def command(frame: Invocation, what: tuple[str, ...], scope: MemoryScope | None)
     old, new = _range(up_to_date(memory), revisions, name)
     patch = memory.history.diff(old, new, name)
     data = {"old": old, "new": new, "file": name, "diff": patch}
-    frame.show(data, lambda console: _print(console, patch))
+    frame.answer(data, lambda console: _print(console, patch))
 
 
 def _last_as_memory(

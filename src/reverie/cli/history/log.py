@@ -40,7 +40,7 @@ def command(
     """
     app = frame.app()
     found = list(islice(_wanted(app, what, scope), limit))
-    frame.show([revision_json(one) for one in found], lambda console: _print(console, found))
+    frame.answer([revision_json(one) for one in found], lambda console: _print(console, found))
 
 
 def _wanted(app: Workspace, what: tuple[str, ...], scope: MemoryScope | None) -> Iterator[Revision]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reverie.workspace import Workspace
     from reverie.workspace.inbox import Contents, Inbox
 
-ACTIONS = ("list", "show", "approve", "reject")
+ACTIONS = ("list", "show", "approve", "reject", "review")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,11 @@ def command(frame: Invocation, action: str, **options: Any) -> None:
 
     Proposals that you did not state yourself, such as those from a tool, page or file, wait here:
     they are in no prompt, index or search until you approve them. Rejected proposals do not come
-    back. `!` marks a proposal that may be an attack.
+    back. `!` marks a proposal that may be an attack. `review` shows one proposal after the other and
+    takes one key for each.
 
     \b
+    reverie inbox review
     reverie inbox show 3f9a
     reverie inbox approve 3f9a 81c2
     reverie inbox reject --all --from 4f1c
@@ -96,6 +98,7 @@ def command(frame: Invocation, action: str, **options: Any) -> None:
         "show": _show,
         "approve": _approve,
         "reject": _reject,
+        "review": _review,
     }
     actions[action](view, asked)
 
@@ -106,6 +109,12 @@ def _check_usage(action: str, asked: Asked) -> None:
         raise click.UsageError("--all goes with approve or reject, and without IDs")
     if action == "list" and asked.ids:
         raise click.UsageError("to see proposals by their ids: reverie inbox show ID")
+    if action == "review":
+        if asked.ids or asked.everything:
+            raise click.UsageError(
+                "review goes through what waits; narrow it with --from or --type"
+            )
+        return
     if action != "list" and not asked.ids and not asked.everything:
         raise click.UsageError(f"say which: reverie inbox {action} ID" + decides * ", or --all")
     if asked.narrowed and asked.ids:
@@ -166,7 +175,7 @@ def _list(view: InboxView, asked: Asked) -> None:
         "waiting": [as_json(item) for item in rows],
         "broken": [{"file": one.file, "reason": one.reason} for one in contents.broken],
     }
-    view.frame.show(data, lambda console: _print_list(console, view, rows, asked))
+    view.frame.answer(data, lambda console: _print_list(console, view, rows, asked))
 
 
 def _mention_broken(contents: Contents) -> None:
@@ -188,7 +197,7 @@ def _print_list(console: Console, view: InboxView, rows: Sequence[Item], asked: 
         table.add_row(*cells(item, view.app))
     console.print(table)
     count = counted(len(rows), "proposal waits", "proposals wait")
-    console.print(f"{count}; decide with: reverie inbox approve|reject ID", style="dim")
+    console.print(f"{count}; decide with: reverie inbox review", style="dim")
 
 
 def _show(view: InboxView, asked: Asked) -> None:
@@ -199,7 +208,7 @@ def _show(view: InboxView, asked: Asked) -> None:
             for line in described(item, view.app):
                 console.print(line, soft_wrap=True)
 
-    view.frame.show([as_json(item) for item in items], human)
+    view.frame.answer([as_json(item) for item in items], human)
 
 
 # --- deciding ---
@@ -244,6 +253,57 @@ def _reject(view: InboxView, asked: Asked) -> None:
             console.print("Nothing like that waits.")
 
     view.frame.show([{"id": item.id, "rejected": True} for item in items], human)
+
+
+def _review(view: InboxView, asked: Asked) -> None:
+    """Show each proposal and take one key for it."""
+    from reverie.cli.invocation import console
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InputError("review needs a terminal; elsewhere: reverie inbox approve|reject ID")
+    items = _wanted(asked, view.inbox.contents())
+    screen = console()
+    for number, item in enumerate(items, start=1):
+        screen.print(f"{number} of {len(items)}", style="dim")
+        for line in described(item, view.app):
+            screen.print(line, soft_wrap=True)
+        if not _decide(view, item):
+            break
+    left = len(view.inbox.contents().items)
+    screen.print(counted(left, "proposal waits", "proposals wait") if left else "Nothing waits.")
+
+
+def _decide(view: InboxView, item: Item) -> bool:
+    """Take one key for a proposal and do it; False ends the review."""
+    from reverie.memory.changes.draft import Declined
+    from reverie.workspace.inbox import approve
+
+    match _key("a approve · r reject for good · s skip · q quit", "arsq"):
+        case "a":
+            decision = approve(view.inbox, item, view.memory, PERSON)
+            if isinstance(decision, Declined):
+                reason = "; ".join(filter(None, (decision.reason.rstrip("."), decision.advice)))
+                click.echo(printable(f"It still waits: {reason}"))
+            else:
+                for line in outcome_lines(item, decision):
+                    click.echo(printable(line))
+        case "r":
+            view.inbox.reject(item.id)
+            click.echo("Rejected.")
+        case "q":
+            return False
+    return True
+
+
+def _key(hint: str, allowed: str) -> str:
+    click.echo(f"  {hint} ", nl=False)
+    while True:
+        key = click.getchar().lower()
+        if key in ("\x03", "\x04", "\x1b"):
+            key = "q"
+        if key in allowed:
+            click.echo(key)
+            return key
 
 
 def _ask(items: Sequence[Item], action: str) -> None:

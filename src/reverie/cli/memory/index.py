@@ -38,7 +38,7 @@ def command(frame: Invocation, rebuild: bool, scope: MemoryScope | None) -> None
     data = _as_json(memory) | {"rebuilt": rebuild, "revision": revision.id if revision else None}
     others = [(other.scope, capped(other.store.index()).text) for other in memory.others]
     data["others"] = {scope: text for scope, text in others if text}
-    frame.show(data, lambda console: _print(console, data, revision, team=memory.team))
+    frame.answer(data, lambda console: _print(console, data, revision, team=memory.team))
 
 
 def _rebuild(memory: OpenMemory) -> Revision | None:

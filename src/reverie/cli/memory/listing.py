@@ -63,7 +63,7 @@ def command(
         mention_former(app)
     where = app.memory_location.directory if scope is None else memories[0].place.directory
     footer = shown_path(app, where) + (_about(rows) if scope is None else "")
-    frame.show(rows, lambda console: _print(console, rows, which, footer))
+    frame.answer(rows, lambda console: _print(console, rows, which, footer))
 
 
 # Below these widths the column is left out.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 from reverie.cli.formatting import date_option, printable
 from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memory.hits import listing
+from reverie.logs import logger
 from reverie.memory.format.taxonomy import split
 from reverie.recall.hits import Shown, read_hits
 from reverie.recall.service import recall
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from reverie.recall.documents import Results
+
+log = logger(__name__)
 
 
 @reverie_command(name="recall")
@@ -55,10 +59,16 @@ def command(
     """
     app = frame.app()
     asked = " ".join(question)
+    began = time.perf_counter()
     found = recall(app, asked, limit=limit, as_of=as_of)
+    how = "words and meaning" if found.used_semantic else "words alone"
+    took = (time.perf_counter() - began) * 1000
+    log.info("%d matches by %s in %.0f ms", len(found.hits), how, took)
+    for hit in found.hits:
+        log.debug("%s %.3f %s", hit.key, hit.score, dict(hit.signals))
     shown = read_hits(app, found, asked, as_of)
     data = _as_json(found, shown)
-    frame.show(
+    frame.answer(
         data,
         lambda console: console.print(
             listed(found, shown, everything=everything, explain=explain), soft_wrap=True

@@ -46,7 +46,7 @@ def command(
     asked = " ".join(words)
     found = search(app, asked, limit=limit, scope=scope)
     shown = read_hits(app, found, asked)
-    frame.show(
+    frame.answer(
         [_as_json(one) for one in shown],
         lambda console: console.print(listed(found, shown, everything=everything), soft_wrap=True),
     )

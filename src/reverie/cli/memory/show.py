@@ -43,7 +43,7 @@ def show_transcript(frame: Invocation, path: Path, *, before_compaction: bool, f
     for note in loaded.notes:
         click.echo(f"note: {printable(note)}", err=True)
     data = [message_to_json(message) for message in messages]
-    frame.show(data, lambda console: _print(console, messages, full=full))
+    frame.answer(data, lambda console: _print(console, messages, full=full))
 
 
 def _print(console: Console, messages: list[Message], *, full: bool) -> None:
@@ -209,7 +209,7 @@ def _show_memory(
         "changed": changed.isoformat(timespec="seconds") if changed else None,
         "text": text,
     }
-    frame.show(data, lambda console: _print_memory(console, app, data, changed))
+    frame.answer(data, lambda console: _print_memory(console, app, data, changed))
 
 
 def _id(app: Workspace, file: str) -> str:
@@ -248,7 +248,7 @@ def _revision(frame: Invocation, app: Workspace, what: str) -> Show:
 def _show_revision(frame: Invocation, memory: OpenMemory, revision: Revision) -> None:
     patch = memory.history.diff(memory.history.parent(revision), revision.id)
     data = {"kind": "revision", **revision_json(revision), "diff": patch}
-    frame.show(data, lambda console: _print_revision(console, revision, patch))
+    frame.answer(data, lambda console: _print_revision(console, revision, patch))
 
 
 def _print_revision(console: Console, revision: Revision, patch: str) -> None:

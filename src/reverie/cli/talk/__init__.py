@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.wiring.models import model_hint, offer_model
 from reverie.cli.wiring.trust import ask_pending
 from reverie.files.folders import make_private
 from reverie.session.system_prompt import refused_instructions
@@ -61,9 +62,13 @@ def command(frame: Invocation, prompt: tuple[str, ...], **given: Any) -> None:
     if not one_shot:
         ask_pending(frame)
     app = frame.app()
+    if not one_shot and given["model"] is None and given["resume"] is None:
+        app = offer_model(frame, app)
     frame.warn(*app.notices, *refused_instructions(app), *_alarm(app))
     options = _session_options(app, given, may_pick=not one_shot)
     if one_shot:
+        if not given["model"] and (hint := model_hint(app)):
+            frame.warn(hint)
         _once(app, options, _with_input(" ".join(prompt)), show or "text", quiet=frame.quiet)
     else:
         _talk(app, options, " ".join(prompt), quiet=frame.quiet)
@@ -92,7 +97,7 @@ def _with_input(prompt: str) -> str:
 
 def _session_options(app: Workspace, given: dict[str, Any], *, may_pick: bool) -> SessionOptions:
     """The session's options, checked before anything is opened."""
-    from reverie.cli.talk.terminal import require_model
+    from reverie.cli.wiring.models import require_model
     from reverie.session.options import SessionOptions
 
     require_model(app, given["model"] or app.settings.model("main"))
@@ -129,7 +134,8 @@ def _pick(app: Workspace) -> Path:
     listed = past.recent(app)
     if not listed:
         return past.newest(app)
-    console().print(past.table(listed))
+    screen = console()
+    screen.print(past.table(listed, screen.width))
     number = click.prompt("Which one", type=click.IntRange(1, len(listed)), default=1)
     return listed[number - 1].path
 

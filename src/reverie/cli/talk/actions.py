@@ -23,8 +23,8 @@ from reverie.cli.talk import render
 from reverie.cli.talk.chat_session import ChatSession
 from reverie.cli.talk.slash import COMMANDS
 from reverie.cli.talk.status import cost_of
-from reverie.cli.talk.terminal import require_model
 from reverie.cli.wiring.agents import type_lines
+from reverie.cli.wiring.models import require_model
 from reverie.context import snip
 from reverie.core.usage import Usage
 from reverie.errors import InputError
@@ -302,7 +302,9 @@ async def _resume(chat: ChatSession, rest: str) -> Next:
     if not listed:
         chat.show("There are no conversations in this project yet.")
         return None
-    chat.show(past.table(listed), Text("go on with one: /resume NUMBER", "dim"))
+    chat.show(
+        past.table(listed, chat.terminal.width), Text("go on with one: /resume NUMBER", "dim")
+    )
     return None
 
 

@@ -16,8 +16,9 @@ from reverie.cli.talk import render
 from reverie.cli.talk.actions import ACTIONS, Leave, Next
 from reverie.cli.talk.chat_session import ChatSession, EventPrinter
 from reverie.cli.talk.consent import question
-from reverie.cli.talk.slash import Called, Mistyped, Prompt, read_line
+from reverie.cli.talk.slash import Called, Mistyped, Prompt, Shell, read_line
 from reverie.cli.talk.terminal import OFFLINE_NOTE
+from reverie.cli.talk.typed import pictures_in, run_shell
 from reverie.errors import ReverieError
 from reverie.models.selection import OFFLINE
 from reverie.session.build import open_session
@@ -76,6 +77,8 @@ class Chat:
                     await session.background.cancel()
                     raise
         self._drop_when_empty(chat)
+        if isinstance(found, Leave) and not self._quiet:
+            self._say_goodbye(chat)
         return found
 
     async def _converse(self, chat: ChatSession, prompt: str) -> Next:
@@ -114,6 +117,8 @@ class Chat:
                     return None
                 case Prompt(text):
                     return await self._stoppable(chat, lambda: _run_turn(chat, text))
+                case Shell(shell_command):
+                    return await self._stoppable(chat, lambda: run_shell(chat, shell_command))
                 case Called(command, rest):
                     action = ACTIONS[command.name]
                     return await self._stoppable(chat, lambda: action(chat, rest))
@@ -181,6 +186,12 @@ class Chat:
         elif not first:
             chat.show(render.aside("a new conversation"))
 
+    def _say_goodbye(self, chat: ChatSession) -> None:
+        """Tell how to go on with this conversation."""
+        state = chat.session.conversation.state
+        if state.messages:
+            chat.show(render.aside(f"go on with: reverie chat --resume {state.session}"))
+
     def _drop_when_empty(self, chat: ChatSession) -> None:
         """Delete the journal of a new session without messages."""
         state = chat.session.conversation.state
@@ -190,7 +201,9 @@ class Chat:
 
 async def _run_turn(chat: ChatSession, text: str) -> None:
     """Run one turn; its events reach the chat through `on_event`."""
-    await _consume(chat.session.run(text))
+    pictures = pictures_in(text, chat.app.place)
+    ran, chat.shell_output = chat.shell_output, []
+    await _consume(chat.session.run("\n\n".join([*ran, text]), *pictures))
 
 
 async def _consume(turn: AsyncGenerator[Event, None]) -> None:

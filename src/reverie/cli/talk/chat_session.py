@@ -122,6 +122,8 @@ class ChatSession:
     options: SessionOptions
     before: list[Entry] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
+    # What `!commands` printed since the last message.
+    shell_output: list[str] = field(default_factory=list)
     _status: Status = field(init=False)
 
     def __post_init__(self) -> None:

@@ -23,7 +23,13 @@ def question(call: Call, asked: Asked) -> Question:
     title = render.call_line(call.tool.name, call.headline)
     details = _details(call)
     where = [render.line(str(path), "dim", lead="  ") for path in call.paths]
-    return Question((*by, title, *where, *details), asked.scope)
+    return Question((*by, title, *where, *details), _covered(call, asked.scope))
+
+
+def _covered(call: Call, scope: str) -> str:
+    """What "always" covers, in words; a single call is shown above, not repeated as JSON."""
+    one_call = scope.startswith(f"{call.tool.name}: ")
+    return f"this same {call.tool.name} call" if one_call else scope
 
 
 def _details(call: Call) -> list[Text]:

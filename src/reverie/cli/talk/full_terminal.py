@@ -62,6 +62,33 @@ class _Waiting:
     not_before: float
 
 
+class Pastes:
+    """Long pasted texts, shown in the input as one short mark each."""
+
+    _LINES = 10
+    _CHARACTERS = 1_000
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def folded(self, pasted: str) -> str:
+        """The text for the input: a mark in place of a long text."""
+        text = pasted.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.count("\n") + 1
+        if lines <= self._LINES and len(text) <= self._CHARACTERS:
+            return text
+        size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
+        mark = f"[pasted text {len(self._texts) + 1}: {size}]"
+        self._texts[mark] = text
+        return mark
+
+    def unfolded(self, typed: str) -> str:
+        """The message with the pasted texts in place of their marks."""
+        for mark, text in self._texts.items():
+            typed = typed.replace(mark, text)
+        return typed
+
+
 class FullTerminal:
     """Use as `async with`, which restores the terminal at the end."""
 
@@ -81,6 +108,7 @@ class FullTerminal:
         # The cursor position is not needed, and not every terminal reports it.
         self._output.enable_cpr = False
         self._queue: deque[str] = deque()
+        self._pastes = Pastes()
         self._changed = asyncio.Event()
         self._drawn = asyncio.Event()
         self._leaving = False
@@ -170,6 +198,7 @@ class FullTerminal:
         keys.add("enter", filter=typing & ~asking)(self._enter)
         keys.add("c-j", filter=typing & ~asking)(_newline)
         keys.add("escape", "enter", filter=typing & ~asking)(_newline)
+        keys.add(Keys.BracketedPaste, filter=typing & ~asking)(self._paste)
         keys.add("c-c", eager=True)(lambda event: self._interrupt())
         empty = Condition(lambda: not self._buffer.text)
         keys.add("c-d", filter=empty & ~asking, eager=True)(lambda event: self._leave())
@@ -189,10 +218,13 @@ class FullTerminal:
             return
         if not buffer.text.strip():
             return
-        self._queue.append(buffer.text)
+        self._queue.append(self._pastes.unfolded(buffer.text))
         buffer.append_to_history()
         buffer.reset()
         self._changed.set()
+
+    def _paste(self, event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(self._pastes.folded(event.data))
 
     def _answer(self, event: KeyPressEvent) -> None:
         waiting = self._waiting

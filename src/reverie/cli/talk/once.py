@@ -98,7 +98,7 @@ class TurnPrinter:
 
     def answered(self) -> None:
         """Print text at once: the reader must not wait for background work."""
-        if self.show == "text" and not self.quiet and (self.answer or not self._refused):
+        if self.show == "text" and (self.answer or not self._refused):
             click.echo(printable(self.answer))
 
     def require_answer(self, model: str) -> None:
@@ -113,13 +113,12 @@ class TurnPrinter:
             click.echo(printable(f"note: finishing {', '.join(running)}…"), err=True)
 
     def closed(self, session: Session, error: str = "") -> None:
-        if self.show != "text" and not self.quiet:
+        if self.show != "text":
             id_ = session.conversation.state.session
             self._line(result_json(id_, self.answer, self.tally, error=error))
 
     def _line(self, data: Json) -> None:
-        if not self.quiet:
-            click.echo(printable_json(data))
+        click.echo(printable_json(data))
 
 
 async def _run_turn(session: Session, prompt: str) -> None:

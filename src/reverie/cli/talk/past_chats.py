@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.table import Table
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from reverie.cli.formatting import printable, when
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 9
 _FIRST_WORDS = 60
+# From this many columns on, the list has room for ids.
+_WIDE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +68,16 @@ def chosen(app: Workspace, word: str) -> Path:
     return app.transcript(word)
 
 
-def table(listed: Sequence[PastChat]) -> Table:
-    rows = Table(box=None, pad_edge=False, show_header=False)
-    rows.add_column(justify="right")
-    rows.add_column(no_wrap=True)
-    rows.add_column(no_wrap=True)
-    rows.add_column(no_wrap=True, overflow="ellipsis")
+def table(listed: Sequence[PastChat], width: int = _WIDE) -> RenderableType:
+    """The list; a narrow terminal has no room for the ids, and the numbers are enough."""
+    rows = []
     for number, past in enumerate(listed, 1):
-        rows.add_row(
-            Text(str(number), "bold"),
-            Text(past.session, "dim"),
-            Text(when(past.at), "dim"),
-            Text(printable(past.begins)),
-        )
-    return rows
+        row = Text(f"{number:>{len(str(len(listed)))}}", "bold", no_wrap=True, overflow="ellipsis")
+        if width >= _WIDE:
+            row.append(f"  {past.session}", "not bold dim")
+        row.append(f"  {when(past.at)}", "not bold dim")
+        rows.append(row.append(f"  {printable(past.begins)}", "not bold"))
+    return Group(*rows)
 
 
 def _first_words(path: Path) -> str:

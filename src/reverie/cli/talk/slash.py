@@ -84,7 +84,14 @@ class Mistyped:
     advice: str
 
 
-Line: TypeAlias = Prompt | Called | Mistyped | None
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A shell command the user runs; the model sees its output with the next message."""
+
+    command: str
+
+
+Line: TypeAlias = Prompt | Called | Shell | Mistyped | None
 
 # `/etc/hosts is wrong` is about a file: a command's name ends at a space or the end of the line.
 _COMMAND = re.compile(r"/([A-Za-z?][A-Za-z-]*)(?:\s+(.*))?", re.DOTALL)
@@ -92,14 +99,30 @@ _REMEMBER = re.compile(
     r"(?:please\s+)?remember\s*(?:(?:that|this)\b)?\s*[:,]?\s+(.+)", re.IGNORECASE | re.DOTALL
 )
 
+# One line behind a single `#`; a pasted document with headings is a prompt.
+_NOTE = re.compile(r"#(?!#)\s*(\S.*)")
+
 
 def read_line(line: str, *, offline: bool = False) -> Line:
-    """Parse a line; None if it is empty. Offline, "remember …" is /remember: no model would do it."""
+    """Parse a line; None if it is empty. Offline, "remember …" is /remember: no model would do it.
+
+    `!ls` runs a command, `#fact` saves a memory, and a bare `exit` leaves.
+    """
     text = line.strip()
     if not text:
         return None
     if found := _COMMAND.fullmatch(text):
         return _called(found[1].lower(), (found[2] or "").strip())
+    if text.startswith("!") and text[1:].strip():
+        return Shell(text[1:].strip())
+    return _in_words(text, offline=offline)
+
+
+def _in_words(text: str, *, offline: bool) -> Prompt | Called:
+    if text.lower() in ("exit", "quit"):
+        return Called(NAMES["exit"])
+    if found := _NOTE.fullmatch(text):
+        return Called(NAMES["remember"], found[1])
     if offline and (found := _REMEMBER.fullmatch(text)) and not text.endswith("?"):
         return Called(NAMES["remember"], found[1].strip())
     return Prompt(text)

@@ -17,13 +17,9 @@ from reverie.agent.permissions import Answer
 from reverie.cli.formatting import printable
 from reverie.cli.invocation import console
 from reverie.cli.talk.status import Status
-from reverie.errors import InputError
-from reverie.models.selection import OFFLINE
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from reverie.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +65,8 @@ class Terminal(Screen, Protocol):
 
 
 OFFLINE_NOTE = (
-    "No model is configured: only memory works; choose a model with --model or models.main"
+    "Offline: no model is chosen, answers come from memory; `reverie models` lists models"
 )
-
-
-def require_model(app: Workspace, name: str) -> None:
-    """Raise with advice if the model has no provider or its key is missing."""
-    provider = app.provider_of(name)
-    if provider is None or provider.api_key_env is None or app.has_key(provider):
-        return
-    raise InputError(
-        f"{name} has no key: set the environment variable {provider.api_key_env}, "
-        f"or continue without a model (--model {OFFLINE})"
-    )
 
 
 _ANSWERS: dict[str, Answer] = {"y": "yes", "yes": "yes", "a": "always", "always": "always"}

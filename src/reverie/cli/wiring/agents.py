@@ -93,7 +93,7 @@ def _list(frame: Invocation, app: Workspace, asked: Asked) -> None:
     transcripts = islice(_transcripts(app, asked), None if asked.everything else 1)
     agents = [agent for transcript in transcripts for agent in agents_of(transcript)]
     data = [_agent_json(agent) for agent in agents]
-    frame.show(data, lambda console: _print_list(console, agents, asked))
+    frame.answer(data, lambda console: _print_list(console, agents, asked))
 
 
 def _agent_json(agent: AgentStatus) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _show(frame: Invocation, app: Workspace, asked: Asked) -> None:
         for line in _story_lines(story, app):
             console.print(printable(line), soft_wrap=True)
 
-    frame.show(data, human)
+    frame.answer(data, human)
 
 
 def _letter_json(letter: Letter) -> dict[str, Any]:
@@ -221,14 +221,14 @@ def _types(frame: Invocation, app: Workspace, asked: Asked) -> None:
     types = agent_types(app)
     if asked.name is not None:
         kind = named_type(types, asked.name)
-        frame.show(_type_json(kind), lambda console: _print_type(console, app, kind))
+        frame.answer(_type_json(kind), lambda console: _print_type(console, app, kind))
         return
     data = {
         "types": [_type_json(kind) for kind in types.types],
         "hidden": [_type_json(kind) for kind in types.hidden],
         "unusable": [asdict(one) for one in types.unusable],
     }
-    frame.show(data, lambda console: _print_types(console, app, types))
+    frame.answer(data, lambda console: _print_types(console, app, types))
 
 
 def _type_json(kind: AgentType) -> dict[str, Any]:

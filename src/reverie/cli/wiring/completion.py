@@ -42,14 +42,13 @@ def command(frame: Invocation, shell: str) -> None:
     eval "$(reverie completion zsh)"       in ~/.zshrc, after compinit
     reverie completion fish > ~/.config/fish/completions/reverie.fish
     """
-    from reverie.cli.group import cli
-
+    root = click.get_current_context().find_root().command
     made = get_completion_class(shell)
     if made is None:
         raise click.UsageError(f"no completion for {shell}")
-    source = made(cli, {}, "reverie", "_REVERIE_COMPLETE").source()
+    source = made(root, {}, "reverie", "_REVERIE_COMPLETE").source()
     data = {"shell": shell, "script": source, "install": _FILES[shell]}
-    frame.show(data, lambda console: click.echo(source))
+    frame.answer(data, lambda console: click.echo(source))
 
 
 class Named(click.types.StringParamType):

@@ -1,0 +1,123 @@
+"""The offline model: no provider, no language; it answers from memory and past sessions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+
+from reverie.core.messages import Attachment, Block, Message, Text, ToolResult, ToolUse
+from reverie.core.request import (
+    Reply,
+    Request,
+    StreamItem,
+    TextDelta,
+    ToolUseStarted,
+    canonical_bytes,
+)
+from reverie.core.usage import FREE, Prices
+from reverie.core.window import Capabilities
+from reverie.text.words import query_words, terms
+
+NAME = "offline"
+FOUND = "From memory:"
+FOUND_IN_SESSIONS = "No memory fits, but past sessions mention it:"
+
+# The answer when nothing is found; the first miss gets the first text, later ones the next.
+ANSWERS = (
+    "Nothing in memory fits that closely, and this is Reverie's offline mode, not a language model. "
+    "/remember saves a fact, /recall shows weaker matches, /search looks through past sessions; "
+    "`reverie models` chooses a model.",
+    "Nothing fits that either. With a model it could be answered: `reverie models` lists those you "
+    "can use, `reverie keys set anthropic` stores a key, and "
+    "`reverie chat --model anthropic:claude-sonnet-5-5` starts with one.",
+    "Nothing is saved about that. `reverie demo` shows in a minute what memory does with a model.",
+)
+ANSWER = ANSWERS[0]
+
+_OURS = (FOUND, FOUND_IN_SESSIONS, "Nothing in memory or past sessions")
+_RECALL = "recall"
+_SEARCH = "search_memory"
+_MOST_HITS = 3
+_LONGEST_QUOTE = 60
+
+
+class OfflineModel:
+    """Answers with recalled memories, else with hits of past sessions: free and deterministic."""
+
+    name = NAME
+    capabilities = Capabilities(window=200_000, max_output=8_192)
+    prices: Prices | None = FREE
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+        digest = hashlib.blake2b(canonical_bytes(request), digest_size=8).hexdigest()
+        block = _answer(request, digest)
+        if isinstance(block, ToolUse):
+            yield ToolUseStarted(block.id, block.name)
+            yield Reply(f"offline_{digest}", NAME, (block,), "tool_use")
+        else:
+            yield TextDelta(block.text)
+            yield Reply(f"offline_{digest}", NAME, (block,), "end")
+
+    async def aclose(self) -> None:
+        return None
+
+
+def _answer(request: Request, digest: str) -> Text | ToolUse:
+    recent = _since_prompt(request.messages)
+    if memories := [_unframed(each) for message in recent for each in _recalled(message)]:
+        return Text("\n\n".join([FOUND, *memories]))
+    prompt = recent[0].text.strip() if recent else ""
+    results = [b for m in recent for b in m.blocks if isinstance(b, ToolResult)]
+    can_search = any(tool.name == _SEARCH for tool in request.head.tools)
+    if can_search and prompt and not results:
+        wanted = {"query": prompt[:1000], "scope": "episodes", "limit": _MOST_HITS}
+        return ToolUse(f"search_{digest}", _SEARCH, json.dumps(wanted, ensure_ascii=False))
+    if hits := [line for result in results for line in _hits(result, prompt)]:
+        return Text("\n".join([FOUND_IN_SESSIONS, *hits]))
+    return Text(_nothing(request.messages, prompt))
+
+
+def _since_prompt(messages: Sequence[Message]) -> Sequence[Message]:
+    """The user's last message and what follows it."""
+    for at in range(len(messages) - 1, -1, -1):
+        if messages[at].origin == "user" and messages[at].text:
+            return messages[at:]
+    return messages
+
+
+def _recalled(message: Message) -> Iterator[Attachment]:
+    for block in message.blocks:
+        if isinstance(block, Attachment) and block.label == _RECALL:
+            yield block
+
+
+def _unframed(attachment: Attachment) -> str:
+    """The memories without the first paragraph, which explains them to a model."""
+    return attachment.text.partition("\n\n")[2] or attachment.text
+
+
+def _hits(result: ToolResult, prompt: str) -> Iterator[str]:
+    """Hits that share a word with the prompt, without the prompt itself and our own answers."""
+    asked = {term for word in query_words(prompt) for term in word.terms}
+    for line in () if result.is_error else result.text.splitlines():
+        snippet = line.partition(": ")[2]
+        ours = any(text.startswith(snippet[:_LONGEST_QUOTE]) for text in ANSWERS)
+        is_new = prompt not in line and not ours and not snippet.startswith(_OURS)
+        if line.startswith("- session ") and is_new and asked & set(terms(snippet)):
+            yield line
+
+
+def _nothing(messages: Sequence[Message], prompt: str) -> str:
+    """A text that was not said yet in this conversation."""
+    said = {block.text for message in messages for block in _texts(message)}
+    fresh = next((text for text in ANSWERS if text not in said), None)
+    if fresh is not None:
+        return fresh
+    quoted = prompt if len(prompt) <= _LONGEST_QUOTE else prompt[:_LONGEST_QUOTE].rstrip() + "…"
+    return f"Nothing in memory or past sessions fits “{quoted}”."
+
+
+def _texts(message: Message) -> Iterator[Text]:
+    blocks: Sequence[Block] = message.blocks if message.role == "assistant" else ()
+    return (block for block in blocks if isinstance(block, Text))
