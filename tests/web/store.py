@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from tests.place import NOON, Place
 
 from reverie.conversation.records import (
-    Compacted,
     HeadFrozen,
     MemoriesShown,
     Opened,
@@ -151,10 +148,3 @@ def records(place: Place, said: list[Message]) -> list[Record]:
         Said(said[5]),
         used("r3", start + 70, 6_000),
     ]
-
-
-def touch(path: Path, at: float) -> None:
-    os.utime(path, (at, at))
-
-
-__all__ = ["Compacted", "fill", "messages", "records", "touch", "with_dream"]
