@@ -82,6 +82,7 @@ $(VENV)/.browser: $(VENV)/.dev
 
 .clients/.axe:
 	@command -v npm > /dev/null || { echo "make test-web needs npm (Debian: apt-get install npm)" >&2; exit 1; }
+	@mkdir -p .clients
 	@npm install --prefix .clients --no-save --no-package-lock --no-audit --no-fund --silent axe-core@4.14.0
 	@touch $@
 
