@@ -104,7 +104,7 @@ def test_filters_and_the_slider(window: Window) -> None:
     page.goto("/memory")
     page.select_option("select[name=type]", "feedback")
     page.wait_for_url("**type=feedback**")
-    page.wait_for_function("document.querySelectorAll('#results .row').length === 1")
+    page.wait_for_selector("#results :text-is('1 memory')")
     page.goto("/memory?as_of=2025-06-16")
     assert "haproxy" not in page.inner_text("#results")
     assert page.is_visible("[type=range]")
@@ -144,21 +144,22 @@ def test_accept_a_proposal_and_undo_it_by_keyboard(window: Window) -> None:
     page.goto("/inbox")
     page.keyboard.press("j")
     page.keyboard.press("a")
-    page.wait_for_selector(".note")
+    page.wait_for_selector("html.js .note")
     assert "Accepted" in page.inner_text(".note")
     assert len(waiting(window.served.app)) == 2
     clock.advance(60)
     page.keyboard.press("g")
     page.keyboard.press("h")
     page.wait_for_url("**/history")
+    page.wait_for_selector("html.js .rows")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".diff")
+    page.wait_for_selector("html.js .diff")
     page.keyboard.press("u")
-    page.wait_for_selector(".note")
+    page.wait_for_selector("html.js .note")
     assert len(waiting(window.served.app)) == 3
     page.keyboard.press("u")
-    page.wait_for_function("document.querySelector('.note').innerText.startsWith('Redid')")
+    page.wait_for_selector(".note:has-text('Redid')")
     assert len(waiting(window.served.app)) == 2
 
 
@@ -170,7 +171,7 @@ def test_a_dream_is_decided_by_keyboard(window: Window) -> None:
     page.keyboard.press("a")
     page.keyboard.press("r")
     page.keyboard.press("s")
-    page.wait_for_selector(".note")
+    page.wait_for_selector("html.js .note")
     assert "1 change made, 1 rejected" in page.inner_text(".note")
 
 
