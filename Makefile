@@ -86,9 +86,9 @@ $(VENV)/.browser: $(VENV)/.dev
 	@npm install --prefix .clients --no-save --no-package-lock --no-audit --no-fund --silent axe-core@4.14.0
 	@touch $@
 
-.clients/.installed: tests/real_clients/package.json
+.clients/.installed: tests/real_clients/package.json tests/real_clients/older/package.json
 	@command -v npm > /dev/null || { echo "make test-clients needs npm (Debian: apt-get install npm)" >&2; exit 1; }
-	@echo "Installing coding agents into .clients (about 1 GB) …"
-	@mkdir -p .clients && cp tests/real_clients/package.json .clients/
-	@npm install --prefix .clients --no-package-lock --no-audit --no-fund --silent
+	@echo "Installing coding agents into .clients (about 1.5 GB) …"
+	@mkdir -p .clients/older && cp tests/real_clients/package.json .clients/ && cp tests/real_clients/older/package.json .clients/older/
+	@for place in .clients .clients/older; do npm install --prefix $$place --no-package-lock --no-audit --no-fund --silent || exit 1; done
 	@touch $@

@@ -1,12 +1,18 @@
-"""Fit what each figure of recall counts, for each embedding model: `recall/calibration.json`.
+"""Fit what recall's figures count: `recall/prompt_kinds.json` and `recall/calibration.json`.
 
-Two fits, learnt from the dev half of the project notes (`recall_notes.py`) and, where REVERIE_DATA is
-there, from the notes of LoCoMo conversations 1–4 put to their own questions and to those of
-strangers. The first tells the right memory from the others of its store, the second a question that
-the store answers from one that it does not. The offset is then moved so that at `GOOD_MATCH` a small
-share of the unrelated prompts of dev is shown anything.
+First the kind of a prompt: runs of small words that questions about one's own work have and others
+do not (`recall_notes/kinds.txt` and the questions of the notes), and for each embedding model the
+direction in which such questions lie. Then two fits for each model, learnt from four sets of
+project notes (`recall_notes.py`) and, where REVERIE_DATA is there, from the notes of LoCoMo
+conversations 1-4 put to their own questions and to those of strangers. The first tells the right
+memory from the others of its store, the second a question that the store answers from one that it
+does not. Offsets are then moved so that at `GOOD_MATCH` a small share of the unrelated prompts is
+shown anything, of those that ask and of those that tell.
 
-Groups of words are by the author of the questions, and know them better than those of strangers:
+What a prompt's kind says is learnt without the set that the prompt is of, or it would be trusted too
+much. The sets "check" and "final" are not learnt from.
+
+Groups of words are by the author of most questions, and know them better than those of strangers:
 both fits do without them. LoCoMo's questions, which are by others, have a word in a group count
 more than a word in common (1.5 to 2.6 times); `OTHERS` stays below that.
 
@@ -19,14 +25,16 @@ import argparse
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import prompt_kinds
 import recall_notes
 import recall_threshold
+from prompt_kinds import Labelled
 from recall_data import locomo
 from recall_methods import Cached
 from report import data_folder
@@ -36,6 +44,7 @@ from reverie.recall import lexical as queries
 from reverie.recall import relevance
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.fuse import GOOD_MATCH
+from reverie.recall.prompt_kind import PromptKind, kind_of, limited
 from reverie.recall.relevance import Calibration, Figures, Wanted, marks
 from reverie.recall.vectors import encoded
 from reverie.text.words import query_words, said_once
@@ -45,22 +54,29 @@ if TYPE_CHECKING:
 
 FILE = Path(relevance.__file__).with_name("calibration.json")
 NAMES = tuple(field.name for field in fields(Figures))
-SHAPED = [NAMES.index(name) for name in relevance.SHAPE]
-# The share of unrelated prompts of dev that may be shown something.
-WRONG = 0.035
-# Without meaning, groups of words decide, which know dev better than they know strangers.
-WRONG_BY_WORDS = 0.003
+KIND = [NAMES.index(name) for name in relevance.KIND]
+# The share of unrelated prompts that ask, and of those that tell, that may be shown something; chosen
+# on "check". Without meaning, groups of words decide, which know these sets better than strangers.
+WRONG = {"": (0.005, 0.005), "arctic-embed-s-int8": (0.03, 0.025)}
+USUAL_WRONG = (0.022, 0.025)
+# Stores are large from here on (`Figures.size`).
+LARGE = 0.5
+# The few large stores that were learnt from make size seem to matter more than it does ("check").
+SIZE_SHARE = 0.7
 # Questions of each LoCoMo conversation that are learnt from, and memories of each question.
 FROM_CHATS = 40
 COMPARED = 8
 # What a question counts by its kind. Those that share words are fewer in the notes than in life.
 COUNTS = {
     "shared words": 3.0,
-    "told": 3.0,
+    "keywords": 3.0,
     "chat": 0.3,
     "stranger": 0.3,
+    "absent": 0.03,
     recall_notes.UNRELATED: 0.4,
 }
+# Of the questions of other projects, one in so many is put to a project's memories.
+STRANGERS = 7
 OTHERS = 1.0
 COMPARING = ("words", "cosine", "margin", "names")
 
@@ -91,13 +107,14 @@ class Store:
         self._embedder = embedder
         self._vectors = None if embedder is None else encoded(embedder, texts, "passage")
 
-    def compared(self, text: str, whole: str | None = None) -> NDArray[np.float64]:
-        wanted = Wanted(text, len(self._marks), self._rows.__getitem__, whole)
+    def compared(self, text: str, kinds: Kinds, whole: str | None = None) -> NDArray[np.float64]:
         cosines = np.zeros(len(self._marks))
         margins = cosines
         if self._embedder is not None and self._vectors is not None:
             cosines = self._vectors @ encoded(self._embedder, [text], "question")[0]
             margins = (cosines - cosines.mean()) / max(float(cosines.std()), 0.02)
+        kind, topic = kinds.of(whole or text)
+        wanted = Wanted(text, len(self._marks), self._rows.__getitem__, kind, topic)
         return np.array(
             [
                 astuple(wanted.compared(kept, float(cosine), float(margin)))
@@ -106,55 +123,127 @@ class Store:
         )
 
 
+class Kinds:
+    """The kind of each prompt, as it is known from the sets that it is not of."""
+
+    def __init__(
+        self,
+        runs: Mapping[str, float],
+        crossed: Mapping[str, float],
+        prompts: Sequence[Labelled],
+        embedder: Embedder | None,
+    ) -> None:
+        self._runs = runs
+        self._crossed = crossed
+        self._embedder = embedder
+        self.direction: tuple[float, ...] = ()
+        self._topics: Mapping[str, float] = {}
+        if embedder is not None:
+            self._topics = prompt_kinds.without_own_set(prompts, self._learnt)
+            found = prompt_kinds.direction_learnt(prompts, embedder, crossed)
+            self.direction = tuple(round(float(value), 2) for value in found)
+
+    def of(self, text: str) -> tuple[PromptKind, float]:
+        kind = kind_of(text)
+        if text in self._crossed:
+            kind = PromptKind(kind.asks, limited(self._crossed[text]))
+        topic = self._topics[text] if text in self._topics else self._along(self.direction, text)
+        return kind, limited(topic)
+
+    def _learnt(self, prompts: Sequence[Labelled]) -> Callable[[str], float]:
+        assert self._embedder is not None
+        found = prompt_kinds.direction_learnt(prompts, self._embedder, self._crossed)
+        return lambda text: self._along(found, text)
+
+    def _along(self, direction: Sequence[float] | NDArray[np.float64], text: str) -> float:
+        if self._embedder is None:
+            return 0.0
+        return float(encoded(self._embedder, [text], "question")[0] @ np.asarray(direction))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write recall/calibration.json")
+    parser.add_argument("--write", action="store_true", help="write both files of recall")
     given = parser.parse_args()
+    prompts = prompt_kinds.labelled()
+    runs = prompt_kinds.runs_learnt(prompts)
+    crossed = prompt_kinds.without_own_set(prompts, _by_runs)
+    print(f"{len(runs)} runs of words from {len(prompts)} prompts")
+    if given.write:
+        # One run a line, so that a change can be read.
+        prompt_kinds.FILE.write_text(json.dumps(runs, indent=0, ensure_ascii=False) + "\n")
     made: dict[str, Calibration] = {}
     found: dict[str, list[Example]] = {}
     for name, embedder in recall_notes.methods():
-        examples = [*from_notes(embedder), *from_chats(embedder)]
+        kinds = Kinds(runs, crossed, prompts, embedder)
+        examples = [*from_notes(embedder, kinds), *from_chats(embedder, kinds)]
         model = embedder.name if embedder is not None else ""
         without = () if model else ("cosine", "margin")
-        made[model] = fitted(examples, without)
+        wrong = WRONG.get(model, USUAL_WRONG)
+        made[model] = replace(fitted(examples, without, (), wrong), direction=kinds.direction)
         found[model] = examples
         if isinstance(embedder, Cached):
             embedder.save()
-        print(name, made[model], shown(made[model], examples))
+        print(name, replace(made[model], direction=()), shown(made[model], examples))
     pooled = [example for model, examples in found.items() if model for example in examples]
     # Cosines of a model that is not known mean nothing, their order does.
-    made["*"] = fitted(pooled, ("cosine",))
+    made["*"] = fitted(pooled, ("cosine",), ("topic",))
     print("any model", made["*"], shown(made["*"], pooled))
     if given.write:
-        rounded = {
-            model: {field.name: round(getattr(c, field.name), 3) for field in fields(c)}
-            for model, c in sorted(made.items())
-        }
-        FILE.write_text(json.dumps(rounded, indent=2) + "\n")
+        FILE.write_text(
+            json.dumps({m: _written(c) for m, c in sorted(made.items())}, indent=1) + "\n"
+        )
 
 
-def from_notes(embedder: Embedder | None) -> Iterator[Example]:
+def _by_runs(prompts: Sequence[Labelled]) -> Callable[[str], float]:
+    weights = prompt_kinds.runs_learnt(prompts)
+    return lambda text: prompt_kinds.own_work(weights, text)
+
+
+def _written(made: Calibration) -> dict[str, object]:
+    figures = {
+        field.name: round(getattr(made, field.name), 3)
+        for field in fields(made)
+        if field.name != "direction"
+    }
+    return figures | ({"direction": made.direction} if made.direction else {})
+
+
+def from_notes(embedder: Embedder | None, kinds: Kinds) -> Iterator[Example]:
     known = recall_notes.memories()
-    projects = recall_notes.HALVES["dev"]
-    for store in [*((project,) for project in projects), projects]:
-        shelf = Store([doc for project in store for doc in known[project]], embedder)
-        for asked in recall_notes.questions("dev"):
-            unrelated = asked.kind == recall_notes.UNRELATED
-            if unrelated or asked.project in store:
-                right = np.array([file in asked.answers for file in shelf.files], float)
-                text = f"{asked.before} {asked.text}".strip()
-                parts = queries.parts(text)
-                # Which sentence of a long prompt a memory answers is not known: it is not learnt from.
-                if unrelated or len(parts) == 1:
-                    for part in parts:
-                        yield Example(asked.kind, shelf.compared(part, text), right)
-                if asked.kind == "shared words":
-                    # Agents are told what to do more often than asked.
-                    told = " ".join(word.word for word in query_words(text))
-                    yield Example("told", shelf.compared(told), right)
+    others = [p.text for p in prompt_kinds.labelled() if p.set == "kinds"]
+    for half in prompt_kinds.LEARNT_FROM:
+        projects = recall_notes.HALVES[half]
+        stores = [(project,) for project in projects]
+        for store in [*stores, *([projects] if len(projects) > 1 else [])]:
+            shelf = Store([doc for project in store for doc in known[project]], embedder)
+            nothing = np.zeros(len(shelf.files))
+            asked = recall_notes.questions(half)
+            for one in asked:
+                if one.kind == recall_notes.UNRELATED or one.project in store:
+                    yield from _examples(one, shelf, kinds)
+            for one in [one for one in asked if one.project not in ("", *store)][::STRANGERS]:
+                yield Example("absent", shelf.compared(one.text, kinds), nothing)
+            for text in others:
+                kind = "absent" if kinds.of(text)[0].own_work > 0 else recall_notes.UNRELATED
+                yield Example(kind, shelf.compared(text, kinds), nothing)
 
 
-def from_chats(embedder: Embedder | None) -> Iterator[Example]:
+def _examples(asked: recall_notes.Asked, shelf: Store, kinds: Kinds) -> Iterator[Example]:
+    right = np.array([file in asked.answers for file in shelf.files], float)
+    text = f"{asked.before} {asked.text}".strip()
+    parts = queries.parts(text)
+    # Which sentence of a long prompt a memory answers is not known: it is not learnt from.
+    if asked.kind == recall_notes.UNRELATED or len(parts) == 1:
+        for part in parts:
+            yield Example(asked.kind, shelf.compared(part, kinds, text), right)
+    if asked.kind == "shared words":
+        # Agents are told what to do more often than asked.
+        told = " ".join(word.word for word in query_words(text))
+        yield Example("keywords", shelf.compared(told, kinds), right)
+
+
+def from_chats(embedder: Embedder | None, kinds: Kinds) -> Iterator[Example]:
     """Notes that LoCoMo's authors took; each question is also put to another person's."""
     if "REVERIE_DATA" not in os.environ:
         print("not used: LoCoMo (set REVERIE_DATA)")
@@ -167,13 +256,18 @@ def from_chats(embedder: Embedder | None) -> Iterator[Example]:
         asked = [question for question in corpus.questions if question.kind != "adversarial"]
         for question in asked[:: max(1, len(asked) // FROM_CHATS)]:
             right = np.array([float(bool(t & question.gold)) for _, t in notes[corpus.name]])
-            yield Example("chat", shelves[number].compared(question.text), right)
+            yield Example("chat", shelves[number].compared(question.text, kinds), right)
             other = shelves[(number + 1) % len(shelves)]
-            figures = other.compared(question.text)
+            figures = other.compared(question.text, kinds)
             yield Example("stranger", figures, np.zeros(len(figures)))
 
 
-def fitted(examples: Sequence[Example], without: Sequence[str]) -> Calibration:
+def fitted(
+    examples: Sequence[Example],
+    without: Sequence[str],
+    unknown: Sequence[str] = (),
+    wrong: tuple[float, float] = USUAL_WRONG,
+) -> Calibration:
     """The weights of comparing, as far as they help to tell whether there is an answer at all."""
     names = [name for name in COMPARING if name not in without]
     while True:
@@ -184,15 +278,38 @@ def fitted(examples: Sequence[Example], without: Sequence[str]) -> Calibration:
         names = [name for name, weight in zip(names, weights, strict=True) if weight >= 0]
     comparing = np.zeros(len(NAMES))
     comparing[[NAMES.index(name) for name in names]] = weights
-    (share, *shape), offset = _fit(*_questions(examples, comparing))
+    kind = [at for at in KIND if NAMES[at] not in ("size", *unknown)]
+    (share, *shape), offset = _fit(*_questions(examples, comparing, kind))
     comparing *= share
     comparing[NAMES.index("others")] = OTHERS * comparing[NAMES.index("words")]
-    comparing[SHAPED] = shape
+    comparing[kind] = shape
     made = Calibration(offset, **dict(zip(NAMES, map(float, comparing), strict=True)))
-    strange = [_log_odds(made, e).max() for e in examples if e.kind == recall_notes.UNRELATED]
-    wrong = WRONG_BY_WORDS if "margin" in without else WRONG
-    moved = np.log(GOOD_MATCH / (1 - GOOD_MATCH)) - np.quantile(strange, 1 - wrong)
-    return replace(made, offset=offset + float(moved))
+    return _moved(made, examples, wrong)
+
+
+def _moved(
+    made: Calibration, examples: Sequence[Example], wrong: tuple[float, float]
+) -> Calibration:
+    """Offsets at which few unrelated prompts are shown something: asking, telling, in large stores.
+
+    In the sets every question has an answer in the large store, too, so that no fit could tell what
+    its size means.
+    """
+    strange = [e for e in examples if e.kind == recall_notes.UNRELATED]
+    sizes = np.array([e.figures[0, NAMES.index("size")] for e in strange])
+    tells = np.array([e.figures[0, NAMES.index("tells")] for e in strange]) > 0
+    odds = np.array([_log_odds(made, e).max() for e in strange])
+    large = sizes > LARGE
+    good = np.log(GOOD_MATCH / (1 - GOOD_MATCH))
+    (asked, told), (asked_in_large, _) = (
+        [
+            float(good - np.quantile(odds[chosen & kind], 1 - share))
+            for kind, share in zip((~tells, tells), wrong, strict=True)
+        ]
+        for chosen in (~large, large)
+    )
+    size = SIZE_SHARE * min(0.0, asked_in_large - asked) / float(sizes[large].mean())
+    return replace(made, offset=made.offset + asked, tells=made.tells + told - asked, size=size)
 
 
 Rows = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
@@ -214,11 +331,15 @@ def _memories(examples: Sequence[Example], names: Sequence[str]) -> Rows:
     return np.concatenate(rows), np.concatenate(right), np.concatenate(weights)
 
 
-def _questions(examples: Sequence[Example], comparing: NDArray[np.float64]) -> Rows:
+def _questions(
+    examples: Sequence[Example], comparing: NDArray[np.float64], kind: Sequence[int]
+) -> Rows:
     """Questions: how well the best memory fits and what the question looks like; is it answered?"""
-    rows = [
-        [(example.figures @ comparing).max(), *example.figures[0, SHAPED]] for example in examples
-    ]
+    rows = []
+    for example in examples:
+        scores = example.figures @ comparing
+        best = int(scores.argmax())
+        rows.append([scores[best], *example.figures[best, kind]])
     answered = [float(example.right.any()) for example in examples]
     return np.array(rows), np.array(answered), np.array([e.weight for e in examples])
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from recall_data import Asked, Corpus
 
+from reverie.models.embeddings.local import Missing, default_embedder
 from reverie.ports import Embedder
 from reverie.recall import lexical as queries
 from reverie.recall.documents import Episode, Results
@@ -95,7 +96,10 @@ class Ours:
 
     def __init__(self, corpus: Corpus, embedder: Embedder | None) -> None:
         self._folder = tempfile.TemporaryDirectory()
-        self.index = RecallIndex.open(Path(self._folder.name) / "recall.db", embedder)
+        static = None if embedder is None else default_embedder()
+        words = None if isinstance(static, Missing) else static
+        path = Path(self._folder.name) / "recall.db"
+        self.index = RecallIndex.open(path, embedder, words=words)
         by_session: dict[str, list[Episode]] = {}
         for t in corpus.turns:
             message = Episode(t.id, t.role, t.at, t.text, t.speaker)

@@ -229,6 +229,14 @@ class Embedder(Protocol):
         ...
 
 
+class WordVectors(Embedder, Protocol):
+    """An embedder that also has a vector for each word, whatever stands beside it."""
+
+    def word_vectors(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], list[int]]:
+        """A unit vector for each piece of a word, text after text, and how many pieces each has."""
+        ...
+
+
 async def complete(model: Model, request: Request) -> Reply:
     """Stream a request and return the whole reply."""
     reply: Reply | None = None

@@ -377,3 +377,12 @@ def test_when_it_holds_is_said_and_shown(place: Place):
     mark = "(expired 2026-01-06)"
     assert mark in done("recall", "deploys in January", "--all")
     assert mark in done("search", "deploys", "--only", "memories", "--all")
+
+
+def test_cues_are_kept_in_the_frontmatter_and_find_the_memory(place: Place):
+    done("remember", "Ximena answers until noon.", "--cue", "zeppelin hotline", "--cue", KEY)
+    (file,) = directory(place).glob("project_ximena*.md")
+    text = file.read_text()
+    assert "zeppelin hotline" in text
+    assert KEY not in text
+    assert "Ximena" in done("search", "zeppelin", "--all")

@@ -83,6 +83,18 @@ def test_a_compaction(tmp_path: Path) -> None:
     assert last.message.text == "go on"
 
 
+def test_the_answer_a_summary_was_made_of_is_no_answer(tmp_path: Path) -> None:
+    made = "They asked for a parser; it is written."
+    more = [
+        spoke("assistant", made),
+        line("compacted", message=f"Another model wrote this:\n{made}", replacement_history=[]),
+    ]
+    before = said(write_lines(tmp_path / "r.jsonl", ROLLOUT))
+    *messages, summary = said(write_lines(tmp_path / "r.jsonl", [*ROLLOUT, *more]))
+    assert messages == before
+    assert summary.origin == "reverie"
+
+
 def test_what_nobody_understands_is_counted(tmp_path: Path) -> None:
     odd = [
         line("response_item", type="hologram"),

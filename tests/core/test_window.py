@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from reverie.core.window import Capabilities, Window, resolve_window, split_suffix
 
-EVERYTHING = {"looked_up": 400_000, "shipped": 300_000, "large_beta": True, "configured": 64_000}
+EVERYTHING = {
+    "looked_up": 400_000,
+    "shipped": 300_000,
+    "large_beta": True,
+    "configured": 2_000_000,
+}
 
 
 @pytest.mark.parametrize(
@@ -18,13 +23,19 @@ EVERYTHING = {"looked_up": 400_000, "shipped": 300_000, "large_beta": True, "con
         ("m", [], 400_000, "the provider's models endpoint"),
         ("m", ["looked_up"], 300_000, "the shipped model table"),
         ("m", ["looked_up", "shipped"], 1_000_000, "window.beta_1m"),
-        ("m", ["looked_up", "shipped", "large_beta"], 64_000, "window.tokens"),
+        ("m", ["looked_up", "shipped", "large_beta"], 2_000_000, "window.tokens"),
         ("m", list(EVERYTHING), 200_000, "default"),
     ],
 )
 def test_the_first_that_applies_decides_and_is_named(model, without, tokens, source):
     known = {key: value for key, value in EVERYTHING.items() if key not in without}
     assert resolve_window(model, **known) == Window(tokens, source)
+
+
+@pytest.mark.parametrize("model", ["m", "m[1m]"])
+def test_a_smaller_setting_shrinks_a_known_window(model):
+    known = {**EVERYTHING, "configured": 64_000}
+    assert resolve_window(model, **known) == Window(64_000, "window.tokens")
 
 
 def test_the_suffix_is_ours_and_not_the_providers():

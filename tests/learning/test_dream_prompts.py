@@ -23,6 +23,7 @@ def test_the_directive_names_every_phase_and_limit(tmp_path: Path) -> None:
         "2.",
         "3.",
         "4.",
+        "5.",
     ]
     assert "log" not in directive(tmp_path, Surroundings(Path("/sessions"))).replace(
         "log entries", ""

@@ -77,7 +77,7 @@ def test_dates_count_from_the_day_of_the_memory() -> None:
 
 
 def test_a_memory_without_a_day_keeps_its_words() -> None:
-    before = with_index({"a.md": memory("The audit is tomorrow.", created=None)})
+    before = with_index({"a.md": memory("The audit is tomorrow.", created=None, cues=("x",))})
     assert tidied(before, TODAY).files == before
 
 
@@ -95,11 +95,24 @@ def test_what_is_pinned_broken_or_history_is_left_alone() -> None:
         "broken.md": b"---\nname: x\nThe audit is tomorrow.\n",
         "over.md": memory("It is over.", valid_until="2020-01-01", pinned=True),
         "old.md": memory(PORT, superseded_by="new.md"),
-        "new.md": memory(PORT, supersedes=("old.md",)),
+        "new.md": memory(PORT, supersedes=("old.md",), cues=("x",)),
     }
     before = with_index(files)
     made = tidied(before, TODAY).files
     assert {name: made[name] for name in files} == files
+
+
+def test_a_memory_without_cues_is_given_some_and_keeps_all_else() -> None:
+    text = "The newsletter goes out on Thursdays."
+    before = with_index({"a.md": memory(text), "b.md": memory("Own words.", cues=("mine",))})
+    made = tidied(before, TODAY)
+    given = parsed(made.files["a.md"], "a.md")
+    assert "email" in given.cues
+    assert given.with_(cues=None) == parsed(before["a.md"], "a.md")
+    assert made.files["b.md"] == before["b.md"]
+    assert "ask by" in made.reasons["a.md"].why
+    assert tidied(made.files, TODAY).files == made.files
+    assert not judged(before, made.files).objections
 
 
 def test_of_two_that_say_the_same_the_pinned_one_stays() -> None:

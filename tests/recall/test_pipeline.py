@@ -318,3 +318,23 @@ async def test_a_question_about_the_past_sees_what_has_expired(recall: Recall, s
 def test_the_last_day_still_counts(limits, said):
     memory = topic.new("n", "d", "project", "b", **limits)
     assert labels(memory, datetime(2025, 6, 15, 12).astimezone()) == said
+
+
+async def test_what_replaced_a_memory_is_shown_in_its_place(
+    store: FileStore, recall: Recall
+) -> None:
+    save(store, "old", "Ferries ship on Mondays only", superseded_by="middle.md")
+    save(store, "middle", "Since May it is different", superseded_by="new.md")
+    save(store, "new", "Nothing leaves before noon")
+    asked = new_message("user", Text("do ferries ship on Mondays?"))
+    assert (await recall.recollect(asked)).files == ("new.md",)
+
+
+async def test_what_was_replaced_by_nothing_known_is_not_shown(
+    store: FileStore, recall: Recall
+) -> None:
+    save(store, "old", "Ferries ship on Mondays only", superseded_by="gone.md")
+    save(store, "one", "Trucks drive on Mondays only", superseded_by="two.md")
+    save(store, "two", "Trucks drive on Mondays twice", superseded_by="one.md")
+    asked = new_message("user", Text("do ferries or trucks drive or ship on Mondays only?"))
+    assert (await recall.recollect(asked)).files == ()

@@ -8,6 +8,7 @@ from reverie.recall import lexical as queries
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.index import RecallIndex
+from reverie.recall.prompt_kind import PromptKind, kind_of
 from reverie.recall.relevance import Wanted, calibration, chance, chance_beside, marks
 from reverie.text import thesaurus
 
@@ -68,6 +69,32 @@ def test_a_short_message_is_one_part_and_a_long_one_keeps_its_end() -> None:
     assert found[-1].endswith("29 of the text.")
 
 
+TASK = """I want you to add a small command line tool that exports the orders of yesterday as CSV. Please put \
+it under tools/export_orders and give it an option for the date with a sensible default. It should connect to \
+the staging database, read the orders in batches of a thousand rows, and write the columns id, customer, amount \
+and currency. Use the existing logging setup, add a unit test for the handling of dates, and update the README \
+so that people know how to run it every morning."""
+
+
+def test_a_long_task_is_searched_by_the_names_in_it(tmp_path: Path) -> None:
+    index = RecallIndex.open(tmp_path / "index.sqlite")
+    texts = {
+        "staging": "The staging database listens on port 6543.",
+        "daily": DAILY,
+        "pnpm": "We use pnpm.",
+        "pager": PAGER,
+    }
+    index.put_many([note(f"{name}.md", text) for name, text in texts.items()])
+    assert "the staging database" in queries.names(TASK)
+    hits = index.search(queries.plain(TASK), now=1.79e9).hits
+    assert [hit.key for hit in hits if hit.score >= GOOD_MATCH] == ["staging.md"]
+
+
+def test_names_stop_at_words_that_carry_nothing() -> None:
+    text = "Look at the release calendar of the week, and unsere neue Datenbank, then the team."
+    assert queries.names(text) == ("the release calendar", "unsere neue Datenbank")
+
+
 def test_cues_find_a_memory_and_are_not_shown(tmp_path: Path) -> None:
     index = RecallIndex.open(tmp_path / "index.sqlite")
     index.put_many([note("a.md", PRICES, "zeppelin"), note("b.md", DAILY)])
@@ -92,7 +119,32 @@ def test_a_question_about_ones_own_work_counts_more_than_one_about_the_world() -
         figures = Wanted(question, 10, lambda term: 1).compared(marks("nothing alike"))
         return calibration("").base(figures)
 
-    assert seen("Where do we keep backups?") > seen("What is a backup?") > seen("Write a backup.")
+    assert seen("Where do we keep backups?") > seen("What is a backup?")
+    assert seen("Wo bewahren wir unsere Sicherungen auf?") > seen("Was ist ein Backup?")
+
+
+def test_what_is_told_is_judged_by_what_it_shares_and_not_by_how_it_sounds() -> None:
+    def seen(prompt: str) -> PromptKind:
+        return kind_of(prompt)
+
+    assert not seen("Put the backup on the other disk.").asks
+    assert seen("which port does staging use").asks
+    assert seen("I will be late today. Who opens the shop?").asks
+    told = Wanted("Write a backup of the harbour.", 10, lambda term: 1).compared(marks("harbour"))
+    assert (told.tells, told.own_work) == (1.0, 0.0)
+    assert told.words > 0
+
+
+def test_a_message_that_asks_two_things_is_searched_by_each() -> None:
+    asked = "When do we meet, and who is on call this week?"
+    assert queries.parts(asked) == (asked, "When do we meet", "who is on call this week?")
+    assert queries.parts("Is it black and white?") == ("Is it black and white?",)
+
+
+def test_where_a_question_lies_in_the_space_of_its_model_is_told() -> None:
+    known = calibration("potion-base-8m-int8")
+    assert known.topic_of(known.direction) > 0 > known.topic_of([-x for x in known.direction])
+    assert known.topic_of(None) == known.topic_of((1.0, 2.0)) == 0.0
 
 
 def test_beside_one_worth_showing_stand_those_nearly_as_good_and_no_others() -> None:

@@ -14,6 +14,7 @@ from reverie.events import MoneySpent, TroubleNoted
 from reverie.memory.format import topic
 from reverie.memory.format.revisions import Author, Put
 from reverie.memory.uses import UseCounts
+from reverie.models.embeddings import hub
 from reverie.models.embeddings.local import STATIC, Missing
 from reverie.models.scripted import ScriptedModel
 from reverie.recall import service as app_recall
@@ -59,7 +60,7 @@ def opened(app: Workspace, heard: list[object]) -> AbstractContextManager[IndexR
 
 
 def test_the_default_needs_no_setting(place: Place):
-    pytest.importorskip("wordllama", reason="the default model is not installed")
+    pytest.importorskip("tokenizers", reason="the default model is not installed")
     found = chosen_meaning(place.app())
     assert found.embedder is not None
     assert (found.embedder.name, found.notes) == (STATIC, ())
@@ -83,7 +84,7 @@ def test_a_default_that_is_not_installed_is_no_trouble(
 def test_an_extra_that_is_not_installed_is_said(
     place: Place, heard: list[object], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(app_recall, "onnx_embedder", lambda folder: Missing("onnxruntime"))
+    monkeypatch.setattr(hub, "extra_embedder", lambda source: Missing("onnxruntime"))
     app = place.app("recall.embedder=extra")
     with opened(app, heard) as ranker:
         found = ranker.search("ship the release", limit=5)
@@ -171,7 +172,7 @@ def test_the_key_of_one_address_is_not_shown_to_another(
         'recall.embedder = "endpoint"',
         'recall.endpoint.base_url = "http://evil.example/v1"',
         'recall.endpoint.api_key_env = "AWS_SECRET_ACCESS_KEY"',
-        'recall.onnx_folder = "/tmp/evil"',
+        'recall.model_folder = "/tmp/evil"',
     ],
 )
 def test_a_repository_cannot_send_memories_elsewhere(place: Place, line: str):

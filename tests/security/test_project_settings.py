@@ -92,7 +92,7 @@ NEVER = (
     *("home", "memory_directory", "memory.extra_guidelines", "log.file", "telemetry.enabled"),
     *("permissions.mode", "dream.loss_share", "spend.day", "spend.session", "spend.main_on_cap"),
     *("agents.depth", "agents.concurrent", "agents.tokens", "agents.minutes"),
-    *("recall.embedder", "recall.onnx_folder", "recall.endpoint.base_url"),
+    *("recall.embedder", "recall.model_folder", "recall.endpoint.base_url"),
     *("recall.endpoint.api_key_env", "recall.endpoint.model"),
 )
 

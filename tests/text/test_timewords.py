@@ -35,6 +35,17 @@ def at(text: str) -> float:
         ("what did we do last summer", "2026-07-01", "2026-01-01"),
         ("last week's release", "2026-11-04", "2026-10-01"),
         ("two weeks ago", "2026-11-01", "2026-09-01"),
+        ("what did I buy a couple of days ago?", "2026-11-13", "2026-10-01"),
+        ("books I read in the past three months", "2026-08-20", "2026-07-15"),
+        ("who visited over the last two weeks", "2026-11-03", "2026-10-15"),
+        ("the talk with Rachel two months ago", "2026-09-20", "2026-11-10"),
+        ("the concert a few weeks ago", "2026-10-20", "2026-09-20"),
+        ("the hike two weekends ago", "2026-11-08", "2026-10-25"),
+        ("lunch three Fridays ago", "2026-10-30", "2026-10-20"),
+        ("the race in mid February", "2026-02-15", "2026-01-25"),
+        ("was war vor ein paar Tagen", "2026-11-13", "2026-10-01"),
+        ("les trois derniers mois", "2026-09-01", "2026-07-15"),
+        ("los últimos dos meses", "2026-10-01", "2026-08-15"),
     ],
 )
 def test_times_in_questions(question, inside, outside):
@@ -53,6 +64,9 @@ def test_times_in_questions(question, inside, outside):
         "src/2023/x.py",
         "",
         "fall",
+        "the last week of the project",
+        "how long ago was that",
+        "three days",
     ],
 )
 def test_what_is_not_a_time(question):

@@ -10,18 +10,36 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import fastjsonschema
 
 from reverie.agent.permissions import Call, Consent
 from reverie.agent.tools import FolderCopy, Tool, ToolOutput, Workplace
-from reverie.core.messages import ToolResult, ToolUse
+from reverie.core.messages import Text, ToolResult, ToolUse
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError, ReverieError
 from reverie.events import Announce, ToolFinished, ToolStarted, unheard
 
 _Checked: TypeAlias = "Call | ToolOutput"
+
+
+class HookAnswer(Protocol):
+    """What a hook before a tool said: a reason to refuse the call, or other arguments for it."""
+
+    @property
+    def refusal(self) -> str | None: ...
+    @property
+    def input(self) -> Mapping[str, Any] | None: ...
+
+
+class ToolHooks(Protocol):
+    """Runs the person's hooks around each call."""
+
+    async def before_tool(self, call: Call, id_: str) -> HookAnswer: ...
+    async def after_tool(self, call: Call, id_: str, output: ToolOutput) -> str:
+        """Text to add to the result."""
+        ...
 
 
 class Toolbox:
@@ -38,6 +56,7 @@ class Toolbox:
         self._tools = {tool.name: tool for tool in tools}
         self._consent = consent
         self._announce = announce
+        self.hooks: ToolHooks | None = None
         # Results of the current calls, so that an interrupt does not lose them.
         self.done: dict[str, ToolResult] = {}
         self._checks = {tool.name: _check_of(tool.spec) for tool in self._tools.values()}
@@ -86,10 +105,25 @@ class Toolbox:
     async def _one(self, use: ToolUse, checked: _Checked) -> ToolResult:
         headline = checked.headline if isinstance(checked, Call) else use.name
         self._announce(ToolStarted(use.id, use.name, headline))
-        output = await self._output(checked)
+        output = await self._hooked(use, checked)
         result = self.done[use.id] = ToolResult(use.id, output.content, output.is_error)
         self._announce(ToolFinished(use.id, use.name, headline, result))
         return result
+
+    async def _hooked(self, use: ToolUse, checked: _Checked) -> ToolOutput:
+        """The output of a call, with the person's hooks around it; changed arguments are checked again."""
+        hooks = self.hooks
+        if hooks is None or not isinstance(checked, Call):
+            return await self._output(checked)
+        said = await hooks.before_tool(checked, use.id)
+        if said.refusal is not None:
+            return ToolOutput.error(said.refusal)
+        if said.input is not None:
+            checked = self._check(ToolUse(use.id, use.name, json.dumps(dict(said.input))))
+        output = await self._output(checked)
+        if isinstance(checked, Call) and (more := await hooks.after_tool(checked, use.id, output)):
+            return ToolOutput((*output.content, Text(more)), output.is_error)
+        return output
 
     async def _output(self, checked: _Checked) -> ToolOutput:
         if isinstance(checked, ToolOutput):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from dataclasses import replace as changed
@@ -200,6 +200,7 @@ class Memory:
         even_if_known: bool = False,
         strict: bool = False,
         scope: OwnScope | None = None,
+        cues: Sequence[str] = (),
     ) -> Outcome:
         """Save a fact. Dates become absolute, secrets are removed, missing fields are inferred.
 
@@ -207,7 +208,8 @@ class Memory:
         already says the same, or the text is not worth remembering. With `strict`, raises `NotRemembered`
         instead. `supersedes` names the memory this one replaces, `replace` finds the one of which it is
         a newer value; the old memory is kept as well. `scope` is "project", or "person" for what holds in
-        every project (its file is then `person/…`); inferred by default.
+        every project (its file is then `person/…`); inferred by default. `cues` are other words by which
+        it will be asked for.
         """
         new = NewMemory(
             text,
@@ -218,6 +220,7 @@ class Memory:
             even_if_known=even_if_known,
             replace=replace,
             scope=scope,
+            cues=tuple(cues),
         )
         outcome = self._app.remember(new, _PERSON)[1]
         if strict and isinstance(outcome, Declined):

@@ -51,6 +51,7 @@ COMMANDS: dict[str, Entry] = {
     "context": Entry("context", "context.context", "Show what fills the window of a session (default: the newest one)."),
     "cache": Entry("context", "context.cache", "Show the cache hit rate, breaks and their cost; what-if."),
     "spend": Entry("context", "context.spend", "Show what was spent, on what, and the caps."),
+    "watch": Entry("context", "context.watch", "Follow what memory does in a running session, live."),
     "sessions": Entry("context", "context.sessions", "List the sessions of this project, newest first."),
     "compact": Entry("context", "context.compact", "Compact a session: the older part becomes a summary, the next resume is small."),
     "stats": Entry("context", "context.stats", "Show what happened: memories recalled and used, layers, cache, learning."),

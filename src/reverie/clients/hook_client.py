@@ -27,7 +27,12 @@ DAEMON_LOG = "log"
 # Exists only while the daemon is starting, or holds `failed` if it did not start.
 STARTING = "starting"
 _FAILED = b"failed"
+# Written when the daemon was silent, so that the next hooks hardly wait for it.
+SILENT = "silent"
 PROJECT = "Reverie-Project"
+# Asks the daemon to say at once that it has read the request.
+EARLY = "Reverie-Early"
+PROCESSING = b"HTTP/1.1 102 Processing\r\n\r\n"
 
 # How long to wait for a daemon that has to be started first: longest at the start of a session, which is
 # rare; less before a prompt, which can do without memories; hardly at all for other events.
@@ -37,6 +42,10 @@ OTHER_SECONDS = 0.3
 AGAIN_SECONDS = 10.0
 PATIENT_SECONDS = 20.0
 ANSWER_SECONDS = 5.0
+# A daemon that says nothing for this long is stopped or hangs; after that, hooks wait less for a while.
+SILENT_SECONDS = 1.5
+STILL_SILENT_SECONDS = 0.1
+SILENT_AGAIN_SECONDS = 60.0
 
 _PATIENT = ("sessionstart", "session.created", "precompact", "experimental.session.compacting")
 _PROMPTS = ("userpromptsubmit", "beforeagent", "chat.message", "beforesubmitprompt")
@@ -75,24 +84,61 @@ def default_home() -> str:
     return os.path.abspath(os.path.expanduser(chosen or "~/.reverie"))  # noqa: PTH100, PTH111
 
 
-def ask(home: str, path: str, body: bytes, seconds: float, project: str = "") -> bytes:
-    """Send one request to the daemon. Raises OSError if none runs, Unanswered if it refuses."""
+def ask(
+    home: str, path: str, body: bytes, seconds: float, project: str = "", *, hurry: bool = False
+) -> bytes:
+    """Send one request to the daemon. Raises OSError if none runs, Unanswered if it refuses or is silent.
+
+    In a `hurry`, a daemon that was silent of late is hardly waited for.
+    """
     head = (
         f"POST {path} HTTP/1.1\r\nHost: reverie\r\nContent-Length: {len(body)}\r\n"
-        f"{PROJECT}: {project.encode().hex()}\r\n\r\n"
+        f"{EARLY}: 1\r\n{PROJECT}: {project.encode().hex()}\r\n\r\n"
     )
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(seconds)
+        connection.settimeout(_first_word_seconds(home) if hurry else SILENT_SECONDS)
         _connect(connection, home)
-        connection.sendall(head.encode() + body)
-        parts = []
+        try:
+            connection.sendall(head.encode() + body)
+            parts = [connection.recv(65_536)]
+        except TimeoutError:
+            _mark_silent(home)
+            raise Unanswered("the daemon runs but is silent; `reverie doctor` tells more") from None
+        _unmark_silent(home)
+        connection.settimeout(seconds)
         while part := connection.recv(65_536):
             parts.append(part)
-    header, _, answer = b"".join(parts).partition(b"\r\n\r\n")
+    header, _, answer = b"".join(parts).removeprefix(PROCESSING).partition(b"\r\n\r\n")
     status = header[:12]
     if status != b"HTTP/1.1 200":
         raise Unanswered(f"the daemon answered {status.decode('ascii', 'replace')!r}")
     return answer
+
+
+def _first_word_seconds(home: str) -> float:
+    try:
+        mark = os.path.getmtime(os.path.join(home, FOLDER, SILENT))  # noqa: PTH118, PTH204
+    except OSError:
+        return SILENT_SECONDS
+    recent = 0 <= time.time() - mark < SILENT_AGAIN_SECONDS  # noqa: TID251 - compared with a file's time
+    return STILL_SILENT_SECONDS if recent else SILENT_SECONDS
+
+
+def _mark_silent(home: str) -> None:
+    mark = os.path.join(home, FOLDER, SILENT)  # noqa: PTH118
+    try:
+        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        if _first_word_seconds(home) == SILENT_SECONDS:
+            os.utime(mark)
+    except OSError:
+        pass
+
+
+def _unmark_silent(home: str) -> None:
+    try:  # noqa: SIM105 - contextlib would take too long to import
+        os.unlink(os.path.join(home, FOLDER, SILENT))  # noqa: PTH108, PTH118
+    except OSError:
+        pass
 
 
 def worth_waiting(event: str) -> float:
@@ -206,13 +252,13 @@ def _ask_starting(home: str, event: str, client: str, body: bytes) -> bytes:
     project = os.environ.get("CLAUDE_PROJECT_DIR", "")  # noqa: TID251 - set by the client
     path = f"/hook/{_plain(client)}/{_plain(event)}"
     try:
-        return ask(home, path, body, seconds, project)
+        return ask(home, path, body, seconds, project, hurry=True)
     except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
         process = start(home) if may_start(home) else None
     until = time.monotonic() + worth_waiting(event)
     while True:
         try:
-            return ask(home, path, body, seconds, project)
+            return ask(home, path, body, seconds, project, hurry=True)
         except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
             _check_start(home, process)
             if time.monotonic() > until:

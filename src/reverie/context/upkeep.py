@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -64,6 +64,8 @@ class Upkeep:
     budget: Budget = field(default_factory=Budget)
     policy: Policy = field(default_factory=Policy)
     scrubber: Scrubber | None = None
+    # Asked before a compaction, with its trigger and instructions; returns the instructions to use.
+    before_compaction: Callable[[str, str], Awaitable[str]] | None = None
     _ledger: ToolResultLedger = field(init=False)
 
     def __post_init__(self) -> None:
@@ -132,6 +134,8 @@ class Upkeep:
         tokens: int | None = None,
     ) -> Compaction | Failed:
         """Compact whether or not it is due, and record the outcome."""
+        if self.before_compaction is not None:
+            instructions = await self.before_compaction(trigger, instructions)
         situation = self._situation(trigger, instructions, mode or Whole(), tokens)
         done = await compaction.run(situation, self._tools())
         if isinstance(done, Failed):

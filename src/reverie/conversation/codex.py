@@ -54,11 +54,28 @@ def load(path: Path) -> Loaded:
     lines = (value for _, value in read_lines(path, notes) if isinstance(value, dict))
     passed: Counter[str] = Counter()
     meta: list[Json] = []
-    records = list(_records(_noting(lines, meta), passed))
+    records = _without_summaries(_records(_noting(lines, meta), passed))
     unknown = [f"{count} × {kind}" for kind, count in sorted(passed.items())]
     if unknown:
         notes.append(f"{path.name}: passed over {', '.join(unknown)}")
     return Loaded(tuple(records), tuple(notes), of_agent=any(map(_of_agent, meta)))
+
+
+def _without_summaries(records: Iterable[Record]) -> list[Record]:
+    """The records without the answer a summary was taken from: nobody was given it as an answer."""
+    found: list[Record] = []
+    for record in records:
+        if isinstance(record, Said) and record.message.origin == "reverie" and len(found) > 1:
+            written = found[-2]
+            if isinstance(written, Said) and _repeated(written.message, record.message.text):
+                del found[-2]
+        found.append(record)
+    return found
+
+
+def _repeated(message: Message, summary: str) -> bool:
+    text = message.text.strip()
+    return message.role == "assistant" and bool(text) and text in summary
 
 
 def _noting(lines: Iterable[Json], meta: list[Json]) -> Iterator[Json]:

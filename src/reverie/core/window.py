@@ -72,7 +72,10 @@ def resolve_window(
     large_beta: bool = False,
     configured: int | None = None,
 ) -> Window:
-    """The first that applies: suffix, provider's answer, shipped table, 1M beta, setting, default."""
+    """The first that applies: suffix, provider's answer, shipped table, 1M beta, setting, default.
+
+    A smaller `configured` window always applies: what is known of a model is only the most it can take.
+    """
     candidates = (
         (LARGE_WINDOW if split_suffix(model)[1] else None, f"{LARGE_SUFFIX} on the model name"),
         (looked_up, "the provider's models endpoint"),
@@ -82,6 +85,8 @@ def resolve_window(
     )
     for tokens, source in candidates:
         if tokens and tokens > 0:
+            if configured is not None and 0 < configured < tokens:
+                return Window(configured, "window.tokens")
             return Window(tokens, source)
     return Window(DEFAULT_WINDOW, "default")
 

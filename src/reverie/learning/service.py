@@ -248,6 +248,7 @@ class ExtractionStore:
             sources=cited(self.session, candidate.sources),
             evidence=candidate.evidence,
             said=said_on.isoformat() if said_on else "",
+            cues=candidate.cues,
         )
 
     def _tell(self, reason: str) -> None:

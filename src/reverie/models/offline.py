@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 
 from reverie.core.messages import Attachment, Block, Message, Text, ToolResult, ToolUse
@@ -37,6 +38,8 @@ ANSWER = ANSWERS[0]
 
 _OURS = (FOUND, FOUND_IN_SESSIONS, "Nothing in memory or past sessions")
 _RECALL = "recall"
+# What a model cites memories by; there is no need to here.
+_MARKS = re.compile(r"(?<=\)) \[m:\w+\]$", re.MULTILINE)
 _SEARCH = "search_memory"
 _MOST_HITS = 3
 _LONGEST_QUOTE = 60
@@ -94,7 +97,7 @@ def _recalled(message: Message) -> Iterator[Attachment]:
 
 def _unframed(attachment: Attachment) -> str:
     """The memories without the first paragraph, which explains them to a model."""
-    return attachment.text.partition("\n\n")[2] or attachment.text
+    return _MARKS.sub("", attachment.text.partition("\n\n")[2] or attachment.text)
 
 
 def _hits(result: ToolResult, prompt: str) -> Iterator[str]:

@@ -11,12 +11,15 @@ from reverie.recall.documents import Hit, LeftOut, Results, SessionHit
 from reverie.recall.fuse import (
     ANY_MODEL,
     CALIBRATIONS,
+    SECOND_LOOK,
     SESSION_WEIGHTS,
+    SESSION_WEIGHTS_OF_WORDS,
     WEIGHTS,
     Signals,
     fused,
     limited,
     rivals,
+    z_scores,
 )
 from reverie.recall.lexical import Query
 from reverie.recall.search import Candidate, Question, Ranked
@@ -64,9 +67,7 @@ def _hits(
         score = (
             relevance.chance_beside(ranked.scores[i], ranked.scores[0])
             if ranked.collection == "memories"
-            else calibration.chance(
-                ranked.scores[i], others, ranked.coverage[i], ranked.likeness[i]
-            )
+            else calibration.chance(ranked.fused[i], others, ranked.coverage[i], ranked.likeness[i])
         )
         if len(hits) >= limit:
             if len(left_out) >= _REPORTED:
@@ -111,13 +112,13 @@ def _unfit(text: str, query: Query) -> str:
 
 def _hit(ranked: Ranked, i: int, score: float, snippet: str, asked: Question) -> Hit:
     candidate = ranked.candidates[i]
-    weights = WEIGHTS[ranked.collection]
+    episode = ranked.collection == "episodes"
+    weights = SECOND_LOOK if episode else WEIGHTS[ranked.collection]
     signals = {
         name: round(getattr(weights, name) * column[i], 4)
         for name, column in ranked.signals.items()
         if column[i] and getattr(weights, name)
     }
-    episode = ranked.collection == "episodes"
     return Hit(
         key=candidate.key,
         collection=ranked.collection,
@@ -136,6 +137,7 @@ _WORDS = {
     "lexical": "shares words",
     "concepts": "is about the same in other words",
     "semantic": "is alike in meaning",
+    "interaction": "has words like those of the question",
     "session_lexical": "its session shares words",
     "session_semantic": "its session is alike",
     "speaker": "the question names who said it",
@@ -159,19 +161,23 @@ def _label(candidate: Candidate, asked: Question) -> str:
 
 
 def _sessions(ranked: Ranked) -> list[SessionHit]:
-    """Sessions, best first: each signal's best message speaks for it."""
+    """Sessions, best first, by what their user said and each signal's best message."""
     if ranked.collection != "episodes":
         return []
     places: dict[str, list[int]] = {}
     for i, candidate in enumerate(ranked.candidates):
         places.setdefault(candidate.source_name, []).append(i)
+    weights = SESSION_WEIGHTS if "semantic" in ranked.signals else SESSION_WEIGHTS_OF_WORDS
     best: Signals = {
         name: [max(column[i] for i in group) for group in places.values()]
         for name, column in ranked.signals.items()
-        if getattr(SESSION_WEIGHTS, name)
+        if getattr(weights, name)
     }
-    best["lexical"] = [limited(value) for value in best["lexical"]]
-    totals = fused(best, SESSION_WEIGHTS, len(places))
+    if "lexical" in best:
+        best["lexical"] = [limited(value) for value in best["lexical"]]
+    if "session_words" in best:
+        best["session_words"] = z_scores(best["session_words"])
+    totals = fused(best, weights, len(places))
     hits = [
         SessionHit(session, total, ranked.candidates[group[0]].key)
         for (session, group), total in zip(places.items(), totals, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reverie.recall.documents import Collection, MemoryDoc
@@ -143,6 +143,12 @@ class Weights:
     prior: float = 1.0
     # Of memories alone: groups of words that mean the same.
     concepts: float = 0.0
+    # Of messages alone: the second look (`rerank`).
+    interaction: float = 0.0
+    second_opinion: float = 0.0
+    substance: float = 0.0
+    statement: float = 0.0
+    session_words: float = 0.0
 
 
 WEIGHTS: Mapping[Collection, Weights] = {
@@ -158,11 +164,46 @@ WEIGHTS: Mapping[Collection, Weights] = {
     ),
     "episodes": Weights(),
 }
-# Sessions are ranked by their best messages. One message full of the question's words says less
-# about a whole session than about itself: words count up to a limit, meaning counts more.
-SESSION_WEIGHTS = Weights(
-    semantic=3.0, session_lexical=0.0, session_semantic=0.0, speaker=0.0, time=1.0
+# The second look at the best messages, fitted on dev (LoCoMo conversations 1–4): after a static
+# model, after a stronger one, and after words alone.
+SECOND_LOOK = Weights(
+    semantic=1.0,
+    session_lexical=1.1,
+    session_semantic=0.3,
+    speaker=2.2,
+    time=8.0,
+    interaction=1.65,
+    substance=1.8,
+    statement=0.8,
 )
+SECOND_LOOK_STRONG = Weights(
+    semantic=1.3,
+    session_lexical=0.25,
+    session_semantic=0.85,
+    speaker=1.7,
+    time=9.0,
+    interaction=1.25,
+    second_opinion=0.65,
+    substance=1.55,
+    statement=0.75,
+    session_words=0.43,
+)
+SECOND_LOOK_AT_WORDS = Weights(
+    session_lexical=0.45, speaker=1.05, time=4.0, substance=0.6, statement=0.25
+)
+# Sessions are ranked by what their user said as a whole, and by their best messages in meaning.
+SESSION_WEIGHTS = Weights(
+    lexical=0.0,
+    semantic=3.0,
+    session_lexical=0.0,
+    session_semantic=0.0,
+    speaker=0.0,
+    time=1.0,
+    interaction=0.6,
+    session_words=0.75,
+)
+# Without vectors, words of the best message count, too, up to a limit.
+SESSION_WEIGHTS_OF_WORDS = replace(SESSION_WEIGHTS, lexical=1.0)
 SESSION_LIMIT = 2.0
 # The messages that speak for their session.
 _SPOKESMEN = 3
@@ -251,7 +292,7 @@ def rivals(candidates: int, size: int) -> int:
 BY_WORDS = Calibration(offset=-4.945, fused=4.371, coverage=3.509, likeness=0.0)
 CALIBRATIONS: Mapping[str, Calibration] = {
     "": BY_WORDS,
-    "wordllama-l2-supercat-256": Calibration(-7.586, 2.963, 1.463, 5.682),
+    "potion-base-8m-int8": Calibration(-7.586, 2.963, 1.463, 5.682),
     "arctic-embed-s-int8": Calibration(-10.413, 2.928, 2.831, 8.246),
 }
 # Cosines of another model mean something else: a model that is not here is judged by the words it

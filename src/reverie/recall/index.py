@@ -30,7 +30,16 @@ from reverie.recall.documents import (
     Signature,
 )
 from reverie.recall.lexical import Counts, Query
-from reverie.recall.search import FEW_WANTED, POOL, SMALL_POOL, Part, Question, Ranked, ranked
+from reverie.recall.search import (
+    FEW_WANTED,
+    MOST_POOL,
+    POOL,
+    SMALL_POOL,
+    Part,
+    Question,
+    Ranked,
+    ranked,
+)
 from reverie.recall.shadow import (
     BUSY_SECONDS,
     Shadow,
@@ -44,7 +53,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reverie.ports import Embedder
+    from reverie.ports import Embedder, WordVectors
     from reverie.recall.vectors import Matrix
 
 log = logging.getLogger(__name__)
@@ -61,9 +70,12 @@ UNSURE = "unsure"
 class RecallIndex:
     """Memories and episodes, searchable by words, meaning, time and ties."""
 
-    def __init__(self, shadow: Shadow, embedder: Embedder | None) -> None:
+    def __init__(
+        self, shadow: Shadow, embedder: Embedder | None, words: WordVectors | None = None
+    ) -> None:
         self._shadow = shadow
         self._embedder = embedder
+        self._words = words
         self._dimensions: int | None = None
         self._matrices: dict[Collection, Matrix] = {}
         self._counts = Counts()
@@ -71,10 +83,17 @@ class RecallIndex:
 
     @classmethod
     def open(
-        cls, path: Path, embedder: Embedder | None = None, busy_seconds: float = BUSY_SECONDS
+        cls,
+        path: Path,
+        embedder: Embedder | None = None,
+        busy_seconds: float = BUSY_SECONDS,
+        words: WordVectors | None = None,
     ) -> RecallIndex:
-        """The index at a path; made when it is first needed. No embedder: words alone."""
-        return cls(Shadow(path, busy_seconds), embedder)
+        """The index at a path; made when it is first needed. No embedder: words alone.
+
+        With the vectors of `words` the best messages are compared word by word.
+        """
+        return cls(Shadow(path, busy_seconds), embedder, words)
 
     @property
     def folder(self) -> Path:
@@ -206,6 +225,22 @@ class RecallIndex:
                 break
         return done
 
+    def vectors(self) -> Embedded:
+        """How many passages have a vector of this model, and how many wait for one."""
+
+        def work() -> Embedded:
+            connection = self._shadow.connection()
+            total = connection.execute("SELECT count(*) FROM passages").fetchone()[0]
+            if self._embedder is None:
+                return Embedded()
+            if read_meta(connection, "embedder") != self._embedder.name:
+                return Embedded(0, total)
+            made = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+            waiting = connection.execute("SELECT count(*) FROM pending").fetchone()[0]
+            return Embedded(made, waiting)
+
+        return self._told(work, Embedded())
+
     def _stale(self, listing: Mapping[str, Signature]) -> tuple[list[str], list[str]]:
         connection = self._shadow.connection()
         stamp = read_meta(connection, "stamp")
@@ -301,8 +336,18 @@ class RecallIndex:
         model = self._embedder.name if self._embedder is not None else ""
         parts = tuple(map(Part, texts[1:], others))
         few = collection == "memories" and limit <= FEW_WANTED
-        pool = SMALL_POOL if few else POOL
-        asked = Question(query, now, as_of, vector, use_counts or {}, model, pool=pool, parts=parts)
+        pool = SMALL_POOL if few else max(POOL, min(limit, MOST_POOL))
+        asked = Question(
+            query,
+            now,
+            as_of,
+            vector,
+            use_counts or {},
+            model,
+            pool=pool,
+            parts=parts,
+            words=self._words,
+        )
         chosen: tuple[Collection, ...] = (
             ("memories", "episodes") if collection == "both" else (collection,)
         )
@@ -312,7 +357,7 @@ class RecallIndex:
             except (sqlite3.Error, OSError) as error:
                 log.warning("the recall index could not be searched: %s", error)
                 return Results(notes=(*notes, f"the index could not be read: {error}"))
-        return replace(found, notes=notes)
+        return replace(found, notes=(*notes, *found.notes))
 
     def _search(self, question: Question, collections: Sequence[Collection], limit: int) -> Results:
         connection = self._shadow.connection()
@@ -324,9 +369,18 @@ class RecallIndex:
             for collection in collections:
                 matrix = self._matrix(connection, collection)
                 found.append(ranked(connection, collection, asked, matrix))
-            return answer(connection, found, asked, limit)
+            return replace(answer(connection, found, asked, limit), notes=self._told_of(connection))
         finally:
             connection.execute("ROLLBACK")
+
+    def _told_of(self, connection: sqlite3.Connection) -> tuple[str, ...]:
+        """That another model's vectors are being replaced, while that is so."""
+        if self._embedder is None or self._dimensions is None:
+            return ()
+        from reverie.recall.vectors import replacing
+
+        note = replacing(connection, self._embedder.name)
+        return (note,) if note else ()
 
     def _vectors(
         self, texts: Sequence[str]

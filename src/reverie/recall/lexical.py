@@ -10,7 +10,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from reverie.recall import relevance
 from reverie.recall.documents import Collection
@@ -27,8 +27,23 @@ _TOKEN = re.compile(
 # A message of more words is searched by its sentences, so many of them.
 SHORT = 40
 MOST_PARTS = 6
+MOST_NAMES = 8
 _TOO_FEW = 5
 _SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+# Between two questions: a question mark, or "and" before a word that asks.
+_AND = re.compile(
+    r"(?<=[?？])\s+(?:also,? |and )?|[,;:]?\s+(?:and|und|et|y|as well as)\s+"
+    r"(?=(?:who|whom|whose|what|when|where|which|why|how|is|are|do|does|can|may|until when|"
+    r"wer|wann|wo|was|welche\w*|wie|qui|quand|où|quel\w*|qui[eé]n|cu[aá]ndo|d[oó]nde)\b)",
+    re.IGNORECASE,
+)
+_SMALLEST = 3
+# What a sentence names as known: two or three words behind an article or a possessive.
+_KNOWN = re.compile(
+    r"\b(?P<article>the|our|my|their|der|die|das|den|dem|unser\w*|le|la|les|notre|el|los|las|nuestr[oa])"
+    r"\s+(?P<words>[\w-]+(?:[ ][\w-]+){1,3})",
+    re.IGNORECASE,
+)
 _FOLLOW_UP = 8
 _EXCLUDED = 3
 _QUESTION = re.compile(
@@ -67,9 +82,13 @@ class Query:
 
 
 def parts(text: str) -> tuple[str, ...]:
-    """What a long message asks about, a sentence or two at a time; a short one is one part."""
+    """What a long message asks about, a sentence or two at a time; a short one is one part.
+
+    One that asks several things is that part and each of them.
+    """
     if len(text.split()) <= SHORT:
-        return (text,)
+        several = [part.strip() for part in _AND.split(text) if len(part.split()) >= _SMALLEST]
+        return (text, *several[:MOST_PARTS]) if len(several) > 1 else (text,)
     found: list[str] = []
     for sentence in _SENTENCES.split(text):
         if found and min(len(found[-1].split()), len(sentence.split())) < _TOO_FEW:
@@ -77,12 +96,26 @@ def parts(text: str) -> tuple[str, ...]:
         elif sentence.strip():
             found.append(sentence.strip())
     if len(found) <= MOST_PARTS:
-        return tuple(found) or (text,)
+        return (*found, *names(text)) or (text,)
     # What is asked counts most; then how it begins and how it ends.
     asked = [place for place, part in enumerate(found) if part.endswith(("?", "？"))]
     outside = [end for n in range(len(found)) for end in (n, len(found) - 1 - n)]
     kept = list(dict.fromkeys((*asked[-MOST_PARTS:], *outside)))[:MOST_PARTS]
-    return tuple(found[place] for place in sorted(kept))
+    return (*(found[place] for place in sorted(kept)), *names(text))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Things that a message speaks of as known, such as "the staging database"; each is asked about."""
+    found: dict[str, None] = {}
+    for known in _KNOWN.finditer(text):
+        named = list(takewhile(_carries, known["words"].split()))
+        if len(named) > 1:
+            found[" ".join((known["article"].lower(), *named[:3]))] = None
+    return tuple(found)[:MOST_NAMES]
+
+
+def _carries(word: str) -> bool:
+    return not any(word.lower() in stop for stop in words.STOP_WORDS.values())
 
 
 def read(text: str) -> Query:
@@ -157,6 +190,8 @@ SCAN_BUDGET = 100_000
 # Rows that groups of words may bring: meaning finds the rest.
 GROUP_BUDGET = 800
 MOST_WORDS = 24
+# Terms that a word no memory has is compared with.
+MOST_NEAR = 2_000
 _LINKING = ("s", "n", "en", "es", "er")
 # A part of a compound is a beginning: it also finds the compounds that begin with it.
 _PREFIX_LENGTH = 5
@@ -239,8 +274,22 @@ class Lookup:
     table: Table
     counts: Counts
 
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return _rows(self.connection, self.table)
+
     def rows(self, term: str) -> int:
         return self.counts.of(self.connection, self.table, term)
+
+    def near(self, letter: str, length: int) -> list[str]:
+        """Terms that begin with a letter and have about that length."""
+        found = self.connection.execute(
+            f"SELECT term FROM {self.table.terms} WHERE term >= ? AND term < ? "
+            "AND length(term) BETWEEN ? AND ? LIMIT ?",
+            (letter, chr(ord(letter) + 1), length - 1, length + 1, MOST_NEAR),
+        )
+        return [row[0] for row in found]
 
     def matches(self, expression: str) -> bool:
         words = self.table.words
@@ -265,7 +314,7 @@ def search(
     if table.cued:
         groups = relevance.asked_groups(query.text, place.rows)
         cued = [Word(f"cues : {_quoted(group)}", rows) for group, rows in groups]
-        used += _within(cued, GROUP_BUDGET)
+        used += within(cued, GROUP_BUDGET)
     asked = _expression(used, total)
     expression = asked.expression
     for phrase in query.phrases:
@@ -372,8 +421,8 @@ def _expression(found: Sequence[Word], total: int) -> _Asked:
     if sum(word.rows for word in found) <= ROW_BUDGET:
         return _Asked(_either([word.expression for word in found]), approximate=False)
     order = sorted(found, key=lambda word: (word.rows, word.expression))
-    ranking = _within(order, SCAN_BUDGET) or order[:1]
-    rare = _within(ranking, ROW_BUDGET)
+    ranking = within(order, SCAN_BUDGET) or order[:1]
+    rare = within(ranking, ROW_BUDGET)
     needed = [word.expression for word in rare]
     others = ranking[len(rare) :]
     if len(others) > 1:
@@ -392,7 +441,7 @@ def _expression(found: Sequence[Word], total: int) -> _Asked:
     return _Asked(_either(needed), weight=2.0)
 
 
-def _within(order: Sequence[Word], budget: int) -> list[Word]:
+def within(order: Sequence[Word], budget: int) -> list[Word]:
     """The rarest words that have no more rows than the budget, all together."""
     sums = accumulate(word.rows for word in order)
     return [word for word, spent in zip(order, sums, strict=True) if spent <= budget]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -15,6 +15,7 @@ from reverie.core.messages import Attachment, Message, Text, new_message
 from reverie.core.request import Head, Options, Request
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, unheard
+from reverie.memory.changes.handles import mark_of
 from reverie.memory.format import age, manifest
 from reverie.memory.format import attachment as attach
 from reverie.memory.format.attachment import Recalled
@@ -24,7 +25,7 @@ from reverie.memory.format.topic import Topic
 from reverie.ports import Clock, Model, TopicReader, complete
 from reverie.recall import attachment as anchors
 from reverie.recall import lexical as queries
-from reverie.recall.attachment import MOST_FILES, Skipped, Surfaced, due
+from reverie.recall.attachment import MOST_FILES, MOST_SESSION_BYTES, Skipped, Surfaced, due
 from reverie.recall.usage import CountUses, Use, uncounted, used
 from reverie.text import timewords
 
@@ -166,6 +167,18 @@ class Recall:
         await asyncio.to_thread(self._count, found.files, "recalled")
         return found
 
+    async def show(self, files: Sequence[str], how: str) -> RecallOutcome:
+        """Memories that were chosen by what they mention, within the same caps."""
+        if self.surfaced.bytes >= MOST_SESSION_BYTES:
+            return RecallOutcome(
+                how=f"this session was given {self.surfaced.bytes:,} bytes already"
+            )
+        chosen = [file for file in files if file not in self.surfaced.files][:MOST_FILES]
+        read = await asyncio.to_thread(self._read, chosen)
+        found = self._surface(read, how)
+        await asyncio.to_thread(self._count, found.files, "recalled")
+        return found
+
     def _ranked(
         self, question: str, given: Set[str]
     ) -> tuple[list[ManifestEntry], Sequence[Ranked]]:
@@ -220,9 +233,11 @@ class Recall:
                 self.announce(TroubleNoted("recall.selector", f"{error!r}; the score decides"))
         known = {entry.file: entry for entry in shortlist}
         sure = [found.file for found in ranked if found.sure and found.file in known]
-        # A score cannot tell that a memory was replaced: only a question about the past sees it.
+        # A score cannot tell that a memory was replaced: only a question about the past sees it,
+        # any other what replaced it.
         if not timewords.about_former(question):
-            sure = [file for file in sure if not known[file].superseded]
+            current = (_current(known[file], known) for file in sure)
+            sure = list(dict.fromkeys(file for file in current if file is not None))
         # What holds takes the places first.
         now = datetime.fromtimestamp(self.clock.now(), UTC)
         sure.sort(key=lambda file: age.expired(known[file].valid_until, now))
@@ -272,6 +287,20 @@ class Recall:
             return otherwise
 
 
+def _current(entry: ManifestEntry, known: Mapping[str, ManifestEntry]) -> str | None:
+    """The memory that holds in place of one that was replaced; None when it is not there."""
+    seen: set[str] = set()
+    while entry.superseded and entry.file not in seen:
+        seen.add(entry.file)
+        # A file names its successor without the scope they share.
+        scope = entry.file[: len(entry.file) - len(split(entry.file)[1])]
+        newer = known.get(f"{scope}{entry.superseded_by}") or known.get(entry.superseded_by)
+        if newer is None:
+            return None
+        entry = newer
+    return None if entry.superseded else entry.file
+
+
 def shortlisted(entries: Sequence[ManifestEntry], ranked: Sequence[Ranked]) -> list[ManifestEntry]:
     """All of them up to 200; beyond that the best fitting, then the newest."""
     if len(entries) <= SHORTLIST:
@@ -288,7 +317,8 @@ def recalled(topic: Topic, path: Path, project: Path, now: datetime) -> Recalled
     moment = _moment(topic.updated or topic.created) or _changed(path)
     notes = (*labels(topic, now), *anchors.check(topic.anchors, project))
     whose = SCOPE_ORIGINS[split(topic.file)[0]]
-    return Recalled(topic.file, str(path), topic.body, moment or now, notes, whose)
+    mark = mark_of(topic.file)
+    return Recalled(topic.file, str(path), topic.body, moment or now, notes, whose, mark)
 
 
 def labels(topic: Topic, now: datetime) -> tuple[str, ...]:

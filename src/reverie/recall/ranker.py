@@ -27,15 +27,29 @@ SURE_BY_WORDS = 0.5
 
 
 # So many messages are looked at for each conversation that is shown.
-_MESSAGES_A_SESSION = 8
+_MESSAGES_A_SESSION = 20
 
 
-def _one_a_session(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Memories, and of each conversation the best message: ten hits show ten conversations."""
-    best: dict[tuple[str, str], Hit] = {}
-    for hit in hits:
-        best.setdefault(("session", hit.session) if hit.session else ("memory", hit.key), hit)
-    return tuple(best.values())
+def _one_a_session(found: Results) -> tuple[Hit, ...]:
+    """Memories, and of each conversation the best message: ten hits show ten conversations.
+
+    Conversations come in their own order, which all that was said in them decides.
+    """
+    best: dict[str, Hit] = {}
+    for hit in found.hits:
+        if hit.session:
+            best.setdefault(hit.session, hit)
+    order = [session.session for session in found.sessions if session.session in best]
+    ranked = iter([best[session] for session in order])
+    shown: list[Hit] = []
+    seen: set[str] = set()
+    for hit in found.hits:
+        if not hit.session:
+            shown.append(hit)
+        elif hit.session not in seen:
+            seen.add(hit.session)
+            shown.append(next(ranked))
+    return tuple(shown)
 
 
 def no_uses() -> Mapping[str, int]:
@@ -105,7 +119,7 @@ class IndexRanker:
         if scope == "memories" or query.session is not None:
             return self._found(query, limit, scope, done)
         found = self._found(query, limit * _MESSAGES_A_SESSION, scope, done)
-        return replace(found, hits=_one_a_session(found.hits)[:limit])
+        return replace(found, hits=_one_a_session(found)[:limit])
 
     def refresh(self, listing: Mapping[str, Signature] | None = None) -> Refreshed:
         """Follow the files, as they are or as they were listed; what did not change is not read again."""

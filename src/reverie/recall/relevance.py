@@ -2,9 +2,9 @@
 
 Some figures compare the question with one memory: the share of its words the memory has (rare ones
 count more), the share it has in other words, names in common, how alike the two are in meaning and
-how much more than the store's other memories. Others are of the question alone: whether it looks
-like one about one's own work ("where do we ...?") or about the world ("what is a ...?").
-`calibration.json` holds what each counts, for each embedding model;
+how much more than the store's other memories. Others are of the question alone: whether it sounds
+like one about one's own work or about the world (`prompt_kind`), and whether its meaning lies where
+such questions lie. `calibration.json` holds what each counts, for each embedding model;
 `benchmarks/calibrate_recall.py` makes it.
 """
 
@@ -17,10 +17,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reverie.recall.fuse import GOOD_MATCH
+from reverie.recall.prompt_kind import PromptKind, kind_of, limited
 from reverie.text import thesaurus
 from reverie.text.words import QueryWord, query_words, spoken_words, stem, terms
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MOST_WORDS = 24
 # What a word that English uses everywhere counts beside one that says something.
@@ -31,26 +37,13 @@ MOST_GROUPS = 10
 _LEAST_SAID = 1.2
 # In a store of two, what one of them has is no common word yet.
 _SMALL = 30
+# Stores of more than some hundreds were not calibrated for: they are no stricter than those.
+_LARGEST_SIZE = 2.0
 
 _POLITE = frozenset(
     {"please", "tell", "thanks", "thank", "hello", "hi", "hey", "kindly", "bitte", "danke"}
     | {"merci", "gracias", "favor", "plait"}
 )
-# What a question about one's own work looks like, and what one about the world looks like.
-_OWN = re.compile(
-    r"\b(i|we|our|ours|us|my|someone|somebody|your|ich|wir|mir|uns|unser\w*|mein\w*|nous|notre|nos|"
-    r"je|mon|mi|nuestr\w*|ons|onze)\b",
-    re.IGNORECASE,
-)
-_LOOKED_UP = re.compile(
-    r"\b(who|whom|whose|when|what time|where|wer|wen|wem|wann|wo|wohin|qui|quand|où|qui[eé]n|"
-    r"cu[aá]ndo|d[oó]nde|wanneer|waar)\b",
-    re.IGNORECASE,
-)
-_ASKS = re.compile(r"(what|which|how|why|is|are|do|does|may|can|should|must)\b", re.IGNORECASE)
-_GENERAL = re.compile(r"\b(an?|you|explain|difference|this|these|following|or)\b", re.IGNORECASE)
-_LESSON = re.compile(r"(what (is|are|was|does)|how (do|does|did)|why)\b", re.IGNORECASE)
-_PAST = re.compile(r"\b(was|were|did)\b", re.IGNORECASE)
 # Names, identifiers and numbers: what a question means exactly.
 _NAME = re.compile(
     r"(?<=[^.!?:\s] )[A-ZÀ-Þ][\w-]+|\b\w*[a-z][A-Z]\w*|\b\w+_\w+\b|\b[\w.-]*\d[\w.-]*\b|\b[A-Z]{2,}\b"
@@ -73,8 +66,7 @@ def marks(*texts: str, cues: str = "") -> Marks:
     own: dict[str, None] = {}
     about: set[str] = set()
     for text in dict.fromkeys(texts):
-        words, spoken = spoken_words(text)
-        stems = [stem(word, spoken) for word in words]
+        stems, spoken = terms(text), spoken_words(text)[1]
         own.update(dict.fromkeys(stems))
         about |= thesaurus.groups_of(stems, spoken)
     if cues:
@@ -92,14 +84,14 @@ class Figures:
     margin: float = 0.0
     # Names, identifiers and numbers of the question that the memory has.
     names: float = 0.0
-    # Of the question alone: names that no memory has, and what kind of question it is.
+    # Of the question alone: names that no memory has, whether it is about one's own work by its
+    # words and by its meaning, and whether it tells rather than asks.
     unknown: float = 0.0
-    asks: float = 0.0
-    own: float = 0.0
-    looked_up: float = 0.0
-    general: float = 0.0
-    lesson: float = 0.0
-    past: float = 0.0
+    own_work: float = 0.0
+    topic: float = 0.0
+    tells: float = 0.0
+    # How large the store is: among many memories one is alike by chance.
+    size: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +105,12 @@ class Calibration:
     margin: float
     names: float
     unknown: float
-    asks: float
-    own: float
-    looked_up: float
-    general: float
-    lesson: float
-    past: float
+    own_work: float
+    topic: float
+    tells: float
+    size: float
+    # Where questions about one's own work lie in the model's space.
+    direction: tuple[float, ...] = ()
 
     def parts(self, seen: Figures) -> dict[str, float]:
         """How much speaks for a memory, by signal."""
@@ -130,12 +122,18 @@ class Calibration:
 
     def base(self, seen: Figures) -> float:
         """What speaks for any memory at all: whether the question is one about one's own work."""
-        shape: float = sum(getattr(self, name) * getattr(seen, name) for name in SHAPE)
-        return self.offset + shape
+        kind: float = sum(getattr(self, name) * getattr(seen, name) for name in KIND)
+        return self.offset + kind
+
+    def topic_of(self, vector: Sequence[float] | NDArray[np.float32] | None) -> float:
+        """How much a question's meaning is that of one about one's own work."""
+        if vector is None or len(vector) != len(self.direction):
+            return 0.0
+        return limited(sum(a * float(b) for a, b in zip(self.direction, vector, strict=True)))
 
 
 # The figures that are of the question alone.
-SHAPE = ("unknown", "asks", "own", "looked_up", "general", "lesson", "past")
+KIND = ("unknown", "own_work", "topic", "tells", "size")
 
 
 # Beside one that is worth showing, so are those nearly as good, and no others.
@@ -164,18 +162,28 @@ def calibration(model: str) -> Calibration:
 @lru_cache(maxsize=1)
 def _calibrations() -> Mapping[str, Calibration]:
     text = Path(__file__).with_name("calibration.json").read_text(encoding="utf-8")
-    return {model: Calibration(**figures) for model, figures in json.loads(text).items()}
+    return {
+        model: Calibration(**{**figures, "direction": tuple(figures.get("direction", ()))})
+        for model, figures in json.loads(text).items()
+    }
 
 
 class Wanted:
     """A question, ready to be compared with many passages of one store."""
 
     def __init__(
-        self, text: str, size: int, rows: Callable[[str], int], whole: str | None = None
+        self,
+        text: str,
+        size: int,
+        rows: Callable[[str], int],
+        kind: PromptKind | None = None,
+        topic: float = 0.0,
     ) -> None:
-        """`whole` is the message this is a sentence of."""
+        """`kind` and `topic` are those of the whole message this is a sentence of."""
         text = _PLACEHOLDER.sub(" ", text)
-        self._shape = _shape(whole or text)
+        self._kind = kind or kind_of(text)
+        self._topic = topic
+        self._size = min(math.log(max(size, _SMALL) / _SMALL), _LARGEST_SIZE)
         names = _name_terms(text)
         self._names = frozenset[str]().union(*names)
         self._unknown = float(any(not any(map(rows, forms)) for forms in names))
@@ -216,9 +224,13 @@ class Wanted:
             cosine=cosine,
             margin=margin,
             names=min(len(self._names.intersection(own)), _MOST_NAMES) / _MOST_NAMES,
-            # A name no memory has says little about a memory that has the rest of the question.
+            # A name no memory has, and the kind of question, say little about a memory that has the
+            # rest of its words.
             unknown=self._unknown * max(0.0, 1 - words),
-            **self._shape,
+            own_work=self._kind.own_work * max(0.0, 1 - words) if self._kind.asks else 0.0,
+            topic=self._topic * max(0.0, 1 - words),
+            tells=float(not self._kind.asks),
+            size=self._size,
         )
 
 
@@ -229,21 +241,6 @@ def _name_terms(text: str) -> Sequence[frozenset[str]]:
         frozenset({*terms(name), *(stem(word, spoken) for word in spoken_words(name)[0])})
         for name in _NAME.findall(text)[:MOST_WORDS]
     ]
-
-
-def _shape(text: str) -> Mapping[str, float]:
-    """What a question looks like, whatever it is about."""
-    own = _OWN.search(text) is not None
-    looked_up = _LOOKED_UP.search(text) is not None
-    shape = {
-        "asks": "?" in text or looked_up or _ASKS.match(text.lstrip()) is not None,
-        "own": own,
-        "looked_up": looked_up,
-        "general": _GENERAL.search(text) is not None,
-        "lesson": _LESSON.match(text.lstrip()) is not None,
-        "past": not own and _PAST.search(text) is not None,
-    }
-    return {name: float(seen) for name, seen in shape.items()}
 
 
 def _telling(text: str) -> Sequence[QueryWord]:

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from reverie.recall import fuse, lexical, relevance
+from reverie.recall import fuse, lexical, relevance, rerank, spelling
 from reverie.recall import fuse as graph
 from reverie.recall.documents import Collection
 from reverie.recall.fuse import WEIGHTS, Priors, Signals, prior
 from reverie.recall.lexical import TABLES, Counts, Lookup, Matches, Query
+from reverie.recall.prompt_kind import kind_of
 from reverie.recall.relevance import Marks, Wanted
 from reverie.text import timewords
 from reverie.text.words import plain_words
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from reverie.ports import WordVectors
     from reverie.recall.vectors import Matrix
 
 # How many candidates each signal brings; of memories, where few are wanted.
 POOL = 150
 SMALL_POOL = 60
+# For a selector model, which is shown so many.
+MOST_POOL = 200
 FEW_WANTED = 20
 _GRAPH_SEEDS = 5
 # Memories that are all alike do not make a small difference a large one.
@@ -49,6 +53,8 @@ class Question:
     pool: int = POOL
     # A long message, a sentence at a time, each with its vector; memories are looked for by these.
     parts: tuple[Part, ...] = ()
+    # What the best messages are compared by once more, word by word.
+    words: WordVectors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +98,17 @@ class Likeness:
 
 @dataclass(slots=True)
 class Ranked:
-    """Candidates with their signals and fused scores, best first; `size` is the whole collection's."""
+    """Candidates with their signals and fused scores, best first; `size` is the whole collection's.
+
+    `fused` are the scores before the second look, which chances are calibrated for.
+    """
 
     collection: Collection
     size: int
     candidates: list[Candidate]
     signals: Signals
     scores: list[float]
+    fused: list[float]
     coverage: list[float]
     likeness: list[float]
     reasons: dict[int, str]
@@ -112,6 +122,8 @@ def ranked(
     among = _condition(collection, asked)
     hidden = _hidden(connection, collection, asked.query)
     place = Lookup(connection, TABLES[collection], asked.counts)
+    if collection == "memories":
+        asked = _spelt(asked, place)
     looks = [
         _look(place, part, matrix, among, hidden)
         for part in (_by_parts(asked) if collection == "memories" else [asked])
@@ -134,6 +146,7 @@ def ranked(
         candidates=candidates,
         signals=signals,
         scores=[sum(both) for both in zip(base, scores, strict=True)],
+        fused=scores,
         coverage=[found.scores.get(c.id, 0.0) / (found.ideal or 1.0) for c in candidates],
         likeness=[likeness.of.get(c.id, 0.0) for c in candidates],
         reasons={},
@@ -141,7 +154,34 @@ def ranked(
     )
     if collection == "memories" and candidates:
         _join(connection, result, hidden, open_to_others=among is None)
+    if collection == "episodes" and asked.query.text.strip():
+        _look_again(place, result, asked)
     return _sorted(result)
+
+
+def _look_again(place: Lookup, found: Ranked, asked: Question) -> None:
+    """Score messages anew, with what a second look at the best of them tells."""
+    ids = [candidate.id for candidate in found.candidates]
+    words = asked.words if "semantic" in found.signals else None
+    static = words is not None and words.name == asked.model
+    text = asked.query.text
+    found.signals |= rerank.second_look(place, text, ids, found.scores, words, static=static)
+    sessions = [candidate.source for candidate in found.candidates]
+    said = rerank.session_words(place, text, set(sessions))
+    found.signals["session_words"] = [said[session] for session in sessions]
+    weights = fuse.SECOND_LOOK if static else fuse.SECOND_LOOK_STRONG
+    weights = weights if words is not None else fuse.SECOND_LOOK_AT_WORDS
+    found.scores = fuse.fused(found.signals, weights, len(ids))
+
+
+def _spelt(asked: Question, place: Lookup) -> Question:
+    """The question with slips mended where only one word of a memory can be meant."""
+
+    def mended(text: str) -> str:
+        return spelling.corrected(text, place.rows, place.near)
+
+    parts = tuple(replace(part, text=mended(part.text)) for part in asked.parts)
+    return replace(asked, query=replace(asked.query, text=mended(asked.query.text)), parts=parts)
 
 
 def _by_parts(asked: Question) -> list[Question]:
@@ -293,9 +333,12 @@ def _log_odds(
     """What speaks for each memory, and for any at all, in log odds; by the part that fits best."""
     semantic = any(look.likeness.of for look in looks)
     calibration = relevance.calibration(asked.model if semantic else "")
+    kind, topic = kind_of(asked.query.text), calibration.topic_of(asked.vector)
+    known = lexical.names(asked.query.text) if asked.parts else ()
     wanted = [
-        Wanted(look.asked.query.text, look.found.total, place.rows, whole=asked.query.text)
+        Wanted(part, look.found.total, place.rows, None if part in known else kind, topic)
         for look in looks
+        for part in [look.asked.query.text]
     ]
     best: list[tuple[float, dict[str, float], float]] = []
     for candidate in candidates:
@@ -385,7 +428,7 @@ def _bring_in(
     for candidate in _load(connection, found.collection, [row[0]]) if shown else []:
         found.candidates.append(candidate)
         found.scores.append(floor)
-        for column in (*found.signals.values(), found.coverage, found.likeness):
+        for column in (*found.signals.values(), found.fused, found.coverage, found.likeness):
             column.append(0.0)
 
 
@@ -399,6 +442,7 @@ def _sorted(found: Ranked) -> Ranked:
         [found.candidates[i] for i in order],
         {name: [column[i] for i in order] for name, column in found.signals.items()},
         [found.scores[i] for i in order],
+        [found.fused[i] for i in order],
         [found.coverage[i] for i in order],
         [found.likeness[i] for i in order],
         found.reasons,

@@ -18,7 +18,8 @@ from reverie.core.request import ToolSpec
 from reverie.events import Announce, unheard
 from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import is_index
-from reverie.models.embeddings.local import Missing, default_embedder, onnx_embedder
+from reverie.models.embeddings import hub
+from reverie.models.embeddings.local import Missing, default_embedder
 from reverie.recall.documents import Hit, MemoryDoc, Results, Scope
 from reverie.recall.index import RecallIndex
 from reverie.recall.ranker import IndexRanker
@@ -26,7 +27,7 @@ from reverie.settings import secret
 
 if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
-    from reverie.ports import Clock, Embedder, Model, Scrubber
+    from reverie.ports import Clock, Embedder, Model, Scrubber, WordVectors
     from reverie.recall.pipeline import Recall
     from reverie.workspace import Workspace
 
@@ -120,6 +121,16 @@ class EmbedderChoice:
     embedder: Embedder | None = None
     notes: tuple[str, ...] = ()
     close: Callable[[], None] = _nothing_to_close
+    # Words of the best messages are compared by the static model, whichever model found them.
+    words: WordVectors | None = None
+
+    @classmethod
+    def of(
+        cls, embedder: Embedder, close: Callable[[], None] = _nothing_to_close
+    ) -> EmbedderChoice:
+        """A model, and beside it the static one if its packages are installed."""
+        static = default_embedder()
+        return cls(embedder, close=close, words=None if isinstance(static, Missing) else static)
 
 
 def installed_meaning() -> EmbedderChoice:
@@ -128,7 +139,7 @@ def installed_meaning() -> EmbedderChoice:
     if isinstance(found, Missing):
         log.info("recall goes by words alone; missing: %s", found.reason)
         return EmbedderChoice()
-    return EmbedderChoice(found)
+    return EmbedderChoice(found, words=found)
 
 
 def chosen_meaning(
@@ -139,16 +150,30 @@ def chosen_meaning(
         case "none":
             return EmbedderChoice()
         case "extra":
-            found = onnx_embedder(cast("Path | None", app.settings["recall.onnx_folder"]))
+            found = stronger_meaning(app)
             if isinstance(found, Missing):
                 return EmbedderChoice(
                     notes=(f"by words alone; recall.embedder misses {found.reason}",)
                 )
-            return EmbedderChoice(found)
+            return EmbedderChoice.of(found)
         case "endpoint":
             return _endpoint(app, session, announce)
         case _:
             return installed_meaning()
+
+
+def stronger_meaning(app: Workspace) -> Embedder | Missing:
+    """The stronger model, or what is missing for it."""
+    return hub.extra_embedder(extra_source(app))
+
+
+def extra_source(app: Workspace) -> hub.Source:
+    """Where the settings have the stronger model come from."""
+    return hub.Source(
+        cast("str | None", app.settings["recall.model"]),
+        cast("Path | None", app.settings["recall.model_folder"]),
+        app.settings.home / "models",
+    )
 
 
 def _endpoint(app: Workspace, session: str, announce: Announce) -> EmbedderChoice:
@@ -164,7 +189,7 @@ def _endpoint(app: Workspace, session: str, announce: Announce) -> EmbedderChoic
     price = PRICES.get(model) if told is None and base_url is None else told
     meter = Meter(app.ledger, app.caps(RECALL), app.clock, session, price, announce)
     made = EndpointEmbedder(model, base_url=base_url, api_key=key, meter=meter)
-    return EmbedderChoice(made, close=made.close)
+    return EmbedderChoice.of(made, made.close)
 
 
 @contextmanager
@@ -176,7 +201,7 @@ def open_ranker(
 ) -> Iterator[IndexRanker]:
     """The ranker over a memory's shadow index; index and model are closed afterwards."""
     meaning = meaning or installed_meaning()
-    index = RecallIndex.open(memory.place.state / INDEX, meaning.embedder)
+    index = RecallIndex.open(memory.place.state / INDEX, meaning.embedder, words=meaning.words)
     uses = partial(memory.use_counts, "used")
     try:
         yield IndexRanker(index, memory.topics, clock, uses, meaning.notes, announce)

@@ -1,6 +1,6 @@
 """Did a reply make use of a memory that was shown? Pure, and the same every time.
 
-It did when it names the memory's file, or says something that stands in the memory and was not
+It did when it cites the memory's mark, names its file, or says something that stands in the memory and was not
 said before: an identifier, a date, a run of words.
 """
 
@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from reverie.memory.changes.handles import mark_of
+from reverie.memory.format.attachment import cited
 from reverie.text import words as languages
 from reverie.text.words import fold, plain_words
 
@@ -45,6 +47,8 @@ def used(reply: str, memories: Mapping[str, str], said: str = "") -> tuple[str, 
 
 
 def _mentions(reply: str, file: str) -> bool:
+    if cited(mark_of(file)) in reply:
+        return True
     return bool(re.search(rf"(?<![\w-]){re.escape(file)}(?![\w-]|\.\w)", reply))
 
 

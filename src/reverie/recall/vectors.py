@@ -6,6 +6,7 @@ readers nor writers wait for it.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from reverie.ports import Embedder
 
 
+log = logging.getLogger(__name__)
+
+# The model whose vectors were thrown away last.
+REPLACED = "replaced"
 # A message this long speaks for itself; a shorter one leans on its neighbours.
 _SELF_CONTAINED = 160
 # A message no longer than this is read together with the one after it.
@@ -75,7 +80,10 @@ def outdated(connection: sqlite3.Connection, name: str, dimensions: int | None) 
 
 def _start_again(connection: sqlite3.Connection, name: str, dimensions: int | None) -> None:
     """Vectors of another model are useless: all are to be made again."""
-    connection.execute("DELETE FROM vectors")
+    former = read_meta(connection, "embedder")
+    if former and connection.execute("DELETE FROM vectors").rowcount:
+        log.info("the vectors of %s are made again by %s", former, name)
+        write_meta(connection, REPLACED, former)
     connection.execute("DELETE FROM removed")
     connection.execute("INSERT OR IGNORE INTO pending SELECT id, episode FROM passages")
     write_meta(connection, "embedder", name)
@@ -84,6 +92,17 @@ def _start_again(connection: sqlite3.Connection, name: str, dimensions: int | No
         connection.execute("DELETE FROM meta WHERE key = 'dimensions'")
     else:
         write_meta(connection, "dimensions", str(dimensions))
+
+
+def replacing(connection: sqlite3.Connection, name: str) -> str:
+    """What to tell while the vectors of another model are being replaced; empty when all are."""
+    former = read_meta(connection, REPLACED)
+    left = _pending(connection) if former else 0
+    if not left:
+        return ""
+    return (
+        f"{left:,} passages are found by words alone until {name} has read them (before: {former})"
+    )
 
 
 def _pending(connection: sqlite3.Connection) -> int:

@@ -47,6 +47,7 @@ from reverie.recall.holdout import withheld
 from reverie.recall.past_sessions import EpisodeIndexer, conversations
 from reverie.recall.service import chosen_meaning, open_ranker, recall_for
 from reverie.session.announcements import Announcements
+from reverie.session.hooks import SessionHooks
 from reverie.session.options import SessionModel, SessionOptions
 from reverie.session.prefetch import SessionRecall
 from reverie.session.query import Session
@@ -157,6 +158,7 @@ class _Composer:
         notes = self._notes(core, background, writers)
         upkeep = self._upkeep(core, notes, side)
         self._index_past(core, background)
+        hooks = self._hooks(core, upkeep)
         if core.place is not None:
             await self._settle(core.place, core, side)
         return Session(
@@ -182,7 +184,22 @@ class _Composer:
             late=cast("Late", self.app.settings["recall.late"]),
             limits=Limits(requests=self._max_requests, recall_seconds=deadline),
             stops_all=self.app.settings["agent.on_interrupt"] == "stop",
+            hooks=hooks,
         )
+
+    def _hooks(self, core: _Core, upkeep: Upkeep) -> SessionHooks | None:
+        """The person's hooks around this session; sub-agents and external loops have none."""
+        if self.options.subagent is not None or self.options.led is not None:
+            return None
+        session = core.conversation.state.session
+        transcript = self._sessions / f"{session}.jsonl"
+        hooks = SessionHooks.open(self.app, session, transcript, self.announce)
+        if not hooks.commands:
+            return None
+        core.toolbox.hooks = hooks
+        upkeep.before_compaction = hooks.about_to_compact
+        self.stack.push_async_callback(hooks.ended)
+        return hooks
 
     def _notes(self, core: _Core, background: Background, forks: Forks | None) -> NoteTaker:
         folder = self._sessions / core.conversation.state.session

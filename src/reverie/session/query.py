@@ -33,11 +33,13 @@ from reverie.learning.dreaming.in_session import Dreaming
 from reverie.learning.extraction.fork import Learning
 from reverie.ports import Model
 from reverie.recall.pipeline import RecallOutcome
+from reverie.session.hooks import SessionHooks
 from reverie.session.prefetch import Late, Prefetch, Recaller
 from reverie.subagents.crew import Place
 
 CONTINUE = "[Cut off by the output limit. Go on exactly where you stopped.]"
 STOPPED = "[Interrupted by the user]"
+REFUSED = "refused by a hook"
 TOO_MANY = "[Not run: this turn has reached its limit of requests]"
 
 
@@ -70,6 +72,9 @@ class Session:
     limits: Limits = field(default_factory=Limits)
     # Its place among other agents, through which it hires them and gets letters.
     place: Place | None = None
+    # The person's own hooks, and whether they were told that the session starts.
+    hooks: SessionHooks | None = None
+    _opened: bool = False
     # Whether an interrupt also ends background work.
     stops_all: bool = False
     # Recalled for the last message, but after its last request; shown with the next message.
@@ -98,7 +103,9 @@ class Session:
         await self.background.drain(seconds)
 
     async def _answer(self, prompt: tuple[Block, ...]) -> None:
-        message = self._record_prompt(prompt)
+        if (said := await self._hooked_prompt(prompt)) is None:
+            return
+        message = self._record_prompt(prompt, said)
         if message is None:
             return
         turn = _Turn(self.limits)
@@ -108,7 +115,7 @@ class Session:
                 await self.make_room()
                 reply = await self._ask(turn)
                 self._after_reply(reply)
-                if not turn.goes_on(reply):
+                if not turn.goes_on(reply) and not await self._sent_on(turn, reply):
                     break
                 await self._run_tools(reply)
                 self.show(memories.at_boundary())
@@ -134,10 +141,40 @@ class Session:
         if self.dreaming is not None:
             self.dreaming.after_turn()
 
-    def _record_prompt(self, prompt: tuple[Block, ...]) -> Message | None:
+    async def _hooked_prompt(self, prompt: tuple[Block, ...]) -> tuple[Attachment, ...] | None:
+        """What the person's hooks add to a prompt; None if one of them refuses it."""
+        if self.hooks is None or not prompt:
+            return ()
+        opening: tuple[Attachment, ...] = ()
+        if not self._opened:
+            self._opened = True
+            resumed = bool(self.conversation.state.messages)
+            opening = (await self.hooks.started(resumed=resumed)).attachment()
+        text = "\n".join(block.text for block in prompt if isinstance(block, Text))
+        said = await self.hooks.prompted(text)
+        if said.refusal is not None:
+            self.announce(TroubleNoted("hooks", f"the prompt was refused: {said.refusal}"))
+            self.announce(TurnEnded(REFUSED))
+            return None
+        return (*opening, *said.attachment())
+
+    async def _sent_on(self, turn: _Turn, reply: Reply) -> bool:
+        """Whether a stop hook sends the turn on; its reason is said to the model."""
+        if self.hooks is None or turn.exhausted:
+            return False
+        if not (why := await self.hooks.stopped(reply.text)):
+            return False
+        self.conversation.say(Text(f"[Stop hook: {why}]"), origin="reverie")
+        return True
+
+    def _record_prompt(
+        self, prompt: tuple[Block, ...], added: tuple[Attachment, ...]
+    ) -> Message | None:
         """Journal the prompt before anything can fail; the message that this turn answers."""
         self._answer_open_calls(INTERRUPTED)
         message = self.conversation.say(*prompt) if prompt else None
+        for one in added:
+            self.conversation.say(one, origin="reverie")
         reminders = [self.conversation.say(one, origin="reverie") for one in self.reminders()]
         return message or next(iter(reminders), None)
 
@@ -273,10 +310,14 @@ class _Turn:
     repeated: bool = False
     why: str = ""
 
+    @property
+    def exhausted(self) -> bool:
+        return self.requests >= self.limits.requests
+
     def goes_on(self, reply: Reply) -> bool:
         """Whether the turn needs another request after this reply."""
         self.why = reply.stop
-        if self.requests >= self.limits.requests:
+        if self.exhausted:
             self.why = OUT_OF_REQUESTS
             return False
         if reply.stop == "max_tokens" and not calls_of(reply):

@@ -171,16 +171,24 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "choice",
         "default",
         "The embedding model of recall: the `default` static model, `none` (words only), the stronger "
-        "`extra` (ONNX), or an `endpoint`.",
+        "`extra` (see `reverie models recall`), or an `endpoint`.",
         risk="send your memories elsewhere",
         choices=("default", "none", "extra", "endpoint"),
     ),
     Setting(
-        "recall.onnx_folder",
+        "recall.model",
+        "str",
+        None,
+        "The model of `extra`, by its name at the hub (needs `fastembed`; downloaded at the first use); "
+        "unset: the one in an installed package, or snowflake/snowflake-arctic-embed-s.",
+        risk="run a model of its own",
+    ),
+    Setting(
+        "recall.model_folder",
         "path",
         None,
-        "Folder of a sentence model (`model.onnx`, `tokenizer.json`) for `extra`; unset: the one in an "
-        "installed package.",
+        "Folder of a sentence model (`model.onnx`, `tokenizer.json`) for `extra`, where there is no "
+        "network.",
         risk="run a model of its own",
     ),
     Setting(
@@ -286,12 +294,20 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     *_provider("ollama", "openai", "http://localhost:11434/v1", None),
     *_provider("llamacpp", "openai", "http://localhost:8080/v1", None),
     *_provider("*", None, None, None),
+    # other agents
+    Setting(
+        "hooks.notice",
+        "choice",
+        "session",
+        "When a client shows the person a line about memory: once a session, after each turn with news, never.",
+        choices=("session", "turn", "off"),
+    ),
     # window and cache
     Setting(
         "window.tokens",
         "int",
         None,
-        "Context window of models whose window is not known; unset: 200,000.",
+        "Context window of models whose window is not known (unset: 200,000); a smaller value also shrinks a known one.",
         env="REVERIE_CONTEXT_WINDOW",
         low=4_000,
         high=10_000_000,

@@ -19,6 +19,8 @@ from reverie.text.words import plain_words, stem
 VERSION = "1"
 _ABROAD = {"de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
 _FOLDER = Path(__file__).with_name("thesaurus")
+# What the term of a group begins with; no word does.
+_MARK = "zq"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,40 @@ def groups_by_word(text: str) -> dict[str, set[str]]:
     return known
 
 
+def knows(word: str) -> bool:
+    """Whether an English word stands in a group."""
+    return stem(word, "english") in _entries()["english"]
+
+
+def phrases_for(text: str) -> list[tuple[str, ...]]:
+    """The English words of groups that a telling word of a text is in, and it alone in no other.
+
+    Smallest group first: a word in several groups, or one used everywhere, may mean something else.
+    """
+    lines = _lines()
+    found = {
+        int(group.removeprefix(_MARK))
+        for word, of in groups_by_word(text).items()
+        if len(of) == 1 and word not in common_words() and stem(word, "english") not in common()
+        for group in of
+    }
+    phrases = [
+        tuple(phrase for language, phrase in _phrases(lines[number]) if language == "english")
+        for number in sorted(found)
+    ]
+    return sorted(phrases, key=len)
+
+
 @lru_cache(maxsize=1)
 def common() -> frozenset[str]:
     """Stems of the words that English uses everywhere."""
-    text = (_FOLDER / "common.txt").read_text(encoding="utf-8")
-    return frozenset(stem(word, "english") for word in text.split())
+    return frozenset(stem(word, "english") for word in common_words())
+
+
+@lru_cache(maxsize=1)
+def common_words() -> frozenset[str]:
+    """Words that English uses everywhere."""
+    return frozenset((_FOLDER / "common.txt").read_text(encoding="utf-8").split())
 
 
 def _found(words: Sequence[str]) -> list[set[str]]:
@@ -99,15 +130,19 @@ def _mark(
 
 
 @lru_cache(maxsize=1)
+def _lines() -> tuple[str, ...]:
+    return tuple((_FOLDER / "groups.txt").read_text(encoding="utf-8").splitlines())
+
+
+@lru_cache(maxsize=1)
 def _entries() -> Mapping[str, _Entries]:
     """Read when the first text comes."""
     known: dict[str, dict[str, list[_Entry]]] = {"english": {}}
-    lines = (_FOLDER / "groups.txt").read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines):
+    for number, line in enumerate(_lines()):
         if line and not line.startswith("#"):
             for language, phrase in _phrases(line):
                 stems = tuple(stem(word, language) for word in plain_words(phrase))
-                entry = _Entry(stems, f"zq{number}")
+                entry = _Entry(stems, f"{_MARK}{number}")
                 known.setdefault(language, {}).setdefault(stems[0], []).append(entry)
     return {
         language: {first: tuple(entries) for first, entries in by_stem.items()}

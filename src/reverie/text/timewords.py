@@ -32,7 +32,7 @@ _HINT = re.compile(
     r"|fall|winter|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|tmrw|tomorrow"
     r"|[^\x00-\x7f]|gestern|heute|morgen|woche|monat|jahr|hier|demain|semaine|mois|ayer|hoy|semana"
     r"|\b(?:okt|dez|avr|mai|juin|sept|ene|abr|ago|set|dic)|tag\b|di\b|lunes|martes|jueves|viernes"
-    r"|domingo",
+    r"|domingo|tage|jour|\bmes|\ban(?:s|née)",
     re.IGNORECASE,
 )
 _SEASONS: Mapping[str, int] = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
@@ -95,10 +95,13 @@ def spans(question: str, now: float) -> tuple[Span, ...]:
     today = _date_of(now)
     if today is None or not _HINT.search(question):
         return ()
-    from reverie.text.dates import absolute_dates  # noqa: PLC0415 - many patterns, seldom needed
+    # Many patterns, seldom needed.
+    from reverie.text.dates import absolute_dates  # noqa: PLC0415
+    from reverie.text.periods import periods  # noqa: PLC0415
 
-    text, _ = absolute_dates(question, today)
-    found: list[Span] = []
+    rough, rest = periods(question, today)
+    text, _ = absolute_dates(rest, today)
+    found = [Span(_stamp(first), _stamp(end)) for first, end in rough]
     taken = bytearray(len(text))
     for pattern, read in _rules():
         for match in pattern.finditer(text):

@@ -144,6 +144,8 @@ def plain_words(text: str) -> list[str]:
 
 def _humps(text: str) -> list[str]:
     found: list[str] = []
+    if not _CAMEL.search(text):
+        return found
     for name in _NAME.findall(text):
         if len(name) <= LONGEST_WORD and _CAMEL.search(name):
             found += [part.lower() for part in _HUMP.findall(name) if len(part) > 1]
@@ -194,8 +196,13 @@ def spoken_words(text: str) -> tuple[list[str], str]:
 
 def terms(text: str) -> list[str]:
     """Every term a text is indexed under, in order."""
+    return list(_stems(text))
+
+
+@lru_cache(maxsize=16)
+def _stems(text: str) -> tuple[str, ...]:
     words, spoken = spoken_words(text)
-    return [stem(word, spoken) for word in words]
+    return tuple([stem(word, spoken) for word in words])
 
 
 def fields(*texts: str) -> tuple[str, ...]:
@@ -204,12 +211,8 @@ def fields(*texts: str) -> tuple[str, ...]:
     Tails are long words of compounding languages, reversed, so that an ending can be searched as a
     prefix.
     """
-    split, spoken = zip(*map(spoken_words, texts), strict=True)
-    columns = [
-        " ".join([stem(word, one) for word in words])
-        for words, one in zip(split, spoken, strict=True)
-    ]
-    whole = [word for words in split for word in words]
+    columns = [" ".join(_stems(text)) for text in texts]
+    whole = [word for text in texts for word in spoken_words(text)[0]]
     tails = _tails(whole) if language(whole) in COMPOUNDING else []
     return (*columns, " ".join(tails))
 

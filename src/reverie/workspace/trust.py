@@ -20,7 +20,9 @@ from reverie.settings.projects import find_project
 from reverie.settings.resolve import home_of, local_file, project_files, record_file
 from reverie.settings.sources import (
     OLD_LOCAL,
+    Found,
     Layer,
+    Origin,
     SettingsFile,
     Wanted,
     environment,
@@ -28,6 +30,7 @@ from reverie.settings.sources import (
     read_content,
     read_file,
 )
+from reverie.workspace.own_hooks import commands_in, hooks_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class ProjectTrust:
         self.local = local_file(home, root)
         self._files = project_files(home, root)
         self._record = record_file(home, root)
+        self._hooks_file = hooks_file(home, root)
         self._person = person_home(environment())
 
     @classmethod
@@ -95,7 +99,20 @@ class ProjectTrust:
             layer = read_file(file, self._person)
             if layer.stamp is not None:
                 found.append(self._asked(file, content, layer))
-        return tuple(found)
+        return (*found, *self._hooks())
+
+    def _hooks(self) -> Iterator[AskedFile]:
+        """The hooks file of the project: each of its commands needs the person's answer."""
+        with suppress(OSError, ValueError):
+            if content := self._hooks_file.read():
+                path = self._hooks_file.path
+                file = SettingsFile("project", path, self.local, self._record)
+                origin = Origin("project", str(path))
+                wanted = tuple(
+                    Wanted(f"hooks.{one.event}", Found(one.command, origin), declined=False)
+                    for one in commands_in(content)
+                )
+                yield self._asked(file, content, Layer(file=file, wanted=wanted))
 
     def answer(self, asked: AskedFile, said: trust.Said) -> None:
         """Record an answer to exactly the content that was shown."""

@@ -4,6 +4,8 @@ import asyncio
 import http.client
 import json
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +23,8 @@ from tests.conversation.build import write_lines
 from tests.conversation.test_codex import META, spoke
 from tests.place import Place
 
+from reverie import __version__
+from reverie.cli.wiring import daemon_checks
 from reverie.clients import hook_client
 from reverie.clients.daemon import control
 from reverie.clients.daemon.control import Address, DaemonPlace
@@ -523,3 +527,63 @@ def test_the_folder_is_for_its_owner(place: Place) -> None:
     daemon.prepare()
     assert isinstance(daemon.folder, Path)
     assert daemon.folder.stat().st_mode & 0o777 == 0o700
+
+
+class TestSilence:
+    """A daemon that was stopped (SIGSTOP) or hangs."""
+
+    def test_hooks_give_up_soon_and_then_sooner(self, started: Hooks) -> None:
+        home = str(started.place.home)
+        os.kill(started.address.pid, signal.SIGSTOP)
+        try:
+            assert started.say("claude-code", "SessionStart", **STARTED) is None
+            assert "is silent" in started.errors
+            mark = started.daemon.folder / hook_client.SILENT
+            assert mark.exists()
+            assert hook_client._first_word_seconds(home) == hook_client.STILL_SILENT_SECONDS
+            assert control.silent(started.place.home) == started.address.pid
+            doctor = process(started.place, "doctor")
+            assert f"kill -CONT {started.address.pid}" in doctor.stdout
+            for action in ("start", "stop", "status"):
+                assert process(started.place, "daemon", action).returncode == 1
+        finally:
+            os.kill(started.address.pid, signal.SIGCONT)
+        os.utime(mark, (1, 1))
+        assert started.context("claude-code", "SessionStart", session="s2", **STARTED)
+        assert not mark.exists()
+
+    def test_silence_long_ago_is_forgotten(self, hooks: Hooks) -> None:
+        home = hooks.place.home
+        hooks.daemon.prepare()
+        mark = home / hook_client.FOLDER / hook_client.SILENT
+        mark.touch()
+        os.utime(mark, (1, 1))
+        assert hook_client._first_word_seconds(str(home)) == hook_client.SILENT_SECONDS
+
+
+class TestDoctor:
+    def test_the_daemon_runs_what_is_installed(self, started: Hooks) -> None:
+        assert "the daemon runs version" in process(started.place, "doctor").stdout
+
+    @pytest.mark.parametrize(
+        ("status", "told"),
+        [
+            ({"version": "0.0.1", "python": sys.executable, "pid": 1}, "runs version 0.0.1"),
+            ({"version": __version__, "python": "/gone/python", "pid": 1}, "Python is gone"),
+        ],
+    )
+    def test_another_version_and_a_python_that_is_gone_are_wrong(
+        self, status: dict[str, Any], told: str
+    ) -> None:
+        (finding,) = daemon_checks._running(status)
+        assert finding.state == "wrong"
+        assert told in finding.what
+        assert "reverie daemon stop" in (finding.advice or "")
+
+    @pytest.mark.parametrize(("free", "state"), [(1, "wrong"), (100 * 1024**2, "note")])
+    def test_a_full_disk_is_told(
+        self, free: int, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        usage = shutil.disk_usage(tmp_path)._replace(free=free)
+        monkeypatch.setattr(daemon_checks.shutil, "disk_usage", lambda path: usage)
+        assert [one.state for one in daemon_checks.examine_disk(tmp_path / "none")] == [state]

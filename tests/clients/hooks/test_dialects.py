@@ -17,6 +17,7 @@ from reverie.clients.hooks.events import (
     Ignored,
     Instructions,
     Nothing,
+    Notice,
     Outcome,
     Payload,
     Prompted,
@@ -116,7 +117,7 @@ def test_results_of_claude_codes_tools(
     [
         ("SessionStart", {"source": "compact"}, SessionStarted("compact")),
         ("UserPromptSubmit", {"prompt": "do it"}, Prompted("do it")),
-        ("PostToolUse", BASH | {"tool_response": "out"}, ToolFinished("Bash", "toolu_1", {"command": "make"}, "out", ("",))),
+        ("PostToolUse", BASH | {"tool_response": "out"}, ToolFinished("Bash", "toolu_1", {"command": "make"}, "out", ("",), (), "out")),
         ("PreCompact", {"trigger": "auto"}, AboutToCompact("auto", "")),
         ("Stop", {"stop_hook_active": False, "last_assistant_message": "OK"}, Stopped(again=False, answer="OK")),
         ("SessionEnd", {}, SessionEnded()),
@@ -207,8 +208,69 @@ def test_answers(client: str, event: str, outcome: Outcome, expected: object) ->
     assert json.loads(DIALECTS[client].render(event, outcome)) == expected
 
 
-def test_the_summarizer_reads_plain_text() -> None:
-    assert DIALECTS["claude-code"].render("PreCompact", Instructions("keep – this")) == "keep – this".encode()  # fmt: skip
+def test_a_compaction_of_claude_code_is_quiet() -> None:
+    """It would print to the person whatever the hook says."""
+    assert DIALECTS["claude-code"].render("PreCompact", Instructions("keep – this")) == b""
+
+
+@pytest.mark.parametrize(
+    ("client", "event", "outcome", "expected"),
+    [
+        ("claude-code", "Stop", Notice("n"), {"systemMessage": "n"}),
+        ("codex", "Stop", Notice("n"), {"systemMessage": "n"}),
+        ("gemini", "AfterAgent", Notice("n"), {"systemMessage": "n"}),
+        ("opencode", "session.idle", Notice("n"), {"notice": "n"}),
+        ("codex", "PostToolUse", ReplacedOutput("Bash", "s", "c"), {"decision": "block", "reason": "s\n\nc"}),
+        ("opencode", "tool.execute.after", ReplacedOutput("bash", "s", "c"), {"output": "s", "context": "c"}),
+    ],
+)  # fmt: skip
+def test_lines_for_the_person_and_context_beside_an_output(
+    client: str, event: str, outcome: Outcome, expected: object
+) -> None:
+    assert json.loads(DIALECTS[client].render(event, outcome)) == expected
+
+
+CUT = "Warning: truncated output (original token count: 27224)\nTotal output lines: 20000\n\n1\n"
+
+
+@pytest.mark.parametrize(
+    ("client", "event", "data"),
+    [
+        ("claude-code", "PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "cat a.txt"},
+            "tool_response": {"stdout": "1", "persistedOutputPath": "/x"}}),
+        ("codex", "PostToolUse", {"tool_name": "Bash", "tool_response": CUT}),
+        ("opencode", "tool.execute.after", {"tool": "bash", "output": "1", "truncated": True, "exit": 1}),
+    ],
+)  # fmt: skip
+def test_what_a_client_has_cut_is_not_stored(client: str, event: str, data: dict[str, Any]) -> None:
+    found = parsed(client, event, data)
+    assert isinstance(found, ToolFinished)
+    assert found.outputs == ()
+
+
+@pytest.mark.parametrize(
+    ("client", "event", "data", "files", "error"),
+    [
+        ("claude-code", "PostToolUse", {"tool_name": "Read", "tool_input": {"file_path": "/r/a.py"}}, ("/r/a.py",), ""),
+        ("claude-code", "PostToolUseFailure", {"tool_name": "Bash", "tool_input": {"command": "cat src/a.py -n"},
+            "error": "Exit code 1\nno"}, ("src/a.py",), "Exit code 1\nno"),
+        ("codex", "PostToolUse", {"tool_name": "apply_patch", "tool_response": "ok",
+            "tool_input": {"command": "*** Begin Patch\n*** Update File: src/a.py\n@@\n"}}, ("src/a.py",), ""),
+        ("opencode", "tool.execute.after", {"tool": "edit", "args": {"filePath": "/r/a.py"}, "output": "ok"}, ("/r/a.py",), ""),
+        ("opencode", "tool.execute.after", {"tool": "bash", "args": {"command": "make"}, "output": "no", "exit": 2}, (), "no"),
+    ],
+)  # fmt: skip
+def test_files_and_errors(
+    client: str, event: str, data: dict[str, Any], files: tuple[str, ...], error: str
+) -> None:
+    found = parsed(client, event, data)
+    assert isinstance(found, ToolFinished)
+    assert (found.files, found.error) == (files, error)
+
+
+def test_a_sub_agents_files_bring_no_memories() -> None:
+    data = {"tool_name": "Read", "tool_input": {"file_path": "/r/a.py"}, "agent_id": "a1"}
+    assert isinstance(parsed("claude-code", "PostToolUse", data), Ignored)
 
 
 @pytest.mark.parametrize("client", DIALECTS)

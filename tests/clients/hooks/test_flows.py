@@ -1,6 +1,7 @@
 """Whole sessions of clients' hooks: real hook processes and a real daemon."""
 
 import json
+import re
 from pathlib import Path
 
 from tests.cli.run import process
@@ -71,7 +72,7 @@ def test_codex_is_learnt_from(hooks: Hooks) -> None:
     learnt_and_recalled(hooks, "codex", write_lines(hooks.place.base / "rollout-1.jsonl", lines))
 
 
-def test_before_a_compaction_the_summarizer_is_told_in_plain_text(hooks: Hooks) -> None:
+def test_a_compaction_is_quiet_and_the_session_goes_on_with_what_is_owed(hooks: Hooks) -> None:
     transcript = write_lines(
         hooks.place.base / "s1.jsonl", [claude.prompt("add a parser for dates")]
     )
@@ -82,9 +83,47 @@ def test_before_a_compaction_the_summarizer_is_told_in_plain_text(hooks: Hooks) 
         "transcript_path": str(transcript),
         "trigger": "auto",
     }
-    said = hooks.raw("claude-code", "PreCompact", json.dumps(data).encode()).decode()
-    assert "> add a parser for dates" in said
-    assert hooks.raw("codex", "PreCompact", json.dumps(data).encode()) == b""
+    for client in ("claude-code", "codex"):
+        assert hooks.raw(client, "PreCompact", json.dumps(data).encode()) == b""
+    again = hooks.context(
+        "claude-code", "SessionStart", source="compact", transcript_path=str(transcript)
+    )
+    assert "> add a parser for dates" in again
+
+
+def test_memories_come_with_a_file_and_an_error_are_cited_counted_and_shown(hooks: Hooks) -> None:
+    hooks.start()
+    for text in (
+        "src/billing.py rounds half to even.",
+        "On 'database is locked' run make reset-db.",
+        VPN,
+    ):
+        remember(hooks.place, text)
+    touched = {
+        "tool_name": "Read",
+        "tool_input": {"file_path": str(hooks.place.root / "src/billing.py")},
+    }
+    found = hooks.context("claude-code", "PostToolUse", **touched)
+    assert "rounds half to even" in found
+    assert VPN not in found
+    failed = {
+        "tool_name": "Bash",
+        "tool_input": {"command": "make"},
+        "error": "Exit code 1\nERROR: database is locked",
+    }
+    error = hooks.context("claude-code", "PostToolUseFailure", **failed)
+    assert "make reset-db" in error
+    assert hooks.say("claude-code", "PostToolUse", **touched) is None
+    assert hooks.say("claude-code", "PostToolUseFailure", **failed) is None
+    [mark] = re.findall(r"^## .*(\[m:\w+\])$", error, re.MULTILINE)
+    stopped = {"stop_hook_active": False}
+    told = hooks.say("claude-code", "Stop", last_assistant_message=f"I reset it {mark}.", **stopped)
+    assert told["systemMessage"].startswith("Reverie: 1 of 2 shown memories used: ")
+    # Once a session.
+    assert hooks.say("claude-code", "Stop", last_assistant_message="Done.", **stopped) is None
+    shown = process(hooks.place, "watch", "--once").stdout
+    assert "about a file in use" in shown
+    assert "used" in shown
 
 
 def test_a_long_output_in_codex_is_replaced_by_its_reason(hooks: Hooks) -> None:

@@ -448,3 +448,58 @@ def test_on_a_terminal_it_asks(place: Place) -> None:
     code, _ = asked(place, "y", "install", "gemini")
     assert code == 0
     assert "hooks" in load(place.person / ".gemini" / "settings.json")
+
+
+class TestWays:
+    """With Claude Code's own memory: adopted, switched off, or left alone."""
+
+    def own_memory(self, place: Place) -> Path:
+        key = "".join(c if c.isalnum() and c.isascii() else "-" for c in str(place.root))
+        directory = place.person / ".claude" / "projects" / key / "memory"
+        directory.mkdir(parents=True)
+        (directory / "port.md").write_text("---\nname: Port\ntype: project\n---\n6543\n")
+        return directory
+
+    def settings(self, place: Place) -> Any:
+        return load(place.person / ".claude" / "settings.json")
+
+    def test_a_directory_that_holds_something_is_adopted(self, place: Place, reverie: Path) -> None:
+        directory = self.own_memory(place)
+        before = tree(directory)
+        assert "its memory directory is adopted" in done("install", "claude-code", "--yes")
+        assert place.app().adoption.current == str(directory)
+        assert "autoMemoryEnabled" not in self.settings(place)
+        assert "port.md" in done("list", "--json")
+        assert tree(directory) == before
+
+    def test_otherwise_ours_stands_beside_it_and_its_own_is_off(
+        self, place: Place, reverie: Path
+    ) -> None:
+        assert "switched off" in done("install", "claude-code", "--yes")
+        assert self.settings(place)["autoMemoryEnabled"] is False
+        assert place.app().adoption.current == ""
+        # The way is kept, also once there is something to adopt.
+        self.own_memory(place)
+        assert "nothing to change" in done("install", "claude-code", "--yes")
+        done("install", "claude-code", "--yes", "--memory", "adopt")
+        assert "autoMemoryEnabled" not in self.settings(place)
+        done("uninstall", "claude-code", "--yes")
+        assert not (place.person / ".claude" / "settings.json").exists()
+
+    def test_the_server_alone(self, place: Place, reverie: Path) -> None:
+        done("install", "claude-code", "--yes", "--memory", "mcp")
+        assert not (place.person / ".claude" / "settings.json").exists()
+        assert "reverie" in load(place.person / ".claude.json")["mcpServers"]
+        found = [one.what for one in examine(place.app()) if "Claude Code" in one.what]
+        assert found == ["Claude Code (user): the MCP server alone, without hooks"]
+        assert "nothing is left" in failed(
+            "install", "claude-code", "--yes", "--memory", "mcp", "--no-mcp"
+        )
+
+    def test_adopting_would_hide_what_is_saved_here(self, place: Place, reverie: Path) -> None:
+        self.own_memory(place)
+        done("remember", "The staging database listens on port 6543")
+        told = failed("install", "claude-code", "--yes", "--memory", "adopt")
+        assert "would become hidden" in told
+        done("install", "claude-code", "--yes")
+        assert self.settings(place)["autoMemoryEnabled"] is False

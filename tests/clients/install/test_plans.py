@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.clients.install.configurations import (
     HOME,
     OTHER,
+    PLACES,
     PROGRAM,
     Machine,
     Texts,
@@ -25,6 +26,7 @@ from tests.clients.install.configurations import (
 from reverie.clients.install import entries, json_text
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.files import JsonFile
+from reverie.clients.install.wiring import InstallOptions, Way
 from reverie.errors import InputError
 
 JSON_CLIENTS = ("claude-code", "codex", "gemini", "opencode", "cursor")
@@ -154,6 +156,7 @@ def without_ours(value: dict[str, Any], client: str) -> dict[str, Any]:
         ):
             del value[table]["reverie"]
     value.pop("version", None) if client == "cursor" else None
+    value.pop("autoMemoryEnabled", None) if client == "claude-code" else None
     return without_empty(value)
 
 
@@ -205,7 +208,7 @@ class TestEntries:
             "SessionStart",
             "UserPromptSubmit",
             "PostToolUse",
-            "PreCompact",
+            "PostToolUseFailure",
             "Stop",
             "SessionEnd",
         ]
@@ -213,14 +216,37 @@ class TestEntries:
         assert end["hooks"] == [
             {
                 "type": "command",
-                "command": "'/home/me/my tools/reverie' hook SessionEnd --client claude-code",
+                "command": "'/home/me/my tools/reverie' hook SessionEnd --client claude-code"
+                " 2>/dev/null || :",
                 "timeout": 10,
             }
         ]
-        assert hooks["PostToolUse"][0]["matcher"] == "Bash|Grep|WebFetch|mcp__.*"
+        files = "Read|Edit|MultiEdit|Write|NotebookEdit"
+        assert hooks["PostToolUse"][0]["matcher"] == f"Bash|Grep|WebFetch|mcp__.*|{files}"
         assert load(machine.disk.there[HOME / ".claude.json"]) == {
             "mcpServers": {"reverie": {"command": OTHER, "args": ["mcp"]}}
         }
+
+    def test_its_own_memory_is_off_while_ours_is_beside_it(self) -> None:
+        path = HOME / ".claude" / "settings.json"
+        for text in ('{"model": "opus"}\n', '{"autoMemoryEnabled": true}\n'):
+            machine = Machine("claude-code", Texts({path: text}))
+            machine.install()
+            # What the person has set stays as it is.
+            assert load(machine.disk.there[path])["autoMemoryEnabled"] is ("true" in text)
+            value = load(machine.disk.there[path]) | {"theme": "dark"}
+            machine.disk.there[path] = json.dumps(value)
+            machine.uninstall()
+            assert load(machine.disk.there[path]) == json.loads(text) | {"theme": "dark"}
+
+    def test_the_other_ways_leave_its_memory_on(self) -> None:
+        ways: dict[Way, bool] = {"adopt": True, "mcp": False}
+        for way, hooks in ways.items():
+            options = InstallOptions(PLACES, "user", PROGRAM, way=way)
+            settings_file, server = CLIENTS["claude-code"].files(options)
+            assert settings_file.wanted is hooks
+            assert server.wanted
+            assert "autoMemoryEnabled" not in (settings_file.added("{}", None) or "")
 
     def test_codex_gets_a_table_and_keeps_its_trust_records(self) -> None:
         path = HOME / ".codex" / "config.toml"

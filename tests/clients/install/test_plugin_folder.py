@@ -32,7 +32,9 @@ def test_the_manifest_has_our_version() -> None:
 def test_its_hooks_are_the_ones_that_are_installed() -> None:
     nowhere = Path("/nowhere")
     places = Places(*[nowhere] * 6)
-    settings = CLIENTS["claude-code"].files(InstallOptions(places, "user", "reverie"))[0]
+    settings = CLIENTS["claude-code"].files(InstallOptions(places, "user", "reverie", way="adopt"))[
+        0
+    ]
     assert settings.holds(json.dumps(load("hooks/hooks.json")))
 
 

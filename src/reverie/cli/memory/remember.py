@@ -38,6 +38,13 @@ if TYPE_CHECKING:
 @click.option("--type", type=click.Choice(TYPES), help="What kind it is; otherwise inferred.")
 @click.option("--name", help="A title; otherwise the first sentence.")
 @click.option("--description", help="The one line by which it is found again.")
+@click.option(
+    "--cue",
+    "cues",
+    multiple=True,
+    metavar="WORDS",
+    help="Other words people will ask by; may be repeated.",
+)
 @click.option("--supersedes", metavar="MEMORY", help="Replace this memory; both are kept.")
 @click.option(
     "--replace",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,11 +18,13 @@ from reverie.cli.wiring.client_plans import home_of, installations, places_of
 from reverie.clients.hook_client import LOG
 from reverie.clients.hooks.events import TRIAL
 from reverie.clients.install.clients import CLIENTS, hindrance
+from reverie.clients.install.codex_trust import untrusted_events
 from reverie.clients.install.entries import value_of
 from reverie.clients.install.json_text import Malformed
-from reverie.clients.install.wiring import InstallOptions
+from reverie.clients.install.wiring import WAYS, InstallOptions
 from reverie.clients.mcp import package
 from reverie.errors import ReverieError
+from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
     from reverie.clients.files import Clients
@@ -38,6 +39,8 @@ _SLOW = 0.5
 
 # Too short to look anything up for or to learn from.
 _PROMPT = "hello"
+
+_TRUST = "start `codex`, type /hooks, and trust Reverie's"
 
 _MANAGED = (
     Path("/etc/claude-code/managed-settings.json"),
@@ -67,7 +70,20 @@ def _one(app: Workspace, clients: Clients, one: Installation) -> Iterator[Findin
         yield from _blocked(app, clients, name)
     if not package.installed():
         yield _without_package(name, reinstall, wired=_has_server(app, clients, one))
-    yield from _fire_hooks(app, one, name)
+    untrusted = _untrusted(app) if one.client == "codex" else ()
+    if untrusted:
+        what = f"{name}: Codex does not run these hooks, as you have not trusted them: "
+        yield Finding("wrong", what + ", ".join(untrusted), _TRUST)
+    elif one.way == "mcp":
+        yield Finding("ok", f"{name}: the MCP server alone, without hooks")
+    else:
+        doubt = "" if untrusted is not None else f"whether Codex trusts them is not known: {_TRUST}"
+        yield from _fire_hooks(app, one, name, doubt)
+
+
+def _untrusted(app: Workspace) -> tuple[str, ...] | None:
+    """Codex runs no hook that the person has not trusted, and says nothing about it."""
+    return untrusted_events(app.project.root, environment())
 
 
 def _without_package(name: str, reinstall: str, *, wired: bool) -> Finding:
@@ -94,7 +110,8 @@ def _expected_files(app: Workspace, one: Installation, *, mcp: bool) -> tuple[Cl
 
 
 def _install_options(app: Workspace, one: Installation, *, mcp: bool = True) -> InstallOptions:
-    return InstallOptions(places_of(app), one.scope, one.program, mcp, home_of(app))
+    way = next((way for way in WAYS if way == one.way), WAYS[0])
+    return InstallOptions(places_of(app), one.scope, one.program, mcp, home_of(app), way)
 
 
 def _file_problems(app: Workspace, clients: Clients, one: Installation) -> Iterator[str]:
@@ -127,7 +144,7 @@ def _blocked(app: Workspace, clients: Clients, name: str) -> Iterator[Finding]:
             yield Finding("wrong", f"{name}: {problem}", f"see {shown_path(app, path)}")
 
 
-def _fire_hooks(app: Workspace, one: Installation, name: str) -> Iterator[Finding]:
+def _fire_hooks(app: Workspace, one: Installation, name: str, doubt: str) -> Iterator[Finding]:
     """Run every hook as the client would; rerun a slow one, which may have started the daemon."""
     client = CLIENTS[one.client]
     durations: dict[str, float] = {}
@@ -148,6 +165,8 @@ def _fire_hooks(app: Workspace, one: Installation, name: str) -> Iterator[Findin
     fires = f"{name}: hooks fire, {slowest} took {durations[slowest] * 1000:.0f} ms"
     if durations[slowest] > _SLOW:
         yield Finding("note", fires, "check the process behind the hooks: reverie daemon")
+    elif doubt:
+        yield Finding("note", fires, doubt)
     else:
         yield Finding("ok", fires)
 
@@ -169,7 +188,7 @@ def _timed(app: Workspace, one: Installation, event: str, *, answer: bool) -> fl
     root = app.project.root
     started = time.perf_counter()
     ran = subprocess.run(
-        shlex.split(_install_options(app, one).hook(event, one.client)),
+        _install_options(app, one).hook_words(event, one.client),
         input=json.dumps(_hook_input(event, root)),
         cwd=root,
         capture_output=True,
@@ -178,8 +197,7 @@ def _timed(app: Workspace, one: Installation, event: str, *, answer: bool) -> fl
         timeout=_TIMEOUT,
     )
     took = time.perf_counter() - started
-    plain = event in CLIENTS[one.client].plain
-    if ran.returncode or not (plain or _is_answer(ran.stdout)):
+    if ran.returncode or not _is_answer(ran.stdout):
         raise ValueError((ran.stderr or ran.stdout).strip().partition("\n")[0])
     if answer and not ran.stdout.strip():
         raise ValueError("it answered nothing")

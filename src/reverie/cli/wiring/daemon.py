@@ -9,6 +9,7 @@ import click
 
 from reverie.cli.formatting import printable
 from reverie.cli.invocation import Invocation, reverie_command
+from reverie.errors import StorageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +48,13 @@ def command(frame: Invocation, action: str) -> None:
             message = "It ended." if ended else "No daemon was running."
             frame.show({"stopped": ended}, lambda console: console.print(message))
         case _:
-            _show(frame, control.status(home))
+            status = control.status(home)
+            pid = control.silent(home) if status is None else None
+            if pid is not None:
+                raise StorageError(
+                    f"the daemon (process {pid}) answers nothing; {control.wake(pid)}"
+                )
+            _show(frame, status)
 
 
 def _show(frame: Invocation, status: dict[str, Any] | None) -> None:

@@ -14,6 +14,7 @@ import click
 
 from reverie.cli.formatting import Finding, printable, when
 from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.wiring.daemon_checks import examine_daemon, examine_disk
 from reverie.context import collapse
 from reverie.errors import ReverieError
 from reverie.files.git import unknown_settings
@@ -43,6 +44,7 @@ def examine(app: Workspace) -> Iterator[Finding]:
     yield Finding("ok", f"Python {version}, settings are valid")
     home = _home(app.settings.home)
     yield home
+    yield from examine_disk(app.settings.home)
     yield Finding("ok", f"project {app.project.root}")
     yield from _models(app)
     yield from _trust(app)
@@ -156,8 +158,10 @@ def _mail(app: Workspace) -> Iterator[Finding]:
 
 
 def _clients(app: Workspace) -> Iterator[Finding]:
+    """The daemon first: trying the hooks would start another."""
     from reverie.cli.wiring.client_checks import examine_clients
 
+    yield from examine_daemon(app)
     yield from examine_clients(app)
 
 

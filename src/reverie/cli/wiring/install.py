@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -12,11 +14,21 @@ from reverie.cli.memories import shown_path
 from reverie.cli.wiring import client_plans
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.plan import SCOPES, Installation, Plan, Scope, install
-from reverie.clients.install.wiring import InstallOptions, program
+from reverie.clients.install.wiring import WAYS, InstallOptions, Way, program
 from reverie.clients.mcp import package
+from reverie.errors import InputError
 
 if TYPE_CHECKING:
     from reverie.workspace import Workspace
+
+CLAUDE_CODE = "claude-code"
+
+_WAYS = {
+    "adopt": "its memory directory is adopted, here now and elsewhere when a session starts; "
+    "`reverie adopt --undo` takes that back.",
+    "beside": "its own memory is switched off while Reverie is installed (autoMemoryEnabled).",
+    "mcp": "no hooks: nothing is recalled or learnt unless the model asks for it.",
+}
 
 _LEFT_OUT = (
     "The MCP server was left out, since the package mcp is not installed. To add it: "
@@ -34,10 +46,23 @@ _LEFT_OUT = (
     help="For you in every project, or for this project.",
 )
 @click.option("--no-mcp", is_flag=True, help="Hooks only, without the MCP server.")
+@click.option(
+    "--memory",
+    "chosen",
+    type=click.Choice(WAYS),
+    help="For claude-code: adopt its memory directory, keep ours beside it (its own is switched off), "
+    "or install the MCP server alone.",
+)
 @client_plans.dry_run
 @client_plans.yes
 def command(
-    frame: Invocation, names: tuple[str, ...], scope: Scope, no_mcp: bool, dry_run: bool, yes: bool
+    frame: Invocation,
+    names: tuple[str, ...],
+    scope: Scope,
+    no_mcp: bool,
+    chosen: Way | None,
+    dry_run: bool,
+    yes: bool,
 ) -> None:
     """Give a coding agent Reverie's memory: hooks and the MCP server.
 
@@ -47,6 +72,7 @@ def command(
 
     \b
     reverie install claude-code --dry-run
+    reverie install claude-code --memory adopt
     reverie install claude-code codex --yes
     reverie install cursor --scope project --no-mcp
     """
@@ -60,17 +86,77 @@ def command(
     plans: list[Plan] = []
     for name in dict.fromkeys(names):
         bare = client_plans.bare(app, name, scope, path)
-        files = CLIENTS[name].files(InstallOptions(places, scope, path, mcp, home))
-        plans.append(install(bare, files, client_plans.known(bare, installed), clients.files))
+        known = client_plans.known(bare, installed)
+        if name == CLAUDE_CODE:
+            way = chosen or _way(frame, app, known, asked=yes or dry_run)
+            _require_possible(app, way, mcp=mcp)
+            bare = replace(bare, way=way)
+        files = CLIENTS[name].files(
+            InstallOptions(places, scope, path, mcp, home, _valid(bare.way))
+        )
+        plans.append(install(bare, files, known, clients.files))
     left_out = [] if mcp or no_mcp else [_LEFT_OUT.format(again=_again(names, scope))]
     notes = {plan.record.client: [*left_out, *_notes(app, plan, installed)] for plan in plans}
     go = client_plans.settle(frame, app, plans, notes, asked=yes, dry=dry_run)
     if go:
         client_plans.carry_out(clients, plans)
+    if not dry_run and any(plan.record.way == "adopt" for plan in plans):
+        _adopt(app)
     if frame.as_json:
         frame.show(client_plans.as_json(plans, notes, written=go), lambda _: None)
     elif go:
         frame.show(None, lambda out: out.print("Installed. `reverie doctor` tries the hooks."))
+
+
+_OFFER = """Claude Code has a memory of its own for each project. How shall the two go together?
+  adopt   Reverie looks after Claude Code's directory, in place: one memory, which both read and write.
+  beside  Reverie's own memory; Claude Code's is switched off (autoMemoryEnabled), and on again by uninstall.
+  mcp     no hooks: the model asks the MCP server when it wants to."""
+
+
+def _way(frame: Invocation, app: Workspace, known: Installation | None, *, asked: bool) -> Way:
+    """As before; otherwise what the person chooses, or what is recommended here."""
+    if known is not None and known.way:
+        return _valid(known.way)
+    advised: Way = "adopt" if _could_adopt(app) and _holds_memories(app) else "beside"
+    if asked or frame.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return advised
+    click.echo(_OFFER, err=True)
+    choice = click.Choice(WAYS)
+    return _valid(click.prompt("Which", type=choice, default=advised, err=True))
+
+
+def _valid(way: str) -> Way:
+    return next((one for one in WAYS if one == way), "beside")
+
+
+def _could_adopt(app: Workspace) -> bool:
+    """Nothing that was saved here would become hidden."""
+    if app.settings.memory_directory is not None:
+        return False
+    return bool(app.adoption.current) or not app.memory("project").store.entries()
+
+
+def _holds_memories(app: Workspace) -> bool:
+    directory = app.claude_memory()
+    return directory is not None and any(directory.glob("*.md"))
+
+
+def _require_possible(app: Workspace, way: Way, *, mcp: bool) -> None:
+    if way == "mcp" and not mcp:
+        raise InputError(f"nothing is left to install without the MCP server; {package.ADVICE}")
+    if way == "adopt" and not _could_adopt(app):
+        raise InputError(
+            "memories saved here would become hidden; take them along: `reverie export mine.zip`, "
+            "`reverie adopt claude-code --anyway`, `reverie import mine.zip`; or choose --memory beside"
+        )
+
+
+def _adopt(app: Workspace) -> None:
+    """Adopt this project's directory of Claude Code; those of other projects when a session starts there."""
+    directory = app.claude_memory()
+    if directory is not None and not app.adoption.current:
+        app.adoption.adopt(directory)
 
 
 def _again(names: Sequence[str], scope: Scope) -> str:
@@ -82,7 +168,8 @@ def _notes(app: Workspace, plan: Plan, installed: Sequence[Installation]) -> lis
     made = plan.record
     client = CLIENTS[made.client]
     home = shown_path(app, app.settings.home)
-    notes = [note.format(home=home) for note in client.notes]
+    notes = [_WAYS[made.way]] if made.way in _WAYS else []
+    notes += [note.format(home=home) for note in client.notes]
     if made.scope == "project":
         notes.append("The files name a path of this machine: do not commit them.")
         notes += [client.project_note] if client.project_note else []

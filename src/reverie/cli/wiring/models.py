@@ -9,6 +9,7 @@ import click
 from reverie.cli.formatting import dollars, printable, tokens
 from reverie.cli.invocation import Invocation, console, reverie_command
 from reverie.cli.memories import shown_path
+from reverie.cli.wiring import recall_models
 from reverie.cli.wiring.settings import write_setting
 from reverie.errors import InputError
 from reverie.models.discovery import OFFLINE, Missing, UsableModel, recommended, usable_models
@@ -18,23 +19,35 @@ if TYPE_CHECKING:
 
     from reverie.workspace import Workspace
 
-ACTIONS = ("list", "use")
+ACTIONS = ("list", "use", "recall")
 _OFFERED = 5
 
 
 @reverie_command(name="models")
 @click.argument("action", type=click.Choice(ACTIONS), default="list")
 @click.argument("name", required=False)
-def command(frame: Invocation, action: str, name: str | None) -> None:
+@click.option("--install", is_flag=True, help="With recall: install the stronger model and use it.")
+@click.option("--gain", is_flag=True, help="With recall: ask your own memories with each model.")
+def command(frame: Invocation, action: str, name: str | None, install: bool, gain: bool) -> None:
     """List the models you can use now, with window and price, or choose one.
 
     A model can be used if its provider's key is known (`reverie keys`) or if a server on this
     machine offers it (Ollama, llama.cpp). `use` writes models.main to your settings.
 
+    `recall` shows the embedding model that memories are found by. --install fetches a stronger one
+    (fastembed from the package index, 130 MB of weights from the model hub); without a network, set
+    recall.model_folder to a folder that holds the weights.
+
     \b
     reverie models
     reverie models use anthropic:claude-sonnet-5-5
+    reverie models recall --gain
     """
+    if action == "recall":
+        recall_models.show(frame, install=install, gain=gain)
+        return
+    if install or gain:
+        raise click.UsageError("--install and --gain belong to `reverie models recall`")
     app = frame.app()
     if action == "use":
         if name is None:

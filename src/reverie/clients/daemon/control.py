@@ -144,10 +144,22 @@ def status(home: Path) -> dict[str, Any] | None:
     }
 
 
+def silent(home: Path) -> int | None:
+    """The process id of a daemon that holds the lock and answers nothing; None if there is none."""
+    place = DaemonPlace(home)
+    known = place.address()
+    if known is None or not _alive(known.pid) or place.ending:
+        return None
+    with place.alone() as free:
+        return None if free or status(home) is not None else known.pid
+
+
 def start(home: Path) -> dict[str, Any]:
     """Start the daemon unless one runs; returns its status once it answers."""
     if (running := status(home)) is not None:
         return running
+    if (pid := silent(home)) is not None:
+        raise StorageError(f"a daemon runs (process {pid}) and answers nothing; {wake(pid)}")
     DaemonPlace(home).prepare()
     process = hook_client.start(str(home))
     running = wait_until_running(home, process)
@@ -181,6 +193,8 @@ def stop(home: Path) -> bool:
     """
     place = DaemonPlace(home)
     if not _ask_to_stop(home):
+        if (pid := silent(home)) is not None:
+            raise StorageError(f"the daemon (process {pid}) answers nothing; {wake(pid)}")
         return False
     until = time.monotonic() + _STOP_SECONDS
     while time.monotonic() < until:
@@ -190,6 +204,21 @@ def stop(home: Path) -> bool:
         time.sleep(_PAUSE)
         _ask_to_stop(home)
     raise StorageError(f"the daemon does not end; see {place.log}")
+
+
+def wake(pid: int) -> str:
+    """What to do about a daemon that answers nothing."""
+    return (
+        f"if it was stopped, wake it with `kill -CONT {pid}`, otherwise end it with `kill -9 {pid}`"
+    )
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return pid > 0
 
 
 def _ask_to_stop(home: Path) -> bool:

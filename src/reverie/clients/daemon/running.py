@@ -34,7 +34,7 @@ from reverie.clients.daemon.wire import (
     read_head,
     response,
 )
-from reverie.clients.hook_client import LARGEST, PROJECT, SOCKET, STARTING
+from reverie.clients.hook_client import EARLY, LARGEST, PROCESSING, PROJECT, SOCKET, STARTING
 from reverie.clients.hooks.dialects import DIALECTS
 from reverie.logs import WithoutSecrets
 from reverie.settings import load_settings
@@ -224,6 +224,8 @@ class Daemon:
             head = await read_head(reader)
             if not local:
                 self._admit(head)
+            elif EARLY.lower() in head.fields:
+                writer.write(PROCESSING)
             size = body_size(head, LARGEST if local else LARGEST_HTTP)
             if head.waits:
                 writer.write(CONTINUE)
@@ -257,6 +259,7 @@ class Daemon:
             "pid": self._address.pid,
             "port": self._address.port,
             "version": self._address.version,
+            "python": sys.executable,
             "uptime_seconds": round(self._clock.now() - self._address.started, 1),
             "idle_seconds": round(self._idle),
             "working": self._queue.busy,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from reverie.clients.hooks import events as fields
@@ -19,6 +20,7 @@ from reverie.clients.hooks.events import (
     Instructions,
     Json,
     Nothing,
+    Notice,
     Outcome,
     Payload,
     Prompted,
@@ -46,6 +48,13 @@ _WRITTEN_BY_CLIENT = re.compile(
 )
 
 
+# Tools whose file may have memories about it.
+FILE_TOOLS = ("Read", "Edit", "MultiEdit", "Write", "NotebookEdit")
+
+# Fields that tell of an output the client has cut: what we would store is not the whole.
+CUT_BY_CLIENT = ("persistedOutputPath", "truncated", "appliedLimit")
+
+
 def parse(event: str, data: Json) -> HookEvent:
     return HookEvent(
         CLIENT,
@@ -61,9 +70,11 @@ def answer(event: str, outcome: Outcome) -> dict[str, Any]:
     match outcome:
         case Context(text):
             specific: dict[str, Any] = {"additionalContext": text}
-        case ReplacedOutput(tool, response):
+        case ReplacedOutput(tool, response, context):
             field = "updatedMCPToolOutput" if tool.startswith(MCP) else "updatedToolOutput"
-            specific = {field: response}
+            specific = {field: response} | ({"additionalContext": context} if context else {})
+        case Notice(text):
+            return {"systemMessage": text}
         case Instructions() | Nothing():
             return {}
     return {"hookSpecificOutput": {"hookEventName": event, **specific}}
@@ -93,9 +104,13 @@ def _payload(event: str, data: Json) -> Payload:
     parser = _PARSERS.get(event)
     if parser is None:
         return Ignored(f"Reverie does not handle {event}")
-    if fields.text(data, "agent_id") and event != "PostToolUse":
-        return Ignored("it happened inside a sub-agent")
-    return parser(data)
+    if not fields.text(data, "agent_id"):
+        return parser(data)
+    payload = parser(data)
+    if isinstance(payload, ToolFinished) and payload.outputs:
+        # A memory shown to a sub-agent would count as shown to the conversation.
+        return replace(payload, files=(), error="")
+    return Ignored("it happened inside a sub-agent")
 
 
 def _prompted(data: Json) -> Payload:
@@ -107,16 +122,35 @@ def _prompted(data: Json) -> Payload:
 
 def _finished(data: Json) -> Payload:
     name, response = fields.text(data, "tool_name"), data.get("tool_response")
-    outputs = OUTPUTS.get(name, ())
+    outputs, files = OUTPUTS.get(name, ()), _files(data)
     if name.startswith(MCP):
         response = fields.result_text(response)
         outputs = () if response is None else ("",)
-    elif not isinstance(response, dict) or response.get("isImage"):
+    elif (
+        not isinstance(response, dict)
+        or response.get("isImage")
+        or any(response.get(mark) for mark in CUT_BY_CLIENT)
+    ):
         outputs = ()
-    if not outputs:
+    if not outputs and not files:
         return Ignored(f"the output of {name or 'this tool'} is left as it is")
     id_ = fields.text(data, "tool_use_id")
-    return ToolFinished(name, id_, fields.table(data, "tool_input"), response, outputs)
+    return ToolFinished(name, id_, fields.table(data, "tool_input"), response, outputs, files)
+
+
+def _files(data: Json) -> tuple[str, ...]:
+    name, given = fields.text(data, "tool_name"), fields.table(data, "tool_input")
+    if name in FILE_TOOLS:
+        return tuple(path for path in [fields.text(given, "file_path", "notebook_path")] if path)
+    return fields.command_files(fields.text(given, "command")) if name == "Bash" else ()
+
+
+def _failed(data: Json) -> Payload:
+    name, error = fields.text(data, "tool_name"), fields.text(data, "error")
+    if name != "Bash" or not error or data.get("is_interrupt") is True:
+        return Ignored("no command failed")
+    id_, given = fields.text(data, "tool_use_id"), fields.table(data, "tool_input")
+    return ToolFinished(name, id_, given, None, (), _files(data), error)
 
 
 def _subagent_stopped(data: Json) -> Payload:
@@ -129,6 +163,7 @@ _PARSERS: Mapping[str, Callable[[Json], Payload]] = {
     "SessionStart": started,
     "UserPromptSubmit": _prompted,
     "PostToolUse": _finished,
+    "PostToolUseFailure": _failed,
     "PreCompact": about_to_compact,
     "Stop": stopped,
     "SubagentStop": _subagent_stopped,

@@ -18,6 +18,7 @@ from reverie.clients.hooks.events import (
     Instructions,
     Json,
     Nothing,
+    Notice,
     Outcome,
     Payload,
     Prompted,
@@ -50,10 +51,11 @@ def _parsed(parsers: Parsers, event: str, data: Json) -> Payload:
 
 
 def _render_claude_code(event: str, outcome: Outcome) -> bytes:
-    """An answer to Stop would make the turn go on, so Stop is never answered."""
-    if isinstance(outcome, Instructions):
-        # The summarizer reads plain text, not JSON.
-        return outcome.text.encode("utf-8", "surrogatepass")
+    """Stop gets at most a line for the person: context would make the turn go on.
+
+    PreCompact is not answered: the client prints whatever the hook says to the person. What must survive
+    comes back when the session starts again.
+    """
     answer = claude_events.answer(event, outcome)
     return fields.encoded(answer) if answer else b""
 
@@ -71,7 +73,8 @@ def _parse_codex(event: str, data: Json) -> HookEvent:
 
 def _render_codex(event: str, outcome: Outcome) -> bytes:
     if isinstance(outcome, ReplacedOutput):
-        return fields.encoded({"decision": "block", "reason": outcome.response})
+        reason = "\n\n".join(part for part in (outcome.response, outcome.context) if part)
+        return fields.encoded({"decision": "block", "reason": reason})
     return _render_context(event, outcome)
 
 
@@ -81,8 +84,14 @@ def _render_context(event: str, outcome: Outcome) -> bytes:
         case Context(text):
             specific = {"hookEventName": event, "additionalContext": text}
             return fields.encoded({"hookSpecificOutput": specific})
+        case Notice(text):
+            return fields.encoded({"systemMessage": text})
         case ReplacedOutput() | Instructions() | Nothing():
             return b""
+
+
+# Codex tells no hook whether a command failed: an output this short that names a problem counts as an error.
+_SHORT_ERROR = 4_000
 
 
 def _codex_tool(data: Json) -> Payload:
@@ -90,7 +99,15 @@ def _codex_tool(data: Json) -> Payload:
     if text is None:
         return Ignored("its output is not text")
     name, id_ = fields.text(data, "tool_name"), fields.text(data, "tool_use_id")
-    return ToolFinished(name, id_, fields.table(data, "tool_input"), text, ("",))
+    given = fields.table(data, "tool_input")
+    command = fields.text(given, "command", "input")
+    files, error = fields.patched_files(command), ""
+    if name == "Bash":
+        files = files or fields.command_files(command)
+        error = text if len(text) <= _SHORT_ERROR else ""
+    # What Codex has cut is not the whole output, and it keeps no file of it.
+    outputs = () if _CUT_BY_CODEX.match(text) else ("",)
+    return ToolFinished(name, id_, given, text, outputs, files, error)
 
 
 def _codex_stop(data: Json) -> Payload:
@@ -98,6 +115,8 @@ def _codex_stop(data: Json) -> Payload:
         return Ignored("another hook continues the turn; another Stop will follow")
     return stopped(data)
 
+
+_CUT_BY_CODEX = re.compile(r"\s*Warning: truncated output \(original token count: \d+\)")
 
 _CODEX: Parsers = {
     "SessionStart": started,
@@ -164,7 +183,7 @@ def _render_cursor(event: str, outcome: Outcome) -> bytes:
     match outcome:
         case Context(text):
             return fields.encoded({"additional_context": text})
-        case ReplacedOutput() | Instructions() | Nothing():
+        case ReplacedOutput() | Instructions() | Notice() | Nothing():
             return b""
 
 
@@ -199,8 +218,11 @@ def _render_opencode(event: str, outcome: Outcome) -> bytes:
     match outcome:
         case Context(text) | Instructions(text):
             return fields.encoded({"context": text})
-        case ReplacedOutput(_, response):
-            return fields.encoded({"output": response})
+        case ReplacedOutput(_, response, context):
+            answer = {"output": response} | ({"context": context} if context else {})
+            return fields.encoded(answer)
+        case Notice(text):
+            return fields.encoded({"notice": text})
         case Nothing():
             return b""
 
@@ -214,10 +236,17 @@ def _opencode_prompt(data: Json) -> Payload:
 
 def _opencode_tool(data: Json) -> Payload:
     name, output = fields.text(data, "tool"), data.get("output")
-    if not isinstance(output, str) or name in _OPENCODE_FILE_TOOLS:
+    given = fields.table(data, "args")
+    path, command = fields.text(given, "filePath"), fields.text(given, "command")
+    files = (path,) if path else fields.command_files(command)
+    error = output if isinstance(output, str) and data.get("exit") not in (None, 0) else ""
+    whole = (
+        isinstance(output, str) and not data.get("truncated") and name not in _OPENCODE_FILE_TOOLS
+    )
+    if not whole and not files and not error:
         return Ignored(f"the output of {name or 'this tool'} is left as it is")
     id_ = fields.text(data, "callID")
-    return ToolFinished(name, id_, fields.table(data, "args"), output, ("",))
+    return ToolFinished(name, id_, given, output, ("",) if whole else (), files, error)
 
 
 _OPENCODE: Parsers = {

@@ -6,6 +6,8 @@ Every dialect parses its client's JSON into these and renders them back.
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +53,8 @@ class ToolFinished:
     """A tool returned.
 
     `outputs` are the fields of `response` that hold what the model reads and that may be replaced;
-    an empty name stands for a response that is text itself.
+    an empty name stands for a response that is text itself. `files` are the paths it read, changed or
+    named, `error` is what a failed call said.
     """
 
     name: str
@@ -59,6 +62,8 @@ class ToolFinished:
     input: Mapping[str, Any]
     response: Any
     outputs: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +127,14 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class ReplacedOutput:
-    """What the model reads in place of a tool's output, in the shape of that tool's response."""
+    """What the model reads in place of a tool's output, in the shape of that tool's response.
+
+    `context` is text to add to the model's context as well.
+    """
 
     tool: str
     response: Any
+    context: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +145,24 @@ class Instructions:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """One line for the person; the model does not see it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Nothing:
     reason: str
 
 
-Outcome: TypeAlias = Context | ReplacedOutput | Instructions | Nothing
+Outcome: TypeAlias = Context | ReplacedOutput | Instructions | Notice | Nothing
 
 Json = Mapping[str, Any]
+
+MOST_FILES_OF_COMMAND = 10
+_PATH = re.compile(r"[\w./@+~-]*[/.][\w./@+~-]*\w")
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 
 
 def text(data: Json, *names: str) -> str:
@@ -153,6 +173,21 @@ def text(data: Json, *names: str) -> str:
 def table(data: Json, name: str) -> dict[str, Any]:
     value = data.get(name)
     return value if isinstance(value, dict) else {}
+
+
+def command_files(command: str) -> tuple[str, ...]:
+    """The words of a shell command that look like paths of files."""
+    try:
+        words = shlex.split(command, comments=True)
+    except ValueError:
+        words = command.split()
+    paths = (word for word in words if _PATH.fullmatch(word) and not word.startswith("-"))
+    return tuple(dict.fromkeys(paths))[:MOST_FILES_OF_COMMAND]
+
+
+def patched_files(patch: str) -> tuple[str, ...]:
+    """The files that a patch in Codex's own form adds, changes or deletes."""
+    return tuple(dict.fromkeys(_PATCHED.findall(patch)))
 
 
 def transcript(data: Json) -> Path | None:

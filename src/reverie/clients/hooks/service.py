@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never, cast
@@ -28,6 +27,7 @@ from reverie.clients.hooks.events import (
     Instructions,
     InTurn,
     Nothing,
+    Notice,
     Outcome,
     Prompted,
     PromptSeen,
@@ -38,8 +38,9 @@ from reverie.clients.hooks.events import (
     Stopped,
     ToolFinished,
 )
-from reverie.clients.hooks.session_folder import SessionFolder, Shown, sweep
-from reverie.clients.hooks.session_start import ROOM, learning_alarm, opening
+from reverie.clients.hooks.session_folder import SessionFolder, Shown, summary_line, sweep
+from reverie.clients.hooks.session_recall import SessionRecall
+from reverie.clients.hooks.session_start import BESIDE, ROOM, adopt_own, learning_alarm, opening
 from reverie.context.tool_results import Budget
 from reverie.core.foreign_text import quoted
 from reverie.core.messages import Text, new_message
@@ -49,9 +50,6 @@ from reverie.learning.dreaming.gates import Due
 from reverie.learning.dreaming.service import gate_with_rest
 from reverie.learning.service import Learnt
 from reverie.memory.locations import IDENTITY
-from reverie.recall.attachment import MOST_FILES, Surfaced
-from reverie.recall.holdout import withheld
-from reverie.recall.service import catch_up, chosen_meaning, open_ranker, recall_for
 from reverie.settings.schema import NEVER
 from reverie.settings.sources import Stamp, stamp_of
 
@@ -60,28 +58,12 @@ if TYPE_CHECKING:
     from reverie.context.previews import Kind
     from reverie.core.messages import Message
     from reverie.memory.opening import OpenMemory
-    from reverie.recall.pipeline import Recall
-    from reverie.recall.ranker import IndexRanker
     from reverie.workspace import Workspace
 
 # Queues work under a key; it replaces work that is still waiting under the same key.
 Later: TypeAlias = Callable[[str, Callable[[], None]], None]
 # Starts a dream of the project in this folder, in a separate process.
 BeginDream: TypeAlias = Callable[[Path], None]
-
-MOST_SESSIONS = 64
-# How many ranked memories to look at, besides those already shown: some more than can be attached,
-# as the index may still hold files that are gone.
-REACH = MOST_FILES + 5
-
-
-@dataclass(slots=True)
-class _Live:
-    """A session's recall in this process, and the last prompt."""
-
-    recall: Recall
-    ranker: IndexRanker
-    asked: str = ""
 
 
 class HookService:
@@ -95,13 +77,8 @@ class HookService:
         self._later = later
         self._begin_dream = begin_dream
         self._stamps = self._current_stamps()
-        self._stack = ExitStack()
-        self._recalling = asyncio.Lock()
-        self._live: OrderedDict[Path, _Live] = OrderedDict()
-        self._writing: dict[Path, asyncio.Task[None]] = {}
-        self._opened: tuple[OpenMemory, IndexRanker] | None = None
+        self._recall = SessionRecall(app, announce, self._write)
         self._gate: Callable[[], Due | NotDue] | None = None
-        self._warming: asyncio.Task[None] | None = None
 
     @property
     def fresh(self) -> bool:
@@ -110,13 +87,7 @@ class HookService:
 
     async def aclose(self) -> None:
         """Wait until the index is not in use, then close it."""
-        async with self._recalling:
-            if self._writing:
-                await asyncio.wait(self._writing.values())
-            self._stack.close()
-            # Calls that still wait for the lock open it again.
-            self._opened = None
-            self._live.clear()
+        await self._recall.aclose()
 
     async def attend(self, event: HookEvent) -> Outcome:
         """The answer to an event; Reverie's own errors become `Nothing` with the reason."""
@@ -126,23 +97,30 @@ class HookService:
             self._announce(TroubleNoted("hooks", f"{type(event.payload).__name__}: {error}"))
             return Nothing(str(error))
         # The text holds memories, and the client wraps it in tags of its own.
-        return Context(quoted(outcome.text)) if isinstance(outcome, Context) else outcome
+        match outcome:
+            case Context(text):
+                return Context(quoted(text))
+            case ReplacedOutput(context=context) if context:
+                return replace(outcome, context=quoted(context))
+            case _:
+                return outcome
 
     async def _attend(self, event: HookEvent) -> Outcome:  # noqa: PLR0911 - one return for each payload
         folder = SessionFolder(self.app.project, event, self.app.scrubber)
-        await self._await_write(folder)
+        await self._recall.settled(folder)
         match event.payload:
             case SessionStarted("compact"):
                 return await self._compacted(event, folder)
             case SessionStarted(source):
-                self._warm_up()
+                self._recall.warm_up()
                 return await asyncio.to_thread(self._started, event, folder, source == "resume")
             case SessionMet(resumed):
-                self._warm_up()
+                self._recall.warm_up()
                 return await asyncio.to_thread(self._met, event, folder, resumed)
             case AboutToCompact():
                 return await self._about_to_compact(folder)
             case SessionEnded():
+                folder.log("ended")
                 self._learn_later(folder)
                 return Nothing("new messages will be searched for memories")
             case Ignored(reason):
@@ -157,7 +135,7 @@ class HookService:
             case PromptSeen(text):
                 return await asyncio.to_thread(self._prompt_seen, folder, text)
             case ToolFinished() as tool:
-                return await asyncio.to_thread(self._tool_finished, folder, tool)
+                return await self._tool_finished(folder, tool)
             case Answered(text):
                 return await asyncio.to_thread(self._answered, folder, text)
             case Stopped(_, answer):
@@ -171,11 +149,16 @@ class HookService:
         sweep(self.app.project, self.app.clock.now())
         if not self.app.settings.memory_enabled:
             return Nothing("memory is off")
+        if adopt_own(self.app, event):
+            # The next event opens the project anew, with this memory; its index the client loads itself.
+            folder.log("adopted", client=event.client)
+            return Context(BESIDE)
         text, digest = self._opening(event)
         shown = folder.shown()
         if resumed and shown.opening == digest:
             return Nothing("the conversation holds it already")
         self._write(folder, replace(shown, opening=digest))
+        folder.log("resumed" if resumed else "started", client=event.client)
         alarm = "" if folder.trial else learning_alarm(self.app)
         return Context(f"{alarm}\n\n{text}" if alarm else text)
 
@@ -220,31 +203,9 @@ class HookService:
         first = None
         if prompt.opens:
             first = await asyncio.to_thread(self._first_prompt_opening, event, folder)
-        found = await self._recalled(folder, message)
+        found = await self._recall.for_prompt(folder, message)
         texts = [part.text for part in (first, found) if isinstance(part, Context)]
         return Context("\n\n".join(texts)) if texts else found
-
-    async def _recalled(self, folder: SessionFolder, message: Message) -> Outcome:
-        if not self.app.switches.on("recall"):
-            return Nothing("recall is off")
-        if withheld(self.app, folder.name):
-            return Nothing("this session gets no recalled memories (impact.holdout)")
-        async with self._recalling:
-            if self._opened is None:
-                await asyncio.to_thread(self._open)
-            live = self._live_session(folder)
-            live.asked = message.text
-            await self._await_write(folder)
-            shown = folder.shown()
-            live.recall.surfaced = Surfaced(set(shown.files), shown.bytes)
-            live.recall.ranker = replace(live.ranker, reach=REACH + len(shown.files))
-            found = await live.recall.recollect(message)
-            if found.attachment is None:
-                return Nothing(found.how)
-            given = live.recall.surfaced
-            shown = replace(shown, files=tuple(sorted(given.files)), bytes=given.bytes)
-            self._write_soon(folder, shown)
-        return Context(found.attachment.text)
 
     def _prompt_seen(self, folder: SessionFolder, text: str) -> Outcome:
         folder.hear(self._user_message(text))
@@ -253,9 +214,16 @@ class HookService:
     def _user_message(self, text: str) -> Message:
         return new_message("user", Text(text), at=self.app.clock.now())
 
-    def _tool_finished(self, folder: SessionFolder, tool: ToolFinished) -> Outcome:
-        if not self.app.switches.on("tool_result_storage"):
-            return Nothing("long results are left in place")
+    async def _tool_finished(self, folder: SessionFolder, tool: ToolFinished) -> Outcome:
+        outcome = await asyncio.to_thread(self._stored, folder, tool)
+        context = await self._recall.for_tool(folder, tool)
+        if isinstance(outcome, ReplacedOutput):
+            return replace(outcome, context=context)
+        return Context(context) if context else outcome
+
+    def _stored(self, folder: SessionFolder, tool: ToolFinished) -> Outcome:
+        if not tool.outputs or not self.app.switches.on("tool_result_storage"):
+            return Nothing("its output is left in place")
         chosen = self.app.switches.result_threshold(tool.name)
         limit = long_results.LIMIT if chosen is None else None if chosen == NEVER else int(chosen)
         kind = cast("Kind", self.app.settings["tools.preview"])
@@ -265,6 +233,7 @@ class HookService:
         )
         if response is None:
             return Nothing("its output is not too long")
+        folder.log("stored", tool=tool.name)
         return ReplacedOutput(tool.name, response)
 
     async def _about_to_compact(self, folder: SessionFolder) -> Outcome:
@@ -285,21 +254,30 @@ class HookService:
     def _answered(self, folder: SessionFolder, text: str) -> Outcome:
         if text:
             folder.hear(new_message("assistant", Text(text), at=self.app.clock.now()))
-        live = self._live.get(folder.path)
-        if live is not None and text:
-            live.recall.replied(text, live.asked)
+        if used := self._recall.replied(folder, text):
+            shown = folder.shown()
+            self._write(folder, replace(shown, used=tuple(dict.fromkeys((*shown.used, *used)))))
+            folder.log("used", files=used)
         return Nothing("recorded")
 
     def _stopped(self, folder: SessionFolder, answer: str) -> Outcome:
         self._answered(folder, answer)
         shown = folder.shown()
         shown = replace(shown, turns=shown.turns + 1)
-        self._write(folder, shown)
+        line = self._notice(folder, shown)
+        self._write(folder, replace(shown, told=line) if line else shown)
         every = int(self.app.settings.number("learning.every"))
-        if shown.turns % every:
-            return Nothing(f"turn {shown.turns % every} of {every}")
-        self._learn_later(folder)
-        return Nothing("new messages will be searched for memories")
+        if shown.turns % every == 0:
+            self._learn_later(folder)
+        return Notice(line) if line else Nothing(f"turn {shown.turns} of the session")
+
+    def _notice(self, folder: SessionFolder, shown: Shown) -> str:
+        """The line that tells what memory did; empty if there is nothing to tell, or it was told."""
+        wanted = str(self.app.settings["hooks.notice"])
+        if wanted == "off" or folder.trial or (wanted == "session" and shown.told):
+            return ""
+        line = summary_line(shown, folder.saved())
+        return "" if line == shown.told else line
 
     # --- background work ---
 
@@ -315,6 +293,9 @@ class HookService:
                 for trouble in learnt.troubles:
                     self._announce(TroubleNoted("learning", trouble))
                 self._announce(MemoriesSaved(learnt.saved, len(learnt.waiting)))
+                if learnt.saved:
+                    folder.keep_saved(learnt.saved)
+                    folder.log("learnt", files=learnt.saved)
         with self._reporting("indexing"):
             memory = self._memory()
             if memory.store.large:
@@ -331,54 +312,10 @@ class HookService:
             self._gate = gate_with_rest(self.app, self._memory(), "")
         return self._gate()
 
-    # --- open index and session state ---
-
-    def _warm_up(self) -> None:
-        """Bring the index up to date while the person types."""
-        if self._warming is None and self.app.switches.on("recall"):
-            self._warming = asyncio.create_task(self._warmed())
-
-    async def _warmed(self) -> None:
-        async with self._recalling:
-            with self._reporting("warming up"):
-                await asyncio.to_thread(lambda: self._open()[1].search("memory", limit=1))
-        # Prompts may come in between: each step is short, and memories not embedded yet are found by words.
-        with self._reporting("indexing"):
-            while self._opened is not None and await asyncio.to_thread(catch_up, *self._opened):
-                pass
-
-    def _live_session(self, folder: SessionFolder) -> _Live:
-        memory, ranker = self._open()
-        live = self._live.pop(folder.path, None)
-        if live is None:
-            # Ranked by score alone: a prompt must not wait for a model.
-            live = _Live(recall_for(self.app, memory, ranker, None, folder.name), ranker)
-            live.recall.room = ROOM
-        self._live[folder.path] = live
-        while len(self._live) > MOST_SESSIONS:
-            self._live.popitem(last=False)
-        return live
-
-    def _open(self) -> tuple[OpenMemory, IndexRanker]:
-        if self._opened is None:
-            memory = self.app.memory()
-            meaning = chosen_meaning(self.app, announce=self._announce)
-            ranker = open_ranker(memory, self.app.clock, meaning, self._announce)
-            self._opened = memory, self._stack.enter_context(ranker)
-        return self._opened
+    # --- state ---
 
     def _memory(self) -> OpenMemory:
-        return self._opened[0] if self._opened else self.app.memory()
-
-    def _write_soon(self, folder: SessionFolder, shown: Shown) -> None:
-        """Write without holding up the prompt; the session's next event waits for it."""
-        task = asyncio.create_task(asyncio.to_thread(self._write, folder, shown))
-        self._writing[folder.path] = task
-        task.add_done_callback(lambda done: self._writing.pop(folder.path, None))
-
-    async def _await_write(self, folder: SessionFolder) -> None:
-        if (task := self._writing.get(folder.path)) is not None:
-            await asyncio.wait({task})
+        return self._recall.memory
 
     def _write(self, folder: SessionFolder, shown: Shown) -> None:
         with self._reporting("saving what was shown"):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -29,20 +32,27 @@ if TYPE_CHECKING:
 FOLDER = "hooks"
 KEPT_SESSIONS = 200
 KEPT_SECONDS = 30 * 86_400.0
+EVENTS = "events.jsonl"
+LONGEST_LINE = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a session was shown (the opening's digest, memories and their size), and its turn count."""
+    """What a session was shown (the opening's digest, memories and their size), and its turn count.
+
+    `used` are memories that its answers made use of, `told` is what the person was told of it.
+    """
 
     opening: str = ""
     files: tuple[str, ...] = ()
     bytes: int = 0
     turns: int = 0
+    used: tuple[str, ...] = ()
+    told: str = ""
 
     def forgotten(self) -> Shown:
         """The same session after a compaction, which drops everything it was shown."""
-        return Shown(turns=self.turns)
+        return Shown(turns=self.turns, used=self.used, told=self.told)
 
 
 class SessionFolder:
@@ -90,7 +100,29 @@ class SessionFolder:
         return found if isinstance(found, str) else None
 
     def keep_learnt(self, up_to: str) -> None:
-        write_json(self.path / "learnt.json", {"up_to": up_to})
+        write_json(self.path / "learnt.json", {"up_to": up_to, "saved": list(self.saved())})
+
+    def saved(self) -> tuple[str, ...]:
+        """The memories that were learnt from this session."""
+        data = read_json(self.path / "learnt.json")
+        return _texts(data.get("saved")) if isinstance(data, dict) else ()
+
+    def keep_saved(self, files: Sequence[str]) -> None:
+        known = dict.fromkeys((*self.saved(), *files))
+        write_json(self.path / "learnt.json", {"up_to": self.learnt_up_to(), "saved": list(known)})
+
+    @property
+    def events(self) -> Path:
+        """What memory did in this session, a line each, for `reverie watch`; it holds no text of anyone."""
+        return self.path / EVENTS
+
+    def log(self, what: str, **more: object) -> None:
+        """Add a line to the events; a full disk must not fail a hook."""
+        line = json.dumps({"at": time.time(), "what": what, **more}, ensure_ascii=False)  # noqa: TID251
+        with suppress(OSError):
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with open(self.events, "a", encoding="utf-8", opener=_private) as file:
+                file.write(f"{line}\n")
 
     @property
     def hears(self) -> bool:
@@ -107,14 +139,38 @@ class SessionFolder:
             journal.append(*opening, Said(message))
 
 
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+def summary_line(shown: Shown, saved: Sequence[str]) -> str:
+    """What memory did in a session, for the person: "3 memories used, 1 learnt: …"; empty if nothing."""
+    parts = [f"{len(shown.used)} of {len(shown.files)} shown memories used"] if shown.used else []
+    parts += [f"{len(saved)} learnt"] if saved else []
+    if not parts:
+        return ""
+    names = ", ".join(Path(file).stem for file in dict.fromkeys((*saved, *shown.used)))
+    line = f"Reverie: {', '.join(parts)}: {names}"
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"
+
+
+def summary_of(folder: Path) -> str:
+    """The line about the session that is kept in a folder."""
+    learnt = read_json(folder / "learnt.json")
+    saved = _texts(learnt.get("saved")) if isinstance(learnt, dict) else ()
+    return summary_line(_shown(read_json(folder / "shown.json")), saved)
+
+
 def _shown(data: object) -> Shown:
     """Parse shown.json; invalid fields get their defaults."""
     if not isinstance(data, dict):
         return Shown()
-    files = data.get("files")
-    found = Shown(opening=str(data.get("opening") or ""))
-    if isinstance(files, list):
-        found = replace(found, files=tuple(file for file in files if isinstance(file, str)))
+    found = Shown(opening=str(data.get("opening") or ""), told=str(data.get("told") or ""))
+    found = replace(found, files=_texts(data.get("files")), used=_texts(data.get("used")))
     with suppress(TypeError, ValueError):
         found = replace(found, bytes=int(data["bytes"]), turns=int(data["turns"]))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from reverie.clients.files import Clients
 from reverie.learning.runs import alarm_once
 from reverie.memory.format.frontmatter import readable
 
@@ -23,27 +24,17 @@ ROOM = 9_500
 _SECTION = """\
 # Memory, kept by Reverie
 
-What is worth knowing in later conversations is kept as markdown files in `{directory}`. Memories that fit a message \
-are put beside it. When a line of an index below fits what is asked, read that file.
+What is worth knowing in later conversations is kept for you. Memories that fit a message are put beside it in full, \
+and so are those about a file you open or an error you meet. The index below lists all of them; to read another one, \
+ask the MCP server `reverie` (`recall`, `read_memory`) if you have it.
 
-{person}- Four types: `user` (who they are), `feedback` (how they want to work), `project` (aims, decisions, reasons), \
-`reference` (where things are found outside the code).
-- {saving}
-- “Remember this” means now; “forget this” means take it out, file and line.
+- What the person asks you to remember, or plainly wants from now on, is saved when the turn ends. Write no file for \
+it; the tool `remember` of that server saves at once, `forget` takes something out.
 - Never saved: what the code, git or the project's instructions say; the state of a task; passwords and keys.
 - A memory is a note from its day. Before you rely on a path, function or flag it names, look whether it is still so; \
 where memory and reality disagree, reality is right."""
 
-_PERSON = """- What holds for this person in every project, and names nothing of this one, is kept in \
-`{directory}` instead.
-"""
-
-_SAVING = """To save: a file of its own there, with `name`, `description` (one specific line) and `type` between `---` \
-lines, then the memory; and a line `- [Title](file.md) — hook` in `MEMORY.md`. If a file covers it, change that file."""
-
-_LOGGING = """To save: append a bullet with the time of day to `logs/YYYY/MM/YYYY-MM-DD.md` there, for today's date."""
-
-_BESIDE = """\
+BESIDE = """\
 Reverie looks after the memory directory you already know: what fits a message is put beside it, and what the \
 person plainly says should be remembered is saved when a turn ends."""
 
@@ -54,7 +45,7 @@ def opening(app: Workspace, memory: OpenMemory, event: HookEvent, room: int = RO
     A client that loads this directory's index by itself gets only what it lacks.
     """
     own = _loads_index_itself(app, memory.place.directory, event)
-    parts = [_BESIDE if own else _section(app, memory)]
+    parts = [BESIDE if own else _SECTION]
     if guidelines := str(app.settings["memory.extra_guidelines"] or "").strip():
         parts.append(guidelines)
     if app.settings.flag("memory.index_in_prompt"):
@@ -70,6 +61,18 @@ def learning_alarm(app: Workspace) -> str:
     if alarm is None:
         return ""
     return f"Tell the person, once: Reverie's {alarm.what}; {alarm.advice}."
+def adopt_own(app: Workspace, event: HookEvent) -> bool:
+    """Adopt Claude Code's directory of a project that has no memory yet, where that was chosen."""
+    if event.client != "claude-code" or event.transcript is None or app.adoption.current:
+        return False
+    chosen = [row for row in Clients(app.settings.home).installed() if row.get("way") == "adopt"]
+    taken = app.settings.memory_directory is not None or app.memory("project").store.entries()
+    if not chosen or taken:
+        return False
+    directory = event.transcript.parent / "memory"
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    app.adoption.adopt(directory)
+    return True
 
 
 def _loads_index_itself(app: Workspace, directory: Path, event: HookEvent) -> bool:
@@ -79,13 +82,6 @@ def _loads_index_itself(app: Workspace, directory: Path, event: HookEvent) -> bo
     beside = event.transcript.parent / "memory" if event.transcript else None
     places = (beside, app.claude_memory())
     return directory.resolve() in [place.resolve() for place in places if place]
-
-
-def _section(app: Workspace, memory: OpenMemory) -> str:
-    saving = _LOGGING if app.switches.on("daily_log") else _SAVING
-    person = next((part for part in memory.others if part.scope == "person"), None)
-    about = "" if person is None else _PERSON.format(directory=person.place.directory)
-    return _SECTION.format(directory=memory.place.directory, saving=saving, person=about)
 
 
 _SCOPE_TITLES: dict[MemoryScope, str] = {
@@ -98,7 +94,7 @@ _SCOPE_TITLES: dict[MemoryScope, str] = {
 def _indexes(memory: OpenMemory, *, own: bool) -> list[tuple[str, Index]]:
     indexes = [] if own else [("MEMORY.md", memory.store.index())]
     for part in memory.others:
-        title = f"MEMORY.md {_SCOPE_TITLES[part.scope]}, in `{part.place.directory}`"
+        title = f"MEMORY.md {_SCOPE_TITLES[part.scope]}"
         indexes.append((title, part.store.index()))
     return [(title, index) for title, index in indexes if index.lines]
 

@@ -6,21 +6,30 @@ import json
 from importlib.resources import files as resources
 from pathlib import Path
 
-from reverie.clients.install.entries import Default, Entry, Hook, Json, Server
+from reverie.clients.install.entries import Default, Entry, Hook, Json, Server, Switch
 from reverie.clients.install.files import NOTE, ClientFile, JsonFile, TomlFile, WholeFile
 from reverie.clients.install.wiring import Client, InstallOptions, grouped, server
 
 # --- Claude Code: hooks in its settings, the MCP server beside them ---
 
-# Only the results of these tools are ever replaced by a preview; for others the hook would be a wasted process.
-CLAUDE_REPLACEABLE = "Bash|Grep|WebFetch|mcp__.*"
+# Only the results of these tools are ever replaced by a preview, and only these name files that memories may be
+# about; for others the hook would be a wasted process.
+_FILE_TOOLS = "Read|Edit|MultiEdit|Write|NotebookEdit"
+CLAUDE_MATCHERS = {
+    "PostToolUse": f"Bash|Grep|WebFetch|mcp__.*|{_FILE_TOOLS}",
+    "PostToolUseFailure": "Bash",
+}
 
-# In seconds. Without a timeout, the client gives SessionEnd little more than one second.
+# Claude Code's own memory: its index, and the part of its prompt that tells how to write to it.
+OWN_MEMORY = "autoMemoryEnabled"
+
+# In seconds. Without a timeout, the client gives SessionEnd little more than one second. Not PreCompact: `/compact`
+# prints the command of each such hook to the person, and SessionStart comes again after a compaction.
 CLAUDE_TIMEOUTS = {
     "SessionStart": 10,
     "UserPromptSubmit": 10,
     "PostToolUse": 10,
-    "PreCompact": 30,
+    "PostToolUseFailure": 10,
     "Stop": 10,
     "SessionEnd": 10,
 }
@@ -36,12 +45,17 @@ def _claude_code_files(options: InstallOptions) -> tuple[ClientFile, ...]:
             options,
             event,
             timeout,
-            matcher=CLAUDE_REPLACEABLE if event == "PostToolUse" else None,
+            matcher=CLAUDE_MATCHERS.get(event),
         )
         for event, timeout in CLAUDE_TIMEOUTS.items()
     )
+    entries: tuple[Entry, ...] = () if options.way == "mcp" else hooks
+    switch = Switch(OWN_MEMORY, value=False)
+    if options.way == "beside":
+        entries = (*entries, switch)
+    file = settings / "settings.json"
     return (
-        JsonFile("settings", settings / "settings.json", "claude-code", hooks),
+        JsonFile("settings", file, "claude-code", entries, switches=(switch,)),
         JsonFile("mcp", servers, "claude-code", server(options), table="mcpServers"),
     )
 
@@ -60,7 +74,6 @@ _CLAUDE_CODE = Client(
     _claude_code_files,
     tuple(CLAUDE_TIMEOUTS),
     "SessionStart",
-    plain=("PreCompact",),
     notes=(
         "Running sessions of Claude Code do not see it: start a new one.",
         "With the plugin loaded as well, every hook would run twice: use one of the two.",
@@ -72,9 +85,17 @@ _CLAUDE_CODE = Client(
 
 # --- Codex: a hooks file of its own, and a table in its configuration ---
 
-_CODEX_REPLACEABLE = "Bash|mcp__.*"
-# Codex stops a SessionEnd hook after three seconds, whatever timeout it is given.
-_CODEX_SESSION_END_SECONDS = 3
+_CODEX_TOOLS = "Bash|apply_patch|mcp__.*"
+# In seconds. Codex tells of a failed command in PostToolUse.
+_CODEX_TIMEOUTS = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 10,
+    "PostToolUse": 10,
+    "PreCompact": 30,
+    "Stop": 10,
+    # Codex ends it after three seconds, whatever timeout it is given.
+    "SessionEnd": 3,
+}
 
 
 def _codex_files(options: InstallOptions) -> tuple[ClientFile, ...]:
@@ -85,10 +106,10 @@ def _codex_files(options: InstallOptions) -> tuple[ClientFile, ...]:
             "codex",
             options,
             event,
-            _CODEX_SESSION_END_SECONDS if event == "SessionEnd" else timeout,
-            matcher=_CODEX_REPLACEABLE if event == "PostToolUse" else None,
+            timeout,
+            matcher=_CODEX_TOOLS if event == "PostToolUse" else None,
         )
-        for event, timeout in CLAUDE_TIMEOUTS.items()
+        for event, timeout in _CODEX_TIMEOUTS.items()
     )
     return (
         JsonFile("hooks", folder / "hooks.json", "codex", hooks),
@@ -100,7 +121,7 @@ _CODEX = Client(
     "codex",
     "Codex",
     _codex_files,
-    tuple(CLAUDE_TIMEOUTS),
+    tuple(_CODEX_TIMEOUTS),
     "SessionStart",
     notes=(
         "Codex runs no hook that you have not trusted, and `codex exec` says nothing about it: "

@@ -54,12 +54,33 @@ class Default:
         return ()
 
 
-Entry = Hook | Server | Default
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A setting of the client that we set while we are installed, unless the person has set it."""
+
+    key: str
+    value: Any
+
+    @property
+    def where(self) -> Where:
+        return ()
+
+
+Entry = Hook | Server | Default | Switch
+
+
+# A hook never fails a client, not even if the program is gone: `reverie doctor` tells of that.
+QUIET = " 2>/dev/null || :"
+
+
+def command_words(program: str, event: str, client: str, at: Sequence[str] = ()) -> list[str]:
+    """The words of a hook command; `at` are the options for a home other than the default."""
+    return [program, "hook", event, "--client", client, *at]
 
 
 def command_line(program: str, event: str, client: str, at: Sequence[str] = ()) -> str:
-    """The hook command a client runs through a shell; `at` are the options for a home other than the default."""
-    return shlex.join((program, "hook", event, "--client", client, *at))
+    """The hook command as a client runs it, through a shell."""
+    return shlex.join(command_words(program, event, client, at)) + QUIET
 
 
 def is_ours(command: object, client: str) -> bool:
@@ -67,7 +88,7 @@ def is_ours(command: object, client: str) -> bool:
     if not isinstance(command, str):
         return False
     try:
-        words = shlex.split(command)
+        words = shlex.split(command.removesuffix(QUIET))
     except ValueError:
         return False
     match words:
@@ -138,7 +159,7 @@ def _in_element(element: object, client: str) -> Iterator[Where]:
 
 def holds(value: Json, entries: Sequence[Entry], client: str, tables: Sequence[str]) -> bool:
     """Does the value hold exactly these entries of ours, unchanged?"""
-    wanted = sum(1 for entry in entries if not isinstance(entry, Default))
+    wanted = sum(1 for entry in entries if not isinstance(entry, Default | Switch))
     found = sum(1 for _ in ours(value, client, tables))
     return found == wanted and all(_has(value, entry) for entry in entries)
 
@@ -152,7 +173,7 @@ def _has(value: Json, entry: Entry) -> bool:
             there = value.get(table, {}).get(NAME, {})
             # The person may have added keys, such as environment variables.
             return all(there.get(key) == wanted for key, wanted in item.items())
-        case Default(key):
+        case Default(key) | Switch(key):
             return key in value
 
 
@@ -168,9 +189,9 @@ def with_entries(text: str, entries: Sequence[Entry], *, comments: bool) -> str:
                 text = _appended(text, root, (HOOKS, event), item)
             case Server(table, item):
                 text = _set(text, root, (table,), NAME, item)
-            case Default(key, value) if root.find(key) is None:
+            case Default(key, value) | Switch(key, value) if root.find(key) is None:
                 text = json_text.added(text, root, root, key, value)
-            case Default():
+            case Default() | Switch():
                 pass
     return text
 
@@ -216,7 +237,8 @@ def _object(text: str, *, comments: bool) -> Node:
 def made(text: str, entries: Sequence[Entry], *, comments: bool) -> list[Where]:
     """The containers that adding our entries will create."""
     root = _object(text, comments=comments)
-    wanted = {entry.where[:depth] for entry in entries for depth in range(1, 3)}
+    wanted = {entry.where[:depth] for entry in entries for depth in range(1, 3)} - {()}
+    wanted |= {(entry.key,) for entry in entries if isinstance(entry, Switch)}
     return sorted(
         (where for where in wanted if json_text.at(root, where) is None),
         key=lambda where: (len(where), where),
@@ -230,6 +252,7 @@ def without_entries(
     made: Sequence[Where] | None,
     *,
     comments: bool,
+    switches: Sequence[Switch] = (),
 ) -> str:
     """The text without our entries and without the empty containers that were `made` for them.
 
@@ -243,6 +266,10 @@ def without_entries(
         node = json_text.at(json_text.parse(text, comments=comments), where)
         if node is not None and node.kind != "scalar" and not node.items:
             text = json_text.without(text, where, comments=comments)
+    for switch in switches:
+        same = value_of(text, comments=comments).get(switch.key) == switch.value
+        if same and (made is None or (switch.key,) in made):
+            text = json_text.without(text, (switch.key,), comments=comments)
     return text
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from reverie.clients.install import entries, toml_text
-from reverie.clients.install.entries import Entry, Server
+from reverie.clients.install.entries import Entry, Server, Switch
 from reverie.clients.install.json_text import Malformed, Where
 
 NOTE = "Written by `reverie install`; `reverie uninstall` takes it out again."
@@ -63,6 +63,8 @@ class JsonFile:
     # The table that holds our server, if the file has one.
     table: str | None = None
     comments: bool = False
+    # What an installation of any kind may have switched.
+    switches: tuple[Switch, ...] = ()
 
     @property
     def wanted(self) -> bool:
@@ -86,10 +88,11 @@ class JsonFile:
         return entries.with_entries(_object(base), wanted, comments=self.comments)
 
     def removed(self, text: str, made: Sequence[Where] | None, *, created: bool) -> str | None:
-        if not self.present(text):
+        switched = any((switch.key,) in (made or ()) for switch in self.switches)
+        if not self.present(text) and not switched:
             return text
         left = entries.without_entries(
-            text, self.client, self._tables, made, comments=self.comments
+            text, self.client, self._tables, made, comments=self.comments, switches=self.switches
         )
         ours = {entry.key for entry in self.entries if isinstance(entry, entries.Default)}
         value = entries.value_of(left, comments=self.comments)

@@ -4,8 +4,10 @@ import { spawn } from "node:child_process"
 const PROGRAM = "__PROGRAM__"
 const OPTIONS = ["__OPTIONS__"]
 const TIMEOUT = 10_000
-// Smaller results are never stored in files, so no hook runs for them.
+// Smaller results are never stored in files, so no hook runs for them, unless memories may be about it:
+// the tool names a file, or its command failed.
 const LARGE = 10_000
+const FILE_TOOLS = ["read", "edit", "write", "patch", "multiedit"]
 // Endings of the ids of our parts, by which they are recognized in a stored conversation.
 const OPENING = "_reverie_opening"
 const RECALLED = "_reverie_recalled"
@@ -40,6 +42,8 @@ function parsed(output) {
   }
 }
 
+const ours = (part) => part.id?.endsWith(OPENING) || part.id?.endsWith(RECALLED)
+
 const text = (parts) =>
   parts
     .filter((part) => part.type === "text" && !part.synthetic)
@@ -73,9 +77,11 @@ export const Reverie = async ({ client, directory }) => {
   return {
     // Added text becomes a part of the message and is stored with it, so later requests repeat it.
     "chat.message": async ({ sessionID, agent }, { message, parts }) => {
+      // `ignored` keeps it out of requests that are not the conversation's own, such as that for a title.
       const add = (id, { context }) => {
         if (!context) return
-        parts.push({ id, sessionID, messageID: message.id, type: "text", text: context, synthetic: true })
+        const part = { id, sessionID, messageID: message.id, type: "text", text: context }
+        parts.push({ ...part, synthetic: true, ignored: true })
       }
       const prompt = text(parts)
       // Parts are sorted by id: the opening goes before the prompt, recalled memories after it.
@@ -86,11 +92,20 @@ export const Reverie = async ({ client, directory }) => {
       if (prompt) add(after, await ask("chat.message", about(sessionID, { agent, text: prompt })))
     },
 
+    // The conversation itself is sent with our parts.
+    "experimental.chat.messages.transform": async (_, { messages }) => {
+      for (const { parts } of messages) for (const part of parts) if (ours(part)) part.ignored = false
+    },
+
     "tool.execute.after": async ({ sessionID, tool, callID, args = {} }, result) => {
-      if (typeof result?.output !== "string" || result.output.length < LARGE) return
-      const input = about(sessionID, { tool, callID, args, output: result.output })
-      const { output } = await ask("tool.execute.after", input)
+      if (typeof result?.output !== "string") return
+      const { truncated = false, exit } = result.metadata ?? {}
+      const worthAsking = FILE_TOOLS.includes(tool) || exit || (!truncated && result.output.length >= LARGE)
+      if (!worthAsking) return
+      const input = about(sessionID, { tool, callID, args, output: result.output, truncated, exit })
+      const { output, context } = await ask("tool.execute.after", input)
       if (typeof output === "string") result.output = output
+      if (context) result.output += `\n\n${context}`
     },
 
     "experimental.session.compacting": async ({ sessionID }, output) => {
@@ -104,7 +119,8 @@ export const Reverie = async ({ client, directory }) => {
       if (type === "session.compacted") compacted.add(sessionID)
       if (type === "session.idle") {
         const last = (await messages(sessionID)).findLast(({ info }) => info.role === "assistant")
-        await ask(type, about(sessionID, { text: last ? text(last.parts) : "" }))
+        const { notice } = await ask(type, about(sessionID, { text: last ? text(last.parts) : "" }))
+        if (notice) await client.tui.showToast({ body: { message: notice, variant: "info" } }).catch(() => {})
       }
       if (type === "session.deleted") await ask(type, about(sessionID))
     },

@@ -128,6 +128,8 @@ class Installation:
     root: str
     program: str
     files: tuple[FileRecord, ...] = ()
+    # How it goes with the client's own memory; empty where the client has none.
+    way: str = ""
 
     @property
     def key(self) -> tuple[str, Scope, str]:
@@ -143,12 +145,14 @@ class Installation:
             "root": self.root,
             "program": self.program,
             "files": [one.as_json() for one in self.files],
+            "way": self.way,
         }
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Installation:
         files = tuple(FileRecord.read(one) for one in data["files"])
-        return cls(data["client"], data["scope"], data["root"], data["program"], files)
+        way = str(data.get("way", ""))
+        return cls(data["client"], data["scope"], data["root"], data["program"], files, way)
 
 
 @dataclass(frozen=True, slots=True)

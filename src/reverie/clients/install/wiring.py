@@ -7,8 +7,18 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
-from reverie.clients.install.entries import HOME, NAME, Entry, Hook, Json, Server, command_line
+from reverie.clients.install.entries import (
+    HOME,
+    NAME,
+    Entry,
+    Hook,
+    Json,
+    Server,
+    command_line,
+    command_words,
+)
 from reverie.clients.install.files import ClientFile
 from reverie.clients.install.plan import Scope
 from reverie.errors import InputError
@@ -52,6 +62,12 @@ def program() -> str:
     )
 
 
+# How Reverie's memory goes with that of a client: the client's directory becomes ours, ours stands beside
+# its own, which is switched off, or nothing but the MCP server is installed.
+Way = Literal["adopt", "beside", "mcp"]
+WAYS: tuple[Way, ...] = ("adopt", "beside", "mcp")
+
+
 @dataclass(frozen=True, slots=True)
 class InstallOptions:
     """Options of one installation: the path of `reverie`, and whether to add the MCP server.
@@ -64,6 +80,7 @@ class InstallOptions:
     program: str
     mcp: bool = True
     home: str = ""
+    way: Way = "beside"
 
     @property
     def at(self) -> tuple[str, ...]:
@@ -72,6 +89,10 @@ class InstallOptions:
 
     def hook(self, event: str, client: str) -> str:
         return command_line(self.program, event, client, self.at)
+
+    def hook_words(self, event: str, client: str) -> list[str]:
+        """The hook command as words, to run it without a shell."""
+        return command_words(self.program, event, client, self.at)
 
     @property
     def server(self) -> list[str]:
@@ -83,8 +104,7 @@ class InstallOptions:
 class Client:
     """A coding agent: its name, its files, its hook events in order, and notes for the person.
 
-    `answered` is the first event that is always answered while memory is on; `plain` are the events
-    whose answer is plain text instead of JSON.
+    `answered` is the first event that is always answered while memory is on.
     """
 
     name: str
@@ -92,7 +112,6 @@ class Client:
     files: Callable[[InstallOptions], tuple[ClientFile, ...]]
     events: tuple[str, ...]
     answered: str
-    plain: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     project_note: str = field(default="")
 

@@ -69,6 +69,11 @@ def outcome_of(result: ToolResult, action: Action) -> Outcome:
     return Outcome("ok", status, _telling(_lines(text)) if action.piped else ())
 
 
+def error_lines(text: str) -> tuple[str, ...]:
+    """The lines of an output that tell of a problem; empty if none does."""
+    return _telling(_lines(_ends(text)))
+
+
 def _lines(text: str) -> tuple[str, ...]:
     """Each non-empty line once, shortened."""
     clean = _COLOURS.sub("", _TAGS.sub("", text))

@@ -1,6 +1,7 @@
 """Recall probes check that every memory is still found after a dream: the last check before a merge.
 
-The probes of a memory are its description, its distinctive terms and a question made from it. A
+The probes of a memory are its description, its distinctive terms, a question made from it and its
+first cues. A
 probe that finds its memory before the dream but not after it is a loss, and the changes that caused
 it are left out.
 """
@@ -23,6 +24,8 @@ ANSWERS = 10
 ALL_UP_TO = 2_000
 
 _TERMS = 8
+# Cues of a memory that must go on finding it.
+_CUES = 3
 # A changed memory with this many of a probe's words could displace the expected answer.
 _REACH = 0.75
 
@@ -60,7 +63,8 @@ def probes_of(data: bytes, file: str) -> tuple[str, ...]:
     terms = " ".join([*marks[:_TERMS], *rare[: max(0, _TERMS - len(marks))]])
     subject = [word for word in topic.description.split() if word.casefold() not in values(text)]
     question = f"what do we know about {' '.join(subject[:14])}?" if subject else ""
-    return tuple(dict.fromkeys(one for one in (topic.description, terms, question) if one.strip()))
+    asked = (topic.description, terms, question, *topic.cues[:_CUES])
+    return tuple(dict.fromkeys(one for one in asked if one.strip()))
 
 
 def probed(

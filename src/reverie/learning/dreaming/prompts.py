@@ -35,7 +35,10 @@ read, search and list anywhere; edit and write only in that folder. Commands may
    number, name, date and address both had. Turn "yesterday" or "next week" into dates, counted
    from the day the memory was written. Where a newer memory replaces an older one, keep both
    files: `superseded_by` and `valid_until` in the old one, `supersedes` in the new one.
-4. Prune and index. One line a memory in MEMORY.md: `- [Title](file.md) — hook`, about
+4. Add cues. A memory is found by words it does not have if its `cues:` have them. Where a memory has
+   none, give it three to six: other names of the thing, what it is a kind of, the trouble that leads
+   to it, a question it answers. Change nothing else for that.
+5. Prune and index. One line a memory in MEMORY.md: `- [Title](file.md) — hook`, about
    {aim} characters; no line that leads nowhere, none missing; at most {lines} lines
    and {bytes:,} bytes. Detail belongs in the memory, not in its line.
 

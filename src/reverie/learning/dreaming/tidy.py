@@ -34,6 +34,7 @@ from reverie.memory.format import index as indexes
 from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.topic import Topic
+from reverie.text.cues import cues_for
 
 # A pair is compared when it shares one of this many rarest words of either memory.
 _RAREST = 5
@@ -75,6 +76,7 @@ def tidied(
     work.make_dates_absolute()
     work.merge_duplicates()
     work.archive_expired()
+    work.add_cues()
     work.mend_index(recalled)
     flags = (*work.contradictions(), *_dead(work.files, anchors))
     return Tidied(work.files, work.reasons, flags)
@@ -174,6 +176,15 @@ class _Work:
                 document = topic.document.with_entry(ARCHIVED, self.today.isoformat())
                 why = f"it held until {topic.valid_until}"
                 self._put(replace(topic, document=document), why, topic.file)
+
+    def add_cues(self) -> None:
+        """Other words for memories that have none, so that questions find them."""
+        for topic in list(self._free()):
+            found = cues_for(f"{topic.name}\n{topic.description}\n{topic.body}")
+            if found and not topic.cues:
+                self._put(
+                    topic.with_(cues=found), "it was given words people may ask by", topic.file
+                )
 
     def mend_index(self, recalled: Mapping[str, int] | None) -> None:
         old = indexes.parse(self.files.get(INDEX_FILE, b""))

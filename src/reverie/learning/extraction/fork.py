@@ -242,6 +242,7 @@ def proposed(topic: Topic, messages: Sequence[Message], before: Topic | None = N
         operation=_operation(topic, before),
         name=_changed(topic.name, before.name if before else ""),
         description=_changed(topic.description, before.description if before else ""),
+        cues=tuple(cue for cue in topic.cues if before is None or cue not in before.cues),
     )
 
 

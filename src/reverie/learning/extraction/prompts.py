@@ -203,11 +203,14 @@ name: a title
 description: one specific line; it alone decides whether this is found again
 type: user, feedback, project or reference
 source: [2, 5]
+cues: [other words, a question it answers]
 ---
 The rule or the fact, in a sentence or two.
 ```
 
-`source` holds the numbers of the messages that say it. For `feedback` and `project`, a line **Why:** and a line **How to \
+`source` holds the numbers of the messages that say it. `cues` are three to six short ways in which a colleague who does not \
+know these words may ask for it: other names of the thing, what it is a kind of, the trouble that leads to it, a question. They \
+are searched and never read as fact. For `feedback` and `project`, a line **Why:** and a line **How to \
 apply:** may follow where the messages say so. Dates are written as dates, counted from the day they were said.
 
 2. One line for it in `MEMORY.md`: `- [Title](file.md) — one-line hook`, under 150 characters."""

@@ -63,6 +63,8 @@ class Candidate:
     evidence: str = ""
     # Why the words, though in the person's message, may be by another author.
     doubt: str = ""
+    # Other words people will ask by.
+    cues: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ class NewMemory:
     valid_until: str | None = None
     # The scope to save it in; inferred from its words if not given.
     scope: OwnScope | None = None
+    # Other words people will ask by.
+    cues: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

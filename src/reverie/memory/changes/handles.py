@@ -74,6 +74,11 @@ def full_id(file: str) -> str:
     return "".join(letters)
 
 
+def mark_of(file: str) -> str:
+    """What the model cites a memory by: the start of its id, long enough for one conversation."""
+    return full_id(file)[:SHORTEST]
+
+
 def short_ids(files: Iterable[str]) -> dict[str, str]:
     """The shortest unique id of each of these files."""
     whole = {file: full_id(file) for file in files}

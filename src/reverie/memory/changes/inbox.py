@@ -13,6 +13,7 @@ from reverie.memory.format.proposals import Item, Proposal
 from reverie.memory.format.revisions import Author, Revision
 from reverie.memory.format.topic import Topic
 from reverie.ports import Stored
+from reverie.text.cues import given
 
 # The `inbox.auto_approve` policy that saves supported proposals without the user.
 SUPPORTED = "supported"
@@ -78,6 +79,7 @@ def _new_memory(item: Item) -> NewMemory:
         source=proposal.sources,
         origin=proposal.origin,
         said=_day(item),
+        cues=proposal.cues,
     )
 
 
@@ -131,4 +133,5 @@ def _grown(old: Topic, addition: Topic, proposal: Proposal) -> Topic | None:
         # Readers must know that a part of it does not come from the user.
         origin="tool" if proposal.origin == "tool" else old.origin,
         source=tuple(dict.fromkeys((*old.source, *proposal.sources))) or None,
+        cues=given((*old.cues, *addition.cues)) or None,
     )

@@ -32,6 +32,7 @@ from reverie.memory.format.paths import Refused, check_name, file_name
 from reverie.memory.format.revisions import Author, Drop, Put, Revision
 from reverie.memory.format.topic import Topic
 from reverie.ports import Clock, Scrubber, Stored, TopicStore
+from reverie.text import cues
 from reverie.text.dates import DateChange, absolute_dates
 from reverie.text.validity import validity
 
@@ -402,6 +403,7 @@ class Keeper:
             supersedes=(old,) if old else (),
             valid_from=new.valid_from or (now if old else None),
             valid_until=new.valid_until,
+            cues=cues.given(tuple(self._scrubber.scrub(cue).text for cue in new.cues)),
         )
 
     def _imported(

@@ -51,6 +51,8 @@ class Proposal:
     said: str = ""
     # Whether its words were found in the messages it cites.
     supported: bool = False
+    # Other words people will ask by.
+    cues: tuple[str, ...] = ()
 
     @property
     def sessions(self) -> tuple[str, ...]:
@@ -141,6 +143,7 @@ def item_to_json(item: Item) -> Json:
         "evidence": proposal.evidence,
         "said": proposal.said,
         "supported": proposal.supported,
+        **({"cues": list(proposal.cues)} if proposal.cues else {}),
     }
 
 
@@ -163,6 +166,7 @@ def item_from_json(id_: str, data: object) -> Item:
         evidence=_text(data, "evidence"),
         said=_text(data, "said"),
         supported=data.get("supported") is True,
+        cues=_texts(data, "cues"),
     )
     if wrong := lacking(proposal):
         raise ValueError(wrong)

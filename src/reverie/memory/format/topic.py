@@ -50,6 +50,7 @@ KEYS: Mapping[str, Shape] = {
     "entities": "list",
     "links": "list",
     "anchors": "list",
+    "paths": "list",
     "pinned": "flag",
 }
 
@@ -99,6 +100,7 @@ class Topic:
     entities: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
     pinned: bool = False
     problem: str | None = None
     warnings: tuple[str, ...] = ()

@@ -1,0 +1,145 @@
+"""Which memories are about a file or an error: by their `paths:` and anchors, and by the words they share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from reverie.agent.searching.patterns import PathPattern
+from reverie.memory.format.manifest import ManifestEntry
+from reverie.memory.format.topic import Anchor, Topic
+from reverie.ports import TopicReader
+from reverie.text.words import ENGLISH, fold
+
+# A path, or the name of a file with an ending.
+_NAMED = re.compile(r"(?<![\w/@-])(?:(?:[\w.@+-]+/)+[\w.@+-]+|[\w@+-][\w.@+-]*\.\w{1,8})")
+# Names that many files share: only their whole path says which one is meant.
+_COMMON = frozenset(
+    [
+        "readme.md",
+        "changelog.md",
+        "__init__.py",
+        "__main__.py",
+        "main.py",
+        "index.js",
+        "index.ts",
+        "index.html",
+        "main.go",
+        "mod.rs",
+        "lib.rs",
+        "main.rs",
+        "setup.py",
+        "conftest.py",
+        "package.json",
+        "tsconfig.json",
+        "makefile",
+        "dockerfile",
+        "settings.py",
+        "config.py",
+        "utils.py",
+        "types.ts",
+        "test.py",
+        "models.py",
+        "views.py",
+    ]
+)
+
+
+# Names and codes of errors: ECONNREFUSED, OperationalError, E0308, TS2345.
+_CODE = re.compile(
+    r"\b(?:[A-Z][A-Z_]{4,}[A-Z0-9]|[A-Za-z]\w*(?:Error|Exception)|[A-Z]{1,4}\d{3,5})\b"
+)
+# Said of every other failure.
+_COMMON_CODES = {
+    "AssertionError",
+    "Exception",
+    "KeyError",
+    "RuntimeError",
+    "SyntaxError",
+    "TypeError",
+}
+_COMMON_CODES |= {"ValueError", "ERROR", "FAILED", "FAILURE", "WARNING", "ENOENT"}
+# So many words of an error in a row, of which two carry meaning, are no coincidence.
+_RUN = 3
+
+
+def error_signs(text: str) -> frozenset[str]:
+    """What an error and a memory about it have in common: codes, and runs of words."""
+    words = [fold(word) for word in re.findall(r"\w+", text)]
+    runs = (words[at : at + _RUN] for at in range(len(words) - _RUN + 1))
+    telling = (run for run in runs if sum(word not in ENGLISH for word in run) > 1)
+    codes = (code for code in _CODE.findall(text) if code not in _COMMON_CODES)
+    return frozenset(codes) | {" ".join(run) for run in telling}
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """The files and errors one memory is about."""
+
+    patterns: tuple[PathPattern, ...] = ()
+    names: frozenset[str] = frozenset()
+    signs: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, topic: Topic) -> Mentions:
+        anchors = (Anchor.parse(text).target.partition("::")[0] for text in topic.anchors)
+        text = f"{topic.name}\n{topic.description}\n{topic.body}"
+        said = _NAMED.findall(text)
+        names = (name.rstrip(".").removeprefix("./").casefold() for name in (*anchors, *said))
+        patterns = tuple(PathPattern.parse(glob.removeprefix("./")) for glob in topic.paths)
+        kept = frozenset(name for name in names if len(name) > 3)
+        return cls(patterns, kept, error_signs(text))
+
+    def include(self, path: str) -> bool:
+        """Is this memory about a file, given by its path in the project?"""
+        if any(pattern.matches(PurePosixPath(path).parts) for pattern in self.patterns):
+            return True
+        folded = path.casefold()
+        parts = folded.split("/")
+        tails = {"/".join(parts[start:]) for start in range(len(parts) - 1)}
+        if parts[-1] not in _COMMON:
+            tails.add(parts[-1])
+        return not self.names.isdisjoint({folded} | tails)
+
+
+@dataclass(slots=True)
+class MemoryMentions:
+    """What the memories of a store are about; a memory that did not change is not read again."""
+
+    store: TopicReader
+    _known: dict[str, tuple[ManifestEntry, Mentions]] = field(default_factory=dict)
+
+    def about_file(self, path: str) -> tuple[str, ...]:
+        """The memories about a file of the project, newest first."""
+        return tuple(e.file for e in self._candidates(path) if self._mentions(e).include(path))
+
+    def about_error(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """The memories that share a code or a run of words with an error, best first."""
+        signs = frozenset[str]().union(*(error_signs(line) for line in lines))
+        shared = {
+            entry.file: len(signs & self._mentions(entry).signs)
+            for entry in (self._candidates(" ".join(lines)) if signs else ())
+        }
+        return tuple(sorted((f for f, count in shared.items() if count), key=lambda f: -shared[f]))
+
+    def _candidates(self, text: str) -> list[ManifestEntry]:
+        """The memories that hold; of a large store those that share words with a text."""
+        entries = self.store.alike(text) if self.store.large else self.store.entries()
+        return [entry for entry in entries if entry.listed]
+
+    def warm_up(self) -> None:
+        """Read what is not known yet."""
+        entries: Sequence[ManifestEntry] = () if self.store.large else self.store.entries()
+        for entry in entries:
+            self._mentions(entry)
+
+    def _mentions(self, entry: ManifestEntry) -> Mentions:
+        known = self._known.get(entry.file)
+        if known is not None and known[0] == entry:
+            return known[1]
+        stored = self.store.read(entry.file)
+        found = Mentions() if stored is None else Mentions.of(stored.topic)
+        self._known[entry.file] = (entry, found)
+        return found

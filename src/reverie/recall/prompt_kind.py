@@ -1,0 +1,148 @@
+"""What kind of prompt a message is: one about one's own work, or one about the world.
+
+"Who approves the banner?" may be answered by a memory, "Who painted the banner of the Medici?" is
+not, and no likeness of meaning tells the two apart as well as the way people ask. A message is read
+as a row of small words, with its telling words left blank ("who _ the _"); `prompt_kinds.json`
+holds what each run of up to three of them says. `benchmarks/calibrate_recall.py` makes it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from reverie.text import thesaurus
+from reverie.text.words import ENGLISH, leaning, plain_words
+
+# No prompt is surer than this, in log odds.
+MOST = 4.0
+LONGEST = 40
+_LONGEST_RUN = 3
+_BLANK = "_"
+_NUMBER = "0"
+_START = "^"
+_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d[\d.:]*")
+_SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_ORDERS = frozenset(
+    {"explain", "write", "fix", "rename", "refactor", "implement", "summarise", "summarize"}
+    | {"translate", "draft", "suggest", "recommend", "generate", "please"}
+)
+_ASKS = re.compile(
+    r"(?:and |so |but )?(?:who|whom|whose|when|where|what|which|how|why|is|are|was|were|do|does|did|"
+    r"may|can|could|should|must|has|have|will|wer|wen|wem|wann|wo|wohin|woher|was|welche\w*|wie|warum|"
+    r"qui|quand|où|quel\w*|comment|pourquoi|qui[eé]n|cu[aá]ndo|d[oó]nde|qu[eé]|cu[aá]l\w*|c[oó]mo|"
+    r"wie|wanneer|waar|welke|hoe|waarom)\b",
+    re.IGNORECASE,
+)
+# Small words of other languages, as those of English that ask the same.
+_ABROAD: Mapping[str, Mapping[str, str]] = {
+    "german": {
+        "wer": "who", "wen": "who", "wem": "who", "wann": "when", "wo": "where", "woher": "where",
+        "wohin": "where", "was": "what", "welche": "which", "welcher": "which", "welches": "which",
+        "welchem": "which", "welchen": "which", "wie": "how", "warum": "why", "wir": "we",
+        "uns": "us", "unser": "our", "unsere": "our", "unserer": "our", "unserem": "our",
+        "ich": "i", "mein": "my", "meine": "my", "darf": "may", "dürfen": "may", "muss": "must",
+        "müssen": "must", "kann": "can", "können": "can", "ist": "is", "sind": "are",
+        "werden": "are", "wird": "is", "der": "the", "die": "the", "das": "the", "ein": "a",
+        "eine": "a", "soll": "should", "sollen": "should", "haben": "have", "gibt": "is",
+        "schreib": "write", "erkläre": "explain", "übersetze": "translate",
+    },
+    "french": {
+        "qui": "who", "quand": "when", "où": "where", "que": "what", "quel": "which",
+        "quelle": "which", "quels": "which", "quelles": "which", "comment": "how",
+        "pourquoi": "why", "nous": "we", "notre": "our", "nos": "our", "je": "i", "mon": "my",
+        "ma": "my", "peut": "can", "puis": "can", "doit": "must", "est": "is", "sont": "are",
+        "le": "the", "la": "the", "les": "the", "un": "a", "une": "a", "écris": "write",
+        "explique": "explain", "traduis": "translate",
+    },
+    "spanish": {
+        "quién": "who", "quien": "who", "cuándo": "when", "cuando": "when", "dónde": "where",
+        "donde": "where", "qué": "what", "cuál": "which", "cuáles": "which", "cómo": "how",
+        "nuestro": "our", "nuestra": "our", "nosotros": "we", "mi": "my", "puedo": "can",
+        "podemos": "can", "debemos": "must", "es": "is", "son": "are", "el": "the", "la": "the",
+        "los": "the", "las": "the", "un": "a", "una": "a", "escribe": "write",
+        "explica": "explain", "traduce": "translate",
+    },
+    "dutch": {
+        "wie": "who", "wanneer": "when", "waar": "where", "wat": "what", "welke": "which",
+        "welk": "which", "hoe": "how", "waarom": "why", "wij": "we", "we": "we", "ons": "our",
+        "onze": "our", "ik": "i", "mijn": "my", "mag": "may", "moet": "must", "moeten": "must",
+        "kan": "can", "kunnen": "can", "is": "is", "zijn": "are", "de": "the", "het": "the",
+        "een": "a", "schrijf": "write", "vertaal": "translate",
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PromptKind:
+    """Whether a prompt asks, and how much it sounds like a question about one's own work."""
+
+    asks: bool
+    own_work: float
+
+
+def kind_of(text: str) -> PromptKind:
+    """The kind of a prompt: that of its last question, or of all of it when it asks nothing."""
+    asked = [sentence for sentence in _SENTENCES.split(text.strip()) if asks(sentence)]
+    weights = _weights()
+    told = asked[-1] if asked else text
+    total = weights[""] + sum(weights.get(run, 0.0) for run in runs(told))
+    return PromptKind(bool(asked), limited(total))
+
+
+def asks(sentence: str) -> bool:
+    """Whether a sentence is a question; people leave the mark out."""
+    plain = sentence.strip()
+    return plain.endswith(("?", "？")) or _ASKS.match(plain) is not None
+
+
+def limited(log_odds: float) -> float:
+    return MOST * math.tanh(log_odds / MOST)
+
+
+def runs(text: str) -> frozenset[str]:
+    """The runs of one to three small words in a text."""
+    words = _small_words(text)
+    found = {
+        " ".join(words[at : at + size])
+        for size in range(1, _LONGEST_RUN + 1)
+        for at in range(len(words) - size + 1)
+    }
+    return frozenset(found - {_START, _BLANK})
+
+
+def _small_words(text: str) -> list[str]:
+    """The words of a text, those blank that are not small; blanks in a row are one."""
+    known = _small()
+    abroad = _ABROAD.get(leaning(plain_words(text)) or "", {})
+    found = [_START]
+    for match in _TOKEN.finditer(text):
+        word = match[0].lower().replace("’", "'")
+        if word[0].isdigit():
+            word = _NUMBER
+        elif abroad:
+            word = abroad.get(word, _BLANK)
+        elif word not in known and word.replace("'", "") not in known:
+            word = _BLANK
+        if word != _BLANK or found[-1] != _BLANK:
+            found.append(word)
+        if len(found) > LONGEST:
+            break
+    return found
+
+
+@lru_cache(maxsize=1)
+def _small() -> frozenset[str]:
+    return ENGLISH | thesaurus.common_words() | _ORDERS
+
+
+@lru_cache(maxsize=1)
+def _weights() -> Mapping[str, float]:
+    text = Path(__file__).with_name("prompt_kinds.json").read_text(encoding="utf-8")
+    found: dict[str, float] = json.loads(text)
+    return found

@@ -1,0 +1,147 @@
+"""The person's own hooks around a session of ours: commands, with the JSON of Claude Code's hooks."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.run import done
+from tests.place import Place
+
+from reverie import Agent
+from reverie.core.messages import ToolUse
+from reverie.events import Event, TroubleNoted
+from reverie.models.scripted import ScriptedModel
+from reverie.session.hooks import MOST_CONTINUATIONS, parsed
+
+
+def write(path: Path, **events: Any) -> None:
+    """A hooks file; a value is a command, or a command and a matcher."""
+    groups = {}
+    for event, given in events.items():
+        command, *matcher = (given,) if isinstance(given, str) else given
+        group = {"hooks": [{"type": "command", "command": command, "timeout": 20}]}
+        groups[event] = [group | ({"matcher": matcher[0]} if matcher else {})]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"hooks": groups}))
+
+
+def seen(model: ScriptedModel) -> str:
+    return "\n".join(str(message) for message in model.requests[-1].messages)
+
+
+def agent_with(model: ScriptedModel, events: list[Event] | None = None) -> Agent:
+    heard: list[Event] = [] if events is None else events
+    return Agent(model, listener=heard.append, mode="bypass")
+
+
+async def test_each_moment_gets_its_json_and_context_reaches_the_model(place: Place) -> None:
+    log = place.base / "heard.jsonl"
+    keep = f"cat >> {log}; echo >> {log}"
+    write(
+        place.home / "hooks.json",
+        SessionStart=f"{keep}; echo START-CONTEXT",
+        UserPromptSubmit=f"""{keep}; echo '{{"hookSpecificOutput": {{"additionalContext": "PROMPT-CONTEXT"}}}}'""",
+        PreToolUse=(keep, "Bash"),
+        PostToolUse=f"""{keep}; echo '{{"hookSpecificOutput": {{"additionalContext": "TOOL-CONTEXT"}}}}'""",
+        Stop=keep,
+        SessionEnd=keep,
+    )
+    model = ScriptedModel([(ToolUse("t1", "Bash", '{"command": "echo hi"}'),), "Done."])
+    async with agent_with(model) as agent:
+        await agent.ask("Say hi.")
+    heard = [json.loads(line) for line in log.read_text().splitlines() if line.strip()]
+    assert [one["hook_event_name"] for one in heard] == [
+        "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd",
+    ]  # fmt: skip
+    assert all(one["session_id"] and one["cwd"] == str(place.root) for one in heard)
+    assert heard[1]["prompt"] == "Say hi."
+    assert heard[2]["tool_input"] == {"command": "echo hi"}
+    assert "hi" in heard[3]["tool_response"]["stdout"]
+    assert heard[4]["last_assistant_message"] == "Done."
+    for context in ("START-CONTEXT", "PROMPT-CONTEXT", "TOOL-CONTEXT"):
+        assert context in seen(model)
+
+
+async def test_a_tool_is_refused_or_gets_other_arguments(place: Place) -> None:
+    changed = '{"hookSpecificOutput": {"updatedInput": {"command": "echo CHANGED"}}}'
+    script = place.base / "pre.sh"
+    script.write_text(
+        f"grep -q forbidden && {{ echo NOT-HERE >&2; exit 2; }}\necho '{changed}'\n", "utf-8"
+    )
+    write(place.home / "hooks.json", PreToolUse=(f"sh {script}", "Bash|Edit"))
+    calls = [(ToolUse(f"t{n}", "Bash", json.dumps({"command": c})),) for n, c in enumerate(["forbidden", "echo A"])]  # fmt: skip
+    model = ScriptedModel([*calls, "Done."])
+    async with agent_with(model) as agent:
+        await agent.ask("Run both.")
+    assert "NOT-HERE" in seen(model)
+    assert "CHANGED" in seen(model)
+
+
+async def test_a_stop_hook_sends_the_turn_on_a_bounded_number_of_times(place: Place) -> None:
+    write(
+        place.home / "hooks.json",
+        Stop="""echo '{"decision": "block", "reason": "RUN-THE-TESTS"}'""",
+    )
+    model = ScriptedModel()
+    async with agent_with(model) as agent:
+        await agent.ask("Do it.")
+    counts = [str(request.messages).count("[Stop hook: RUN-THE-TESTS]") for request in model.requests]
+    # What follows is learning, which sees the conversation twice.
+    assert counts[: MOST_CONTINUATIONS + 1] == list(range(MOST_CONTINUATIONS + 1))
+
+
+async def test_a_prompt_is_refused(place: Place) -> None:
+    events: list[Event] = []
+    write(place.home / "hooks.json", UserPromptSubmit="echo no secrets please >&2; exit 2")
+    model = ScriptedModel()
+    async with agent_with(model, events) as agent:
+        await agent.ask("My password is …")
+    assert model.requests == []
+    assert any("no secrets please" in one.what for one in events if isinstance(one, TroubleNoted))
+
+
+async def test_a_broken_hook_changes_nothing_and_is_told(place: Place) -> None:
+    events: list[Event] = []
+    write(place.home / "hooks.json", UserPromptSubmit="/no/such/program", Stop="exit 1")
+    model = ScriptedModel()
+    async with agent_with(model, events) as agent:
+        assert await agent.ask("Hello there.") == "Done."
+    told = [one.where for one in events if isinstance(one, TroubleNoted)]
+    assert {"hooks.UserPromptSubmit", "hooks.Stop"} <= set(told)
+
+
+async def test_hooks_of_a_repository_run_only_after_consent(place: Place) -> None:
+    file = place.root / ".reverie" / "hooks.json"
+    write(file, UserPromptSubmit="echo FROM-THE-REPOSITORY")
+
+    async def shown() -> bool:
+        model = ScriptedModel()
+        async with agent_with(model) as agent:
+            await agent.ask("Hello there.")
+        return "FROM-THE-REPOSITORY" in seen(model)
+
+    assert not await shown()
+    told = done("trust", "--yes")
+    assert "wants hooks.UserPromptSubmit = echo FROM-THE-REPOSITORY" in told
+    assert await shown()
+    write(file, UserPromptSubmit="echo FROM-THE-REPOSITORY, changed")
+    assert not await shown()
+    done("trust", "--no")
+    assert not await shown()
+
+
+@pytest.mark.parametrize(
+    ("out", "refusal", "context"),
+    [
+        ("", None, ""),
+        ("plain", None, "plain"),
+        ("{not json", None, "{not json"),
+        ('{"continue": false, "stopReason": "why"}', "why", ""),
+        ('{"hookSpecificOutput": {"permissionDecision": "deny"}}', "the UserPromptSubmit hook refused", ""),
+        ('{"hookSpecificOutput": 7, "decision": "approve"}', None, ""),
+    ],
+)  # fmt: skip
+def test_what_hooks_print(out: str, refusal: str | None, context: str) -> None:
+    found = parsed(out, "UserPromptSubmit")
+    assert (found.refusal, found.context) == (refusal, context)
