@@ -6,13 +6,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PINS := pyproject.toml constraints.txt
 
-.PHONY: run serve test check format test-slow test-clients mutants docs release-check bench clean help
+.PHONY: run serve test check format test-slow test-clients test-web mutants docs release-check bench clean help
 
 run: $(VENV)/.run       ## install, then start Reverie
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/reverie chat; else $(BIN)/reverie --help; fi
 	@echo "From here on: $(BIN)/reverie, or \`. $(BIN)/activate\` once and then \`reverie\`"
 
-serve: $(VENV)/.run     ## install, then start the memory service on an embedded PostgreSQL
+serve: $(VENV)/.server  ## install, then start the memory service on an embedded PostgreSQL
 	@$(BIN)/reverie serve
 
 test: $(VENV)/.dev      ## install what tests need, then run them
@@ -34,6 +34,10 @@ test-slow: $(VENV)/.dev ## suites that take minutes
 
 test-clients: $(VENV)/.clients .clients/.installed ## real coding agents and SDKs; installs npm packages
 	@PATH="$(CURDIR)/.clients/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -m clients
+
+test-web: $(VENV)/.browser .clients/.axe ## the page in a real Chromium
+	@command -v chromium > /dev/null || { echo "make test-web needs Chromium (Debian: apt-get install chromium)" >&2; exit 1; }
+	@$(BIN)/python -m pytest --no-cov -m web tests/web
 
 mutants: $(VENV)/.dev   ## break decisions in a sample of places, and see whether a test fails; minutes
 	@$(BIN)/python benchmarks/mutants.py
@@ -72,8 +76,22 @@ $(VENV)/.dev: $(PINS) | $(BIN)/python
 	@$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@ $(VENV)/.run
 
+$(VENV)/.server: $(VENV)/.run
+	@$(PIP) install -c constraints.txt -e '.[all,server]'
+	@touch $@
+
 $(VENV)/.clients: $(VENV)/.dev
 	@$(PIP) install -c constraints.txt -e '.[clients]'
+	@touch $@
+
+$(VENV)/.browser: $(VENV)/.dev
+	@$(PIP) install -c constraints.txt -e '.[browser]'
+	@touch $@
+
+.clients/.axe:
+	@command -v npm > /dev/null || { echo "make test-web needs npm (Debian: apt-get install npm)" >&2; exit 1; }
+	@mkdir -p .clients
+	@npm install --prefix .clients --no-save --no-package-lock --no-audit --no-fund --silent axe-core@4.14.0
 	@touch $@
 
 .clients/.installed: tests/real_clients/package.json tests/real_clients/older/package.json

@@ -53,6 +53,10 @@ COMMANDS: dict[str, Entry] = {
     "spend": Entry("context", "context.spend", "Show what was spent, on what, and the caps."),
     "watch": Entry("context", "context.watch", "Follow what memory does in a running session, live."),
     "sessions": Entry("context", "context.sessions", "List the sessions of this project, newest first."),
+    "compact": Entry("context", "context.compact", "Compact a session: the older part becomes a summary, the next resume is small."),
+    "stats": Entry("context", "context.stats", "Show what happened: memories recalled and used, layers, cache, learning."),
+    "impact": Entry("context", "context.impact", "Show whether memory helped."),
+    "ui": Entry("look", "context.ui", "Look at memory and decide, in your browser."),
     "install": Entry("wiring", "wiring.install", "Give a coding agent Reverie's memory: hooks and the MCP server."),
     "uninstall": Entry("wiring", "wiring.uninstall", "Remove Reverie from a coding agent."),
     "hook": Entry("wiring", "wiring.hook", "Answer a hook of a coding agent; `reverie install` sets them up."),
@@ -70,6 +74,7 @@ COMMANDS: dict[str, Entry] = {
     "keys": Entry("wiring", "wiring.keys", "List the API keys that are known, set one, or remove one."),
     "settings": Entry("wiring", "wiring.settings", "Show every setting, its value and where it came from; set, unset or edit."),
     "trust": Entry("wiring", "wiring.trust", "Show what this project's settings files ask for, and answer."),
+    "completion": Entry("wiring", "wiring.completion", "Print the completion script of a shell."),
     "doctor": Entry("wiring", "wiring.doctor", "Check that everything is in order."),
     "demo": Entry("look", "demo", "A long session through the layers, live, without a key."),
 }  # fmt: skip
@@ -89,6 +94,10 @@ class LazyGroup(click.Group):
             return None
         module = import_module(f"reverie.cli.{entry.module}")
         command: click.Command = module.command
+        if ctx.resilient_parsing:
+            from reverie.cli.wiring.completion import with_names
+
+            return with_names(command)
         return command
 
     def resolve_command(

@@ -341,9 +341,16 @@ def what_if(settings: Settings, transcript: Path, *, model: str | None = None) -
 def report_on(settings: Settings, transcript: Path, *, model: str | None = None) -> list[CacheRow]:
     """Hit rate and breaks of a recorded session, by purpose."""
     records = transcripts.load(transcript).records
+    return report_records(settings, transcript.stem, records, model=model)
+
+
+def report_records(
+    settings: Settings, session: str, records: Sequence[Record], *, model: str | None = None
+) -> list[CacheRow]:
+    """Hit rate and breaks of a session whose records are read already."""
     name = model or next((r.model for r in records if isinstance(r, Used)), "")
     row = choosing.find_row(settings, name)
     rules = row.capabilities.cache if row else CacheRules()
     known = row.prices if row else None
     prices = known or choosing.price_of(settings, name.partition(":")[2] or name, None)
-    return cache_report(transcript.stem, records, rules, prices)
+    return cache_report(session, records, rules, prices)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from reverie.conversation import transcripts
 from reverie.conversation.files import TextFile
 from reverie.conversation.records import Said
-from reverie.errors import ReverieError, TranscriptError
+from reverie.errors import InputError, ReverieError, TranscriptError
 from reverie.events import Announce, Event, TroubleNoted
+from reverie.files.folders import make_private
 from reverie.learning import extraction
 from reverie.learning.extraction.cursor import Utterance, utterances
-from reverie.learning.extraction.fork import settle
+from reverie.learning.extraction.fork import Settled, settle
 from reverie.learning.extraction.values import (
     Add,
     Candidate,
@@ -27,6 +28,7 @@ from reverie.learning.extraction.values import (
     Supersede,
     Update,
 )
+from reverie.learning.runs import Run, note_run
 from reverie.memory.changes.draft import Declined, Remembered
 from reverie.memory.changes.inbox import Forgotten, approve
 from reverie.memory.format import instructions as learning_instructions
@@ -78,6 +80,21 @@ def instructions_for(settings: Settings, memory: OpenMemory) -> LearningInstruct
     found = learning_files(settings, memory).items()
     files = ((label, TextFile(path).read()) for label, path in found)
     return learning_instructions.parse((label, text) for label, text in files if text is not None)
+
+
+def keep_out(settings: Settings, memory: OpenMemory, phrase: str) -> Path:
+    """Add a phrase to the project's learning.md: what contains it is not remembered from now on."""
+    path = learning_files(settings, memory)["learning.md of this project"]
+    file = TextFile(path)
+    text = (file.read() or "").rstrip()
+    fresh = learning_instructions.with_never(text, phrase)
+    if phrase not in learning_instructions.parse([("", fresh)]).never:
+        raise InputError(
+            f"{phrase!r} is no phrase that rules can look for; give a few plain words of it"
+        )
+    make_private(path.parent)
+    file.write(fresh)
+    return path
 
 
 class SourceReader:
@@ -306,10 +323,22 @@ def learn(
 ) -> Learnt:
     """Extract from messages by rules alone; `earlier` messages were read before."""
     found = extraction.find(new, earlier)
-    if not found:
-        return Learnt()
     events: list[Event] = []
-    with open_store(app, session, "", events.append) as store:
-        done = settle(store, found, (*earlier, *new), store.near(found), dry_run=dry_run)
+    done = Settled()
+    try:
+        if found:
+            with open_store(app, session, "", events.append) as store:
+                done = settle(store, found, (*earlier, *new), store.near(found), dry_run=dry_run)
+    except (ReverieError, OSError) as error:
+        if not dry_run:
+            note_run(app, Run(app.clock.now(), session, len(found), trouble=str(error)))
+        raise
     troubles = tuple(event.what for event in events if isinstance(event, TroubleNoted))
+    if not dry_run:
+        note_run(app, run_of(app.clock.now(), session, len(found), done, refused=len(troubles)))
     return Learnt(done.saved, done.waiting, done.left, troubles)
+
+
+def run_of(at: float, session: str, found: int, done: Settled, *, refused: int = 0) -> Run:
+    """A run for the log; refused is what was declined, and what the person keeps out."""
+    return Run(at, session, found, len(done.saved), len(done.waiting), refused + len(done.left))

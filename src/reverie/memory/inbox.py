@@ -110,6 +110,10 @@ class Inbox:
         """All waiting proposals, oldest first."""
         return self.contents().items
 
+    def count(self) -> int:
+        """How many proposals wait; opens none of them."""
+        return len(self._names())
+
     def get(self, id_: str) -> Item | None:
         """A proposal by its full id; None if it does not exist or cannot be read."""
         if not _ID.fullmatch(id_):

@@ -130,7 +130,9 @@ class EmbedderChoice:
     ) -> EmbedderChoice:
         """A model, and beside it the static one if its packages are installed."""
         static = default_embedder()
-        return cls(embedder, close=close, words=None if isinstance(static, Missing) else _shared(static))
+        return cls(
+            embedder, close=close, words=None if isinstance(static, Missing) else _shared(static)
+        )
 
 
 def installed_meaning() -> EmbedderChoice:

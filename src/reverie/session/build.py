@@ -39,11 +39,13 @@ from reverie.files.locks import sole
 from reverie.learning.dreaming.daily_log import log_tool
 from reverie.learning.dreaming.in_session import Dreaming
 from reverie.learning.dreaming.service import DreamOptions, dream, gate_with_rest
-from reverie.learning.extraction.fork import Learning
+from reverie.learning.extraction.fork import Learning, Settled
 from reverie.learning.past_sessions import PastIndexing
-from reverie.learning.service import ExtractionStore
+from reverie.learning.runs import note_run
+from reverie.learning.service import ExtractionStore, run_of
 from reverie.learning.side_models import agents_on
 from reverie.models.selection import OFFLINE
+from reverie.recall.holdout import withheld
 from reverie.recall.past_sessions import EpisodeIndexer, conversations
 from reverie.recall.service import chosen_meaning, open_ranker, recall_for
 from reverie.session.announcements import Announcements
@@ -382,6 +384,12 @@ class _Composer:
             core.models.now.name,
             self.announce,
         )
+        session = core.conversation.state.session
+
+        def note(found: int, done: Settled, trouble: str) -> None:
+            made = run_of(self.app.clock.now(), session, found, done)
+            note_run(self.app, replace(made, trouble=trouble))
+
         learning = Learning(
             core.conversation,
             store,
@@ -390,6 +398,7 @@ class _Composer:
             self.app.switches.on,
             forks,
             every=int(self.app.settings.number("learning.every")),
+            note=note,
         )
         if forks is not None:
             learning.apart, learning.apart_prices = self._apart(core)
@@ -433,9 +442,9 @@ class _Composer:
         return Dreaming(due, begin, background, self.announce, self.app.switches.on)
 
     def _recall(self, core: _Core) -> Recaller | None:
-        if core.memory is None or core.ranker is None:
-            return None
         session = core.conversation.state.session
+        if core.memory is None or core.ranker is None or withheld(self.app, session):
+            return None
         side = self.app.settings.model("side")
         selector = None
         if side != OFFLINE:

@@ -440,6 +440,25 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         project="ask",
     ),
     Setting(
+        "learning.alarm_after",
+        "int",
+        5,
+        "Sessions without a learning run that worked, after which you are told; 0: never.",
+        low=0,
+        high=1_000,
+        project="ask",
+    ),
+    Setting(
+        "impact.holdout",
+        "float",
+        0.0,
+        "Share of sessions that get no recalled memories, chosen by chance at their start, so that "
+        "`reverie impact` can compare; 0.1 is every tenth, 0 none.",
+        low=0,
+        high=0.5,
+        risk="take memories away from your sessions",
+    ),
+    Setting(
         "notes.refine",
         "choice",
         "late",

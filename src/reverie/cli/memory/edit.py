@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,21 +23,14 @@ from reverie.cli.memories import (
 )
 from reverie.errors import InputError, WriteConflict
 from reverie.files.folders import make_private
-from reverie.memory.format.topic import LARGEST_FILE, Topic, parse, render
+from reverie.memory.format.topic import render
+from reverie.workspace.editing import base_of, save_edit
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from reverie.memory.format.revisions import Revision
     from reverie.memory.opening import OpenMemory
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """The topic and version an edit started from."""
-
-    topic: Topic
-    version: str
 
 
 class DraftFile:
@@ -141,43 +133,25 @@ def _edited(memory: OpenMemory, draft: DraftFile, name: str) -> tuple[str | None
         # A draft that cannot be saved may stay for long: keep no secrets in it.
         draft.replace(found.text.encode("utf-8", "surrogateescape"))
     data = draft.read()
-    base = _base(memory, draft, name)
+    base = base_of(memory, name, draft.base)
     result: dict[str, Any] = {"file": label(memory, name), "saved": False, "revision": None}
     if data == render(base.topic):
         draft.discard()
         if failed is not None:
             raise InputError(failed)
         return None, result | {"secrets": [], "warnings": []}
-    fresh = parse(data, name)
-    problem = failed or _broken(data, fresh, base.topic)
-    if problem is not None:
-        return problem, result
+    if failed is not None:
+        return failed, result
     try:
-        revision = memory.keeper.change(base, fresh, PERSON, f"edit {fresh.name}")
+        edited = save_edit(memory, base, data, PERSON)
     except WriteConflict as conflict:
         return _conflict(memory, draft, conflict), result
     except InputError as error:
         return str(error), result
     draft.discard()
-    result |= {"secrets": list(found.kinds), "warnings": list(fresh.warnings)}
+    revision = edited.revision
+    result |= {"secrets": list(found.kinds), "warnings": list(edited.topic.warnings)}
     return None, result | {"saved": True, "revision": revision.id if revision else None}
-
-
-def _base(memory: OpenMemory, draft: DraftFile, name: str) -> Base:
-    """The version the draft was made from; if history lacks it, the write will conflict."""
-    content = memory.history.content(draft.base) if draft.base else None
-    return Base(parse(content or b"", name), draft.base or "unknown")
-
-
-def _broken(data: bytes, fresh: Topic, before: Topic) -> str | None:
-    if not data.strip():
-        return "the text is empty; to remove a memory: reverie forget"
-    if len(data) > LARGEST_FILE:
-        return f"{len(data):,} bytes are too many; a memory holds at most {LARGEST_FILE:,}"
-    # A file that was broken before may be saved; a new problem may not be introduced.
-    if fresh.problem is not None and fresh.problem != before.problem:
-        return f"not saved: {fresh.problem}"
-    return None
 
 
 def _conflict(memory: OpenMemory, draft: DraftFile, conflict: WriteConflict) -> str:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reverie.cli.formatting import counted, printable
 from reverie.cli.invocation import Invocation, reverie_command
-from reverie.cli.memories import iso, mention_former, opened, scope_option, shown_path
+from reverie.cli.memories import mention_former, opened, scope_option, shown_path
 from reverie.memory.format.taxonomy import TYPES, MemoryScope
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.memory.format.manifest import ManifestEntry
-    from reverie.memory.opening import OpenMemory
-    from reverie.workspace import Workspace
+    from reverie.workspace.listing import Which
 
-Which: TypeAlias = Literal["all", "archived", "problems"]
-
-_NONE: dict[Which | None, str] = {
+_NONE: dict[str | None, str] = {
     "archived": "Nothing is archived.",
     "problems": "No file has a problem.",
 }
@@ -59,71 +53,17 @@ def command(
     reverie list --problems
     """
     from reverie.workspace.handles import ids_of, parts
+    from reverie.workspace.listing import rows_of, wanted
 
     app = frame.app()
     memories = parts(app) if scope is None else (opened(app, scope),)
-    rows = _rows(app, memories, ids_of(app))
-    rows = [row for row in rows if _wanted(row, which) and type_ in (None, row["type"])]
+    rows = rows_of(app, memories, ids_of(app))
+    rows = [row for row in rows if wanted(row, which) and type_ in (None, row["type"])]
     if not rows:
         mention_former(app)
     where = app.memory_location.directory if scope is None else memories[0].place.directory
     footer = shown_path(app, where) + (_about(rows) if scope is None else "")
     frame.answer(rows, lambda console: _print(console, rows, which, footer))
-
-
-def _wanted(row: dict[str, Any], which: Which | None) -> bool:
-    match which:
-        case "all":
-            return True
-        case "archived":
-            return bool(row["archived"])
-        case "problems":
-            return bool(row["problem"])
-        case None:
-            return not (row["superseded"] or row["archived"] or row["skipped"])
-
-
-def _rows(
-    app: Workspace, memories: Sequence[OpenMemory], ids: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """A row for each memory, newest first, then for each skipped file."""
-    now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
-    found = [(entry, memory) for memory in memories for entry in memory.store.entries()]
-    found.sort(key=lambda pair: pair[0].mtime, reverse=True)
-    rows = [
-        {"id": ids.get(memory.label(entry.file)), **_row(memory, entry, now)}
-        for entry, memory in found
-    ]
-    for memory, skipped in ((one, skipped) for one in memories for skipped in one.store.skipped):
-        unknown = ("name", "type", "description", "changed", "age", "superseded_by")
-        empty = dict.fromkeys((*unknown, "valid_from", "valid_until", "term"))
-        flags = dict.fromkeys(("pinned", "superseded", "archived"), False)
-        why = {"skipped": True, "problem": skipped.reason, "scope": memory.scope}
-        rows.append({"id": None, "file": memory.label(skipped.file), **empty, **flags, **why})
-    return rows
-
-
-def _row(memory: OpenMemory, entry: ManifestEntry, now: datetime) -> dict[str, Any]:
-    from reverie.memory.format.age import term, words
-
-    return {
-        "file": memory.label(entry.file),
-        "name": entry.name,
-        "type": entry.type,
-        "description": entry.description,
-        "changed": iso(entry.mtime.timestamp()),
-        "age": words(entry.mtime, now),
-        "pinned": entry.pinned,
-        "superseded": entry.superseded,
-        "superseded_by": memory.label(newer) if (newer := entry.superseded_by) else None,
-        "archived": entry.archived,
-        "valid_from": entry.valid_from,
-        "valid_until": entry.valid_until,
-        "term": term(entry.valid_from, entry.valid_until, now) or None,
-        "skipped": False,
-        "problem": entry.problem,
-        "scope": memory.scope,
-    }
 
 
 # Below these widths the column is left out.

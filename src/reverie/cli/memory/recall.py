@@ -10,9 +10,10 @@ import click
 
 from reverie.cli.formatting import date_option, printable
 from reverie.cli.invocation import Invocation, reverie_command
-from reverie.cli.memory.hits import Shown, listing, read_hits
+from reverie.cli.memory.hits import listing
 from reverie.logs import logger
 from reverie.memory.format.taxonomy import split
+from reverie.recall.hits import Shown, read_hits
 from reverie.recall.service import recall
 
 if TYPE_CHECKING:

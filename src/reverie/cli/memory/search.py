@@ -10,7 +10,8 @@ import click
 
 from reverie.cli.formatting import printable
 from reverie.cli.invocation import Invocation, reverie_command
-from reverie.cli.memory.hits import Shown, listing, read_hits
+from reverie.cli.memory.hits import listing
+from reverie.recall.hits import Shown, read_hits
 from reverie.recall.service import index_past_sessions, search
 
 if TYPE_CHECKING:

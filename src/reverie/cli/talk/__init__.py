@@ -64,7 +64,7 @@ def command(frame: Invocation, prompt: tuple[str, ...], **given: Any) -> None:
     app = frame.app()
     if not one_shot and given["model"] is None and given["resume"] is None:
         app = offer_model(frame, app)
-    frame.warn(*app.notices, *refused_instructions(app))
+    frame.warn(*app.notices, *refused_instructions(app), *_alarm(app))
     options = _session_options(app, given, may_pick=not one_shot)
     if one_shot:
         if not given["model"] and (hint := model_hint(app)):
@@ -72,6 +72,14 @@ def command(frame: Invocation, prompt: tuple[str, ...], **given: Any) -> None:
         _once(app, options, _with_input(" ".join(prompt)), show or "text", quiet=frame.quiet)
     else:
         _talk(app, options, " ".join(prompt), quiet=frame.quiet)
+
+
+def _alarm(app: Workspace) -> tuple[str, ...]:
+    """That learning stopped, told once."""
+    from reverie.learning.runs import alarm_once
+
+    alarm = alarm_once(app)
+    return () if alarm is None else (f"{alarm.what}; {alarm.advice}",)
 
 
 def _at_a_terminal() -> bool:

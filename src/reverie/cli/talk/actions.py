@@ -17,7 +17,6 @@ from reverie.cli.context import context
 from reverie.cli.formatting import counted, dollars, printable, share, tokens
 from reverie.cli.memories import PERSON, shown_path
 from reverie.cli.memory import recall, search
-from reverie.cli.memory.hits import read_hits
 from reverie.cli.memory.remember import saved_lines
 from reverie.cli.talk import past_chats as past
 from reverie.cli.talk import render
@@ -35,6 +34,7 @@ from reverie.memory.format.frontmatter import one_line
 from reverie.memory.format.index import capped
 from reverie.memory.format.taxonomy import OWN_SCOPES, MemoryScope, OwnScope
 from reverie.recall import service as recall_service
+from reverie.recall.hits import read_hits
 from reverie.subagents.listing import live_agents, named_agent
 from reverie.subagents.type_files import agent_types
 from reverie.workspace.inbox import waiting

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.formatting import Finding, printable
+from reverie.cli.formatting import Finding, printable, when
 from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.wiring.daemon_checks import examine_daemon, examine_disk
 from reverie.context import collapse
@@ -51,6 +51,7 @@ def examine(app: Workspace) -> Iterator[Finding]:
     yield from _transcripts(app)
     if home.state == "ok":
         yield from _memory(app)
+        yield from _learning(app)
         yield from _mail(app)
     yield from _clients(app)
     yield from _proxy(app)
@@ -131,6 +132,22 @@ def _memory(app: Workspace) -> Iterator[Finding]:
     from reverie.cli.wiring.memory_checks import examine_memory
 
     yield from examine_memory(app)
+
+
+def _learning(app: Workspace) -> Iterator[Finding]:
+    from reverie.learning.runs import alarm_of, runs_of
+    from reverie.recall.holdout import arms
+
+    alarm = alarm_of(app)
+    if alarm is not None:
+        yield Finding("wrong", alarm.what, alarm.advice)
+    elif worked := [run.at for run in runs_of(app) if run.worked]:
+        yield Finding("ok", f"learning last worked {when(max(worked))}")
+    share = app.settings.number("impact.holdout")
+    if share:
+        held = sum(arm == "without" for arm in arms(app).values())
+        what = f"holdout: {share:.0%} of sessions get no recalled memories ({held} so far)"
+        yield Finding("note", what, "for `reverie impact`; impact.holdout = 0 ends it")
 
 
 def _mail(app: Workspace) -> Iterator[Finding]:

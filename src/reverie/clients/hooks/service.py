@@ -40,7 +40,7 @@ from reverie.clients.hooks.events import (
 )
 from reverie.clients.hooks.session_folder import SessionFolder, Shown, summary_line, sweep
 from reverie.clients.hooks.session_recall import SessionRecall
-from reverie.clients.hooks.session_start import BESIDE, ROOM, adopt_own, opening
+from reverie.clients.hooks.session_start import BESIDE, ROOM, adopt_own, learning_alarm, opening
 from reverie.context.tool_results import Budget
 from reverie.core.foreign_text import quoted
 from reverie.core.messages import Text, new_message
@@ -159,7 +159,8 @@ class HookService:
             return Nothing("the conversation holds it already")
         self._write(folder, replace(shown, opening=digest))
         folder.log("resumed" if resumed else "started", client=event.client)
-        return Context(text)
+        alarm = "" if folder.trial else learning_alarm(self.app)
+        return Context(f"{alarm}\n\n{text}" if alarm else text)
 
     def _met(self, event: HookEvent, folder: SessionFolder, resumed: bool) -> Outcome:
         shown = folder.shown()

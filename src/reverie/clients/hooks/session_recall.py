@@ -17,6 +17,7 @@ from reverie.context.facts.outcomes import error_lines
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted
 from reverie.recall.attachment import MOST_FILES, Surfaced
+from reverie.recall.holdout import withheld
 from reverie.recall.mentions import MemoryMentions
 from reverie.recall.service import catch_up, chosen_meaning, open_ranker, recall_for
 
@@ -90,6 +91,8 @@ class SessionRecall:
     async def for_prompt(self, folder: SessionFolder, message: Message) -> Outcome:
         if not self._app.switches.on("recall"):
             return Nothing("recall is off")
+        if withheld(self._app, folder.name):
+            return Nothing("this session gets no recalled memories (impact.holdout)")
 
         async def look(live: _Live) -> RecallOutcome:
             live.asked = message.text
@@ -100,6 +103,8 @@ class SessionRecall:
     async def for_tool(self, folder: SessionFolder, tool: ToolFinished) -> str:
         """Memories about the files a tool touched, and about the error it reported."""
         if not (tool.files or tool.error) or not self._app.switches.on("recall") or folder.trial:
+            return ""
+        if withheld(self._app, folder.name):
             return ""
 
         async def about_files(live: _Live) -> RecallOutcome:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reverie.clients.files import Clients
+from reverie.learning.runs import alarm_once
 from reverie.memory.format.frontmatter import readable
 
 if TYPE_CHECKING:
@@ -52,6 +53,14 @@ def opening(app: Workspace, memory: OpenMemory, event: HookEvent, room: int = RO
             taken = sum(len(part) + 2 for part in parts)
             parts.append(_cut(f"## {title}", index, room - taken))
     return "\n\n".join(part for part in parts if part)[:room]
+
+
+def learning_alarm(app: Workspace) -> str:
+    """A line for the first session that begins after learning stopped; empty otherwise."""
+    alarm = alarm_once(app)
+    if alarm is None:
+        return ""
+    return f"Tell the person, once: Reverie's {alarm.what}; {alarm.advice}."
 
 
 def adopt_own(app: Workspace, event: HookEvent) -> bool:

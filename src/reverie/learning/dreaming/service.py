@@ -441,6 +441,19 @@ def reject(memory: OpenMemory, id_: str, ids: Sequence[str]) -> Report:
     return done
 
 
+def settle(
+    app: Workspace, memory: OpenMemory, id_: str, accepted: Sequence[str], rejected: Sequence[str]
+) -> Report:
+    """Make the accepted changes in one commit, and drop the rejected ones."""
+    # Unknown ids are refused before anything is done.
+    chosen(report_of(memory, id_), (*accepted, *rejected))
+    if rejected:
+        reject(memory, id_, rejected)
+    if accepted:
+        approve(app, memory, id_, accepted)
+    return report_of(memory, id_)
+
+
 def status_of(memory: OpenMemory, clock: Clock) -> Status | None:
     """The status of the running or the last dream; a dream whose process died has failed."""
     found = parse_status(read_json(_folder(memory) / STATUS))

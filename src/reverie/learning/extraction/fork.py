@@ -99,8 +99,11 @@ class Learning:
     # Agents on a model that reads the new messages alone, and its prices.
     apart: SideAgents | None = None
     apart_prices: Prices | None = None
+    # Writes a run into the log: how many texts were found, their outcome, why it failed.
+    note: Callable[[int, Settled, str], None] = lambda found, done, trouble: None
     _turns: int = 0
     _again: bool = False
+    _trouble: str = ""
 
     def after_turn(self) -> None:
         """Start extraction if it is due, after a reply without tool calls."""
@@ -136,22 +139,33 @@ class Learning:
         if extraction.agent_wrote(new, *map(str, self.store.directories)):
             # The agent saved memories itself; extraction skips these turns.
             self.conversation.record(Extracted(new[-1].id))
+            self.note(0, Settled(), "")
             return
         visible = tuple(self.conversation.state.messages)
         earlier = visible[: len(visible) - len(new)]
         # Explicit requests of the person are saved first, because a fork may be cancelled.
-        await self._keep(extraction.find(new, earlier), visible)
-        await self._keep(await self._proposals(new), visible)
+        self._trouble = ""
+        by_rules = extraction.find(new, earlier)
+        first = await self._keep(by_rules, visible)
+        proposed = await self._proposals(new)
+        second = await self._keep(proposed, visible)
         self.conversation.record(Extracted(new[-1].id))
+        done = Settled(
+            (*first.saved, *second.saved),
+            (*first.waiting, *second.waiting),
+            (*first.left, *second.left),
+        )
+        self.note(len(by_rules) + len(proposed), done, self._trouble)
 
-    async def _keep(self, found: Sequence[Candidate], visible: Sequence[Message]) -> None:
+    async def _keep(self, found: Sequence[Candidate], visible: Sequence[Message]) -> Settled:
         """Save what may be saved, and propose the rest to the person."""
         if not found:
-            return
+            return Settled()
         known = await asyncio.to_thread(self.store.near, found)
         done = settle(self.store, found, visible, known)
         if done.saved or done.waiting:
             self.announce(MemoriesSaved(tuple(dict.fromkeys(done.saved)), len(done.waiting)))
+        return done
 
     async def _proposals(self, new: Sequence[Message]) -> list[Candidate]:
         """What a side agent would save; nothing when it fails, or nothing was stated."""
@@ -161,6 +175,7 @@ class Learning:
         try:
             return await proposals(agents, self.store, new, past=apart)
         except ReverieError as error:
+            self._trouble = str(error)
             self.announce(TroubleNoted("extraction", f"{error}; only what the rules found is kept"))
             return []
 

@@ -211,6 +211,19 @@ def parse(files: Iterable[tuple[str, str]]) -> LearningInstructions:
     return LearningInstructions(tuple(parts), tuple(dict.fromkeys(never)), tuple(notes))
 
 
+def with_never(text: str, phrase: str) -> str:
+    """The text of a learning.md with one more phrase below its heading about "never"."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        heading = _HEADING.match(line)
+        if heading is not None and _NEVER.search(heading["title"]):
+            after = next((n for n in range(number + 1, len(lines)) if lines[n].strip()), number + 1)
+            place = number + 1 if after >= len(lines) or _HEADING.match(lines[after]) else after
+            gap = [""] if place == number + 1 else []
+            return "\n".join([*lines[:place], *gap, f"- {phrase}", *lines[place:]]).rstrip() + "\n"
+    return f"{text}\n\n## Never keep\n\n- {phrase}\n".lstrip("\n")
+
+
 def _phrases(text: str) -> Iterator[str]:
     """Short lines of plain words below a heading that says "never", up to the next heading."""
     below = False

@@ -1,0 +1,152 @@
+"""`reverie impact`: whether memory helped, with intervals, null results and harm."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reverie.cli.formatting import printable, share
+from reverie.cli.invocation import Invocation, reverie_command
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reverie.workspace import Workspace
+
+DEFAULT_CAP = 1.0
+
+
+@reverie_command(name="impact")
+@click.option("--replay", is_flag=True, help="Ask recorded turns again, with memories and without.")
+@click.option("--probes", is_flag=True, help="Ask facts you stated in fresh sessions, four ways.")
+@click.option("--model", metavar="M", help="The model to ask; default: models.main.")
+@click.option("--judge", metavar="M", help="With --replay: a model that also judges the pairs.")
+@click.option(
+    "-n", "--most", type=click.IntRange(1, 500), default=20, show_default=True, help="How many."
+)
+@click.option(
+    "--cap", type=click.FloatRange(min=0), default=DEFAULT_CAP, show_default=True,
+    help="Dollars that it may cost, where the price is known.",
+)  # fmt: skip
+def command(
+    frame: Invocation,
+    replay: bool,
+    probes: bool,
+    model: str | None,
+    judge: str | None,
+    most: int,
+    cap: float,
+) -> None:
+    """Show whether memory helped.
+
+    Without options: the sessions of the holdout compared (`impact.holdout`), and the last measurements.
+    --replay and --probes ask a model, under the cap, on a copy of the memories.
+
+    \b
+    reverie impact
+    reverie impact --probes --model ollama:qwen3
+    reverie impact --replay --model anthropic:claude-haiku-4-5 --cap 0.50
+    """
+    if judge and not replay:
+        raise click.UsageError("--judge goes with --replay")
+    from reverie.impact.report import keep, outcome_report
+
+    app = frame.app()
+    if replay or probes:
+        name = _model(app, model)
+        shown = _progress if sys.stderr.isatty() and not frame.quiet else None
+        if probes:
+            from reverie.impact.probes import run_probes
+
+            made = asyncio.run(run_probes(app, name, most=most, cap=cap, progress=shown))
+            keep(app, "probes", made)
+        if replay:
+            from reverie.impact.replay import replay as run_replay
+
+            made = asyncio.run(
+                run_replay(app, name, most=most, cap=cap, judge=judge or "", progress=shown)
+            )
+            keep(app, "replay", made)
+    data = outcome_report(app)
+    frame.answer(data, lambda console: _print(console, data))
+
+
+def _model(app: Workspace, given: str | None) -> str:
+    from reverie.errors import InputError
+    from reverie.models.selection import OFFLINE
+
+    name = given or app.settings.model("main")
+    if name == OFFLINE:
+        raise InputError("asking needs a model: --model provider:model, or models.main in settings")
+    # Fails here, before anything is read, if no provider serves it.
+    app.bare_model(name)
+    return name
+
+
+def _progress(done: int, total: int) -> None:
+    click.echo(f"\rasked {done}/{total}", err=True, nl=done == total)
+
+
+def _print(console: Console, data: dict[str, Any]) -> None:
+    holdout = data["holdout"]
+    counts = holdout["sessions"]
+    title = (
+        f"Holdout ({share(holdout['share'])} of sessions)" if holdout["share"] else "Holdout (off)"
+    )
+    console.print(f"{title}: {counts['with']} sessions with memories, {counts['without']} without")
+    if holdout["measures"]:
+        console.print(_arms(holdout["measures"]))
+        if holdout["directional"]:
+            console.print("fewer than 5 sessions in an arm: directional only", style="dim")
+    elif not holdout["share"]:
+        console.print(
+            "  to compare: impact.holdout = 0.1 withholds recalled memories from every tenth session",
+            style="dim",
+        )
+    for kind, title in (("replay", "Replay"), ("probes", "Probes")):
+        _print_measured(console, title, kind, data[kind])
+    total = data["sessions"]
+    console.print(
+        f"{total['count']} sessions, {total['with_memories']} with memories: {total['prompts']} prompts, "
+        f"{total['corrections']} corrections ({total['repeated_corrections']} said before), "
+        f"{total['rereads']} files read again, {total['reasked']} questions asked again",
+        style="dim",
+        soft_wrap=True,
+    )
+
+
+def _arms(measures: list[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    columns = ("a session", "with", "without", "difference", "95 % interval", "verdict", "harm")
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in measures:
+        found = row["difference"]
+        table.add_row(
+            row["measure"].replace("_", " "),
+            f"{row['with']:.2f}",
+            f"{row['without']:.2f}",
+            f"{found['mean']:+.2f}",
+            f"{found['low']:+.2f} … {found['high']:+.2f}",
+            row["verdict"],
+            "yes" if row["harm"] else "no",
+        )
+    return table
+
+
+def _print_measured(console: Console, title: str, kind: str, found: dict[str, Any] | None) -> None:
+    from rich.table import Table
+
+    if found is None:
+        console.print(f"{title}: not measured yet; reverie impact --{kind} --model provider:model")
+        return
+    console.print(printable(f"{title}, {found['model']}: {found['verdict']}"), soft_wrap=True)
+    if found["rows"]:
+        table = Table(*map(printable, found["columns"]), box=None, pad_edge=False)
+        for row in found["rows"]:
+            table.add_row(*(printable(str(cell)) for cell in row))
+        console.print(table)
+    console.print(printable(f"  {found['note']}"), style="dim", soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Does memory help? What happened (`stats`), and whether it made a difference (`report`)."""

@@ -1,0 +1,284 @@
+"""Replay: recorded turns asked again with memories and without, in pairs, in alternating order.
+
+A turn that was shown memories keeps the very text it was shown; one that was not gets what recall finds
+on a copy of the store today. Each reply is held against what was really done in that turn: the paths,
+commands and values that the recorded answer and its tool calls named, and the prompt did not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from reverie.conversation import transcripts
+from reverie.conversation.records import Record, Said
+from reverie.core.messages import Attachment, Message, Text, ToolUse
+from reverie.errors import ReverieError, SpendCapReached
+from reverie.impact.asking import (
+    Answer,
+    ask,
+    items,
+    memories_for,
+    open_model,
+    recall_on_copy,
+    share_of,
+)
+from reverie.impact.intervals import paired
+from reverie.impact.outcomes import is_correction
+from reverie.memory.format.attachment import LABEL as RECALL
+from reverie.recall.past_sessions import conversations
+
+if TYPE_CHECKING:
+    from reverie.ports import Model
+    from reverie.workspace import Workspace
+
+MOST_PAIRS = 20
+# How much of what was said before goes with a prompt, in characters.
+_BEFORE = 6_000
+_LONGEST_MESSAGE = 1_500
+_FEWEST_ITEMS = 2
+_MOST_ITEMS = 12
+
+Progress = Callable[[int, int], None]
+
+_JUDGE = (
+    "You compare two answers to the same message with what was really done. Reply with one word: "
+    "FIRST if the first answer fits what was done better, SECOND if the second does, SAME otherwise."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTurn:
+    """A prompt, what was said before it, the memories it was shown, and what was done then."""
+
+    session: str
+    prompt: str
+    before: str
+    shown: str
+    done: str
+    wanted: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One turn asked both ways: the scores by rules, a model's verdict (-1, 0, 1), and tokens."""
+
+    session: str
+    prompt: str
+    with_memory: float
+    without: float
+    judged: float | None
+    tokens_with: int
+    tokens_without: int
+    was_shown: bool
+
+    @property
+    def difference(self) -> float:
+        return self.with_memory - self.without
+
+
+def recorded_turns(app: Workspace) -> list[RecordedTurn]:
+    """Every turn that can be judged, newest session first; those that were corrected are left out."""
+    found: list[RecordedTurn] = []
+    paths = conversations(app.project, {}, user=app.user)
+    for name, path in sorted(paths.items(), key=lambda pair: -pair[1].stat().st_mtime):
+        try:
+            found += turns_of(name, transcripts.load(path).records)
+        except ReverieError:
+            continue
+    # Turns that were shown memories first: they are what this is about.
+    return sorted(found, key=lambda turn: not turn.shown)
+
+
+def turns_of(session: str, records: Sequence[Record]) -> Iterator[RecordedTurn]:
+    messages = [record.message for record in records if isinstance(record, Said)]
+    prompts = [n for n, one in enumerate(messages) if one.origin == "user" and one.text.strip()]
+    for n, at in enumerate(prompts):
+        end = prompts[n + 1] if n + 1 < len(prompts) else len(messages)
+        following = messages[end].text if end < len(messages) else ""
+        if is_correction(following):
+            continue
+        prompt = messages[at].text
+        done = "\n".join(_done(message) for message in messages[at + 1 : end])
+        before = _before(messages[:at])
+        named = items(done) - items(prompt) - items(before)
+        wanted = frozenset(sorted(named)[:_MOST_ITEMS])
+        if len(wanted) >= _FEWEST_ITEMS and not prompt.startswith("<"):
+            yield RecordedTurn(session, prompt, before, _shown(messages[at]), done, wanted)
+
+
+def _done(message: Message) -> str:
+    """What an assistant said and the arguments of its calls; results of tools are not its doing."""
+    if message.role != "assistant":
+        return ""
+    parts = [block.text for block in message.blocks if isinstance(block, Text)]
+    parts += [f"`{value}`" for block in message.blocks if isinstance(block, ToolUse)
+              for value in block.input.values() if isinstance(value, str) and len(value) < 200]  # fmt: skip
+    return "\n".join(parts)
+
+
+def _before(messages: Sequence[Message]) -> str:
+    lines: list[str] = []
+    room = _BEFORE
+    for message in reversed(messages):
+        text = message.text.strip()[:_LONGEST_MESSAGE]
+        if not text or message.origin not in ("user", "assistant"):
+            continue
+        room -= len(text)
+        if room < 0:
+            break
+        lines.insert(0, f"{message.origin}: {text}")
+    return "\n\n".join(lines)
+
+
+def _shown(message: Message) -> str:
+    found = (b.text for b in message.blocks if isinstance(b, Attachment) and b.label == RECALL)
+    return "\n\n".join(found)
+
+
+def asked(turn: RecordedTurn, memories: str) -> str:
+    """The one message that asks a turn again."""
+    parts = [f"So far:\n\n{turn.before}" if turn.before else ""]
+    parts += [f"Notes from earlier sessions:\n\n{memories}" if memories else ""]
+    parts += [f"The person now says:\n\n{turn.prompt}"]
+    return "\n\n---\n\n".join(part for part in parts if part)
+
+
+async def replay(
+    app: Workspace,
+    model: str,
+    *,
+    most: int = MOST_PAIRS,
+    cap: float | None = None,
+    judge: str = "",
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Ask the recorded turns both ways; stops at the cap and reports what there is."""
+    turns = recorded_turns(app)
+    pairs: list[Pair] = []
+    stopped = ""
+    with recall_on_copy(app) as recall:
+        async with (
+            open_model(app, model, cap) as asking,
+            open_model(app, judge or model, cap) as judging,
+        ):
+            for turn in turns:
+                if len(pairs) >= most:
+                    break
+                memories = turn.shown or await memories_for(recall, turn.prompt, app.clock.now())
+                if not memories:
+                    continue
+                try:
+                    first = len(pairs) % 2 == 0
+                    answers = await _pair(asking, turn, memories, first=first)
+                    won = await _judged(judging, turn, *answers, first=first) if judge else None
+                except SpendCapReached as error:
+                    stopped = str(error)
+                    break
+                pairs.append(_scored(turn, *answers, won))
+                if progress is not None:
+                    progress(len(pairs), min(most, len(turns)))
+    return summary(pairs, model, app.clock.now(), judge=judge, stopped=stopped)
+
+
+async def _pair(
+    model: Model, turn: RecordedTurn, memories: str, *, first: bool
+) -> tuple[Answer, Answer]:
+    texts = (asked(turn, memories), asked(turn, ""))
+    if first:
+        with_memory = await ask(model, texts[0])
+        return with_memory, await ask(model, texts[1])
+    without = await ask(model, texts[1])
+    return await ask(model, texts[0]), without
+
+
+async def _judged(
+    model: Model, turn: RecordedTurn, with_memory: Answer, without: Answer, *, first: bool
+) -> float:
+    """A model's verdict; which answer comes first alternates, and it does not learn which is which."""
+    order = (with_memory, without) if first else (without, with_memory)
+    text = (
+        f"The message:\n{turn.prompt}\n\nWhat was done:\n{turn.done[:4_000]}\n\n"
+        f"First answer:\n{order[0].text}\n\nSecond answer:\n{order[1].text}"
+    )
+    said = (await ask(model, text, system=_JUDGE)).text.upper()
+    won = 1.0 if "FIRST" in said else -1.0 if "SECOND" in said else 0.0
+    return won if first else -won
+
+
+def _scored(turn: RecordedTurn, with_memory: Answer, without: Answer, judged: float | None) -> Pair:
+    return Pair(
+        turn.session,
+        turn.prompt[:200],
+        share_of(with_memory.text, turn.wanted),
+        share_of(without.text, turn.wanted),
+        judged,
+        with_memory.usage.context,
+        without.usage.context,
+        bool(turn.shown),
+    )
+
+
+def summary(
+    pairs: Sequence[Pair], model: str, at: float, *, judge: str = "", stopped: str = ""
+) -> dict[str, Any]:
+    """The report: means, the interval of the difference, harm, and a verdict in words."""
+    difference = paired([pair.difference for pair in pairs])
+    better = sum(pair.difference > 0 for pair in pairs)
+    worse = sum(pair.difference < 0 for pair in pairs)
+    extra = fmean([pair.tokens_with - pair.tokens_without for pair in pairs]) if pairs else 0.0
+    columns = [
+        "judge",
+        "pairs",
+        "with",
+        "without",
+        "difference",
+        "95 % interval",
+        "better",
+        "worse (harm)",
+    ]
+    rows = []
+    if pairs:
+        means = [
+            fmean([pair.with_memory for pair in pairs]),
+            fmean([pair.without for pair in pairs]),
+        ]
+        rows.append(
+            ["rules", len(pairs), *(f"{mean:.2f}" for mean in means), f"{difference.mean:+.2f}",
+             f"{difference.low:+.2f} … {difference.high:+.2f}", better, worse]
+        )  # fmt: skip
+    verdicts = [pair.judged for pair in pairs if pair.judged is not None]
+    if verdicts:
+        by_model = paired(verdicts)
+        rows.append(
+            [judge, len(verdicts), "", "", f"{by_model.mean:+.2f}",
+             f"{by_model.low:+.2f} … {by_model.high:+.2f}", sum(v > 0 for v in verdicts), sum(v < 0 for v in verdicts)]
+        )  # fmt: skip
+    note = f"{extra:+,.0f} tokens a turn with memories"
+    return {
+        "at": at,
+        "model": model,
+        "note": f"{note}; stopped: {stopped}" if stopped else note,
+        "columns": columns,
+        "rows": rows,
+        "difference": difference.as_json(),
+        "better": better,
+        "worse": worse,
+        "verdict": in_words(difference.verdict),
+        "pairs": [
+            {"session": p.session, "prompt": p.prompt, "with": p.with_memory, "without": p.without,
+             "judged": p.judged, "was_shown": p.was_shown} for p in pairs
+        ],
+    }  # fmt: skip
+
+
+def in_words(verdict: str) -> str:
+    return {
+        "nothing to compare": "Nothing to compare: no recorded turn could be asked both ways.",
+        "directional": "Fewer than 5 pairs: directional only.",
+        "no difference": "No difference could be shown.",
+        "higher": "Memory helps: the interval lies above zero.",
+        "lower": "Memory harms: the interval lies below zero.",
+    }[verdict]

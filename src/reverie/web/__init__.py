@@ -1,0 +1,1 @@
+"""`reverie ui`: one local page over the same functions as the command line."""

@@ -1,0 +1,237 @@
+"""What the pages work on: the project's memory and its index, kept open between requests.
+
+One worker thread runs every page, so that two requests never share an open index or a half-read list.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from reverie.errors import ReverieError
+from reverie.learning.runs import Alarm, alarm_of
+from reverie.memory.changes.handles import short_ids
+from reverie.memory.format import manifest
+from reverie.memory.format.manifest import is_index, newest_first
+from reverie.memory.format.revisions import Author
+from reverie.recall.past_sessions import conversations
+from reverie.recall.service import chosen_meaning, open_ranker
+from reverie.workspace.inbox import Inbox, open_inbox
+from reverie.workspace.listing import row_of
+
+if TYPE_CHECKING:
+    from starlette.datastructures import FormData, QueryParams
+
+    from reverie.memory.format.manifest import ManifestEntry
+    from reverie.memory.opening import OpenMemory
+    from reverie.recall.ranker import IndexRanker
+    from reverie.workspace import Workspace
+
+# The author of every change made in the page.
+PERSON = Author("user")
+_MOST_NOTES = 200
+_MOST_MOMENTS = 8
+_MOST_CHANGES = 2_000
+
+
+class Finding(Protocol):
+    """One result of `reverie doctor`."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def what(self) -> str: ...
+    @property
+    def advice(self) -> str: ...
+
+
+Checks = Callable[["Workspace"], Iterable[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as a page sees it."""
+
+    path: Mapping[str, str]
+    query: QueryParams
+    form: FormData
+    csrf: str
+    url: str
+    method: str = "GET"
+
+    def text(self, name: str, otherwise: str = "") -> str:
+        """A field of the form."""
+        value = self.form.get(name, otherwise)
+        return value if isinstance(value, str) else otherwise
+
+    def texts(self, name: str) -> list[str]:
+        return [one for one in self.form.getlist(name) if isinstance(one, str)]
+
+    def number(self, name: str, otherwise: int) -> int:
+        """A number in the address; anything else counts as not given."""
+        given = self.query.get(name, "")
+        return int(given) if given.isdecimal() and len(given) < 10 else otherwise
+
+
+@dataclass(slots=True)
+class Desk:
+    """The opened project, and what was told after the last changes."""
+
+    app: Workspace
+    checks: Checks
+    stack: ExitStack = field(default_factory=ExitStack)
+    _memory: OpenMemory | None = None
+    _ranker: IndexRanker | None = None
+    _notes: OrderedDict[str, Any] = field(default_factory=OrderedDict)
+    _large: tuple[ManifestEntry, ...] = ()
+    _upto: str = ""
+    _ids: tuple[Sequence[ManifestEntry], dict[str, str]] | None = None
+    _origins: dict[tuple[str, float], str] = field(default_factory=dict)
+    _links: dict[tuple[str, float], tuple[str, ...]] = field(default_factory=dict)
+    _moments: OrderedDict[str, list[ManifestEntry]] = field(default_factory=OrderedDict)
+
+    @property
+    def memory(self) -> OpenMemory:
+        if self._memory is None:
+            self._memory = self.app.memory()
+        return self._memory
+
+    @property
+    def ranker(self) -> IndexRanker:
+        """The index, opened once: a search as one types must not open it again."""
+        if self._ranker is None:
+            ranker = open_ranker(self.memory, self.app.clock, chosen_meaning(self.app))
+            self._ranker = self.stack.enter_context(ranker)
+        return self._ranker
+
+    def warm_up(self) -> None:
+        """Read the list and open the index; a failure shows on the page that needs them."""
+        with suppress(ReverieError, OSError):
+            self.entries()
+            self.ranker.search("memory", limit=1)
+
+    def close(self) -> None:
+        self.stack.close()
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.app.clock.now(), UTC).astimezone()
+
+    def part(self, label: str) -> tuple[OpenMemory, str]:
+        """The memory that a label belongs to, and the file's name there."""
+        return self.memory.part(label) or (self.memory, label)
+
+    # --- what is told after a change ---
+
+    def tell(self, note: Any) -> str:
+        """Keep a note for the next page; the key goes into its address, so that it can be reloaded."""
+        key = secrets.token_hex(6)
+        self._notes[key] = note
+        while len(self._notes) > _MOST_NOTES:
+            self._notes.popitem(last=False)
+        return key
+
+    def told(self, key: str) -> Any:
+        return self._notes.get(key)
+
+    def waiting(self) -> int:
+        """How many proposals wait in the inbox."""
+        return self.inbox.count()
+
+    @property
+    def inbox(self) -> Inbox:
+        return open_inbox(self.app, self.memory)
+
+    def alarm(self) -> Alarm | None:
+        return alarm_of(self.app)
+
+    # --- memories ---
+
+    def entries(self, as_of: datetime | None = None) -> Sequence[ManifestEntry]:
+        """Every memory under its displayed name, newest first; also as they were at a time."""
+        if as_of is None:
+            return self._following() if self.memory.store.large else self.memory.topics.entries()
+        found: list[ManifestEntry] = []
+        for part in self.memory.parts:
+            revision = part.history.as_of(as_of)
+            if revision is not None:
+                found += self._then(part, revision.id, revision.at)
+        return found
+
+    def _following(self) -> Sequence[ManifestEntry]:
+        """The entries of a large directory: all of them once, then only what changed."""
+        topics = self.memory.topics
+        seen = topics.changes(self._upto, _MOST_CHANGES)
+        while seen is not None and seen.more and not self._large:
+            seen = topics.changes(seen.upto, _MOST_CHANGES)
+        if seen is None or seen.more or seen.afresh or not self._large:
+            self._large = newest_first(topics.entries())
+        elif seen.changed or seen.gone:
+            fresh = {entry.file: entry for entry in topics.some(list(seen.changed))}
+            left = {*seen.gone, *seen.changed}
+            kept = [entry for entry in self._large if entry.file not in left]
+            self._large = newest_first([*kept, *fresh.values()])
+        self._upto = seen.upto if seen is not None and not seen.more else ""
+        return self._large
+
+    def rows(self, entries: Sequence[ManifestEntry]) -> list[dict[str, Any]]:
+        """Some memories as rows, with their short ids and stamps of their versions."""
+        ids, now = self._short_ids(self.entries()), self.now()
+        return [
+            {
+                "id": ids.get(entry.file),
+                "stamp": f"{entry.mtime.timestamp():.6f}",
+                **row_of(self.part(entry.file)[0], entry, now, label=entry.file),
+            }
+            for entry in entries
+        ]
+
+    def _short_ids(self, entries: Sequence[ManifestEntry]) -> dict[str, str]:
+        if self._ids is None or self._ids[0] is not entries:
+            self._ids = (entries, short_ids(entry.file for entry in entries))
+        return self._ids[1]
+
+    def origin_of(self, entry: ManifestEntry) -> str:
+        """Who said a memory, from its file; read once for each version of the file."""
+        key = (entry.file, entry.mtime.timestamp())
+        if key not in self._origins:
+            stored = self.memory.topics.read(entry.file)
+            self._origins[key] = (stored.topic.origin or "") if stored else ""
+        return self._origins[key]
+
+    def links_of(self, entry: ManifestEntry) -> tuple[str, ...]:
+        """The memories that one links to; read once for each version of the file."""
+        key = (entry.file, entry.mtime.timestamp())
+        if key not in self._links:
+            stored = self.memory.topics.read(entry.file)
+            self._links[key] = stored.topic.linked if stored else ()
+        return self._links[key]
+
+    def _then(self, part: OpenMemory, revision: str, at: float) -> list[ManifestEntry]:
+        if revision not in self._moments:
+            then = datetime.fromtimestamp(at, UTC)
+            self._moments[revision] = [
+                manifest.entry(part.label(file), data, then)
+                for file in part.history.files(revision)
+                if file.endswith(".md")
+                and not is_index(file)
+                and (data := part.history.read(file, revision)) is not None
+            ]
+            while len(self._moments) > _MOST_MOMENTS:
+                self._moments.popitem(last=False)
+        return self._moments[revision]
+
+    # --- sessions ---
+
+    def sessions(self) -> dict[str, Path]:
+        """Every conversation of this project by its name: ours, hooked, proxied, other clients'."""
+        return conversations(self.app.project, {}, user=self.app.user)
+
+    @property
+    def project_name(self) -> str:
+        return self.app.project.root.name

@@ -1,0 +1,180 @@
+"""The page's server on loopback: routes, the worker that runs every page, errors as pages."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import uvicorn
+from starlette.applications import Starlette
+from starlette.datastructures import FormData
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from reverie.errors import InputError, ReverieError
+from reverie.web import (
+    dream_pages,
+    history_pages,
+    inbox_pages,
+    memory_actions,
+    memory_pages,
+    report_pages,
+    session_pages,
+)
+from reverie.web.desk import Asked, Desk
+from reverie.web.rendering import page
+from reverie.web.security import CSRF, HOST, Access, Gate
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from starlette.requests import Request
+
+Page = Callable[[Desk, Asked], Response]
+
+STATIC = Path(__file__).parent / "static"
+DEFAULT_PORT = 7349
+# A form holds one memory, or the marks of a page of them.
+_LARGEST_FORM = 1024 * 1024
+_SHUTDOWN_SECONDS = 1
+
+PAGES: dict[str, Page] = {
+    "/memory": memory_pages.listing,
+    "/memory/{label:path}": memory_pages.one,
+    "/source": memory_pages.source,
+    "/receipt/{key}": memory_actions.receipt,
+    "/history": history_pages.listing,
+    "/history/{revision}": history_pages.one,
+    "/inbox": inbox_pages.listing,
+    "/inbox/{id}": inbox_pages.one,
+    "/dreams": dream_pages.listing,
+    "/dreams/{id}": dream_pages.one,
+    "/sessions": session_pages.listing,
+    "/sessions/{id}": session_pages.one,
+    "/sessions/{id}/series": session_pages.series,
+    "/spend": report_pages.spend,
+    "/impact": report_pages.impact,
+    "/health": report_pages.health,
+    "/keys": report_pages.keys,
+}
+CHANGES: dict[str, Page] = {
+    "/memory": memory_actions.bulk,
+    "/memory/{label:path}": memory_actions.change,
+    "/history/{revision}": history_pages.undo,
+    "/inbox": inbox_pages.decide,
+    "/inbox/{id}": inbox_pages.decide,
+    "/dreams/{id}": dream_pages.decide,
+}
+
+
+def make_app(desk: Desk, access: Access) -> Starlette:
+    """The page as an ASGI app; everything but the static files runs on one worker thread."""
+    worker = ThreadPoolExecutor(1, thread_name_prefix="page")
+
+    @asynccontextmanager
+    async def living(app: Starlette) -> AsyncIterator[None]:
+        # The first search would wait for the index and the model to be read.
+        asyncio.get_running_loop().run_in_executor(worker, desk.warm_up)
+        yield
+        await asyncio.get_running_loop().run_in_executor(worker, desk.close)
+        worker.shutdown()
+
+    def route(path: str, handler: Page, method: str) -> Route:
+        async def endpoint(request: Request) -> Response:
+            asked = await _asked(request, access)
+            if isinstance(asked, Response):
+                return asked
+            work = partial(_answered, handler, desk, asked)
+            return await asyncio.get_running_loop().run_in_executor(worker, work)
+
+        return Route(path, endpoint, methods=[method])
+
+    async def start(request: Request) -> Response:
+        return RedirectResponse("/memory", 303)
+
+    routes = [
+        Route("/", start),
+        Mount("/static", StaticFiles(directory=STATIC)),
+        *(route(path, handler, "GET") for path, handler in PAGES.items()),
+        *(route(path, handler, "POST") for path, handler in CHANGES.items()),
+    ]
+    layers = [Middleware(Gate, access), Middleware(GZipMiddleware, minimum_size=1000)]
+    return Starlette(routes=routes, middleware=layers, lifespan=living)
+
+
+async def _asked(request: Request, access: Access) -> Asked | Response:
+    """The request as a page sees it; a change without its CSRF token is refused."""
+    cookie = request.cookies.get(access.cookie, "")
+    form = FormData()
+    if request.method == "POST":
+        length = request.headers.get("content-length", "")
+        if not length.isdecimal() or int(length) > _LARGEST_FORM:
+            return PlainTextResponse("this form is too large\n", 413)
+        form = await request.form(max_files=0)
+        given = form.get(CSRF)
+        if not isinstance(given, str) or not access.allows_change(cookie, given):
+            return PlainTextResponse("this form is from another run; reload the page\n", 403)
+    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return Asked(
+        request.path_params, request.query_params, form, access.csrf(cookie), here, request.method
+    )
+
+
+def _answered(handler: Page, desk: Desk, asked: Asked) -> Response:
+    """The page's answer; what a person can mend is shown as a page of its own."""
+    try:
+        return handler(desk, asked)
+    except InputError as error:
+        status = 404 if asked.method == "GET" else 400
+        return page(desk, asked, "problem.html", status=status, message=str(error))
+    except ReverieError as error:
+        return page(desk, asked, "problem.html", status=409, message=str(error))
+
+
+def listen(port: int | None) -> socket.socket:
+    """A socket on loopback: the given port, or the usual one, or any when that is taken."""
+    wanted = (DEFAULT_PORT, 0) if port is None else (port,)
+    for one in wanted:
+        opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            opened.bind((HOST, one))
+        except OSError as error:
+            opened.close()
+            reason = error.strerror
+            continue
+        return opened
+    raise InputError(f"cannot listen on {HOST}:{port} ({reason}); choose another with --port")
+
+
+def serve(desk: Desk, opened: socket.socket, access: Access, ready: Callable[[], None]) -> None:
+    """Serve until SIGINT or SIGTERM; `ready` is called once a browser can connect."""
+    config = uvicorn.Config(
+        make_app(desk, access),
+        ws="none",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+    )
+    running = uvicorn.Server(config)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        running.should_exit = True
+
+    # For signals before Uvicorn installs its handlers, and for the one it raises again at its end.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    opened.listen()
+    ready()
+    anyio.run(running.serve, [opened])

@@ -1,0 +1,202 @@
+"""The Sessions view: window fill, layers, cache and cost over a session, and its transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import JSONResponse
+
+from reverie.conversation import transcripts
+from reverie.conversation.timeline import read_timeline, said_and_sent, session_row
+from reverie.core.messages import Attachment, Text, Thinking, ToolResult, ToolUse
+from reverie.errors import InputError, TranscriptError
+from reverie.web.rendering import page
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from reverie.conversation.timeline import Timeline
+    from reverie.core.messages import Block, Message
+    from reverie.web.desk import Asked, Desk
+
+A_PAGE = 25
+MESSAGES_A_PAGE = 60
+# A session that was written to within this many seconds is followed.
+LIVE_SECONDS = 600.0
+_LONG = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A block of a message: its kind, its text, and what is sent instead of it."""
+
+    kind: str
+    text: str
+    sent: str | None = None
+
+    @property
+    def long(self) -> bool:
+        return len(self.text) > _LONG
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message as it was said, and whether it is still sent."""
+
+    message: Message
+    pieces: tuple[Piece, ...]
+    gone: bool
+
+
+def listing(desk: Desk, asked: Asked) -> Response:
+    """Every conversation of the project, newest first."""
+    found = sorted(desk.sessions().items(), key=lambda pair: _changed(pair[1]), reverse=True)
+    number = max(1, asked.number("page", 1))
+    rows = []
+    for name, path in found[(number - 1) * A_PAGE : number * A_PAGE]:
+        try:
+            rows.append(session_row(path, desk.app.ledger) | {"session": name})
+        except TranscriptError:
+            continue
+    now = desk.app.clock.now()
+    for row in rows:
+        row["live"] = now - row["last"] < LIVE_SECONDS
+    return page(
+        desk,
+        asked,
+        "sessions/list.html",
+        rows=rows,
+        total=len(found),
+        number=number,
+        pages=-(-len(found) // A_PAGE) or 1,
+    )
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def one(desk: Desk, asked: Asked) -> Response:
+    """One session: its series as plots and as a table, and the transcript with what was sent."""
+    path = _path(desk, asked.path["id"])
+    timeline = read_timeline(desk.app.settings, path)
+    turns = list(_turns(path))
+    pages = -(-len(turns) // MESSAGES_A_PAGE) or 1
+    wanted = asked.query.get("message", "")
+    number = min(max(1, asked.number("page", _page_of(turns, wanted))), pages)
+    return page(
+        desk,
+        asked,
+        "sessions/one.html",
+        id=asked.path["id"],
+        timeline=timeline,
+        calls=_calls(timeline),
+        turns=turns[(number - 1) * MESSAGES_A_PAGE : number * MESSAGES_A_PAGE],
+        messages=len(turns),
+        number=number,
+        pages=pages,
+        wanted=wanted,
+        live=desk.app.clock.now() - _changed(path) < LIVE_SECONDS,
+        changed=_changed(path),
+    )
+
+
+def series(desk: Desk, asked: Asked) -> Response:
+    """The figures of the plots: one column a call."""
+    timeline = read_timeline(desk.app.settings, _path(desk, asked.path["id"]))
+    measured = [point for point in timeline.points if point.fill]
+    parts = (
+        [name for name in measured[0].fill if any(p.fill[name] for p in measured)]
+        if measured
+        else []
+    )
+    total, costs = 0.0, []
+    for point in timeline.points:
+        total += point.cost or 0.0
+        costs.append(total)
+    return JSONResponse(
+        {
+            "window": timeline.window,
+            "fill": {
+                "calls": [point.call for point in measured],
+                "parts": {name: [point.fill[name] for point in measured] for name in parts},
+            },
+            "calls": [point.call for point in timeline.points],
+            "read": [point.usage.cache_read for point in timeline.points],
+            "written": [point.usage.cache_write for point in timeline.points],
+            "input": [point.usage.input for point in timeline.points],
+            "output": [point.usage.output for point in timeline.points],
+            "cost": costs,
+            "breaks": [{"call": one.call, "why": one.why} for one in timeline.breaks],
+            "events": [{"call": one.call, "layer": one.layer} for one in timeline.events],
+        }
+    )
+
+
+def _path(desk: Desk, name: str) -> Path:
+    found = desk.sessions().get(name)
+    if found is None:
+        raise InputError(f"no session {name!r} here")
+    return found
+
+
+def _calls(timeline: Timeline) -> list[dict[str, Any]]:
+    """The table of calls, with what happened before each."""
+    events: dict[int, list[str]] = {}
+    for event in timeline.events:
+        events.setdefault(event.call, []).append(f"{event.layer}: {event.what}")
+    for one in timeline.breaks:
+        events.setdefault(one.call, []).append(f"cache break: {one.why} ({one.lost:,} tokens)")
+    return [
+        {
+            "point": point,
+            "fill": sum(point.fill.values()) or point.usage.context,
+            "events": list(dict.fromkeys(events.get(point.call, ()))),
+        }
+        for point in timeline.points
+    ]
+
+
+def _page_of(turns: list[Turn], message: str) -> int:
+    """The page of a message; without one the last page, where a running session is."""
+    if not message:
+        return -(-len(turns) // MESSAGES_A_PAGE) or 1
+    at = next((n for n, turn in enumerate(turns) if turn.message.id == message), 0)
+    return at // MESSAGES_A_PAGE + 1
+
+
+def _turns(path: Path) -> Iterator[Turn]:
+    for said, sent in said_and_sent(transcripts.load(path).records):
+        replaced = {}
+        if sent is not None and sent is not said:
+            pairs = zip(said.blocks, sent.blocks, strict=False)
+            replaced = {id(old): new for old, new in pairs if old != new}
+        pieces = tuple(_piece(block, replaced.get(id(block))) for block in said.blocks)
+        yield Turn(said, pieces, sent is None)
+
+
+def _piece(block: Block, sent: Block | None) -> Piece:
+    kind, text = _readable(block)
+    return Piece(kind, text, None if sent is None else _readable(sent)[1])
+
+
+def _readable(block: Block) -> tuple[str, str]:
+    match block:
+        case Text(text):
+            return "text", text
+        case Thinking(text):
+            return "thinking", text
+        case ToolUse(_, name, arguments):
+            return f"call {name}", arguments
+        case ToolResult():
+            return "error" if block.is_error else "result", block.text
+        case Attachment(label, text):
+            return f"beside it: {label}", text
+        case _:
+            return block.kind, ""
