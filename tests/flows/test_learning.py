@@ -134,23 +134,6 @@ class TestFork:
         assert kinds(events, ForkEnded) == []
         assert len(desk.provider.requests) == 2
 
-    async def test_a_side_model_is_told_the_new_messages_alone(self, desk: Desk) -> None:
-        said = "The staging database moved to port 5433 last week."
-        desk.provider.script(
-            "Good to know.",
-            self.writes(desk, "staging_port", "port of the staging database", said),
-            "Saved.",
-        )
-        async with desk.session(
-            ON, "models.side=anthropic:claude-haiku-5-5", "features.recall=false"
-        ) as session:
-            events = await hear(session, said)
-        [learnt] = saved(events)
-        assert len(learnt.files) == 1
-        asked = desk.provider.requests[1].json
-        assert asked["model"] == "claude-haiku-5-5"
-        assert len(asked["messages"]) == 1
-
     async def test_when_the_agent_saved_by_itself_nobody_else_does(self, desk: Desk) -> None:
         own = self.writes(desk, "own", "what the agent saved", "Anna owns billing.")
         desk.provider.script(own, "I have saved it.")

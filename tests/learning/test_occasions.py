@@ -1,0 +1,32 @@
+"""When a model is asked what to learn, and which way is cheaper."""
+
+import pytest
+from tests.context.saying import user
+
+from reverie.core.usage import Prices
+from reverie.learning.extraction.occasions import occasion, offers
+
+MAIN, SIDE = Prices.of(5, 25), Prices.of(0.1, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("Please read the README for me.", False),
+        ("Now put it in.", False),
+        ("What are the sailings today?", False),
+        ("The staging database moved to port 5433 last week.", True),
+        ("Don't change the tests without asking me.", True),
+        ("I prefer British spelling in everything.", True),
+        ("We decided to keep the old parser for now.", True),
+        ("Run it. Henrik leaves the port at the end of March.", True),
+    ],
+)
+def test_a_model_is_asked_when_something_was_stated(text: str, *, stated: bool) -> None:
+    assert (occasion([user(text)]) is not None) is stated
+
+
+def test_a_short_conversation_is_forked_and_a_long_one_is_told_apart() -> None:
+    assert not offers(["a few words"], 10_000, MAIN, MAIN).apart_is_cheaper
+    assert offers(["a few words"], 150_000, MAIN, MAIN).apart_is_cheaper
+    assert offers(["a few words"], 20_000, MAIN, SIDE).apart_is_cheaper
