@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: FixedClock) ->
     monkeypatch.setenv("HOME", str(found.person))
     monkeypatch.chdir(found.root)
     return found
+
+
+def pytest_sessionfinish() -> None:
+    """Remove this process's PostgreSQL, if a test started one."""
+    running = sys.modules.get("tests.postgres.running")
+    if running is not None and running.server.cache_info().currsize:
+        running.server().delete()
