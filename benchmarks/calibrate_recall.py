@@ -28,7 +28,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import prompt_kinds
@@ -283,7 +283,8 @@ def fitted(
     comparing *= share
     comparing[NAMES.index("others")] = OTHERS * comparing[NAMES.index("words")]
     comparing[kind] = shape
-    made = Calibration(offset, **dict(zip(NAMES, map(float, comparing), strict=True)))
+    counts: dict[str, Any] = dict(zip(NAMES, map(float, comparing), strict=True))
+    made = Calibration(offset, **counts)
     return _moved(made, examples, wrong)
 
 

@@ -79,7 +79,7 @@ def direction_learnt(
     """Where the model puts prompts about one's own work, beyond what their small words tell."""
     vectors = encoded(embedder, [prompt.text for prompt in prompts], "question")
     known = np.array([by_runs[prompt.text] for prompt in prompts])
-    slopes, _ = fit(vectors * STRETCH, prompts, known)
+    slopes, _ = fit(np.asarray(vectors, np.float64) * STRETCH, prompts, known)
     return slopes * STRETCH
 
 

@@ -156,6 +156,7 @@ def keep(beliefs: Sequence[Belief], home: Path, project: Path) -> dict[str, str]
                     strict=True,
                     scope="person" if place == "person" else "project",
                 )
+                assert isinstance(outcome, reverie.Remembered)
                 saved[belief.id] = outcome.topic.file
                 label = f"person/{outcome.topic.file}" if place == "person" else outcome.topic.file
                 if place != "other":
