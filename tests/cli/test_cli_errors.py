@@ -204,7 +204,7 @@ def test_a_ledger_that_cannot_be_read(place: Place) -> None:
     assert "cannot read the ledger" in failed("spend")
 
 
-@pytest.mark.parametrize("command", [["list"], ["remember", "Tea is at four"], ["doctor"]])
+@pytest.mark.parametrize("command", [["list"], ["remember", "Tea is at four"], ["ui"]])
 def test_a_file_as_home_is_one_line(place: Place, command: list[str]) -> None:
     file = place.base / "file"
     file.write_text("")

@@ -28,6 +28,9 @@ CALLS = {
     "dream": ("--force", "-q"),
     "move": ("x.md", "--scope", "person"),
     "retire": ("x.md", "--off"),
+    "compact": ("s1",),
+    "completion": ("bash",),
+    "migrate": ("files", "http://127.0.0.1:9"),
 }
 PLAIN = {*COMMANDS} - {"hook", "mcp", "demo", "install", "uninstall", "daemon"}
 

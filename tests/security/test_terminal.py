@@ -31,7 +31,8 @@ SESSION = "20250615-100000-aaaaaa"
 MEMORY = "project_freeze.md"
 
 # Every command of the table, with the arguments that make it show foreign text. What speaks to
-# programs in a protocol of its own (hook, mcp) or plays its own story (demo) is tried elsewhere.
+# programs in a protocol of its own (hook, mcp), serves others (ui, serve, worker, tenants) or plays its
+# own story (demo) is tried elsewhere.
 CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
     "chat": (("-p", f"what freezes? {TURNED}", "--model", "offline"),),
     "remember": (("--", f"The harbour opens at nine {HOSTILE}"),),
@@ -69,8 +70,18 @@ CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
     "trust": ((),),
     "settings": ((), ("window.tokens",), (TURNED,), ("--changed",)),
     "doctor": ((),),
+    "models": ((), ("use", TURNED)),
+    "keys": ((), ("set", TURNED)),
+    "stats": ((),),
+    "impact": ((),),
+    "watch": (("--once",), (SESSION, "--once"), (TURNED, "--once")),
+    "compact": ((SESSION,), (TURNED,)),
+    "completion": (("bash",),),
+    "proxy": (("status",), ("savings",)),
+    "sync": ((), ("--remote", f"file:///{TURNED}")),
+    "migrate": (("files", f"nowhere {TURNED}"),),
 }
-PROTOCOLS = {"hook", "mcp", "demo"}
+PROTOCOLS = {"hook", "mcp", "demo", "ui", "serve", "worker", "tenants"}
 
 
 @pytest.fixture
@@ -125,8 +136,8 @@ def test_no_command_prints_what_steers(
     for number, arguments in enumerate(CALLS[name]):
         told = [argument.replace("{item}", hostile) for argument in arguments]
         result = run(name, *(option for option in options if option not in told), *told)
-        # `doctor` meets a file that is broken, `redo` and `retire` nothing they could do.
-        fails = name in ("doctor", "redo", "retire")
+        # `doctor` meets a file that is broken, the others nothing they could do.
+        fails = name in ("doctor", "redo", "retire", "compact", "sync", "migrate")
         assert number or result.exit_code == fails, result.output
         assert steering(result.stdout) == [], (name, arguments)
         assert result.exit_code == 2 or steering(result.stderr) == [], (name, arguments)

@@ -31,6 +31,7 @@ ON = {
     "notes_compaction",
     "autocompact",
     "microcompact_batch",
+    "compact_by_price",
     "microcompact_cached",
     "microcompact_server",
     "tool_result_storage",

@@ -13,6 +13,7 @@ import click
 
 from reverie.cli.formatting import printable
 from reverie.core.foreign_text import printable_json
+from reverie.errors import InputError
 from reverie.logs import logger
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Invocation:
         merged = {f.name: getattr(self, f.name) or getattr(outer, f.name) for f in fields(self)}
         return Invocation(**{**merged, "overrides": outer.overrides + self.overrides})
 
-    def app(self) -> Workspace:
+    def app(self, *, check_home: bool = True) -> Workspace:
         """Open the workspace these options ask for."""
         from reverie.cli.screen import start_logging
         from reverie.workspace import Workspace
@@ -53,6 +54,11 @@ class Invocation:
         if self.memory_dir is not None:
             overrides = (*overrides, f"memory_directory={self.memory_dir.absolute()}")
         app = Workspace.open(self.project, home=self.home, overrides=overrides)
+        if check_home and app.settings.home.exists() and not app.settings.home.is_dir():
+            raise InputError(
+                f"the home {app.settings.home} is a file, not a folder; "
+                "choose another one with --home or REVERIE_HOME"
+            )
         start_logging(app.settings, self.verbose)
         if app.joined:
             self.warn(app.joined)

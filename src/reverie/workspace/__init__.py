@@ -92,11 +92,6 @@ class Workspace:
             raise InputError(f"--project {str(start)!r} is not a folder")
         root = find_project(start, Path()).root
         settings = load_settings(root, home, overrides=overrides)
-        if settings.home.exists() and not settings.home.is_dir():
-            raise InputError(
-                f"the home {settings.home} is a file, not a folder; "
-                "choose another one with --home or REVERIE_HOME"
-            )
         project = find_project(start, settings.home)
         app = cls(settings, project, clock, start.resolve(), overrides, user, sleep)
         app.joined = app.join_clones()

@@ -12,6 +12,7 @@ import click
 
 from reverie.cli.formatting import printable
 from reverie.cli.invocation import Invocation, reverie_command
+from reverie.core.foreign_text import printable_json
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ Row = dict[str, Any]
 @click.argument("session", required=False, metavar="[SESSION]")
 @click.option("--once", is_flag=True, help="Print what happened so far, and stop.")
 def command(frame: Invocation, session: str | None, once: bool) -> None:
-    """Follow what memory does in a running session: recalled, used, learnt, put aside.
+    """Follow what memory does in a running session, live.
+
+    Each line is something recalled, used, learnt or put aside.
 
     Without SESSION it is the newest one of this project, of a coding agent or of `reverie chat`, and the next one as
     soon as it begins. With SESSION (the start of its id is enough) it stays with that one. End it with Ctrl-C.
@@ -37,7 +40,7 @@ def command(frame: Invocation, session: str | None, once: bool) -> None:
     app = frame.app()
     for row in _rows(app, session, once=once):
         if frame.as_json:
-            click.echo(json.dumps(row, ensure_ascii=False))
+            click.echo(printable_json(row))
         elif not frame.quiet:
             click.echo(printable(_line(row)))
 

@@ -32,7 +32,7 @@ _SIGNS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "wrong": ("✗", "re
 @reverie_command(name="doctor")
 def command(frame: Invocation) -> None:
     """Check that everything is in order."""
-    findings = list(examine(frame.app()))
+    findings = list(examine(frame.app(check_home=False)))
     frame.answer([asdict(finding) for finding in findings], lambda c: _print(c, findings))
     if any(finding.state == "wrong" for finding in findings):
         click.get_current_context().exit(1)
