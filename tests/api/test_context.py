@@ -221,6 +221,7 @@ LONG = "".join(f"{hour:05}: clouds, wind from the west\n" for hour in range(4_00
 
 
 OFF = {"features.microcompact_server": False, "features.microcompact_batch": False}
+FULL_ONLY = {"features.session_notes": False, "features.compact_by_price": False}
 
 
 class TestTheWindow:
@@ -253,7 +254,7 @@ class TestTheWindow:
         return place
 
     async def test_is_kept_by_a_summary(self, small: Place, provider: Provider) -> None:
-        off = OFF | {"features.session_notes": False}
+        off = OFF | FULL_ONLY
         loop = ClaudeLoop(small, provider, run=lambda given: LONG[:30_000], settings=off)
         for i in range(10):
             await loop.say(f"How is the weather in city number {i}?")
@@ -269,13 +270,32 @@ class TestTheWindow:
         self, small: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.delenv("ANTHROPIC_API_KEY")
-        off = OFF | {"features.session_notes": False}
+        off = OFF | FULL_ONLY
         loop = ClaudeLoop(small, provider, run=lambda given: LONG[:30_000], settings=off)
         for i in range(8):
             await loop.say(f"How is the weather in city number {i}?")
         await loop.close()
         assert {event.layer for event in loop.events(LayerFired)} == {"compaction"}
         assert "no key" in str(loop.events(TroubleNoted))
+
+    async def test_is_kept_by_price_without_a_model(
+        self, small: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The default: no key is needed, no side request is sent, and every word of the person stays."""
+        monkeypatch.delenv("ANTHROPIC_API_KEY")
+        loop = ClaudeLoop(small, provider, run=lambda given: LONG[:30_000], settings=OFF)
+        questions = [f"How is the weather in city number {i}?" for i in range(10)]
+        for question in questions:
+            await loop.say(question)
+        await loop.close()
+        assert {event.layer for event in loop.events(LayerFired)} == {"compaction"}
+        assert all(isinstance(event.verdict, ExpectedBreak) for event in loop.events(CacheBroke))
+        assert (loop.events(TroubleNoted), loop.events(ForkStarted)) == ([], [])
+        # Two for each question, after the one that asked for the window.
+        assert len(bodies(provider)) == 21
+        assert all(question in str(bodies(provider)[-1]) for question in questions)
+        assert loop.context.tokens < 45_000
+        assert len(loop.messages) == 40
 
     async def test_is_kept_on_a_local_server(self, place: Place, provider: Provider) -> None:
         """The server refuses requests beyond its window of 32,768 tokens, which the settings name."""
@@ -436,19 +456,39 @@ class TestAChangedHistory:
         await loop.say("Thank you.")
         assert bodies(provider)[2]["messages"][2] == stored
 
-    async def test_before_what_was_compacted(self, loop: ClaudeLoop, provider: Provider) -> None:
+    async def test_before_what_was_compacted(self, place: Place, provider: Provider) -> None:
         provider.respond(meteorologist)
-        loop.run = lambda given: LONG[:30_000]
+        off = {"features.compact_by_price": False}
+        loop = ClaudeLoop(place, provider, run=lambda given: LONG[:30_000], settings=off)
         for i in range(4):
             await loop.say(f"How is the weather in city number {i}?")
         await loop.context.compact()
         assert [event.layer for event in loop.events(LayerFired)] == ["compaction"]
         loop.messages[4] = {"role": "user", "content": "Is it cold in city number 1?"}
         await loop.say("And now?")
+        await loop.close()
         sent = bodies(provider)[-1]["messages"]
         assert "city number 0" in str(sent[0])
         assert "cold" in str(sent[4])
         assert len(sent) == len(loop.messages) - 1
+
+    async def test_before_what_was_compacted_by_price(
+        self, loop: ClaudeLoop, provider: Provider
+    ) -> None:
+        """It is compacted again, as it is now."""
+        provider.respond(meteorologist)
+        loop.run = lambda given: LONG[:30_000]
+        for i in range(6):
+            await loop.say(f"How is the weather in city number {i}?")
+        assert [event.layer for event in loop.events(LayerFired)] == ["compaction"]
+        loop.messages[4] = {"role": "user", "content": "Is it cold in city number 1?"}
+        await loop.say("And now?")
+        assert [event.layer for event in loop.events(LayerFired)] == ["compaction"] * 2
+        sent = str(bodies(provider)[-1]["messages"])
+        assert "Is it cold in city number 1?" in sent
+        assert "weather in city number 1" not in sent
+        assert all(f"weather in city number {i}?" in sent for i in (0, 2, 3, 4, 5))
+        assert all(isinstance(event.verdict, ExpectedBreak) for event in loop.events(CacheBroke))
 
     async def test_notes_forget_what_was_never_said(
         self, loop: ClaudeLoop, place: Place, provider: Provider

@@ -266,11 +266,21 @@ class TestWhatIsLearnt:
         dreamt = [turn["number"] for turn in played.data["turns"] for fired in turn["fired"] if fired["layer"] == 6]  # fmt: skip
         assert dreamt == [len(played.data["turns"])]
         memories = self.memories(played)
-        assert self.layer(played, 6)["kept"] == [
+        kept = self.layer(played, 6)["kept"]
+        by_model = {
             "reference_corrections.md",
             "reference_corrections_now.md",
             "project_corrected_table.md",
-        ]
+        }
+        assert by_model < set(kept)
+        assert len(kept) == len(set(kept)) == 10
+        # By rules it gives memories words by which they may be asked for, and changes no other line.
+        for file in set(kept) - by_model:
+            asleep = played.folder / "6" / "memory" / file
+            assert re.search(r"^cues: \[.+\]$", memories[file], re.M)
+            if asleep.exists():  # not one that this session saved
+                lines = [one for one in memories[file].splitlines() if not one.startswith("cues:")]
+                assert lines == asleep.read_text("utf-8").splitlines()
         assert "sent on 2026-11-09." in memories["project_corrected_table.md"]
         assert "superseded_by:" in memories["reference_corrections.md"]
         assert "(reference_corrections.md)" not in memories["MEMORY.md"]
@@ -281,28 +291,36 @@ class TestWhatIsLearnt:
         assert "From 2027-04-15" in self.memories(played)["project_storholm_change.md"]
 
     def test_it_is_in_the_totals_and_reads_the_cache(self, played: Played) -> None:
-        turns, whole = len(played.data["turns"]), played.run("all layers")
+        turns, whole = played.data["turns"], played.run("all layers")
         learning = sum(one["cost"] for one in played.data["learnt"])
-        for one in played.data["learnt"]:
-            assert 0 < one["cost"] < 0.6 * whole["cost"]
-            assert one["hit_rate"] > 0.85
-        assert turns - 5 <= self.layer(played, 5)["calls"] <= turns + 10
+        assert 0 < learning < 0.05 * whole["cost"]
+        assert all(one["cost"] > 0 for one in played.data["learnt"])
+        # The side model reads the new messages alone, and only where something was stated.
+        assert self.layer(played, 5)["hit_rate"] > 0.5
+        assert self.layer(played, 5)["calls"] < len(turns)
+        assert self.layer(played, 6)["hit_rate"] > 0.85
         assert self.layer(played, 6)["calls"] == 3
         without = played.run("without 5 and 6")
-        assert whole["cost"] - without["cost"] == pytest.approx(learning, rel=0.2)
         sent = sum(one["tokens_sent"] for one in played.data["learnt"])
         assert whole["tokens_sent"] - without["tokens_sent"] == pytest.approx(sent, rel=0.2)
+        # A compaction renders the head with the memories that were saved: it is written once more.
+        more = [a["cost"] - b["cost"] for a, b in zip(whole["per_turn"], without["per_turn"], strict=True)]  # fmt: skip
+        renewed = [any(fired["layer"] in (3, 4) and fired["before"] for fired in turn["fired"]) for turn in turns]  # fmt: skip
+        heads = [cost for cost, new in zip(more, renewed, strict=True) if new]
+        assert sum(more) - sum(heads) == pytest.approx(learning, rel=0.1)
+        assert all(0 < cost < 0.02 for cost in heads)
+        assert len(heads) == 2
 
     def test_the_page_tells_it(self, played: Played) -> None:
         text = played.page.read_text(encoding="utf-8")
-        for told in ("6 memories saved", "3 memories changed", "would lose", "in these totals"):
+        for told in ("6 memories saved", "10 memories changed", "would lose", "in these totals"):
             assert told in text
 
     def test_without_these_layers_nothing_is_learnt(self, played: Played) -> None:
         learnt = [list((played.folder / str(n) / "memory").glob("*henrik*")) for n in range(1, len(VARIANTS) + 1)]  # fmt: skip
         assert [bool(found) for found in learnt] == [True] * 5 + [False] * 2
         assert played.run("without 5 and 6")["lost"] == (
-            "not done: 6 memories saved, 3 memories changed"
+            "not done: 6 memories saved, 10 memories changed"
         )
 
 
@@ -488,7 +506,7 @@ class TestOnTheScreen:
             assert f"Playing it again: {variant['name']} …" in text
         assert text.count("✓") == 6
         assert "5: for your inbox: 1" in text
-        assert "3 memories changed" in text
+        assert set(re.findall(r"\d+ memories changed", text)) == {"7 memories changed"}
         assert "for learning (layers 5 and 6)" in " ".join(text.split())
         assert text.splitlines()[-2] == f"Report: {place.root / 'reverie-demo.html'}"
         assert "\x1b" not in text

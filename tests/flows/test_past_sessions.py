@@ -5,7 +5,7 @@ import json
 
 import pytest
 from tests.conversation.build import answer, user
-from tests.flows.sessions import MODEL, Desk
+from tests.flows.sessions import MODEL, Desk, hear
 from tests.place import NOON, Place
 from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
@@ -146,10 +146,18 @@ class TestCursor:
 
     async def test_a_fork_that_read_it_live_counts(self, desk: Desk) -> None:
         async with desk.session("features.extract=true") as session:
-            _ = [event async for event in session.run("Good morning to you.")]
-            await session.background.drain(30)
+            await hear(session, "The billing service is owned by Anna.")
+        assert len(desk.provider.requests) == 2
         assert plan_reading(desk.app()).open == ()
         assert len(plan_reading(desk.app(), use_model=False).open) == 1
+
+    async def test_where_nothing_was_stated_no_model_has_read_it(self, desk: Desk) -> None:
+        async with desk.session("features.extract=true") as session:
+            await hear(session, "Good morning to you.")
+        assert len(desk.provider.requests) == 1
+        [left] = plan_reading(desk.app()).open
+        # The question, the date and the reply.
+        assert left.count == 3
 
 
 class TestFailure:

@@ -61,6 +61,21 @@ async def test_a_resumed_session_sends_the_same_bytes(desk: Desk) -> None:
     assert after.breakpoints == before.breakpoints
 
 
+async def test_hooks_are_asked_before_a_compaction_and_not_when_one_is_weighed(desk: Desk) -> None:
+    asked: list[str] = []
+
+    async def ask(trigger: str, instructions: str) -> str:
+        asked.append(trigger)
+        return instructions
+
+    async with desk.session(*OPTIONS) as session:
+        session.upkeep.before_compaction = ask
+        for i in range(TURNS):
+            await desk.hear(session, f"Please read part_{i}.py, request {i}.")
+        assert asked == ["automatic"] * len(session.conversation.state.compactions)
+    assert asked
+
+
 async def test_faithful_keeps_more_than_thrifty(desk: Desk) -> None:
     kept = {}
     for profile in ("thrifty", "faithful"):

@@ -63,6 +63,8 @@ async def test_resumed_after_every_turn(
     await run(desk, overrides, resumed=True)
     assert bodies(provider, 0)[:first] == bodies(provider, first)
     assert first > 2 * TURNS
+    # A compaction by price was weighed, refused and done on the way.
+    assert "no longer in the window" in str(bodies(provider, first))
 
 
 async def run(desk: Desk, overrides: tuple[str, ...], *, resumed: bool) -> None:

@@ -81,7 +81,7 @@ class Restless:
 
 
 async def soak(
-    place: Place, turns: int, seed: int
+    place: Place, turns: int, seed: int, *settings: str
 ) -> tuple[Restless, list[str], list[int], set[str]]:
     (place.root / "big.txt").write_text("".join(f"{i} bottles of beer\n" for i in range(20_000)))
     model = Restless(seed)
@@ -94,7 +94,9 @@ async def soak(
         if isinstance(event, LayerFired):
             fired.add(event.layer)
 
-    async with open_session(place.app(), SessionOptions(ready=model, mode="bypass")) as session:
+    async with open_session(
+        place.app(*settings), SessionOptions(ready=model, mode="bypass")
+    ) as session:
         with session.announce.heard_by(listen):
             for turn in range(turns):
                 said.append(f"Request {turn}: {dice.choice(('go on', 'again', 'and now?'))}")
@@ -119,26 +121,34 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-def check(model: Restless, said: list[str], fired: set[str]) -> None:
+def check(model: Restless, said: list[str], fired: set[str], layers: set[str]) -> None:
     assert model.last is not None
     sent = "\n".join(
         block.text for m in model.last.messages for block in m.blocks if hasattr(block, "text")
     )
     lines = {line.removeprefix("> ") for line in sent.splitlines()}
     assert [text for text in said[:-1] if text not in lines] == []
-    assert {"tool results", "microcompaction"} <= fired
+    assert {"tool results", *layers} <= fired
 
 
 async def test_a_long_session(place: Place) -> None:
-    model, said, _, fired = await soak(place, 150, seed=1)
-    check(model, said, fired)
+    """Compaction by price keeps it so short that there is little to clear."""
+    model, said, _, fired = await soak(place, 150, 1)
+    check(model, said, fired, {"compaction"})
+    assert model.largest < WINDOW // 3
+
+
+async def test_a_long_session_in_which_nothing_is_compacted_by_price(place: Place) -> None:
+    """Layer 2 clears the results, of which only the longest are stored."""
+    settings = ("features.compact_by_price=false", "tools.Bash.result_threshold=50000")
+    model, said, _, fired = await soak(place, 150, 1, *settings)
+    check(model, said, fired, {"microcompaction"})
 
 
 @pytest.mark.slow
 async def test_a_session_of_5000_turns_neither_overflows_nor_grows(place: Place) -> None:
     model, said, memory, fired = await soak(place, 5_000, seed=7)
-    check(model, said, fired)
-    assert "compaction" in fired
+    check(model, said, fired, {"compaction"})
     print(
         f"calls {model.calls}, largest {model.largest}, resident {memory[9] >> 20} → {memory[-1] >> 20} MiB"
     )

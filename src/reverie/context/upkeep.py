@@ -50,10 +50,6 @@ from reverie.ports import BlobStore, Scrubber
 
 COMPACT = "compact"
 
-# A compaction that did not pay is weighed again after this growth.
-_GROWN = 2_000
-_NEVER = -1_000_000
-
 
 @dataclass(slots=True)
 class Upkeep:
@@ -76,8 +72,6 @@ class Upkeep:
     # Asked before a compaction, with its trigger and instructions; returns the instructions to use.
     before_compaction: Callable[[str, str], Awaitable[str]] | None = None
     _ledger: ToolResultLedger = field(init=False)
-    # The size at which a compaction by price did not pay.
-    _refused_at: int = _NEVER
 
     def __post_init__(self) -> None:
         declared = (name for name, tool in self.toolbox.tools.items() if tool.clearable)
@@ -132,20 +126,22 @@ class Upkeep:
             await self._compact_by_price()
 
     async def _compact_by_price(self) -> None:
-        """Layer 4 before the window is full: where keeping old messages costs more."""
+        """Layer 4 before the window is full: where keeping old messages costs more.
+
+        Only the conversation decides, so that a resumed session sends the same bytes.
+        """
         state, moment = self.conversation.state, self._moment()
         size = state.tokens - state.head_tokens
-        verdict = lean.due(size, moment, self.lean)
-        if isinstance(verdict, NotDue) or 0 <= size - self._refused_at < _GROWN:
+        if isinstance(lean.due(size, moment, self.lean), NotDue):
             return
-        if self.before_compaction is not None:
-            await self.before_compaction("automatic", "")
         situation = self._situation("price", "", Whole(), None)
         reader = FileReader(self._read_file)
         done = await asyncio.to_thread(lean.compact, situation, moment, self.lean, reader)
-        self._refused_at = size if isinstance(done, Failed) else _NEVER
-        if isinstance(done, Compaction):
-            self._compacted(done, situation.at)
+        if isinstance(done, Failed):
+            return
+        if self.before_compaction is not None:
+            await self.before_compaction("automatic", "")
+        self._compacted(done, situation.at)
 
     def _moment(self) -> Moment:
         conditions, last = self._conditions(), self.conversation.state.messages[-1:]

@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from reverie.context.microcompaction import Policy
 from reverie.conversation import journal
 from reverie.conversation.assemble import Assembled
 from reverie.conversation.journal import Journal
@@ -241,6 +242,8 @@ class Conversation:
         session = await self._stack.enter_async_context(open_session(self.app, options))
         self._stack.enter_context(session.announce.heard_by(self._hear))
         session.upkeep.on = session.folding.on = session.notes.on = self._on
+        # The figures of a profile go with compaction by price, which does not run here.
+        session.upkeep.policy = Policy()
         # There is no model of ours to ask, and the client brings every head.
         session.upkeep.forks = session.folding.forks = None
         session.upkeep.head = lambda: self._frozen(session.conversation.state.head)

@@ -21,6 +21,7 @@ OFF = {
     "features.microcompact_server": False,
     "features.microcompact_batch": False,
     "features.session_notes": False,
+    "features.compact_by_price": False,
 }
 
 SUMMARY = "<summary>\n" + "\n".join(

@@ -34,6 +34,7 @@ from reverie.workspace.inbox import open_inbox
 
 RECALL, RESULTS, CLEARING, NOTES, COMPACTION, EXTRACTION, DREAMS = range(7)
 _NUMBERS = {tool_results.NAME: RESULTS, microcompaction.NAME: CLEARING}
+_SUMMARIES = {"notes": "the notes become the summary", "record": "old messages become a record"}
 # Small, so that the session fills it more than once.
 WINDOW = Window(32_000, "the demo")
 MODEL, SELECTOR = "claude-sonnet-5", "claude-haiku-5-5"
@@ -188,9 +189,9 @@ def _fired(event: events.Event, session: Session) -> Iterator[Fired]:
         case events.LayerFired(layer, before, after) if layer in _NUMBERS:
             yield Fired(_NUMBERS[layer], layer, before, after)
         case events.LayerFired(_, before, after):
-            by_notes = session.conversation.state.compactions[-1].how == "notes"
-            what = "the notes become the summary" if by_notes else "the model writes a summary"
-            yield Fired(NOTES if by_notes else COMPACTION, what, before, after)
+            how = session.conversation.state.compactions[-1].how
+            what = _SUMMARIES.get(how, "the model writes a summary")
+            yield Fired(NOTES if how == "notes" else COMPACTION, what, before, after)
         case events.NotesUpdated(_, by):
             yield Fired(NOTES, f"notes, by {by}")
         case events.MemoriesSurfaced():

@@ -2,7 +2,7 @@
 
 Most turns of a coding session hold nothing for later: "now put it in", then an hour of tools. A
 model is asked when the person's own words state something: a rule, a correction, a decision, a wish,
-a fact about them or their project. The turns in between wait and are read with the next that does.
+a fact about them or their project. The turns in between are read by the rules alone.
 """
 
 from __future__ import annotations
