@@ -117,7 +117,7 @@ class Calibration:
         return {
             "lexical": self.words * seen.words + self.names * seen.names,
             "concepts": self.others * seen.others,
-            "semantic": self.cosine * seen.cosine + self.margin * seen.margin,
+            "semantic": self.cosine * seen.cosine + self.margin * seen.margin + _agreement(seen),
         }
 
     def base(self, seen: Figures) -> float:
@@ -132,13 +132,32 @@ class Calibration:
         return limited(sum(a * float(b) for a, b in zip(self.direction, vector, strict=True)))
 
 
+# From here on, words and meaning agree that a memory is meant.
+_SURE_WORDS, _SURE_COSINE, _AGREEMENT = 0.4, 0.4, 10.0
+
+
+def _agreement(seen: Figures) -> float:
+    """What speaks for a memory that has most of a question's words and its meaning as well."""
+    by_words, by_meaning = seen.words - _SURE_WORDS, seen.cosine - _SURE_COSINE
+    return _AGREEMENT * max(0.0, min(by_words, 0.4)) * max(0.0, min(by_meaning, 0.5))
+
+
 # The figures that are of the question alone.
 KIND = ("unknown", "own_work", "topic", "tells", "size")
 
 
 # Beside one that is worth showing, so are those nearly as good, and no others.
 _NEARLY = 2.0
+_LEAST_BESIDE = 0.1
 _JUST_BELOW = GOOD_MATCH - 0.01
+
+
+_LEAST_SPREAD = 0.02
+
+
+def margin(cosine: float, usual: float, spread: float) -> float:
+    """How far a memory stands out of its store; the only one as much as the better of two."""
+    return (cosine - usual) / max(spread, _LEAST_SPREAD) if spread else 1.0
 
 
 def chance(log_odds: float) -> float:
@@ -150,7 +169,8 @@ def chance_beside(log_odds: float, best: float) -> float:
     own = chance(log_odds)
     if chance(best) < GOOD_MATCH:
         return own
-    return max(own, GOOD_MATCH) if best - log_odds <= _NEARLY else min(own, _JUST_BELOW)
+    nearly = best - log_odds <= _NEARLY and own >= _LEAST_BESIDE
+    return max(own, GOOD_MATCH) if nearly else min(own, _JUST_BELOW)
 
 
 def calibration(model: str) -> Calibration:
@@ -236,7 +256,8 @@ class Wanted:
 
 
 def _softened(value: float, rest: float) -> float:
-    return value if value > 0 else value * rest
+    """What speaks against any memory counts less, the more of the question's words one has."""
+    return value if value > 0 else value * max(0.0, 2 * rest - 1)
 
 
 def _name_terms(text: str) -> Sequence[frozenset[str]]:
