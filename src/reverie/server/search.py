@@ -175,7 +175,9 @@ class PostgresRecall:
     def _vector(self, text: str) -> NDArray[np.float32] | None:
         if self._embedder is None or not text.strip():
             return None
-        made: NDArray[np.float32] = self._embedder.encode([text], "question")[0]
+        from reverie.recall.vectors import encoded
+
+        made: NDArray[np.float32] = encoded(self._embedder, [text], "question")[0]
         return made
 
     def _judged(
