@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,18 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: FixedClock) ->
     monkeypatch.setenv("HOME", str(found.person))
     monkeypatch.chdir(found.root)
     return found
+
+
+@pytest.fixture(autouse=True)
+def quiet_log() -> Iterator[None]:
+    """The command line starts logging for its process; a test gives it back."""
+    log = logging.getLogger("reverie")
+    before, level = list(log.handlers), log.level
+    yield
+    for handler in [handler for handler in log.handlers if handler not in before]:
+        log.removeHandler(handler)
+        handler.close()
+    log.setLevel(level)
 
 
 def pytest_sessionfinish() -> None:

@@ -40,7 +40,7 @@ def question(number: int) -> list[Any]:
 
 
 def sent(prepared: Any) -> str:
-    return "".join(message.text for message in prepared.request.messages) + str(prepared.arguments)
+    return f"{prepared.request.messages} {prepared.arguments}"
 
 
 def context(place: Place, **given: Any) -> Context:

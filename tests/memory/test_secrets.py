@@ -222,6 +222,11 @@ class TestProperties:
         assert twice.text == once.text
         assert twice.secrets == ()
 
+    def test_also_behind_a_marker_with_a_dot(self):
+        once = redact("fio-u-" + "a1B2" * 16 + ":000?A")
+        assert once.text == "(secret removed - frame.io token):000?A"
+        assert redact(once.text).secrets == ()
+
     @given(TEXTS)
     @thorough
     def test_offsets_are_in_order_and_apart(self, text: str):

@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ import pytest
 from tests.provider.gate import Gate
 from tests.provider.script import Cut, Held, Malformed, Reply, Text
 
+from reverie.proxy import upstream
 from reverie.proxy.body import Bodies, Unreadable
 
 MODEL = "claude-opus-4-8"
@@ -167,6 +169,68 @@ class TestReplies:
         )
         proxy.stop()
         assert any(entry.usage.prompt for entry in proxy.app.ledger.entries())
+
+
+class OneAnswerEach:
+    """An upstream that promises to keep a connection and resets it at the second request."""
+
+    ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
+
+    def __init__(self, answers: int) -> None:
+        self._left = answers
+        self.requests = 0
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            with connection:
+                answered = self._left and self._request(connection)
+                if answered:
+                    self._left -= 1
+                    connection.sendall(self.ANSWER)
+                if self._request(connection):
+                    # With this option, closing sends a reset.
+                    linger = struct.pack("ii", 1, 0)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+    def _request(self, connection: socket.socket) -> bool:
+        data = b""
+        while not data.endswith(b"}"):
+            if not (more := connection.recv(65_536)):
+                return False
+            data += more
+        self.requests += 1
+        return True
+
+    def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join()
+
+
+class TestAKeptConnection:
+    @pytest.mark.parametrize(("answers", "status"), [(2, 200), (1, 502)])
+    def test_that_breaks_is_replaced_once(self, start, monkeypatch, answers, status):
+        monkeypatch.setattr(upstream, "KEPT_SECONDS", None)
+        provider = OneAnswerEach(answers)
+        proxy = start("proxy.memory=false", upstream=provider.url)
+        with httpx2.Client() as client:
+            got = [
+                client.post(f"{proxy.url}/v1/messages", json=BODY, headers=HEADERS).status_code
+                for _ in range(2)
+            ]
+        proxy.stop()
+        provider.close()
+        assert got == [200, status]
+        # The first, the one that was lost, and the one sent in its place.
+        assert provider.requests == 3
 
 
 def read_all(url: str) -> tuple[bytes, str]:

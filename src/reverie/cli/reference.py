@@ -21,7 +21,7 @@ Each command takes these options, before or after its name:
 
 def reference() -> str:
     """The text of docs/commands.md."""
-    context = click.Context(cli, info_name="reverie")
+    context = click.Context(cli, info_name="reverie", **cli.context_settings)
     shared = [one for one in cli.params if one.name in _shared()]
     parts = [_OPENING + _options(shared, context)]
     for group in GROUPS:

@@ -23,12 +23,12 @@ from starlette.routing import Route as Path
 from reverie.proxy import dialects
 from reverie.proxy.access import Access, Refusal
 from reverie.proxy.upstream import (
+    Connections,
     Headers,
     Route,
     Upstreams,
     forwarded,
     header,
-    new_client,
     returned,
     route,
 )
@@ -121,18 +121,18 @@ class Forwarder:
         self._engine = engine
         self._upstreams = upstreams
         self._access = access
-        self._client: httpx2.AsyncClient | None = None
+        self._connections: Connections | None = None
 
     def lifespan(self, app: Starlette) -> _Lifespan:
         return _Lifespan(self)
 
     async def start(self) -> None:
-        self._client = new_client()
+        self._connections = Connections()
 
     async def stop(self) -> None:
         await self._engine.aclose()
-        if self._client is not None:
-            await self._client.aclose()
+        if self._connections is not None:
+            await self._connections.aclose()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -231,12 +231,12 @@ class Forwarder:
     async def _pass_on(
         self, request: httpx2.Request, reply: _ResponseWriter, exchange: Exchange | None
     ) -> bool:
-        if self._client is None:
+        if self._connections is None:
             await self.start()
-        client = self._client
-        if client is None:
+        connections = self._connections
+        if connections is None:
             return False
-        response = await client.send(request, stream=True)
+        response = await connections.send(request)
         try:
             if exchange is not None and response.status_code in (400, 413):
                 refused = await _refused_body(response)
@@ -256,7 +256,7 @@ class Forwarder:
                     content=other,
                     extensions=request.extensions,
                 )
-                response = await client.send(second, stream=True)
+                response = await connections.send(second)
             return await self._relay(response, reply, exchange)
         finally:
             await response.aclose()

@@ -153,11 +153,12 @@ _JUST_BELOW = GOOD_MATCH - 0.01
 
 
 _LEAST_SPREAD = 0.02
+_NO_SPREAD = 1e-6
 
 
 def margin(cosine: float, usual: float, spread: float) -> float:
     """How far a memory stands out of its store; the only one as much as the better of two."""
-    return (cosine - usual) / max(spread, _LEAST_SPREAD) if spread else 1.0
+    return (cosine - usual) / max(spread, _LEAST_SPREAD) if spread > _NO_SPREAD else 1.0
 
 
 def chance(log_odds: float) -> float:

@@ -34,7 +34,6 @@ MOST_POOL = 200
 FEW_WANTED = 20
 _GRAPH_SEEDS = 5
 # Memories that are all alike do not make a small difference a large one.
-_LEAST_SPREAD = 0.02
 _FIRST_PERSON = frozenset({"i", "my", "me", "mine", "myself", "we", "our", "us"})
 
 
@@ -93,7 +92,7 @@ class Likeness:
         """How far a passage stands out of its store."""
         if passage not in self.of:
             return 0.0
-        return (self.of[passage] - self.usual) / max(self.spread, _LEAST_SPREAD)
+        return relevance.margin(self.of[passage], self.usual, self.spread)
 
 
 @dataclass(slots=True)

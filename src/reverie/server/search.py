@@ -34,7 +34,6 @@ POOL = 60
 EMBED = "embed"
 # Vectors of all memories are scanned up to here; see docs/fleet.md for what comes after it.
 MOST_SCANNED = 50_000
-_LEAST_SPREAD = 0.02
 _MOST_WORDS = 64
 _MOST_TERMS = 200
 
@@ -175,7 +174,9 @@ class PostgresRecall:
     def _vector(self, text: str) -> NDArray[np.float32] | None:
         if self._embedder is None or not text.strip():
             return None
-        made: NDArray[np.float32] = self._embedder.encode([text], "question")[0]
+        from reverie.recall.vectors import encoded
+
+        made: NDArray[np.float32] = encoded(self._embedder, [text], "question")[0]
         return made
 
     def _judged(
@@ -201,7 +202,7 @@ class PostgresRecall:
         base = []
         for row in rows:
             alike = row["alike"] or 0.0
-            margin = (alike - row["usual"]) / max(row["spread"], _LEAST_SPREAD) if semantic else 0.0
+            margin = relevance.margin(alike, row["usual"], row["spread"]) if semantic else 0.0
             figures = wanted.compared(Marks(row["terms"], row["groups"]), alike, margin)
             base.append(calibration.base(figures))
             for name, value in calibration.parts(figures).items():

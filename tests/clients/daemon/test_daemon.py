@@ -280,8 +280,24 @@ class TestTheCommand:
 
     def test_a_daemon_that_cannot_start_is_logged(self, hooks: Hooks) -> None:
         hooks.place.settings("nonsense = [")
+        # A busy machine is no reason for the hook to stop waiting, or to start the daemon again.
+        code = (
+            "import sys; from reverie.clients import hook_client\n"
+            "hook_client.START_SECONDS = hook_client.AGAIN_SECONDS = 600.0\n"
+            "sys.argv = ['reverie', 'hook', 'SessionStart', '--client', 'claude-code']\n"
+            "from reverie.cli import main; main()"
+        )
+        command = [sys.executable, "-c", code]
         for times in (1, 2):
-            assert hooks.raw("claude-code", "SessionStart", prompt(hooks)) == b""
+            done = subprocess.run(
+                command,
+                cwd=hooks.place.root,
+                env=hooks.env,
+                input=prompt(hooks),
+                capture_output=True,
+                check=True,
+            )
+            assert (done.stdout, done.stderr) == (b"", b"")
             assert hooks.errors.count("the daemon did not start; see ") == times
             assert (hooks.daemon.folder / hook_client.STARTING).read_bytes() == b"failed"
         assert hooks.log.count("settings.toml") == 1

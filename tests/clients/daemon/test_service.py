@@ -91,6 +91,6 @@ async def test_closing_a_project_blocks_no_other(
     monkeypatch.setattr(services, "MOST_PROJECTS", 1)
     await prompted(service, place.root, session_id="s1")
     [busy] = service._services.values()
-    async with asyncio.timeout(20), busy._recalling:
+    async with asyncio.timeout(20), busy._recall._recalling:
         assert await prompted(service, other, session_id="s2") == ""
         assert list(service._services) == [other]

@@ -1,6 +1,7 @@
 """The server as a process: what it says on its pipes, and how it ends."""
 
 import json
+import os
 import select
 import signal
 import subprocess
@@ -34,6 +35,7 @@ class Pipes:
             stderr=subprocess.PIPE,
             preexec_fn=hears_signals,
         )
+        self._read = b""
 
     def say(self, *lines: object) -> None:
         assert self.process.stdin is not None
@@ -43,13 +45,22 @@ class Pipes:
         self.process.stdin.flush()
 
     def receive(self) -> Any:
+        """The next line. Several may come at once, so what was read beyond it is kept."""
         assert self.process.stdout is not None
-        assert select.select([self.process.stdout], [], [], 20)[0], "no answer"
-        return json.loads(self.process.stdout.readline())
+        while b"\n" not in self._read:
+            if not select.select([self.process.stdout], [], [], 120)[0]:
+                self.process.kill()
+            more = os.read(self.process.stdout.fileno(), 65_536)
+            if not more:
+                _, errors = self.process.communicate(timeout=120)
+                pytest.fail(f"no answer; stderr: {errors.decode()}")
+            self._read += more
+        line, _, self._read = self._read.partition(b"\n")
+        return json.loads(line)
 
     def end(self) -> tuple[int, bytes, bytes]:
         out, errors = self.process.communicate(timeout=120)
-        return self.process.returncode, out, errors
+        return self.process.returncode, self._read + out, errors
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -296,14 +297,29 @@ def _decide(view: InboxView, item: Item) -> bool:
 
 
 def _key(hint: str, allowed: str) -> str:
-    click.echo(f"  {hint} ", nl=False)
-    while True:
-        key = click.getchar().lower()
-        if key in ("\x03", "\x04", "\x1b"):
-            key = "q"
-        if key in allowed:
-            click.echo(key)
-            return key
+    """One key, without Enter; what was typed before the question decides nothing."""
+    import termios
+    import tty
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    # Before the hint is shown: a key that is typed in answer to it must not be dropped.
+    tty.setcbreak(terminal)
+    try:
+        click.echo(f"  {hint} ", nl=False)
+        while (key := _typed(terminal)) not in tuple(allowed):
+            pass
+        click.echo(key)
+        return key
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _typed(terminal: int) -> str:
+    typed = os.read(terminal, 32)
+    if typed in (b"", b"\x04", b"\x1b"):
+        return "q"
+    return typed[:1].decode("ascii", "replace").lower()
 
 
 def _ask(items: Sequence[Item], action: str) -> None:

@@ -19,9 +19,9 @@ from reverie.memory.secrets.sentences import find_in_sentences
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-# Round brackets, letters and a spaced hyphen have no meaning in YAML scalars and flow lists, JSON
+# Round brackets, letters, dots and a spaced hyphen have no meaning in YAML scalars and flow lists, JSON
 # strings and markdown.
-_MARKER = re.compile(r"\(secret removed - [a-z0-9 -]{1,48}\)")
+_MARKER = re.compile(r"\(secret removed - [a-z0-9 .-]{1,48}\)")
 _OPAQUE = "\ufffc"
 # A second round finds what the first one uncovered; more are needed only for hostile texts.
 _MOST_ROUNDS = 12
