@@ -25,6 +25,9 @@ QUESTIONS = (
     ("tabs or spaces?", 2),
     ("who owns billing?", 3),
     ("where is the api gateway?", 4),
+    ("port of staging?", 1),
+    ("does the api gateway live in eu-west-1 or eu-west-2?", 4),
+    ("best pizza in Rome?", None),
     ("what is the weather like", None),
     ("please fix the flaky test in parser.py", None),
 )

@@ -23,6 +23,7 @@ from reverie.text.words import ENGLISH, leaning, plain_words
 MOST = 4.0
 LONGEST = 40
 _LONGEST_RUN = 3
+_FRAGMENT = 4
 _BLANK = "_"
 _NUMBER = "0"
 _START = "^"
@@ -91,8 +92,16 @@ def kind_of(text: str) -> PromptKind:
     asked = [sentence for sentence in _SENTENCES.split(text.strip()) if asks(sentence)]
     weights = _weights()
     told = asked[-1] if asked else text
+    if asked and _is_fragment(told):
+        return PromptKind(asks=True, own_work=0.0)
     total = weights[""] + sum(weights.get(run, 0.0) for run in runs(told))
     return PromptKind(bool(asked), limited(total))
+
+
+def _is_fragment(sentence: str) -> bool:
+    """Whether a question is a few words without a verb, "standup time?", which tells no kind."""
+    words = plain_words(sentence)
+    return len(words) <= _FRAGMENT and _ASKS.match(sentence.strip()) is None
 
 
 def asks(sentence: str) -> bool:

@@ -207,7 +207,16 @@ class Wanted:
         self._size = min(math.log(max(size, _SMALL) / _SMALL), _LARGEST_SIZE)
         names = _name_terms(text)
         self._names = frozenset[str]().union(*names)
-        self._unknown = float(any(not any(map(rows, forms)) for forms in names))
+        # "DB" is known where a memory says "database".
+        groups = {
+            stem: of for word, of in thesaurus.groups_by_word(text).items() for stem in terms(word)
+        }
+        self._unknown = float(
+            any(
+                not any(rows(one) or any(map(rows, groups.get(one, ()))) for one in forms)
+                for forms in names
+            )
+        )
         self._terms: dict[str, int] = {}
         self._groups: dict[str, list[tuple[int, float]]] = {}
         self._weights: list[float] = []
