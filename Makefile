@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PINS := pyproject.toml constraints.txt
 
-.PHONY: run serve test check format test-slow test-clients test-web mutants docs release-check bench clean help
+.PHONY: run serve test coverage check format test-slow test-clients test-web mutants docs release-check bench clean help
 
 run: $(VENV)/.run       ## install, then start Reverie
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/reverie chat; else $(BIN)/reverie --help; fi
@@ -16,6 +16,9 @@ serve: $(VENV)/.server  ## install, then start the memory service on an embedded
 	@$(BIN)/reverie serve
 
 test: $(VENV)/.dev      ## install what tests need, then run them
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
+
+coverage: $(VENV)/.dev  ## the same tests, and which lines they reach; a third slower
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
 
 check: $(VENV)/.dev     ## lint, formatting, types, architecture
