@@ -35,6 +35,7 @@ from reverie.memory.git_trees import explained
 from reverie.memory.history import GitHistory, Pending
 from reverie.memory.scan import Scanner, Skipped
 from reverie.memory.watcher import FolderWatcher, holds_many
+from reverie.ports import History
 
 log = logger(__name__)
 
@@ -431,19 +432,22 @@ class FileStore:
         return names | ({INDEX_FILE} if has_index else set())
 
     def _resolved(self, change: Change) -> bytes | None:
-        """The new content of a file: the proposed one, or its merge with changes since the base."""
-        current = self._directory.read(change.file)
-        proposed = change.data if isinstance(change, Put) else None
-        now = None if current is None else version(current)
-        if now == change.base or current == proposed:
-            return proposed
-        base = self.history.content(change.base) if change.base else None
-        if current is None or base is None or proposed is None:
-            raise WriteConflict(change.file, current, proposed)
-        merged = self.history.merge(base, current, proposed)
-        if merged is None:
-            raise WriteConflict(change.file, current, proposed)
-        return merged
+        return resolved(change, self._directory.read(change.file), self.history)
+
+
+def resolved(change: Change, current: bytes | None, history: History) -> bytes | None:
+    """The new content of a file: the proposed one, or its merge with changes since the base."""
+    proposed = change.data if isinstance(change, Put) else None
+    now = None if current is None else version(current)
+    if now == change.base or current == proposed:
+        return proposed
+    base = history.content(change.base) if change.base else None
+    if current is None or base is None or proposed is None:
+        raise WriteConflict(change.file, current, proposed)
+    merged = history.merge(base, current, proposed)
+    if merged is None:
+        raise WriteConflict(change.file, current, proposed)
+    return merged
 
 
 def _close(file: BinaryIO | None) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from reverie.errors import InputError, WriteConflict
+from reverie.errors import InputError
 from reverie.memory.derived_history import DerivedHistory, revision_id
 from reverie.memory.format import index as indexes
 from reverie.memory.format import manifest
@@ -31,14 +31,13 @@ from reverie.memory.format.manifest import (
 from reverie.memory.format.revisions import (
     Author,
     Change,
-    Put,
     Revision,
     parse_message,
     render_message,
     version,
 )
 from reverie.memory.postgres.database import Connection, Database, patiently
-from reverie.memory.store import Stored, check_size, unchanged
+from reverie.memory.store import Stored, check_size, resolved, unchanged
 from reverie.ports import Clock
 
 # Writes what recall searches, in the transaction of the change: file and content, None if removed.
@@ -211,7 +210,10 @@ class PostgresStore:
             check_size(change)
 
         def work(connection: Connection) -> Revision | None:
-            files = {change.file: self._resolved(change) for change in changes}
+            files = {
+                change.file: resolved(change, self.current(change.file), self.history)
+                for change in changes
+            }
             before = self.current(INDEX_FILE) or b""
             index = indexes.render(edit_index(indexes.parse(before)))
             if index != before:
@@ -238,21 +240,6 @@ class PostgresStore:
                 return work(connection)
 
         return attempt() if self._inside else patiently(attempt)
-
-    def _resolved(self, change: Change) -> bytes | None:
-        """The new content of a file: the proposed one, or its merge with changes since the base."""
-        current = self.current(change.file)
-        proposed = change.data if isinstance(change, Put) else None
-        now = None if current is None else version(current)
-        if now == change.base or current == proposed:
-            return proposed
-        base = self.history.content(change.base) if change.base else None
-        if current is None or base is None or proposed is None:
-            raise WriteConflict(change.file, current, proposed)
-        merged = self.history.merge(base, current, proposed)
-        if merged is None:
-            raise WriteConflict(change.file, current, proposed)
-        return merged
 
     def _commit(
         self,
