@@ -9,7 +9,7 @@ from reverie.recall.documents import MemoryDoc
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.index import RecallIndex
 from reverie.recall.prompt_kind import PromptKind, kind_of
-from reverie.recall.relevance import Wanted, calibration, chance, chance_beside, marks
+from reverie.recall.relevance import Figures, Wanted, calibration, chance, chance_beside, marks
 from reverie.text import thesaurus
 
 PAGER = "Karin is on pager duty in odd weeks, Tomasz in even weeks."
@@ -191,3 +191,13 @@ def test_a_follow_up_leans_on_what_was_said_before(text: str) -> None:
 )
 def test_other_messages_stand_for_themselves(text: str) -> None:
     assert not queries.follow_up(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "cosine", "shown"), [(0.65, 0.85, True), (0.65, 0.3, False), (0.2, 0.85, False)]
+)
+def test_words_and_meaning_that_agree_outweigh_the_way_it_is_asked(words, cosine, shown):
+    weights = calibration("potion-base-8m-int8")
+    seen = Figures(words=words, cosine=cosine, margin=1.0, own_work=-0.5)
+    total = weights.base(seen) + sum(weights.parts(seen).values())
+    assert (chance(total) >= GOOD_MATCH) is shown
