@@ -62,7 +62,7 @@ def load(path: Path) -> Loaded:
 
 
 def _without_summaries(records: Iterable[Record]) -> list[Record]:
-    """The records without the answer a summary was taken from: nobody was given it as an answer."""
+    """The records without the answer a summary was taken from, which was not an answer to the person."""
     found: list[Record] = []
     for record in records:
         if isinstance(record, Said) and record.message.origin == "reverie" and len(found) > 1:

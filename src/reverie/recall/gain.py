@@ -49,7 +49,7 @@ def probes(docs: Sequence[MemoryDoc]) -> list[Probe]:
     for doc in docs:
         made += [Probe(cue, doc.file) for cue in doc.cues]
         words = [word.word for word in query_words(f"{doc.name} {doc.description}")]
-        # Long words are mostly the rare ones, which nobody who has forgotten it would ask by.
+        # Long words are mostly the rare ones, which a person who has forgotten it would not ask by.
         common = sorted(
             sorted(words, key=len)[: max(2, len(words) // 2)][-_ASKED:], key=words.index
         )

@@ -126,7 +126,7 @@ def _into_keyring(name: str, key: str) -> bool:
     try:
         keyring.set_password(SERVICE, name, key)
         stored: object = keyring.get_password(SERVICE, name)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - the file takes the key then
         _log("the keyring did not take %s: %r", name, error)
         return False
     return stored == key
@@ -137,7 +137,7 @@ def _out_of_keyring(name: str) -> bool:
     try:
         if keyring is not None:
             keyring.delete_password(SERVICE, name)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - the caller says that the key is still there
         _log("the keyring did not remove %s: %r", name, error)
         return False
     return True

@@ -180,7 +180,7 @@ class Front:
         return bool(self._home) and os.path.exists(socket)  # noqa: PTH110
 
     def _prepare(self) -> None:
-        """Load the backend while nobody waits; what is wrong is told to the message that needs it."""
+        """Load the backend while no request waits; what is wrong is told to the message that needs it."""
         try:
             self._start()
         except ReverieError:

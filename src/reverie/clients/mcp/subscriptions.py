@@ -1,4 +1,4 @@
-"""Tells clients that subscribed to a memory when it changes, whoever changed it."""
+"""Tells clients that subscribed to a memory when any process changes it."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ LARGEST_PILE = 64 * 1024 * 1024
 
 EXPORTS = (".json", ".jsonl", ".af")
 
-# Files that tell agents how to work; whoever imports one wants what it says as memories.
+# Files that tell agents how to work; a person who imports one wants what it says as memories.
 _INSTRUCTIONS = frozenset(
     (
         "agents.md",
