@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import quote, unquote
 
 from reverie.adapters.bridge import missing
-from reverie.api.memory import Location, open_for
+from reverie.api.location import Location
+from reverie.api.memory import open_for
 from reverie.api.shared_loop import begin, close_at_exit
 from reverie.clients.hooks import claude_events
 from reverie.clients.hooks.events import HookEvent, SessionStarted
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
         SessionStoreListEntry,
     )
 
-    from reverie.api.memory import Memory, Overrides
+    from reverie.api.location import Overrides
+    from reverie.api.memory import Memory
     from reverie.events import Event
     from reverie.workspace import Workspace
 

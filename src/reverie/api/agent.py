@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from reverie.agent.permissions import Ask, Mode, nobody_to_ask
 from reverie.agent.tools import Tool
-from reverie.api.memory import Location, Overrides, Remembering, open_for
+from reverie.api.location import Location, Overrides
+from reverie.api.memory import Remembering, open_for
 from reverie.errors import InputError
 from reverie.events import Event
 from reverie.session.build import open_session

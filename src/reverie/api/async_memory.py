@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
-    from reverie.api.memory import Overrides
+    from reverie.api.location import Overrides
     from reverie.ports import Clock
 
 P = ParamSpec("P")

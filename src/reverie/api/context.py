@@ -20,7 +20,8 @@ from typing import (
 )
 
 from reverie.api.history import History, read_history
-from reverie.api.memory import Location, Memory, Overrides, Remembering, open_for
+from reverie.api.location import Location, Overrides
+from reverie.api.memory import Memory, Remembering, open_for
 from reverie.api.shapes import read_reply, read_system, read_tools
 from reverie.api.shared_loop import Delivery, begin, run, turn
 from reverie.conversation import journal
