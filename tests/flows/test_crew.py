@@ -33,8 +33,8 @@ from reverie.conversation.records import AgentHired, AgentLeft
 from reverie.core.messages import Message, new_message
 from reverie.core.messages import Text as Words
 from reverie.events import AgentEnded, AgentProgressed, AgentStarted, Event, LetterSent
+from reverie.session.crew import describe
 from reverie.session.options import SessionOptions
-from reverie.session.subagents import describe
 from reverie.subagents.identity import answer
 from reverie.subagents.letters import Letter, render
 from reverie.subagents.mail_store import Post

@@ -10,8 +10,9 @@ from tests.workspace.test_secrets_under_home import TOLD, VALUE, in_clear
 
 from reverie.events import unheard
 from reverie.session.build import open_session
+from reverie.session.crew import new_crew
 from reverie.session.options import SessionOptions
-from reverie.session.subagents import log_errors, new_crew
+from reverie.session.subagents import log_errors
 from reverie.subagents.agent_memory import open_agent_memory
 from reverie.subagents.letters import LONGEST_SUMMARY, problem
 

@@ -49,11 +49,11 @@ from reverie.recall.holdout import withheld
 from reverie.recall.past_sessions import EpisodeIndexer, conversations
 from reverie.recall.service import chosen_meaning, open_ranker, recall_for
 from reverie.session.announcements import Announcements
+from reverie.session.crew import accept_letters, close_crew, new_crew, record_crew, watched
 from reverie.session.hooks import SessionHooks
 from reverie.session.options import SessionModel, SessionOptions
 from reverie.session.prefetch import SessionRecall
 from reverie.session.query import Session
-from reverie.session.subagents import accept_letters, close_crew, new_crew, record_crew, watched
 from reverie.session.system_prompt import reminder_key, system_of
 from reverie.session.tools import Tools, budget_of, profile_of
 from reverie.subagents.crew import Place as TeamPlace

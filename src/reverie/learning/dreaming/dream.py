@@ -18,17 +18,9 @@ from reverie.context import NotDue
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, unheard
 from reverie.learning.dreaming.changes import Change, Files, Reasons, applied, typed
-from reverie.learning.dreaming.checks import (
-    Budget,
-    CheckContext,
-    Judged,
-    Objection,
-    Said,
-    consistent,
-    judge,
-    nothing_keeps_out,
-)
+from reverie.learning.dreaming.checks import CheckContext, Objection, Said, nothing_keeps_out
 from reverie.learning.dreaming.gates import Due, Gates
+from reverie.learning.dreaming.judging import Budget, Judged, consistent, judge
 from reverie.learning.dreaming.merge import Merge, Reindexed, merged, settled
 from reverie.learning.dreaming.probes import Prober, probed
 from reverie.learning.dreaming.review import End, Report, Status, Turn, entries_of

@@ -20,7 +20,6 @@ from reverie.files.folders import make_private
 from reverie.files.json_files import read_json, write_json
 from reverie.files.locks import gone
 from reverie.learning.dreaming import facts
-from reverie.learning.dreaming.checks import Budget
 from reverie.learning.dreaming.daily_log import Undistilled, mark_distilled, undistilled
 from reverie.learning.dreaming.dream import (
     DreamContext,
@@ -32,6 +31,7 @@ from reverie.learning.dreaming.dream import (
 )
 from reverie.learning.dreaming.gates import FILE, Busy, ConsolidateLock, Due, Gates, Thresholds
 from reverie.learning.dreaming.in_session import dreamer_of
+from reverie.learning.dreaming.judging import Budget
 from reverie.learning.dreaming.log import log_dreamer
 from reverie.learning.dreaming.prompts import Surroundings
 from reverie.learning.dreaming.review import (
