@@ -22,7 +22,7 @@ from reverie.agent.background import Background
 from reverie.agent.permissions import Consent, by_mode
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
-from reverie.context.facts.calls import deed_of
+from reverie.context.facts.calls import action_of
 from reverie.context.profiles import PROFILES, Profile
 from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.session_notes.update import Notebook, plan
@@ -271,7 +271,7 @@ class _Disk:
         return None if lines is None else "\n".join(lines)
 
     def follow(self, use: ToolUse, result: str) -> None:
-        deed, given = deed_of(use), use.input
+        deed, given = action_of(use), use.input
         lines = self._files.setdefault(deed.target, [])
         match deed.kind:
             case "read":

@@ -113,7 +113,7 @@ async def until(session: Session, done: Callable[[], bool]) -> None:
     # Nothing depends on its length; it keeps a letter that never comes from hanging a suite.
     async with asyncio.timeout(30):
         while not done():
-            await session.place.seat.mail_arrives()
+            await session.place.identity.mail_arrives()
             await answer(session.attend())
 
 

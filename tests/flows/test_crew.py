@@ -364,7 +364,7 @@ class TestApart:
         async with desk.session() as session:
             await hear(session, "Hire Paul.")
             assert session.place is not None
-            await session.place.seat.mail_arrives()
+            await session.place.identity.mail_arrives()
             child = children()
             assert len(child) == 1
         assert children() == []
@@ -512,7 +512,7 @@ class TestBetweenSessions:
             provider.script(letter(f"bridge:{id_other}", "The build is red."), "Told.")
             await hear(one, "Tell the other session.")
             assert other.place is not None
-            await other.place.seat.mail_arrives()
+            await other.place.identity.mail_arrives()
             provider.expect_conversation("the other session")
             provider.script(letter(f"bridge:{id_one}", "I am on it."), "Answered.")
             await answer(other.attend())
@@ -520,7 +520,7 @@ class TestBetweenSessions:
             assert "The build is red." in shown
             assert f'from=\\"{id_one}\\"' in shown
             assert one.place is not None
-            assert one.place.seat.has_mail
+            assert one.place.identity.has_mail
 
     @pytest.mark.parametrize("form", ["bridge:{}", "uds:/home/any/.reverie/sockets/{}.sock"])
     async def test_every_form_of_address_leads_to_the_session(
@@ -531,7 +531,7 @@ class TestBetweenSessions:
             provider.script(letter(address, "The build is red."), "Told.")
             await hear(one, "Tell the other session.")
             assert other.place is not None
-            assert other.place.seat.has_mail
+            assert other.place.identity.has_mail
 
     async def test_a_session_that_is_not_switched_on_gets_none(
         self, desk: Team, provider: Provider
@@ -541,7 +541,7 @@ class TestBetweenSessions:
             provider.script(letter(address, "The build is red."), "Nothing.")
             await hear(one, "Tell the other session.")
             assert other.place is not None
-            assert not other.place.seat.has_mail
+            assert not other.place.identity.has_mail
         [result] = provider.requests[-1].json["messages"][-1]["content"]
         assert result["is_error"]
         assert f"Not sent to {address}: no session" in json.dumps(result)
@@ -570,7 +570,7 @@ class TestBetweenSessions:
         unread.joinpath("000000000001.paul.abc.json").write_bytes(render(waits))
         async with desk.session(resume=True) as session:
             assert session.place is not None
-            assert session.place.seat.has_mail
+            assert session.place.identity.has_mail
             await answer(session.attend())
         assert "The build is red." in json.dumps(provider.requests[-1].json["messages"])
         assert not unread.exists()

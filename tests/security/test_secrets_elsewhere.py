@@ -29,7 +29,7 @@ async def test_a_letter_carries_none_to_another_process(place: Place) -> None:
     assert problem(letter) is None
     box = desk.crew.host.post.open("rita")  # type: ignore[attr-defined]
     assert box is not None
-    assert desk.seat.mail.send(letter) is None
+    assert desk.identity.mail.send(letter) is None
     assert in_clear(place.home) == []
 
 

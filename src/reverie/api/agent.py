@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reverie.agent.permissions import Ask, Mode, nobody_to_ask
+from reverie.agent.permissions import Ask, Mode, deny_unasked
 from reverie.agent.tools import Tool
 from reverie.api.location import Location, Overrides
 from reverie.api.memory import Remembering, open_for
@@ -42,7 +42,7 @@ class Agent:
         tools: Sequence[Tool] = (),
         system: str = "",
         mode: Mode | None = None,
-        approve: Ask = nobody_to_ask,
+        approve: Ask = deny_unasked,
         resume: str | None = None,
         listener: Callable[[Event], None] | None = None,
         project: str | PathLike[str] | None = None,

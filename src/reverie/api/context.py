@@ -33,7 +33,7 @@ from reverie.events import Event
 from reverie.models.selection import make_model
 from reverie.session.build import open_session
 from reverie.session.options import ExternalLoop, SessionOptions
-from reverie.session.own_loop import OwnLoop, check, told_before
+from reverie.session.own_loop import OwnLoop, check, known_messages
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -283,7 +283,7 @@ class Context:
         self._session = session.conversation.state.session
         self._renderer = model if isinstance(model, _HasBody) else None
         meter = self._app.metered(model, session=self._session, announce=session.announce)
-        return OwnLoop(session, meter, told_before(records))
+        return OwnLoop(session, meter, known_messages(records))
 
     def _session_options(self, frozen: Head | None) -> SessionOptions:
         """Options with the system prompt, tools and options that were given, else those frozen before."""
@@ -292,7 +292,7 @@ class Context:
             self._tools = read_tools(frozen.tools) if self._tools is None else self._tools
             self._options = self._options or frozen.options
         loop = ExternalLoop(self._system or (), self._options, reworded=self._reworded)
-        return SessionOptions(tools=self._tools or (), memory=self._memory, led=loop)
+        return SessionOptions(tools=self._tools or (), memory=self._memory, external_loop=loop)
 
     def _past(self) -> Path | None:
         if self._session is None:

@@ -90,7 +90,7 @@ async def _work(packed: Mapping[str, Any], send: OutputPipe) -> None:
                 send(reported=True)
 
             with session.announce.heard_by(_progress_listener(session, member, crew, send)):
-                await serve(session, session.place.seat, member, report)
+                await serve(session, session.place.identity, member, report)
     finally:
         job.host.notice_memories(job.brief)
     send(answer=member.answer)

@@ -38,7 +38,7 @@ class ModelChoice:
     prices: Prices | None = None
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The choice in words, shown before the work begins."""
         if not self.model:
             return f"by rules alone ({self.why})"
@@ -48,7 +48,7 @@ class ModelChoice:
         return f"with {self.model} ({self.why}); {bound}"
 
 
-def means_for(app: Workspace, purpose: Purpose, *, use_model: bool = True) -> ModelChoice:
+def choose_model(app: Workspace, purpose: Purpose, *, use_model: bool = True) -> ModelChoice:
     """The side model of the settings, else the main model, else rules."""
     if not use_model:
         return ModelChoice(why="a model was not wanted")

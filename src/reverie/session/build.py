@@ -129,7 +129,7 @@ class _Composer:
         core = _Core(models, conversation, folding, toolbox, memory, ranker, place)
         if state.head is None:
             conversation.open(session, self._head(core), str(self.app.project.root))
-        elif self.options.led is not None or state.head.model != models.now.name:
+        elif self.options.external_loop is not None or state.head.model != models.now.name:
             self._renew_head(core)
         return await self._around(core)
 
@@ -156,7 +156,7 @@ class _Composer:
         # Offline, recall is the whole answer: wait for it.
         deadline = None if offline else self.app.settings.number("recall.deadline")
         # Forks write with our tools; with an external loop's tools, only rules write.
-        writers = None if self.options.led else side
+        writers = None if self.options.external_loop else side
         notes = self._notes(core, background, writers)
         upkeep = self._upkeep(core, notes, side)
         self._index_past(core, background)
@@ -179,7 +179,7 @@ class _Composer:
                 conversation,
                 self.app.clock,
                 daily_log=lambda: on("daily_log"),
-                sources=() if core.place is None else (core.place.seat.new_letters,),
+                sources=() if core.place is None else (core.place.identity.new_letters,),
             ),
             place=core.place,
             change_to_fallback=models.change_to_fallback,
@@ -191,7 +191,7 @@ class _Composer:
 
     def _hooks(self, core: _Core, upkeep: Upkeep) -> SessionHooks | None:
         """The person's hooks around this session; sub-agents and external loops have none."""
-        if self.options.subagent is not None or self.options.led is not None:
+        if self.options.subagent is not None or self.options.external_loop is not None:
             return None
         session = core.conversation.state.session
         transcript = self._sessions / f"{session}.jsonl"
@@ -257,7 +257,7 @@ class _Composer:
     # --- other agents ---
 
     def _place(self, session: str) -> TeamPlace | None:
-        if self.options.led or not self.app.switches.on("agents"):
+        if self.options.external_loop or not self.app.switches.on("agents"):
             return None
         subagent = self.options.subagent
         if subagent is not None and subagent.place is not None:
@@ -274,7 +274,7 @@ class _Composer:
     ) -> None:
         """Give the agent its conversation and forks; stop its sub-agents when it ends."""
         conversation = core.conversation
-        place.seat.conversation, place.seat.forks = conversation, forks
+        place.identity.conversation, place.identity.forks = conversation, forks
         subagent = self.options.subagent
         if subagent is not None and subagent.place is not None:
             return
@@ -326,7 +326,7 @@ class _Composer:
     def _head(self, core: _Core) -> Head:
         """System prompt, tools and options as they are now; the caller freezes them."""
         model, toolbox = core.models.now, core.toolbox
-        external, frozen = self.options.led, core.conversation.state.head
+        external, frozen = self.options.external_loop, core.conversation.state.head
         # The system prompt of an external loop names no key.
         key = frozen.reminder_key if frozen else "" if external else reminder_key(self.app)
         system = (
@@ -344,7 +344,7 @@ class _Composer:
             core.conversation.record(HeadFrozen(head))
 
     def _options(self, core: _Core) -> Options:
-        model, toolbox, external = core.models.now, core.toolbox, self.options.led
+        model, toolbox, external = core.models.now, core.toolbox, self.options.external_loop
         can = model.capabilities
         if external is not None and external.options is not None:
             options = external.options

@@ -128,20 +128,20 @@ def accept_letters(place: Place, session: str) -> Iterator[None]:
         ours = letter.sender in place.crew.members
         return "the sender is not the id of a session" if ours else outside_problem(letter)
 
-    if isinstance(place.seat.mail, TeamMail):
-        with place.seat.mail.accepting(session, refusal):
+    if isinstance(place.identity.mail, TeamMail):
+        with place.identity.mail.accepting(session, refusal):
             yield
 
 
 async def close_crew(place: Place) -> None:
     """Stop all sub-agents at the end of a session, and save unread letters in the transcript."""
     await place.crew.aclose()
-    for unread in iter(place.seat.new_letters, None):
-        if place.seat.conversation is not None:
-            place.seat.conversation.say(unread, origin="reverie")
-    place.seat.acknowledge()
-    if isinstance(place.seat.mail, TeamMail):
-        place.seat.mail.close()
+    for unread in iter(place.identity.new_letters, None):
+        if place.identity.conversation is not None:
+            place.identity.conversation.say(unread, origin="reverie")
+    place.identity.acknowledge()
+    if isinstance(place.identity.mail, TeamMail):
+        place.identity.mail.close()
     if isinstance(place.crew.host, SubagentHost):
         place.crew.host.post.close()
 

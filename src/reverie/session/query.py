@@ -275,7 +275,7 @@ class Session:
         await self.background.cancel()
         if self.place is not None:
             await self.place.crew.stop_children_of(
-                self.place.seat.name, "the user interrupted everything"
+                self.place.identity.name, "the user interrupted everything"
             )
 
     def _answer_open_calls(self, reason: str) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from reverie.agent.permissions import Answer, Ask, Asked, Call, nobody_to_ask
+from reverie.agent.permissions import Answer, Ask, Asked, Call, deny_unasked
 from reverie.errors import InputError, StorageError
 from reverie.files.folders import make_private
 from reverie.ports import Scrubber
@@ -102,7 +102,7 @@ class SubagentHost:
             ready=ready,
             session=brief.name,
             # The person cannot be asked by agents in the background, nor by their sub-agents.
-            ask=_ask_as(brief.name, options.ask) if brief.asks else nobody_to_ask,
+            ask=_ask_as(brief.name, options.ask) if brief.asks else deny_unasked,
             # Edits in its own worktree cannot touch the person's files.
             mode="accept-edits" if isolated else brief.mode,
             dreams=False,

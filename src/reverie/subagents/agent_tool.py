@@ -60,9 +60,9 @@ def _headline(arguments: Arguments) -> str:
 
 
 async def _hire(place: Place, arguments: Arguments) -> ToolOutput:
-    if refused := place.crew.refusal(place.seat):
+    if refused := place.crew.refusal(place.identity):
         return ToolOutput.error(refused)
-    member = await place.crew.hire(place.seat, _brief(place, arguments))
+    member = await place.crew.hire(place.identity, _brief(place, arguments))
     if member.brief.how == "wait":
         return await _wait_for(place, member)
     return ToolOutput.of(_started(member))
@@ -70,7 +70,7 @@ async def _hire(place: Place, arguments: Arguments) -> ToolOutput:
 
 def _brief(place: Place, arguments: Arguments) -> Brief:
     how = arguments.get("how", "wait")
-    identity = place.seat
+    identity = place.identity
     kind = place.crew.types[arguments.get("type", DEFAULT_TYPE)].within(identity.agent_type)
     apart, plans_first = bool(arguments.get("apart")), bool(arguments.get("plans_first"))
     if how != "teammate" and (apart or plans_first):

@@ -218,7 +218,7 @@ async def _wait_for_mail(chat: ChatSession) -> None:
     if place is None:
         await asyncio.Event().wait()
     else:
-        await place.seat.mail_arrives()
+        await place.identity.mail_arrives()
 
 
 async def _cancelled(*tasks: asyncio.Future[Any]) -> None:

@@ -125,8 +125,8 @@ async def _run_turn(session: Session, prompt: str) -> None:
     """Run the turn and wait for agents hired in the background: there is no later turn."""
     await answer(session.run(prompt))
     if session.place is not None:
-        crew, identity = session.place.crew, session.place.seat
-        await see_through(session, identity, partial(crew.waits_for_somebody, identity.name))
+        crew, identity = session.place.crew, session.place.identity
+        await see_through(session, identity, partial(crew.awaits_reports, identity.name))
 
 
 def _run_command(app: Workspace, typed: Called, prompt: str) -> None:

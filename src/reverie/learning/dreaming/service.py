@@ -46,7 +46,7 @@ from reverie.learning.dreaming.review import (
 )
 from reverie.learning.dreaming.snapshot_search import open_prober
 from reverie.learning.service import SourceReader, instructions_for
-from reverie.learning.side_models import fresh_agents, means_for
+from reverie.learning.side_models import choose_model, fresh_agents
 from reverie.memory.format.revisions import Author, Revision
 from reverie.memory.scratch import Scratch
 from reverie.memory.uses import UseCounts
@@ -231,16 +231,16 @@ class _DreamerChoice:
 
     def _agents(self, options: DreamOptions) -> tuple[SideAgents | None, str]:
         """The agents and their model; the main model runs as a fork to share the conversation's cache."""
-        means, forks = means_for(self.app, DREAM, use_model=options.use_model), options.forks
+        choice, forks = choose_model(self.app, DREAM, use_model=options.use_model), options.forks
         if options.dry or not options.use_model:
             return None, ""
         if forks is not None and self.app.settings.model("side") == OFFLINE:
             return forks, forks.conversation.model.name
-        if not means.model:
+        if not choice.model:
             return None, ""
         return _LazyAgents(
-            self.app, means.model, f"dream-{self.context.id}", self.context.announce
-        ), means.model
+            self.app, choice.model, f"dream-{self.context.id}", self.context.announce
+        ), choice.model
 
     def _anchors(self, topic: Topic) -> tuple[str, ...]:
         return anchors.check(topic.anchors, self.app.project.root)
