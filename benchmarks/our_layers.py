@@ -40,7 +40,7 @@ from reverie.learning import extraction
 from reverie.learning.extraction.occasions import occasion, offers
 from reverie.learning.extraction.prompts import directive, past_directive, told
 from reverie.models.scripted import ScriptedModel
-from reverie.session.build import SOON
+from reverie.session.layers import SOON
 from reverie.settings.schema import SETTINGS
 
 # What a fork that refines the notes is taken to write: its edits, then a word that it is done.
