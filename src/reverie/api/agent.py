@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from reverie.agent.permissions import Ask, Mode, deny_unasked
@@ -133,23 +132,13 @@ class Agent:
     async def __aenter__(self) -> Agent:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
     def __enter__(self) -> Agent:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     async def _opened(self) -> Session:

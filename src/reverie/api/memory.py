@@ -10,7 +10,6 @@ from dataclasses import replace as changed
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reverie.api.entries import PERSON, Entries, Filters, fits, stored_memory
@@ -258,12 +257,7 @@ class Memory(Entries):
     def __enter__(self) -> Memory:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __reduce__(self) -> tuple[type[Memory], tuple[Location]]:

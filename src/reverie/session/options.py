@@ -15,7 +15,7 @@ from reverie.core.request import Options, ToolSpec
 from reverie.core.usage import MAIN, Purpose
 from reverie.core.window import Window, resolve_window
 from reverie.events import Announce
-from reverie.models.scripted import UnthinkingModel
+from reverie.models.wrappers import UnthinkingModel
 from reverie.subagents.crew import Place
 from reverie.subagents.members import Brief, Limits
 
