@@ -20,7 +20,7 @@ from typing import (
 )
 
 from reverie.agent.json_shapes import Place, Shape, described, object_of, shape_of
-from reverie.agent.tools import Access, Arguments, Tool, ToolOutput, Workplace
+from reverie.agent.tools import Access, Arguments, Tool, ToolOutput, Workplace, always
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 
@@ -150,7 +150,7 @@ def _declared(
     return FunctionTool(
         ToolSpec.of(name, about.text, object_of(shapes, needed)),
         _runner(function, shapes),
-        lambda arguments, workplace: access,
+        always(access),
         lambda arguments: _headline(name, arguments),
         clearable=clearable,
         function=function,

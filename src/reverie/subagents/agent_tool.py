@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from reverie.agent.tools import Access, Arguments, Tool, ToolOutput, Workplace
+from reverie.agent.tools import Arguments, Tool, ToolOutput, Workplace, always
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 from reverie.subagents.crew import Place
@@ -45,12 +45,8 @@ def agent_tool(place: Place) -> Tool:
     async def run(arguments: Arguments, workplace: Workplace) -> ToolOutput:
         return await _hire(place, arguments)
 
-    return Tool(spec, run=run, access=_access, headline=_headline, social=True)
-
-
-def _access(arguments: Arguments, workplace: Workplace) -> Access:
     # Hiring changes nothing; the sub-agent asks for permission itself.
-    return "read"
+    return Tool(spec, run=run, access=always("read"), headline=_headline, social=True)
 
 
 def _headline(arguments: Arguments) -> str:
