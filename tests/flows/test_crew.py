@@ -515,7 +515,7 @@ class TestBetweenSessions:
             await other.place.identity.mail_arrives()
             provider.expect_conversation("the other session")
             provider.script(letter(f"bridge:{id_one}", "I am on it."), "Answered.")
-            await answer(other.attend())
+            await answer(other.run_mail())
             shown = json.dumps(provider.requests[-1].json["messages"])
             assert "The build is red." in shown
             assert f'from=\\"{id_one}\\"' in shown
@@ -571,7 +571,7 @@ class TestBetweenSessions:
         async with desk.session(resume=True) as session:
             assert session.place is not None
             assert session.place.identity.has_mail
-            await answer(session.attend())
+            await answer(session.run_mail())
         assert "The build is red." in json.dumps(provider.requests[-1].json["messages"])
         assert not unread.exists()
 
@@ -653,7 +653,7 @@ class TestLines:
             return next(said)
 
         async with desk.session() as session:
-            with session.announce.heard_by(heard.append):
+            with session.announce.subscribed(heard.append):
                 await answer(session.run("Have it read."))
                 await asyncio.to_thread(gate.wait_reached)
                 watch = Watch(team_of(session), words)

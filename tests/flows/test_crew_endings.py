@@ -81,7 +81,7 @@ class TestStopped:
                 if isinstance(event, AgentStarted):
                     stops.append(asyncio.create_task(crew.stop(event.name, "not needed")))
 
-            with session.announce.heard_by(hear_it):
+            with session.announce.subscribed(hear_it):
                 await answer(session.run("Begin."))
                 await asyncio.gather(*stops)
             if how == "background":
@@ -123,7 +123,7 @@ class TestStopped:
                     assert one.work is not None
                     one.work.cancel()
 
-            with session.announce.heard_by(hear_it):
+            with session.announce.subscribed(hear_it):
                 if first == "it is done":
                     gate.release()
                 else:
@@ -134,7 +134,7 @@ class TestStopped:
             assert crew.running == ()
             why = "done" if first == "it is done" else "not needed"
             assert one.why == why
-            await answer(session.attend())
+            await answer(session.run_mail())
         gate.release()
         assert [event.name for event in kinds(heard, AgentEnded)] == ["general-2", "general-1"]
         assert ends(desk) == ["general-2", "general-1"]
@@ -187,7 +187,7 @@ class TestStopped:
                     hiring.cancel()
                     turn.cancel()
 
-            with session.announce.heard_by(interrupt):
+            with session.announce.subscribed(interrupt):
                 await asyncio.wait({turn})
             crew = team_of(session)
             assert list(crew.members) == ["general-1"]
@@ -244,7 +244,7 @@ class TestStopped:
                 if isinstance(event, AgentEnded):
                     told.append({member.stopped_for for member in crew.members.values()})
 
-            with session.announce.heard_by(look):
+            with session.announce.subscribed(look):
                 await crew.aclose()
         for gate in gates.values():
             gate.release()
@@ -296,7 +296,7 @@ class TestTroubles:
                 keep(record)
 
             crew.record = full
-            with session.announce.heard_by(heard.append):
+            with session.announce.subscribed(heard.append):
                 await answer(session.run("Count."))
                 told = until(session, lambda: "There are four." in cast.last(LEAD))
                 await asyncio.wait_for(told, 5)
@@ -316,7 +316,7 @@ class TestTroubles:
             for path in desk.place.home.glob("mail.sqlite*"):
                 path.unlink()
             (desk.place.home / "mail.sqlite").mkdir()
-            with session.announce.heard_by(heard.append):
+            with session.announce.subscribed(heard.append):
                 assert await answer(session.run("One?")) == "One."
                 assert await answer(session.run("Two?")) == "Two."
         [trouble] = kinds(heard, TroubleNoted)
@@ -474,7 +474,7 @@ class TestLetters:
             await answer(session.run("Hire an agent."))
             await asyncio.to_thread(gate.wait_reached)
             await team_of(session).stop("general-1", "not needed")
-            await answer(session.attend())
+            await answer(session.run_mail())
         gate.release()
         assert "general-1 ended before it read: Look at a.py." in cast.last(LEAD)
 
@@ -488,7 +488,7 @@ class TestLetters:
                 text = f"letter {number} " + "word " * 50_000
                 assert identity.receive(crew.letter("paul", "lead", text, "long")) is None
             for number in range(2):
-                await answer(session.attend())
+                await answer(session.run_mail())
                 told = json.dumps(provider.requests[-1].json["messages"])
                 assert re.findall(r"letter (\d+) word", told) == [str(n) for n in range(number + 1)]
             assert identity.has_mail

@@ -444,7 +444,7 @@ async def test_from_outside_nobody_speaks_as_one_of_us_or_to_one(
             assert reason in sent.reason
         else:
             # Only the session itself knows the names of its agents.
-            with session.announce.heard_by(heard.append):
+            with session.announce.subscribed(heard.append):
                 assert session.place.identity.new_letters() is None
             [trouble] = heard
             assert isinstance(trouble, TroubleNoted)

@@ -8,7 +8,7 @@ from tests.cli.run import failed
 from tests.place import Place
 from tests.workspace.test_secrets_under_home import TOLD, VALUE, in_clear
 
-from reverie.events import unheard
+from reverie.events import no_listener
 from reverie.session.build import open_session
 from reverie.session.crew import new_crew
 from reverie.session.options import SessionOptions
@@ -21,7 +21,7 @@ NOTE = f"---\nname: Wiki\ndescription: {TOLD}\ntype: project\n---\n{TOLD}\n"
 
 @pytest.mark.anyio
 async def test_a_letter_carries_none_to_another_process(place: Place) -> None:
-    desk = new_crew(place.app(), SessionOptions(), place.base / "s1", unheard, open_session)
+    desk = new_crew(place.app(), SessionOptions(), place.base / "s1", no_listener, open_session)
     letter = desk.crew.letter("lead", "rita", f"Please log in: {TOLD}", f"{TOLD} " * 6)
     assert VALUE not in letter.text + letter.summary
     assert letter.text.startswith("Please log in:")

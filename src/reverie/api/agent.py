@@ -147,7 +147,7 @@ class Agent:
         if self._session is None:
             session = await self._stack.enter_async_context(open_session(self._app, self._options))
             if self._listener is not None:
-                self._stack.enter_context(session.announce.heard_by(self._listener))
+                self._stack.enter_context(session.announce.subscribed(self._listener))
             self._session = session
         return self._session
 

@@ -268,7 +268,7 @@ class Context:
         else:
             options, model = replace(options, ready=self._model), self._model
         session = await self._stack.enter_async_context(open_session(self._app, options))
-        self._stack.enter_context(session.announce.heard_by(self._delivery.hear))
+        self._stack.enter_context(session.announce.subscribed(self._delivery.hear))
         self._session = session.conversation.state.session
         self._renderer = model if isinstance(model, _HasBody) else None
         meter = self._app.metered(model, session=self._session, announce=session.announce)

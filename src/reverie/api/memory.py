@@ -21,7 +21,7 @@ from reverie.memory.changes.handles import Ambiguous, Missing, explained
 from reverie.memory.opening import changes, with_revision
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.past_sessions import conversations
-from reverie.recall.service import chosen_meaning, index_episodes, open_ranker, recall_as_of
+from reverie.recall.service import choose_embedder, index_episodes, open_ranker, recall_as_of
 from reverie.workspace import Workspace
 from reverie.workspace.handles import Located, locate_or_gone, required
 from reverie.workspace.undo import redo_last, undo, undo_last
@@ -76,9 +76,11 @@ class Memory(Entries):
         """Use `Memory.open()`."""
         self._app = place.open()
         # Absolute, so that the program may change its working directory.
-        self.place = changed(place, project=self._app.place)
-        if self.project != self._app.place:
-            log.info("%s is in the project %s; using its memory", self._app.place, self.project)
+        self.place = changed(place, project=self._app.working_folder)
+        if self.project != self._app.working_folder:
+            log.info(
+                "%s is in the project %s; using its memory", self._app.working_folder, self.project
+            )
         self._memory = self._app.memory()
         self._stack = ExitStack()
         self._ranker: IndexRanker | None = None
@@ -181,7 +183,7 @@ class Memory(Entries):
             return [hit for hit in found if self._fits(hit.file, filters)][:limit]
         if as_of is None:
             return self._hits(self._index.search(question, limit=limit))
-        meaning = chosen_meaning(self._app)
+        meaning = choose_embedder(self._app)
         past = recall_as_of(self._memory, question, as_of, limit, meaning)
         return self._hits(past, whole=False)
 
@@ -284,7 +286,7 @@ class Memory(Entries):
     @property
     def _index(self) -> IndexRanker:
         if self._ranker is None:
-            meaning = chosen_meaning(self._app)
+            meaning = choose_embedder(self._app)
             opened = open_ranker(self._memory, self._app.clock, meaning)
             self._ranker = self._stack.enter_context(opened)
         return self._ranker

@@ -89,7 +89,7 @@ async def _work(packed: Mapping[str, Any], send: OutputPipe) -> None:
                 await crew.send_report(identity, reporter)
                 send(reported=True)
 
-            with session.announce.heard_by(_progress_listener(session, member, crew, send)):
+            with session.announce.subscribed(_progress_listener(session, member, crew, send)):
                 await serve(session, session.place.identity, member, report)
     finally:
         job.host.notice_memories(job.brief)

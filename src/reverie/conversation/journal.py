@@ -24,7 +24,7 @@ from reverie.conversation.records import Record
 from reverie.conversation.redaction import lines
 from reverie.core.codec import dump
 from reverie.errors import StorageError, TranscriptError
-from reverie.events import Announce, TroubleNoted, unheard
+from reverie.events import Announce, TroubleNoted, no_listener
 from reverie.files.folders import make_private
 from reverie.ports import Scrubber
 
@@ -148,7 +148,7 @@ def _raw_lines(path: Path) -> Iterable[bytes]:
 class Recorder:
     """A journal whose write errors do not fail a turn. Records wait and stay in order."""
 
-    def __init__(self, journal: Journal, announce: Announce = unheard) -> None:
+    def __init__(self, journal: Journal, announce: Announce = no_listener) -> None:
         self._journal = journal
         self._announce = announce
         self._waiting: list[Record] = []

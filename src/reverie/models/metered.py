@@ -17,7 +17,7 @@ from reverie.core.request import (
 from reverie.core.tokens import text_tokens
 from reverie.core.usage import MAIN, Allowed, Caps, Entry, Prices, Purpose, Refused, Usage
 from reverie.errors import SpendCapReached
-from reverie.events import Announce, CapReached, MoneySpent, unheard
+from reverie.events import Announce, CapReached, MoneySpent, no_listener
 from reverie.models.wrappers import ModelWrapper
 from reverie.ports import Clock, Model, SpendLedger
 
@@ -37,7 +37,7 @@ class MeteredModel(ModelWrapper):
     clock: Clock
     session: str
     purpose: Purpose = MAIN
-    announce: Announce = unheard
+    announce: Announce = no_listener
     # Dollars that all calls of this instance together may cost, if the price is known.
     most: float | None = None
     _spent: float = 0.0

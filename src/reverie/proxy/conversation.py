@@ -240,7 +240,7 @@ class Conversation:
             external_loop=ExternalLoop(head.system, Options(), reworded=True, tools=head.tools),
         )
         session = await self._stack.enter_async_context(open_session(self.app, options))
-        self._stack.enter_context(session.announce.heard_by(self._hear))
+        self._stack.enter_context(session.announce.subscribed(self._hear))
         session.upkeep.on = session.folding.on = session.notes.on = self._on
         # The figures of a profile go with compaction by price, which does not run here.
         session.upkeep.policy = Policy()

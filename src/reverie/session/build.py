@@ -29,7 +29,7 @@ from reverie.errors import InputError
 from reverie.files.locks import sole
 from reverie.learning.dreaming.daily_log import log_tool
 from reverie.models.selection import OFFLINE
-from reverie.recall.service import chosen_meaning, open_ranker
+from reverie.recall.service import choose_embedder, open_ranker
 from reverie.session.crew import accept_letters, close_crew, new_crew, record_crew, watched
 from reverie.session.layers import Layers, SessionCore
 from reverie.session.options import SessionModel, SessionOptions
@@ -267,7 +267,7 @@ class _Composer:
         return replace(options, edits=edits)
 
     def _ranker(self, memory: OpenMemory, session: str) -> IndexRanker:
-        embedder = chosen_meaning(self.app, session, self.announce)
+        embedder = choose_embedder(self.app, session, self.announce)
         return self.stack.enter_context(
             open_ranker(memory, self.app.clock, embedder, self.announce)
         )

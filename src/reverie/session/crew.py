@@ -65,7 +65,7 @@ def new_crew(
 
 
 def _own_identity(app: Workspace, options: SessionOptions) -> AgentIdentity:
-    mode, folder = options.mode or app.settings.permission_mode, str(app.place)
+    mode, folder = options.mode or app.settings.permission_mode, str(app.working_folder)
     if options.subagent is None:
         return AgentIdentity(LEAD, 0, LEAD, mode, folder, model=options.model)
     brief = options.subagent.brief

@@ -84,7 +84,7 @@ class Session:
         """Run a turn for a prompt and yield its events. Closing the stream interrupts the turn."""
         return self._turn((Text(prompt), *blocks))
 
-    def attend(self) -> AsyncGenerator[Event, None]:
+    def run_mail(self) -> AsyncGenerator[Event, None]:
         """Run a turn without a prompt, for letters from other agents, if there are any."""
         return self._turn(())
 

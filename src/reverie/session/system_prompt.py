@@ -113,7 +113,7 @@ def system_of(
     in_git, subagent = (app.project.root / ".git").exists(), options.subagent
     own = "" if subagent is None else subagent.memory_prompt
     return system_prompt(
-        Surroundings(str(app.place), platform.system(), in_git=in_git),
+        Surroundings(str(app.working_folder), platform.system(), in_git=in_git),
         conduct=CONDUCT if subagent is None else subagent.prompt,
         instructions=_instructions(app),
         memory=own if memory is None else _memory_section(app, memory),
@@ -135,7 +135,7 @@ def _instructions(app: Workspace) -> str:
 
 def _places(app: Workspace) -> Places:
     return Places(
-        working=app.place,
+        working=app.working_folder,
         project=app.project.root,
         managed=MANAGED.parent,
         claude=claude_config(),

@@ -48,7 +48,7 @@ class Tools:
 
     def toolbox(self, state: SessionState, announce: Announce) -> Toolbox:
         workplace = Workplace(
-            self.app.place,
+            self.app.working_folder,
             todos=tuple(Todo(text, cast("Status", status)) for text, status in state.todos),
             environment=environment(),
         )

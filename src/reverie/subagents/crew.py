@@ -34,7 +34,7 @@ from reverie.subagents.identity import (
     AgentSession,
     Wire,
     complete,
-    see_through,
+    run_until_reported,
     serve,
 )
 from reverie.subagents.letters import (
@@ -202,7 +202,7 @@ class Crew:
         self.identities[brief.name] = identity
         try:
             async with self.host.open(member, identity) as session:
-                with session.announce.heard_by(partial(self._on_event, member, session)):
+                with session.announce.subscribed(partial(self._on_event, member, session)):
                     await self._serve(member, identity, session)
                 self._close_mailbox(identity)
         finally:
@@ -213,7 +213,9 @@ class Crew:
             await serve(session, identity, member, self.send_report)
             return
         await complete(session.run(member.brief.task), member)
-        later = await see_through(session, identity, partial(self.awaits_reports, identity.name))
+        later = await run_until_reported(
+            session, identity, partial(self.awaits_reports, identity.name)
+        )
         member.answer = later or member.answer
 
     def _close_mailbox(self, identity: AgentIdentity) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 from reverie.core.usage import DREAM, MAIN, Caps, Purpose
 from reverie.core.window import Window
 from reverie.errors import InputError
-from reverie.events import Announce, unheard
+from reverie.events import Announce, no_listener
 from reverie.memory.format.taxonomy import MemoryScope, split
 from reverie.memory.locations import MemoryLocation, memory_location, person_location, user_folder
 from reverie.models import selection as models
@@ -50,7 +50,7 @@ class Workspace:
         settings: Settings,
         project: Project,
         clock: Clock | None = None,
-        place: Path | None = None,
+        working_folder: Path | None = None,
         overrides: Sequence[str] = (),
         user: str | None = None,
         sleep: Sleep | None = None,
@@ -63,8 +63,7 @@ class Workspace:
         # The project of the machine's owner.
         self.owner = project
         self.project = project if user is None else self._of_user(user)
-        # The working folder inside the project.
-        self.place = place or project.root
+        self.working_folder = working_folder or project.root
         self.clock: Clock = clock or SystemClock()
         self.sleep = sleep
         self.switches = Switches(settings)
@@ -329,7 +328,7 @@ class Workspace:
         *,
         session: str,
         purpose: Purpose = MAIN,
-        announce: Announce = unheard,
+        announce: Announce = no_listener,
     ) -> Model:
         """The model of that name, metered so that every call is on the ledger."""
         return self.metered(
@@ -337,7 +336,12 @@ class Workspace:
         )
 
     def metered(
-        self, bare: Model, *, session: str, purpose: Purpose = MAIN, announce: Announce = unheard
+        self,
+        bare: Model,
+        *,
+        session: str,
+        purpose: Purpose = MAIN,
+        announce: Announce = no_listener,
     ) -> MeteredModel:
         """Wrap a model so that its calls are recorded and limited."""
         from reverie.models.metered import MeteredModel

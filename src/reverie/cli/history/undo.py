@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reverie.memory.format.revisions import Revision
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
-    from reverie.workspace.undo import TakenBack
+    from reverie.workspace.undo import UndoResult
 
 
 @reverie_command(name="undo")
@@ -58,7 +58,7 @@ def _undone(
     rev: str | None,
     session: str | None,
     dream: str | None,
-) -> list[TakenBack]:
+) -> list[UndoResult]:
     """Undo the chosen changes in every memory they touched."""
     from reverie.memory.changes.undo import of_dream, of_session
     from reverie.memory.opening import with_revision
@@ -93,7 +93,7 @@ def _each(
     return found
 
 
-def _report(frame: Invocation, done: Sequence[TakenBack], verb: str) -> None:
+def _report(frame: Invocation, done: Sequence[UndoResult], verb: str) -> None:
     """Show what was undone or redone, and how to reverse it."""
     data = {
         "undone": [revision_json(one) for part in done for one in part.revisions],
@@ -104,7 +104,7 @@ def _report(frame: Invocation, done: Sequence[TakenBack], verb: str) -> None:
     frame.show(data, lambda console: _print(console, done, verb))
 
 
-def _print(console: Console, done: Sequence[TakenBack], verb: str) -> None:
+def _print(console: Console, done: Sequence[UndoResult], verb: str) -> None:
     for part in done:
         for one in part.revisions:
             # Describe an undo or a redo by the change it is about.

@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias
 
 from reverie.context import NotDue
 from reverie.errors import ReverieError
-from reverie.events import Announce, TroubleNoted, unheard
+from reverie.events import Announce, TroubleNoted, no_listener
 from reverie.learning.dreaming.changes import Change, Files, Reasons, applied, typed
 from reverie.learning.dreaming.checks import CheckContext, Objection, Said, nothing_keeps_out
 from reverie.learning.dreaming.gates import Due, Gates
@@ -128,7 +128,7 @@ class DreamContext:
     recalled: Mapping[str, int] = field(default_factory=dict)
     stop: Callable[[], bool] = _never
     pause: Callable[[], Awaitable[None]] = _half_a_second
-    announce: Announce = unheard
+    announce: Announce = no_listener
     # Looks up what the person said at a source; None trusts all sources.
     said: Said | None = None
     # Returns the phrase in the person's learning.md that keeps a text out of memory.

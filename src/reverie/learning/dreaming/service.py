@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from reverie.context import NotDue
 from reverie.core.usage import DREAM
 from reverie.errors import InputError
-from reverie.events import Announce, unheard
+from reverie.events import Announce, no_listener
 from reverie.files.folders import make_private
 from reverie.files.json_files import read_json, write_json
 from reverie.files.locks import gone
@@ -52,7 +52,7 @@ from reverie.memory.scratch import Scratch
 from reverie.memory.uses import UseCounts
 from reverie.models.selection import OFFLINE
 from reverie.recall import attachment as anchors
-from reverie.recall.service import chosen_meaning
+from reverie.recall.service import choose_embedder
 
 if TYPE_CHECKING:
     from reverie.agent.fork import Forks, SideAgents, Task
@@ -156,7 +156,7 @@ async def dream(
     options: DreamOptions = _USUAL,
     *,
     dreamer: Dreamer | None = None,
-    announce: Announce = unheard,
+    announce: Announce = no_listener,
 ) -> Report | NotDue:
     """Dream now, whatever the gates say, and store the report. Only one dream runs at a time.
 
@@ -255,7 +255,7 @@ class _LazyAgents:
     session: str
     announce: Announce
 
-    async def run(self, task: Task, hear: Announce = unheard) -> Finished:
+    async def run(self, task: Task, hear: Announce = no_listener) -> Finished:
         folder = self.app.project.sessions / self.session / "forks"
         async with fresh_agents(
             self.app, self.model, self.session, folder, self.announce
@@ -269,7 +269,7 @@ def _dream_context(
 ) -> Iterator[DreamContext]:
     folder = memory.place.state / DREAMS
     scratch = Scratch(folder / BRANCHES / id_, memory.store)
-    with open_prober(scratch, app.clock, chosen_meaning(app, announce=announce)) as prober:
+    with open_prober(scratch, app.clock, choose_embedder(app, announce=announce)) as prober:
         yield DreamContext(
             id=id_,
             pid=os.getpid(),
