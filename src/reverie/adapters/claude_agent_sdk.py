@@ -114,7 +114,7 @@ class ReverieHooks:
         async def callback(data: Any, tool_use_id: str | None, context: Any) -> Any:
             try:
                 return await asyncio.wrap_future(begin(self._answer(event, data)))
-            except Exception:
+            except Exception:  # the agent must go on without memory
                 log.exception("memory: the hook %s failed", event)
                 return {}
 
@@ -229,7 +229,7 @@ async def _after(before: asyncio.Task[None] | None, work: Callable[[], None]) ->
         await before
     try:
         await asyncio.to_thread(work)
-    except Exception:
+    except Exception:  # the task is not awaited: the error would be lost
         log.exception("memory: learning failed")
 
 

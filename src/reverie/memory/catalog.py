@@ -220,16 +220,9 @@ class Catalog:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            db = self._connection()
+        with self._lock, self._connection() as db:
             db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    db.execute("ROLLBACK")
-                raise
-            db.execute("COMMIT")
+            yield db
 
     def _connection(self) -> sqlite3.Connection:
         inode = self._inode_now()

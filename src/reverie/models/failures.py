@@ -65,6 +65,7 @@ def sdk_failures(model: str) -> Iterator[Call]:
         yield call
     except ReverieError:
         raise
+    # The SDKs' exceptions can be named only where they are installed.
     except Exception as error:
         raise translate(error, call) from error
 

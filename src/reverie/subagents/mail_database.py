@@ -94,16 +94,9 @@ class MailDatabase:
 
         def transact(connection: sqlite3.Connection) -> T:
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                done = work(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                # A full disk may have ended the transaction already.
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
-            return done
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                return work(connection)
 
         return self._run(transact)
 
