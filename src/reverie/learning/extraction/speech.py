@@ -170,6 +170,20 @@ _EMPOWERS = re.compile(
     r"|\b(?:aprueba|acceso|permisos|sin (?:revisión|preguntar))\b",
     re.I,
 )
+_BEFORE_COLON = re.compile(r"([^.!?:：\n]{3,120})[:：]\s*\S")
+_OWN_LEAD = re.compile(
+    rf"\b(?:{_ASKS})|\b(?:i|we|ich|wir|je|nous|on|yo)\b[^,;]{{0,20}}\b(?:told|said|wrote|sagte|gesagt|dit|dije|dicho)\b",
+    re.I,
+)
+# "Classify each line: …", "Turn into a table: …".
+_WORK_ON = re.compile(
+    r"\b(?:this|these|each|every|following|dies\w*|jede\w*|folgende\w*|ce(?:t|tte|s|ci)?|chaque|est[aeo]s?|cada)"
+    r" (?:\w+ )?(?:lines?|texts?|sentences?|reviews?|messages?|e?-?mails?|comments?|words?|posts?|tweets?|quotes?|paragraphs?"
+    r"|zeilen?|satz|sätze|nachrichten?|lignes?|phrases?|messages?|líneas?|frases?|mensajes?)\b"
+    r"|\b(?:into|to|in|ins|auf|en|al) (?:english|german|french|spanish|italian|a table|json"
+    r"|deutsche?|englische?|anglais|allemand|alemán|inglés)\b",
+    re.I,
+)
 _OPENING_QUESTION = re.compile(r"[^.!?\n]+\?\s+\S")
 _FEWEST_WORDS = 4
 # The columns at which editors and mail programs wrap lines.
@@ -340,6 +354,8 @@ def _about(one: _Paragraph) -> str:
         return "it stands beside code, a log or a chat"
     if _MEANING.search(one.text):
         return "it asks what a text means"
+    if _quotes_after_colon(one.text):
+        return "it follows a colon, and may be another author's text"
     # "Can you rename it? From now on …" is the person's; "Tired of slow builds? …" may be pasted.
     if _OPENING_QUESTION.match(one.text) and not _TASK.match(one.text):
         return "it follows a question, and may be what the question is about"
@@ -348,6 +364,14 @@ def _about(one: _Paragraph) -> str:
         if _plainly_spoken(one.text)
         else "it stands beside sentences that may be another author's"
     )
+
+
+def _quotes_after_colon(paragraph: str) -> bool:
+    """Whether it works on or reports the text behind its first colon: "Translate: …", "she wrote: …"."""
+    lead = _BEFORE_COLON.match(paragraph)
+    if lead is None or _OWN_LEAD.search(lead[1]):
+        return False
+    return any(sign.search(lead[1]) for sign in (_INTRODUCES, _TEXT_WORK, _REPORTS, _WORK_ON))
 
 
 def _plainly_spoken(paragraph: str) -> bool:
