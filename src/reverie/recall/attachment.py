@@ -1,4 +1,4 @@
-"""Whether to look for memories at all. Pure: a refusal is a value with its reason."""
+"""Whether to look for memories, and whether a memory still matches the working tree. Pure decisions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]"
 
 @dataclass(slots=True)
 class Surfaced:
-    """What this session was already given; reset when the conversation is compacted."""
+    """The memories this session was given already; reset when the conversation is compacted."""
 
     files: set[str] = field(default_factory=set)
     bytes: int = 0
@@ -79,7 +79,7 @@ _LARGEST = 1_000_000
 
 
 def check(anchors: Iterable[str], root: Path) -> tuple[str, ...]:
-    """What is to be said against a memory, judged by the working tree."""
+    """Warnings about a memory whose anchors no longer match the working tree."""
     found = (_check(Anchor.parse(text), root) for text in anchors)
     return tuple(note for note in found if note)
 

@@ -1,4 +1,4 @@
-"""What goes into the index and what comes out of it: plain values."""
+"""The values that go into the index and come out of it."""
 
 from __future__ import annotations
 

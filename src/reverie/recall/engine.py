@@ -1,4 +1,4 @@
-"""One warm recall engine for a process: whatever recalls from a memory shares its index and model.
+"""The recall engines of a process: everything that recalls from one memory shares its index and model.
 
 Opening an index, reading a directory and loading a model take far longer than a search. So the first
 caller opens an engine, the others lease it, and a few that are not in use stay open for the next caller.
@@ -42,12 +42,12 @@ Key: TypeAlias = tuple[object, ...]
 
 
 class Busy(ReverieError):
-    """Too many recalls wait already."""
+    """Raised when too many recalls are waiting."""
 
 
 @dataclass(slots=True)
 class Engine:
-    """The directory as it was last read, the index and the model of one memory."""
+    """One memory's index and model, and its directory as it was last read."""
 
     memory: OpenMemory
     index: RecallIndex
@@ -125,7 +125,7 @@ class Workers:
         self._in_place: asyncio.AbstractEventLoop | None = None
 
     def run_in_place_on(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Take this loop for a thread: nothing else waits for it."""
+        """Run work on this event loop's own thread, for loops that do nothing else."""
         self._in_place = loop
 
     async def run(self, work: Callable[[], T]) -> T:
@@ -143,7 +143,7 @@ class Workers:
         return await future
 
     def renew(self) -> None:
-        """A forked child has none of the threads."""
+        """Forget the threads after a fork: the child process has none of them."""
         self._pool, self._waiting, self._in_place = None, 0, None
 
     def _done(self, future: asyncio.Future[T]) -> None:

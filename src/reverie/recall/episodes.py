@@ -29,7 +29,7 @@ class Row:
 
     @property
     def spoken(self) -> str:
-        """The text with who says it, where that is a name."""
+        """The text, with the speaker's name where it is known."""
         return f"{self.speaker}: {self.text}" if self.speaker else self.text
 
     @property
@@ -39,18 +39,18 @@ class Row:
 
 @lru_cache(maxsize=8 * REACH)
 def _terms(spoken: str) -> tuple[str, ...]:
-    """A message is asked for its terms once by itself and once by each of its neighbours."""
+    """Cached, because a message's terms are needed for itself and for each of its neighbours."""
     return tuple(words.terms(spoken))
 
 
 def known(connection: sqlite3.Connection) -> dict[str, str]:
-    """Every indexed session with the signature its transcript had."""
+    """Every indexed session, with the signature its transcript had when it was read."""
     rows = connection.execute("SELECT name, signature FROM sources WHERE collection = 'episodes'")
     return dict(rows.fetchall())
 
 
 def departs(connection: sqlite3.Connection, session: str, messages: Iterable[Episode]) -> bool:
-    """Whether a transcript no longer holds what was read from it: messages were taken out or changed."""
+    """Whether messages that were read from a transcript were removed from it or changed."""
     rows = connection.execute(
         "SELECT p.key, p.text FROM passages p JOIN sources s ON s.id = p.source "
         "WHERE s.collection = 'episodes' AND s.name = ? ORDER BY p.position",
@@ -99,7 +99,7 @@ def append(
 
 
 def remove(connection: sqlite3.Connection, sessions: Iterable[str], stamp: int) -> int:
-    """Take sessions out, down to the last term."""
+    """Remove sessions with all their terms."""
     return sum(_remove(connection, session, stamp) for session in sessions)
 
 

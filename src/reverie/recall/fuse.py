@@ -1,4 +1,4 @@
-"""What speaks for or against a memory before the question is read."""
+"""Fuses signals into one score: priors of a memory, ties between memories, weights, calibration."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _outdated(standing: Priors, now: float) -> float:
 
 
 def prior(standing: Priors, now: float, uses: int, *, former: bool = False) -> float:
-    """The sum of all that speaks for and against; a question about what was sees it unpenalised."""
+    """The sum of the priors of a memory; a question about the past ignores penalties for outdated ones."""
     total = _TYPES.get(standing.type or "", 0.0) + _PINNED * bool(standing.pinned)
     total += _outdated(standing, now) if not former else 0.0
     if standing.valid_from is not None and standing.valid_from > now:
@@ -78,7 +78,7 @@ COMMON = 50
 
 
 def ties(doc: MemoryDoc) -> set[str]:
-    """What a memory can be joined by: its entities, its links, and the names others link it by."""
+    """What connects a memory with others: its entities, its links, and the names others link it by."""
     stem = doc.file.removesuffix(".md")
     names = {doc.file, stem, stem.rpartition("/")[2], doc.name}
     return (
@@ -96,7 +96,7 @@ def _target(link: str) -> str:
 def neighbours(
     connection: sqlite3.Connection, strengths: Mapping[int, float]
 ) -> dict[int, tuple[float, str]]:
-    """Sources joined with the given ones: how strongly, and by what."""
+    """Sources connected with the given ones: how strongly, and by what."""
     found: dict[int, tuple[float, str]] = {}
     for source, strength in strengths.items():
         for tie in _ties_of(connection, source):
@@ -131,7 +131,7 @@ Signals = dict[str, list[float]]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What one standard deviation of each signal counts."""
+    """The weight of one standard deviation of each signal."""
 
     lexical: float = 1.0
     semantic: float = 0.65
@@ -228,7 +228,7 @@ def z_scores(values: Sequence[float]) -> list[float]:
 
 
 def session_scores(sessions: Sequence[int], values: Sequence[float]) -> list[float]:
-    """For each message, how strong the best messages of its session are."""
+    """For each message, the score of the best messages of its session."""
     groups: dict[int, list[float]] = {}
     for session, value in zip(sessions, values, strict=True):
         groups.setdefault(session, []).append(value)
@@ -256,7 +256,7 @@ def fused(signals: Signals, weights: Weights, count: int) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """From a fused score and two absolute figures to the chance that a match is a good one.
+    """Turns a fused score and two absolute figures into the probability of a good match.
 
     Fused scores only compare the candidates of one question, and the more rivals there are, the
     further one can stand out: they count by how far that is. How much of the question's words a
@@ -279,7 +279,7 @@ _MOST_RIVALS = 100
 
 
 def rivals(candidates: int, size: int) -> int:
-    """Whom a candidate stands out from: the others, and in all but a small collection its rest.
+    """The scores a candidate is compared with: the others', and the rest of a collection that is not small.
 
     In a large one a single word in common brings one candidate, which proves nothing; in a small
     one it may well be the right one.

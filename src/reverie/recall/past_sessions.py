@@ -1,4 +1,4 @@
-"""Past conversations brought into the recall index, ours and other agents', a piece at a time.
+"""Indexes past conversations, Reverie's and other agents', in bounded steps.
 
 Nothing is lost by stopping anywhere: a transcript counts as read only when all of it is in, and a
 message that is in is not put in again.
@@ -116,7 +116,7 @@ class EpisodeIndexer:
         self.problem: str | None = None
 
     def step(self) -> Progress | None:
-        """A bounded piece of work; None when there is no more, and the next step looks again."""
+        """Do a bounded amount of work; None when everything is indexed, and the next step checks again."""
         if self._pass is None:
             self.problem = None
             self._pass = self._work()
@@ -177,14 +177,14 @@ def forgotten_messages(folder: Path) -> dict[str, frozenset[str]]:
 
 
 def leave_out(folder: Path, session: str, messages: Iterable[str]) -> None:
-    """Never bring these messages into the index; only their ids are kept."""
+    """Keep these messages out of the index from now on; only their ids are stored."""
     known = forgotten_messages(folder)
     known[session] = known.get(session, frozenset()) | frozenset(messages)
     write_json(folder / FORGOTTEN, {name: sorted(ids) for name, ids in known.items()})
 
 
 def _messages(path: Path, scrubber: Scrubber) -> list[Episode]:
-    """What people and models said; hooks, tools and what Reverie put in are not.
+    """The messages that people and models wrote, without those of hooks, tools and Reverie.
 
     Other agents' transcripts hold what they were told: the index must not hold a secret of theirs.
     """

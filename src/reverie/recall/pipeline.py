@@ -1,4 +1,4 @@
-"""What the selector is told, and the shape of its answer."""
+"""Recall for one session: from a message to the memories attached to it."""
 
 from __future__ import annotations
 
@@ -319,7 +319,7 @@ class Recall:
         return RecallOutcome(block, files, how)
 
     def _try(self, what: str, work: Callable[[], T], otherwise: T) -> T:
-        """Failure falls through, and is told."""
+        """Announce a failure and go on with the fallback."""
         try:
             return work()
         except (ReverieError, OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""A second look at messages: the best ones word by word, and sessions by all that the user said.
+"""Reranks messages: the best ones word by word, and sessions by everything the user said in them.
 
 The first pass compares a question with each message as a whole. Of the best ones every word of the
 question is compared with every word of the message and of the one before it (late interaction): the
@@ -43,7 +43,7 @@ def second_look(
     *,
     static: bool,
 ) -> Signals:
-    """Signals of the best messages; others get the least of each.
+    """More signals for the best messages; all others get the lowest value of each.
 
     `static`: `words` is the model that found them, whose likeness is known already.
     """
@@ -80,7 +80,7 @@ def _likeness(words: WordVectors, question: str, texts: Sequence[str]) -> list[f
 def interaction(
     words: WordVectors, weights: Mapping[str, float], texts: Sequence[str]
 ) -> list[float]:
-    """How alike the most alike word of each text is to each word of a question, by their weights."""
+    """The similarity of each question word to the closest word of each text, weighted by rarity."""
     import numpy as np
 
     asked, pieces = words.word_vectors(list(weights))
@@ -107,7 +107,7 @@ def _products(said: NDArray[np.float32], asked: NDArray[np.float32]) -> NDArray[
 
 
 def _rarities(place: Lookup, question: str) -> dict[str, float]:
-    """The words of a question with how rare each is."""
+    """The words of a question, and how rare each is."""
     size = max(place.size, 1)
     return {
         word.word: math.log((size + 1) / (max(map(place.rows, word.terms)) + 0.5))
@@ -116,7 +116,7 @@ def _rarities(place: Lookup, question: str) -> dict[str, float]:
 
 
 def _texts(place: Lookup, ids: Sequence[int]) -> dict[int, tuple[str, str]]:
-    """Messages with who says them, each with the one before it in its session."""
+    """Messages with their speakers, each with the message before it in its session."""
     rows = place.connection.execute(
         "SELECT p.id, p.speaker, p.text, coalesce(b.speaker, ''), coalesce(b.text, '') "
         "FROM passages p LEFT JOIN passages b ON b.source = p.source AND b.position = p.position - 1 "

@@ -1,4 +1,4 @@
-"""`search_memory`: the agent looks through memories and past conversations by itself."""
+"""Opens recall as the settings say: the embedder, rankers, `search_memory`, recall and search."""
 
 from __future__ import annotations
 

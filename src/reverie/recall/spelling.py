@@ -1,4 +1,4 @@
-"""Words of a question that no memory has, read as the word of a memory they are one slip away from.
+"""Corrects words of a question that no memory contains, if one term of the store is one slip away.
 
 A slip is a letter too many or too few, another letter, or two that changed places. Only words that
 are no words we know are read so, and no names: "Gregor" is not a slip for "Grigor".
@@ -22,7 +22,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 def corrected(
     text: str, rows: Callable[[str], int], near: Callable[[str, int], Sequence[str]]
 ) -> str:
-    """The text with its slips mended; `near` are a store's terms by first letter and length."""
+    """The text with its slips corrected; `near` are a store's terms by first letter and length."""
     if leaning(plain_words(text)) not in (None, "english"):
         return text
     strange = {
@@ -47,7 +47,7 @@ def _known(word: str) -> bool:
 
 
 def _meant(word: str, near: Callable[[str, int], Sequence[str]]) -> str | None:
-    """The only term one slip away; of several, none is meant for sure."""
+    """The term that is one slip away, if there is exactly one."""
     for form in dict.fromkeys((stem(word, "english"), word)):
         found = [term for term in near(form[0], len(form)) if one_slip(form, term)]
         if len(found) == 1:
@@ -56,7 +56,7 @@ def _meant(word: str, near: Callable[[str, int], Sequence[str]]) -> str | None:
 
 
 def one_slip(one: str, other: str) -> bool:
-    """Whether two different words are a slip apart."""
+    """Whether two words differ by one slip: a letter added, lost, changed, or two exchanged."""
     if one == other or abs(len(one) - len(other)) > 1:
         return False
     start = next(n for n, (a, b) in enumerate(zip_longest(one, other)) if a != b)

@@ -1,4 +1,4 @@
-"""Memories in the index: written when their file changed, removed when it went away."""
+"""Memories in the index: added, replaced and removed as their files change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reverie.text import words
 
 
 def known(connection: sqlite3.Connection) -> dict[str, str]:
-    """Every indexed file with the signature it was read under."""
+    """Every indexed file, with the signature it had when it was read."""
     rows = connection.execute("SELECT name, signature FROM sources WHERE collection = 'memories'")
     return dict(rows.fetchall())
 
@@ -33,7 +33,7 @@ def signature_text(signature: Signature) -> str:
 
 
 def write(connection: sqlite3.Connection, stamp: int, docs: Iterable[MemoryDoc]) -> Refreshed:
-    """Put memories in, replacing what was known of the same files."""
+    """Add memories, replacing the rows of the same files."""
     added = changed = 0
     for doc in docs:
         digest = _digest(doc)
@@ -56,7 +56,7 @@ def write(connection: sqlite3.Connection, stamp: int, docs: Iterable[MemoryDoc])
 
 
 def remove(connection: sqlite3.Connection, files: Iterable[str], stamp: int) -> int:
-    """Take files out, down to the last term."""
+    """Remove files with all their terms."""
     count = 0
     for file in files:
         row = connection.execute(
@@ -90,12 +90,12 @@ _OWNED = (("passages", "source"), ("memories", "source"), ("ties", "source"), ("
 
 
 def expect_vector(connection: sqlite3.Connection, passage: int, episode: int) -> None:
-    """A passage that is to get a vector, whenever a model is at hand."""
+    """Mark a passage as waiting for a vector."""
     connection.execute("INSERT OR IGNORE INTO pending VALUES (?, ?)", (passage, episode))
 
 
 def drop_vector(connection: sqlite3.Connection, passage: int, stamp: int) -> None:
-    """A passage that is gone, or says something else now: its vector is of no use."""
+    """Delete the vector of a passage that was removed or changed."""
     connection.execute("DELETE FROM pending WHERE passage = ?", (passage,))
     if connection.execute("DELETE FROM vectors WHERE passage = ?", (passage,)).rowcount:
         connection.execute("INSERT OR IGNORE INTO removed VALUES (?, ?)", (stamp, passage))
@@ -134,13 +134,13 @@ def _insert(connection: sqlite3.Connection, doc: MemoryDoc, digest: str) -> None
 
 
 def _columns(name: str, description: str, text: str, cues: str) -> tuple[str, ...]:
-    """What one row is indexed under; cues are terms already."""
+    """The terms that one row is indexed under; cues are terms already."""
     *own, tails = words.fields(name, description, text)
     return (*own, cues, tails)
 
 
 def plain(text: str) -> str:
-    """Text SQLite can hold: lone surrogates and NUL have no place in it."""
+    """Text that SQLite can store, without lone surrogates and NUL."""
     return text.encode("utf-8", "replace").decode().replace("\x00", " ")
 
 

@@ -1,4 +1,4 @@
-"""Did a reply make use of a memory that was shown? Pure, and the same every time.
+"""Decides whether a reply used a memory that was shown. Pure and deterministic.
 
 It did when it cites the memory's mark, names its file, or says something that stands in the memory and was not
 said before: an identifier, a date, a run of words.
@@ -32,11 +32,11 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def uncounted(files: Sequence[str], use: Use) -> None:
-    """For callers who keep no count."""
+    """Count nothing: the default for callers without use counts."""
 
 
 def used(reply: str, memories: Mapping[str, str], said: str = "") -> tuple[str, ...]:
-    """The files of `memories` (file: text) that a reply made use of; `said` is what came before it."""
+    """The files of `memories` (file: text) that a reply used; `said` is what was said before it."""
     names = _names(reply) - _names(said)
     runs = _runs(reply) - _runs(said)
     return tuple(

@@ -1,4 +1,4 @@
-"""Giving passages their vectors: read from the file, encoded outside any lock, written back.
+"""Vectors of passages: computed outside any lock, stored in the index, searched in memory.
 
 A model may be slow, or far away, or not answer: it is asked for a portion at a time, and neither
 readers nor writers wait for it.
@@ -39,7 +39,7 @@ _WORTH_READING = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is to be read for one passage: texts, each with its share in the vector."""
+    """The texts that a passage's vector is made of, each with its weight."""
 
     passage: int
     episode: int
@@ -47,7 +47,7 @@ class Reading:
 
 
 def embed_portion(shadow: Shadow, embedder: Embedder, dimensions: int | None) -> Embedded:
-    """One portion of the passages without a vector; `dimensions` is what the model gave of late."""
+    """Embed one batch of passages without a vector; `dimensions` is the size of the model's last vectors."""
     with shadow.lock:
         connection = shadow.connection()
         if outdated(connection, embedder.name, dimensions):
@@ -71,7 +71,7 @@ def embed_portion(shadow: Shadow, embedder: Embedder, dimensions: int | None) ->
 
 
 def outdated(connection: sqlite3.Connection, name: str, dimensions: int | None) -> bool:
-    """Whether the vectors in the file are another model's, or of another size than it gives now."""
+    """Whether the stored vectors come from another model, or have another size than its vectors now."""
     if read_meta(connection, "embedder") != name:
         return True
     known = read_meta(connection, "dimensions")
@@ -79,7 +79,7 @@ def outdated(connection: sqlite3.Connection, name: str, dimensions: int | None) 
 
 
 def _start_again(connection: sqlite3.Connection, name: str, dimensions: int | None) -> None:
-    """Vectors of another model are useless: all are to be made again."""
+    """Drop all vectors, because another model made them; all passages are embedded again."""
     former = read_meta(connection, "embedder")
     if former and connection.execute("DELETE FROM vectors").rowcount:
         log.info("the vectors of %s are made again by %s", former, name)
@@ -95,7 +95,7 @@ def _start_again(connection: sqlite3.Connection, name: str, dimensions: int | No
 
 
 def replacing(connection: sqlite3.Connection, name: str) -> str:
-    """What to tell while the vectors of another model are being replaced; empty when all are."""
+    """A note while the vectors of another model are being replaced; empty when that is done."""
     former = read_meta(connection, REPLACED)
     left = _pending(connection) if former else 0
     if not left:
@@ -106,12 +106,12 @@ def replacing(connection: sqlite3.Connection, name: str) -> str:
 
 
 def _pending(connection: sqlite3.Connection) -> int:
-    """How many passages have no vector."""
+    """The number of passages without a vector."""
     return int(connection.execute("SELECT count(*) FROM pending").fetchone()[0])
 
 
 def _readings(connection: sqlite3.Connection, embedder: Embedder) -> list[Reading]:
-    """The next passages without a vector, and what is to be read for them."""
+    """The next passages without a vector, and the texts to embed for them."""
     rows = connection.execute(
         "SELECT passage, episode FROM pending ORDER BY passage LIMIT ?", (embedder.portion,)
     ).fetchall()
@@ -128,7 +128,7 @@ def _reading(
 
 
 def _rows(embedder: Embedder, work: Sequence[Reading]) -> NDArray[np.float32]:
-    """One row a passage: its texts' rows, each with its share."""
+    """One vector per passage: the weighted sum of the vectors of its texts."""
     texts = list(dict.fromkeys(text for item in work for text, _ in item.texts))
     place = {text: i for i, text in enumerate(texts)}
     vectors = encoded(embedder, texts, "passage")
@@ -170,7 +170,7 @@ def _memory(connection: sqlite3.Connection, passage: int) -> str:
 def _message(
     connection: sqlite3.Connection, embedder: Embedder, passage: int
 ) -> list[tuple[str, float]]:
-    """A message, with a share of its neighbours as far as the model gains from that."""
+    """The texts of a message: its own, and its neighbours' where that helps the model."""
     reach = max(len(embedder.context), 1 if embedder.together else 0)
     near = _window(connection, passage, reach)
     own = near.get(0, "")
@@ -206,7 +206,7 @@ _PORTION = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """Passages by likeness to a question, and whether any might have been overlooked.
+    """Passages by similarity to a question, and whether the search was approximate.
 
     `usual` and `spread` are what any passage of the store has: the mean and its deviation.
     """
@@ -218,7 +218,7 @@ class Nearest:
 
 
 class Matrix:
-    """The vectors of one collection in memory; it follows the file by its change stamps."""
+    """The vectors of one collection in memory, kept up to date by the change stamps of the index."""
 
     def __init__(self, episode: int) -> None:
         self._episode = episode
@@ -240,7 +240,7 @@ class Matrix:
         return int(self._codes.shape[1])
 
     def follow(self, connection: sqlite3.Connection) -> None:
-        """Take over what changed in the file since the last time."""
+        """Load what changed in the index since the last call."""
         stamp = int(read_meta(connection, "stamp") or 0)
         if stamp == self._stamp:
             return
@@ -291,7 +291,7 @@ class Matrix:
     def nearest(
         self, question: NDArray[np.float32], count: int, allowed: Collection[int] | None
     ) -> Nearest:
-        """The passages most like a question, among the allowed ones."""
+        """The passages most similar to a question, among the allowed ones."""
         rows = self._rows(allowed)
         approximate = (len(self) if rows is None else len(rows)) > EXACT_ROWS
         usual = rows
@@ -311,7 +311,7 @@ class Matrix:
         return Nearest(found, approximate, float(background.mean()), float(background.std()))
 
     def scores(self, question: NDArray[np.float32], passages: Collection[int]) -> dict[int, float]:
-        """How like a question given passages are; those without a vector are left out."""
+        """The similarity of the given passages to a question; passages without a vector are left out."""
         rows = self._rows(passages)
         if rows is None or not len(rows):
             return {}
@@ -356,7 +356,7 @@ class Matrix:
 
 
 def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows of length one; a row of zeros (an empty text) stays as it is."""
+    """Normalise rows to length one; a row of zeros (an empty text) stays zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     result: NDArray[np.float32] = rows / np.maximum(lengths, 1e-9)
     return result
@@ -371,11 +371,11 @@ def _signs(rows: NDArray[np.int8] | NDArray[np.float32]) -> NDArray[np.uint64]:
 def encoded(
     embedder: Embedder, texts: Sequence[str], kind: Literal["passage", "question"]
 ) -> NDArray[np.float32]:
-    """The rows of texts, of length one."""
+    """Embed texts and normalise the vectors."""
     return unit(embedder.encode(texts, kind))
 
 
 def coded(row: NDArray[np.float32]) -> tuple[float, bytes]:
-    """A row as it is kept: a scale, and one byte a dimension."""
+    """A vector as it is stored: a scale, and one byte per dimension."""
     scale = float(np.abs(row).max()) / 127 or 1.0
     return scale, np.rint(row / scale).astype(np.int8).tobytes()
