@@ -46,6 +46,7 @@ from reverie.learning.service import ExtractionStore, run_of
 from reverie.learning.side_models import agents_on
 from reverie.models.selection import OFFLINE
 from reverie.recall.holdout import withheld
+from reverie.recall.mentions import NewMentions
 from reverie.recall.past_sessions import EpisodeIndexer, conversations
 from reverie.recall.service import chosen_meaning, open_ranker, recall_for
 from reverie.session.announcements import Announcements
@@ -454,7 +455,9 @@ class _Composer:
             self.stack.push_async_callback(selector.aclose)
         recall = recall_for(self.app, core.memory, core.ranker, selector, session)
         workplace = core.toolbox.workplace
-        return SessionRecall(recall, core.conversation, workplace, core.memory.label_of)
+        mentions = NewMentions(core.ranker.mentions, self.app.project.root)
+        label_of = core.memory.label_of
+        return SessionRecall(recall, core.conversation, workplace, label_of, mentions)
 
 
 def new_session_id(now: float) -> str:

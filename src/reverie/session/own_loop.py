@@ -26,6 +26,7 @@ from reverie.core.messages import (
     Opaque,
     Text,
     Thinking,
+    ToolResult,
     ToolUse,
     new_message,
 )
@@ -187,6 +188,14 @@ class OwnLoop:
             self._memories = self._recalling.enter_context(self.session.prefetch(fresh[-1]))
             found = await self._memories.ready(self.session.limits.recall_seconds)
             self.session.show(found)
+            return
+        results = [block for block in fresh[-1].blocks if isinstance(block, ToolResult)]
+        if results:
+            called = {result.tool_use_id for result in results}
+            messages = self.session.conversation.state.messages
+            last = next((m for m in reversed(messages) if m.role == "assistant"), None)
+            uses = () if last is None else tuple(u for u in last.tool_uses if u.id in called)
+            await self.session.recall_after_tools(uses, results)
 
     def _release(self) -> None:
         """Release the reservation of a request that was never answered."""

@@ -11,7 +11,7 @@ implemented in its own module.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -23,7 +23,7 @@ from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.upkeep import Upkeep
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import HeadFrozen, MemoriesShown, TodosSet
-from reverie.core.messages import Attachment, Block, Message, Text
+from reverie.core.messages import Attachment, Block, Message, Text, ToolResult, ToolUse
 from reverie.core.request import Reply
 from reverie.core.transcript import INTERRUPTED, answers_to, open_tool_uses
 from reverie.core.window import Window
@@ -189,6 +189,13 @@ class Session:
             tools=self.upkeep.recent_tools(),
         )
 
+    async def recall_after_tools(
+        self, calls: Sequence[ToolUse], results: Sequence[ToolResult]
+    ) -> None:
+        """Show the memories about files that tools touched, and about the errors of failed commands."""
+        if self.recall is not None and self.recall_on():
+            self.show(await self.recall.after_tools(calls, results))
+
     def show(self, found: RecallOutcome | None) -> None:
         """Append recalled memories after the message, so that the cached prefix is unchanged."""
         if found is None or found.attachment is None:
@@ -252,6 +259,7 @@ class Session:
             return
         results = await self.toolbox.run(calls)
         self.conversation.say(*results, *self.reminders(), origin="tool")
+        await self.recall_after_tools(calls, results)
         todos = tuple((todo.text, todo.status) for todo in self.toolbox.workplace.todos)
         if todos != self.conversation.state.todos:
             self.conversation.record(TodosSet(todos))
