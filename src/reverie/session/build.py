@@ -50,7 +50,7 @@ from reverie.recall.mentions import NewMentions
 from reverie.recall.past_sessions import EpisodeIndexer, conversations
 from reverie.recall.service import chosen_meaning, open_ranker, recall_for
 from reverie.session.announcements import Announcements
-from reverie.session.hooks import SessionHooks
+from reverie.session.hooks import HiredAgent, SessionHooks
 from reverie.session.options import SessionModel, SessionOptions
 from reverie.session.prefetch import SessionRecall
 from reverie.session.query import Session
@@ -191,12 +191,16 @@ class _Composer:
         )
 
     def _hooks(self, core: _Core, upkeep: Upkeep) -> SessionHooks | None:
-        """The person's hooks around this session; sub-agents and external loops have none."""
-        if self.options.subagent is not None or self.options.led is not None:
+        """The person's hooks around this session; an external loop has them if it asks for them."""
+        led, subagent = self.options.led, self.options.subagent
+        if led is not None and not led.hooks:
             return None
-        session = core.conversation.state.session
+        session, agent = core.conversation.state.session, None
         transcript = self._sessions / f"{session}.jsonl"
-        hooks = SessionHooks.open(self.app, session, transcript, self.announce)
+        if subagent is not None:
+            agent = HiredAgent(subagent.brief.name, subagent.brief.agent_type.name, transcript)
+            session, transcript = subagent.account, self.app.project.journal(subagent.account)
+        hooks = SessionHooks.open(self.app, session, transcript, self.announce, agent)
         if not hooks.commands:
             return None
         core.toolbox.hooks = hooks

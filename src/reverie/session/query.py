@@ -72,9 +72,10 @@ class Session:
     limits: Limits = field(default_factory=Limits)
     # Its place among other agents, through which it hires them and gets letters.
     place: Place | None = None
-    # The person's own hooks, and whether they were told that the session starts.
+    # The person's own hooks, whether they were told that the session starts, and what they said to that.
     hooks: SessionHooks | None = None
     _opened: bool = False
+    _opening: tuple[Attachment, ...] = ()
     # Whether an interrupt also ends background work.
     stops_all: bool = False
     # Recalled for the last message, but after its last request; shown with the next message.
@@ -103,7 +104,7 @@ class Session:
         await self.background.drain(seconds)
 
     async def _answer(self, prompt: tuple[Block, ...]) -> None:
-        if (said := await self._hooked_prompt(prompt)) is None:
+        if (said := await self.hooked_prompt(prompt)) is None:
             return
         message = self._record_prompt(prompt, said)
         if message is None:
@@ -141,21 +142,21 @@ class Session:
         if self.dreaming is not None:
             self.dreaming.after_turn()
 
-    async def _hooked_prompt(self, prompt: tuple[Block, ...]) -> tuple[Attachment, ...] | None:
+    async def hooked_prompt(self, prompt: tuple[Block, ...]) -> tuple[Attachment, ...] | None:
         """What the person's hooks add to a prompt; None if one of them refuses it."""
         if self.hooks is None or not prompt:
             return ()
-        opening: tuple[Attachment, ...] = ()
         if not self._opened:
             self._opened = True
             resumed = bool(self.conversation.state.messages)
-            opening = (await self.hooks.started(resumed=resumed)).attachment()
+            self._opening = (await self.hooks.started(resumed=resumed)).attachment()
         text = "\n".join(block.text for block in prompt if isinstance(block, Text))
         said = await self.hooks.prompted(text)
         if said.refusal is not None:
             self.announce(TroubleNoted("hooks", f"the prompt was refused: {said.refusal}"))
             self.announce(TurnEnded(REFUSED))
             return None
+        opening, self._opening = self._opening, ()
         return (*opening, *said.attachment())
 
     async def _sent_on(self, turn: _Turn, reply: Reply) -> bool:
