@@ -90,7 +90,7 @@ event, data = sys.argv[1], json.load(sys.stdin)
 async def main():
     app = Workspace.open(Path(data["cwd"]))
     service = HookService(app, lambda event: None, lambda key, work: None, lambda root: None)
-    outcome = await service.attend(DIALECTS["claude-code"].parse(event, data))
+    outcome = await service.handle(DIALECTS["claude-code"].parse(event, data))
     sys.stdout.buffer.write(DIALECTS["claude-code"].render(event, outcome))
     await service.aclose()
 asyncio.run(main())

@@ -126,7 +126,7 @@ class Entries:
     def _learnt(self, history: Sequence[Message], *, use_model: bool) -> Learnt:
         from reverie.learning.past_sessions import learn_with_model
         from reverie.learning.service import learn
-        from reverie.learning.side_models import means_for
+        from reverie.learning.side_models import choose_model
 
         now = self._app.clock.now()
         said: builtins.list[Message] = []
@@ -137,7 +137,7 @@ class Entries:
             said.append(
                 new_message(message.role, *message.blocks, after=after, at=at, origin=origin)
             )
-        if not use_model or not means_for(self._app, EXTRACT).model:
+        if not use_model or not choose_model(self._app, EXTRACT).model:
             return learn(self._app, "", said)
         return _waited_for(learn_with_model(self._app, said))
 

@@ -154,7 +154,7 @@ class SessionHooks:
         data = {
             "session_id": self.session,
             "transcript_path": str(self.transcript),
-            "cwd": str(self.app.place),
+            "cwd": str(self.app.working_folder),
             "hook_event_name": event,
             **({} if self.agent is None else self.agent.as_json()),
             **fields,

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, Protocol, TypeAlias
 
 from reverie.agent.tools import Workplace
-from reverie.context.facts.calls import deed_of
+from reverie.context.facts.calls import action_of
 from reverie.context.facts.outcomes import error_lines, outcome_of
 from reverie.conversation.conversation import Conversation
 from reverie.core.messages import Message, ToolResult, ToolUse
@@ -116,12 +115,7 @@ class Prefetch:
     def __enter__(self) -> Prefetch:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._task is not None:
             self._task.cancel()
 
@@ -216,7 +210,7 @@ def touched(
     files: list[str] = []
     errors: list[str] = []
     for use in uses:
-        action, result = deed_of(use), said.get(use.id)
+        action, result = action_of(use), said.get(use.id)
         match action.kind:
             case "read" | "edit" | "write" if action.target:
                 files.append(action.target)
