@@ -219,7 +219,8 @@ class Front:
 
     def _may_prepare(self) -> bool:
         waiting = bool(self._greeting) and self._to_backend is None and not self._prepared
-        return waiting and not self._daemon_runs()
+        busy = any(thread.is_alive() for thread in self._reading)
+        return waiting and not busy and not self._daemon_runs()
 
     def _daemon_runs(self) -> bool:
         socket = os.path.join(self._home, hook_client.FOLDER, hook_client.SOCKET)  # noqa: PTH118
