@@ -21,7 +21,7 @@ test: $(VENV)/.dev      ## install what tests need, then run them
 coverage: $(VENV)/.dev  ## the same tests, and which lines they reach; a third slower
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
 
-check: $(VENV)/.dev     ## lint, formatting, types, architecture
+check: $(VENV)/.dev $(if $(shell command -v npm),.clients/.pyright) ## lint, formatting, types (also of the examples in docs/), architecture
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -89,6 +89,11 @@ $(VENV)/.clients: $(VENV)/.dev
 
 $(VENV)/.browser: $(VENV)/.dev
 	@$(PIP) install -c constraints.txt -e '.[browser]'
+	@touch $@
+
+.clients/.pyright:
+	@mkdir -p .clients/pyright
+	@npm install --prefix .clients/pyright --no-save --no-package-lock --no-audit --no-fund --silent pyright@1.1.414
 	@touch $@
 
 .clients/.axe:

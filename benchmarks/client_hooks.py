@@ -2,7 +2,8 @@
 
     python benchmarks/client_hooks.py [--rounds 20] [--client claude|codex] [--json]
 
-The real client runs before a provider on loopback that answers at once, so that the difference is ours. Needs the
+The real client runs before a provider on loopback that answers at once, so that the difference is ours. Beside the
+time by the clock stands the processor time of the client and its hooks, which a busy machine changes less. Needs the
 client on PATH (`make test-clients` installs it into .clients/node_modules/.bin).
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -18,7 +20,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -32,6 +34,13 @@ MEMORIES = (
     "Deploys freeze on 2026-12-20 because of the audit",
 )
 PROMPT = "Which port does the staging database listen on?"
+
+
+class Taken(NamedTuple):
+    """Seconds by the clock, and of processor time."""
+
+    clock: float
+    processor: float
 
 
 class Machine:
@@ -64,23 +73,25 @@ class Machine:
             "DISABLE_ERROR_REPORTING": "1",
         }
 
-    def run(self, *command: str | Path, stdin: bytes = b"") -> float:
-        """Seconds a command takes."""
-        began = time.perf_counter()
+    def run(self, *command: str | Path, stdin: bytes = b"") -> Taken:
+        """Run a command, and measure it."""
+        began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         ran = subprocess.run(
             command, cwd=self.root, env=self.env, input=stdin, capture_output=True, check=False
         )
-        took = time.perf_counter() - began
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        took = Taken(time.perf_counter() - began, spent)
         if ran.returncode:
             raise SystemExit(f"{command[0]} failed: {(ran.stderr or ran.stdout).decode()[-500:]}")
         return took
 
-    def turn(self, client: str) -> float:
+    def turn(self, client: str) -> Taken:
         if client == "claude":
             return self.run("claude", "-p", PROMPT, "--model", "claude-sonnet-5-5")
         return self.run("codex", "exec", "--json", "--dangerously-bypass-hook-trust", PROMPT)
 
-    def hook(self, event: str, client: str, **fields: Any) -> float:
+    def hook(self, event: str, client: str, **fields: Any) -> Taken:
         data = {"session_id": "bench", "cwd": str(self.root), "hook_event_name": event, **fields}
         words = (REVERIE, "hook", event, "--client", client)
         return self.run(*words, stdin=json.dumps(data).encode())
@@ -93,7 +104,7 @@ def measured(client: str, rounds: int, base: Path, provider: Provider) -> dict[s
         with_us.run(REVERIE, "remember", memory)
     with_us.run(REVERIE, "install", name, "--yes", "--no-mcp")
     with_us.run(REVERIE, "daemon", "start")
-    turns: dict[str, list[float]] = {"bare": [], "with": []}
+    turns: dict[str, list[Taken]] = {"bare": [], "with": []}
     try:
         for machine in (bare, with_us):
             machine.turn(client)
@@ -108,14 +119,23 @@ def measured(client: str, rounds: int, base: Path, provider: Provider) -> dict[s
         }  # fmt: skip
     finally:
         with_us.run(REVERIE, "daemon", "stop")
-    medians = {key: round(statistics.median(values) * 1000) for key, values in turns.items()}
+    medians = {key: _median([one.clock for one in values]) for key, values in turns.items()}
+    processor = {key: _median([one.processor for one in values]) for key, values in turns.items()}
     return {
         "client": client,
         "rounds": rounds,
         "turn_ms": medians,
         "added_ms": medians["with"] - medians["bare"],
-        "hook_ms": {key: round(statistics.median(values) * 1000) for key, values in hooks.items()},
+        "turn_processor_ms": processor,
+        "hook_ms": {key: _median([one.clock for one in values]) for key, values in hooks.items()},
+        "hook_processor_ms": {
+            key: _median([one.processor for one in values]) for key, values in hooks.items()
+        },
     }
+
+
+def _median(seconds: list[float]) -> int:
+    return round(statistics.median(seconds) * 1000)
 
 
 def main() -> None:
@@ -145,6 +165,10 @@ def main() -> None:
         turn = row["turn_ms"]
         print(f"{row['client']}: a turn {turn['bare']} ms without, {turn['with']} ms with Reverie")
         print("  hooks: " + ", ".join(f"{name} {ms} ms" for name, ms in row["hook_ms"].items()))
+        spent = row["turn_processor_ms"]
+        print(f"  processor time of a turn: {spent['bare']} ms without, {spent['with']} ms with")
+        hooks = row["hook_processor_ms"].items()
+        print("  and of hooks: " + ", ".join(f"{name} {ms} ms" for name, ms in hooks))
 
 
 if __name__ == "__main__":

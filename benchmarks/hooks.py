@@ -81,18 +81,18 @@ WHERE = [
 
 # The same work in one process: what every hook would cost without the daemon.
 ALONE = """
-import asyncio, sys
+import asyncio, json, sys
 from pathlib import Path
-from reverie.workspace import Workspace
-from reverie.clients.hooks.service import Attendant
 from reverie.clients.hooks.dialects import DIALECTS
-import json
+from reverie.clients.hooks.service import HookService
+from reverie.workspace import Workspace
 event, data = sys.argv[1], json.load(sys.stdin)
 async def main():
-    attendant = Attendant(Workspace.open(Path(data["cwd"])), lambda e: None, lambda k, w: None, lambda r: None)
-    occasion = DIALECTS["claude-code"].parse(event, data)
-    sys.stdout.buffer.write(DIALECTS["claude-code"].render(event, await attendant.handle(occasion)))
-    await attendant.aclose()
+    app = Workspace.open(Path(data["cwd"]))
+    service = HookService(app, lambda event: None, lambda key, work: None, lambda root: None)
+    outcome = await service.handle(DIALECTS["claude-code"].parse(event, data))
+    sys.stdout.buffer.write(DIALECTS["claude-code"].render(event, outcome))
+    await service.aclose()
 asyncio.run(main())
 """
 

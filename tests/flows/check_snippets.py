@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -17,6 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 # Not in a hidden folder, which pyright leaves out.
 FOLDER = ROOT / "build" / "snippets"
+# Where `make check` puts it.
+PYRIGHT = ROOT / ".clients" / "pyright" / "node_modules" / ".bin"
 _EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Pages with examples for packages that the tests need not have.
 _NEEDS = {
@@ -59,12 +62,14 @@ def main() -> int:
     mypy = [sys.executable, "-m", "mypy", "--strict", "--scripts-are-modules", "--no-error-summary"]
     config = ["--config-file", str(ROOT / "pyproject.toml")]
     code = subprocess.run([*mypy, *config, *files], check=False).returncode
-    pyright = shutil.which("pyright")
+    pyright = shutil.which("pyright", path=f"{PYRIGHT}{os.pathsep}{os.environ['PATH']}")
     if pyright is None:
-        print(f"{len(files)} examples checked by mypy; pyright is not installed")
+        print(
+            f"{len(files)} examples checked by mypy; pyright is not installed: `make check` installs it where there is npm"
+        )
         return code
     python = ["--pythonpath", sys.executable]
-    return code or subprocess.run([pyright, *python, *files], check=False).returncode
+    return subprocess.run([pyright, *python, *files], check=False).returncode or code
 
 
 if __name__ == "__main__":

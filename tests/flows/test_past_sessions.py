@@ -11,6 +11,7 @@ from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import HttpError, ScriptItem, ToolCall
 
+from reverie import AsyncMemory, Memory
 from reverie.conversation.records import Opened, Said
 from reverie.learning.extraction.prompts import BATCH_CHARACTERS
 from reverie.learning.past_sessions import ReadSession, plan_reading, read_sessions
@@ -182,3 +183,41 @@ class TestFailure:
         [one] = await read(desk.app("spend.purpose.extract=0.0001"))
         assert "raise spend.purpose.extract" in one.learnt.troubles[0]
         assert (desk.provider.requests, len(one.learnt.saved)) == ([], 1)
+
+
+class TestMessagesOfAProgram:
+    """`Memory.add(messages)`: by the rules, then with the model for learning."""
+
+    SAID = tuple({"role": "user", "content": text} for text in ("Hello.", PAYROLL, PREFERENCE))
+
+    def memory(self, desk: Desk) -> Memory:
+        url = desk.provider.anthropic_url
+        settings = {"models.main": MODEL, "providers.anthropic.base_url": url}
+        return Memory.open(desk.place.root, settings=settings, clock=desk.place.clock)
+
+    def test_the_model_finds_what_no_rule_does(self, desk: Desk) -> None:
+        with self.memory(desk) as memory:
+            added = memory.add(self.SAID, metadata={"channel": "chat"})
+        assert PAYROLL in [entry.memory for entry in added.results]
+        assert len(added.results) == 2
+        assert {entry.metadata["channel"] for entry in added.results} == {"chat"}
+        assert {entry.purpose for entry in desk.app().ledger.entries()} == {"extract"}
+
+    async def test_in_a_running_loop(self, desk: Desk) -> None:
+        with self.memory(desk) as memory:
+            assert len(memory.add(self.SAID).results) == 2
+        desk.provider.expect_conversation("the second run")
+        again = await AsyncMemory(self.memory(desk)).add(self.SAID)
+        assert again.results == ()
+
+    def test_rules_alone_on_request(self, desk: Desk) -> None:
+        with self.memory(desk) as memory:
+            assert len(memory.add(self.SAID, infer="rules").results) == 1
+        assert desk.provider.requests == []
+
+    def test_a_model_that_fails_leaves_what_the_rules_found(self, desk: Desk) -> None:
+        desk.provider.script(HttpError(400, "no such luck"))
+        with self.memory(desk) as memory:
+            added = memory.add(self.SAID)
+        assert len(added.results) == 1
+        assert any("no such luck" in one.reason for one in added.declined)

@@ -7,6 +7,7 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +44,7 @@ class TestClaudeCode:
     def test_memory_is_where_it_belongs_and_the_prefix_stays(self, desk: Desk) -> None:
         desk.reverie("remember", FACT)
         desk.reverie("install", "claude-code", "--yes")
+        desk.reverie("daemon", "start")
         desk.provider.script("On 20 December.", "Because of the audit.", "You are welcome.")
         first = self.say(desk, "When do deploys freeze?")
         for prompt in ("And why is that?", "Thank you."):
@@ -62,6 +64,7 @@ class TestClaudeCode:
 
     def test_what_was_told_in_one_conversation_is_known_in_the_next(self, desk: Desk) -> None:
         desk.reverie("install", "claude-code", "--yes")
+        desk.reverie("daemon", "start")
         desk.provider.script("I will.", "On 8731.")
         self.say(desk, "Remember that the staging server listens on port 8731.")
         desk.wait_for(lambda: "8731" in desk.memories())
@@ -71,6 +74,7 @@ class TestClaudeCode:
 
     def test_a_long_result_is_put_aside(self, desk: Desk) -> None:
         desk.reverie("install", "claude-code", "--yes")
+        desk.reverie("daemon", "start")
         command = "for i in $(seq 4000); do echo line $i is here; done"
         desk.provider.script(
             ToolCall("Bash", {"command": command, "description": "count"}), "Counted."
@@ -82,6 +86,7 @@ class TestClaudeCode:
 
     def test_the_memory_server_answers(self, desk: Desk) -> None:
         desk.reverie("install", "claude-code", "--yes")
+        desk.reverie("daemon", "start")
         desk.reverie("remember", FACT)
         call = ToolCall("mcp__reverie__recall", {"question": "when do deploys freeze?"})
         desk.provider.script(call, "In December.")
@@ -91,6 +96,7 @@ class TestClaudeCode:
     def test_after_a_compaction_memory_is_there_again(self, desk: Desk) -> None:
         desk.reverie("remember", FACT)
         desk.reverie("install", "claude-code", "--yes")
+        desk.reverie("daemon", "start")
         desk.provider.script("Hello.", "<summary>They said hello.</summary>", "In December.")
         first = self.say(desk, "Hello. You must always answer in one sentence.")
         self.say(desk, "/compact", "--resume", first["session_id"])
@@ -103,6 +109,7 @@ class TestClaudeCode:
     def test_a_prompt_waits_a_moment_only(self, desk: Desk) -> None:
         desk.reverie("remember", FACT)
         desk.reverie("install", "claude-code", "--yes")
+        desk.reverie("daemon", "start")
         desk.provider.script("In December.")
         self.say(desk, "When do deploys freeze?")
         hook = {
@@ -112,8 +119,10 @@ class TestClaudeCode:
             "hook_event_name": "UserPromptSubmit",
             "prompt": "When do deploys freeze?",
         }
-        taken = [_timed(desk, hook) for _ in range(15)]
-        assert statistics.median(taken) <= 0.150
+        pairs = [(_timed(desk, hook), _empty_process()) for _ in range(15)]
+        hooks, empty = (statistics.median(times) for times in zip(*pairs, strict=True))
+        # 36 ms beside 13 on an idle machine.
+        assert hooks <= 8 * empty
 
     def test_uninstalled_everything_is_as_it_was(self, desk: Desk) -> None:
         home = desk.place.person / ".claude"
@@ -139,6 +148,7 @@ class TestCodex:
     def test_memory_is_where_it_belongs_and_the_prefix_stays(self, desk: Desk) -> None:
         desk.reverie("remember", FACT)
         desk.reverie("install", "codex", "--yes")
+        desk.reverie("daemon", "start")
         desk.provider.script("On 20 December.", "Because of the audit.")
         thread = self.say(desk, "When do deploys freeze?")
         self.say(desk, "And why is that?", "resume", thread)
@@ -150,6 +160,7 @@ class TestCodex:
 
     def test_what_was_told_in_one_conversation_is_known_in_the_next(self, desk: Desk) -> None:
         desk.reverie("install", "codex", "--yes")
+        desk.reverie("daemon", "start")
         desk.provider.script("I will.", "On 8731.")
         self.say(desk, "Remember that the staging server listens on port 8731.")
         desk.wait_for(lambda: "8731" in desk.memories())
@@ -192,6 +203,7 @@ class TestGemini:
     def test_memory_is_where_it_belongs_and_is_not_shown_twice(self, desk: Desk) -> None:
         desk.reverie("remember", FACT)
         desk.reverie("install", "gemini", "--yes")
+        desk.reverie("daemon", "start")
         first = self.say(desk, "When do deploys freeze?")
         second = self.say(desk, "And why is that?", "--resume", "latest")
         assert "# Memory, kept by Reverie" in first
@@ -202,6 +214,7 @@ class TestGemini:
 
     def test_what_was_told_in_one_conversation_is_known_in_the_next(self, desk: Desk) -> None:
         desk.reverie("install", "gemini", "--yes")
+        desk.reverie("daemon", "start")
         self.say(desk, "Remember that the staging server listens on port 8731.")
         desk.wait_for(lambda: "8731" in desk.memories())
         [heard] = desk.place.home.glob("projects/*/hooks/gemini-*/said.jsonl")
@@ -230,6 +243,7 @@ class TestOpencode:
     def test_memory_is_where_it_belongs_and_is_not_shown_twice(self, desk: Desk) -> None:
         desk.reverie("remember", FACT)
         desk.reverie("install", "opencode", "--yes")
+        desk.reverie("daemon", "start")
         first = self.say(desk, "When do deploys freeze?")
         second = self.say(desk, "And why is that?", "--continue")
         opening, prompt = first.index("# Memory, kept"), first.index("When do deploys freeze?")
@@ -239,6 +253,7 @@ class TestOpencode:
 
     def test_what_was_told_in_one_conversation_is_known_in_the_next(self, desk: Desk) -> None:
         desk.reverie("install", "opencode", "--yes")
+        desk.reverie("daemon", "start")
         self.say(desk, "Remember that the staging server listens on port 8731.")
         desk.wait_for(lambda: "8731" in desk.memories())
         assert "8731" in self.say(desk, "Which port does the staging server listen on?")
@@ -249,6 +264,13 @@ class TestOpencode:
         assert files_of(self.home(desk)) != before
         desk.reverie("uninstall", "opencode", "--yes")
         assert files_of(self.home(desk)) == before
+
+
+def _empty_process() -> float:
+    """How long Python takes to start and end: what a busy machine makes of every process."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    return time.perf_counter() - began
 
 
 def _timed(desk: Desk, payload: dict[str, Any]) -> float:

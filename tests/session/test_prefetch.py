@@ -46,6 +46,9 @@ class Gated:
             raise self.error
         return FOUND
 
+    async def after_tools(self, uses: object, results: object) -> RecallOutcome | None:
+        return None
+
     def replied(self, reply: str) -> None:
         return None
 

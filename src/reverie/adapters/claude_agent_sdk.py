@@ -31,7 +31,7 @@ from reverie.conversation.redaction import without_secrets
 from reverie.events import no_listener
 
 try:
-    from claude_agent_sdk import HookMatcher, SessionStore
+    from claude_agent_sdk import HookMatcher, SessionStore, fold_session_summary
 except ImportError as error:
     raise missing("claude-agent-sdk", "ReverieHooks") from error
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         SessionListSubkeysKey,
         SessionStoreEntry,
         SessionStoreListEntry,
+        SessionSummaryEntry,
     )
 
     from reverie.api.location import Overrides
@@ -168,6 +169,9 @@ class ReverieSessionStore(SessionStore):
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
         return await self._do(lambda: list(_sessions(self._folder / _quoted(project_key))))
 
+    async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
+        return await self._do(lambda: list(self._summaries(project_key)))
+
     async def delete(self, key: SessionKey) -> None:
         await self._do(lambda: self._delete(key))
 
@@ -195,6 +199,14 @@ class ReverieSessionStore(SessionStore):
             clean = (without_secrets({**entry}, self._scrubber) for entry in fresh)
             lines = (json.dumps(entry, ensure_ascii=False) for entry in clean)
             _write(path, "".join(f"{line}\n" for line in lines))
+
+    def _summaries(self, project_key: str) -> Iterator[SessionSummaryEntry]:
+        """Read from the transcripts each time, so that no second file can disagree with them."""
+        for listed in _sessions(self._folder / _quoted(project_key)):
+            key: SessionKey = {"project_key": project_key, "session_id": listed["session_id"]}
+            summary = fold_session_summary(None, key, _read(self._path(key)) or [])
+            summary["mtime"] = listed["mtime"]
+            yield summary
 
     def _delete(self, key: SessionKey) -> None:
         path = self._path(key)

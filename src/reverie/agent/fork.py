@@ -80,6 +80,8 @@ class Task:
     shown: tuple[Path, ...] = ()
     workshop: FolderCopy | None = None
     ends_with: str = ""
+    # Whether the person's hooks run around its tools: they do for a hired agent.
+    hooked: bool = False
 
 
 async def fork(
@@ -99,7 +101,8 @@ async def fork(
     side.say(*directive_blocks(side.messages, task.directive), origin="reverie")
     try:
         permission = alone(task.permission, side.messages)
-        tools = toolbox.fork(Consent(permission), task.shown, task.workshop)
+        hooks = toolbox.hooks if task.hooked else None
+        tools = toolbox.fork(Consent(permission), task.shown, task.workshop, hooks)
         done = await run_turns(side, tools, aside, task.max_turns, task.ends_with)
     except BaseException as error:
         announce(ForkEnded(task.purpose, Usage(), 0, str(error) or "it was stopped"))

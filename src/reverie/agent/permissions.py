@@ -55,6 +55,9 @@ Permission: TypeAlias = Callable[[Call], Decision]
 Answer: TypeAlias = Literal["yes", "always", "no"]
 Ask: TypeAlias = Callable[[Call, Asked], Awaitable[Answer]]
 
+# What the person's hooks say about a call before it is made; empty: nothing.
+HooksSay: TypeAlias = Literal["", "allow", "ask"]
+
 ALLOWED = Allowed()
 
 _STEERING = frozenset({".git", ".reverie", ".claude"})
@@ -126,22 +129,30 @@ class Consent:
         self._ask = ask
         self._always: set[str] = set()
 
-    async def refusal(self, call: Call) -> str | None:
-        """Why the call may not be made; None when it may."""
+    async def refusal(self, call: Call, hooks_say: HooksSay = "") -> str | None:
+        """Why the call may not be made; None when it may.
+
+        The person's hooks can answer the question in their place, or have it asked where none would be;
+        what is denied stays denied.
+        """
         match self._permission(call):
-            case Allowed():
-                return None
             case Denied(reason):
                 return reason
-            case Asked(_, scope) as asked:
-                if scope in self._always:
-                    return None
-                answer = await self._ask(call, asked)
-                if answer == "always":
-                    self._always.add(scope)
-                if answer == "no":
-                    return f"The user did not allow {call.headline}; ask what to do instead"
+            case Allowed() if hooks_say == "ask":
+                return await self._asked(call, Asked(f"A hook asks: allow {call.headline}?", ""))
+            case Allowed():
                 return None
+            case Asked(_, scope) as asked:
+                known = scope in self._always and hooks_say != "ask"
+                return None if known or hooks_say == "allow" else await self._asked(call, asked)
+
+    async def _asked(self, call: Call, asked: Asked) -> str | None:
+        answer = await self._ask(call, asked)
+        if answer == "always" and asked.scope:
+            self._always.add(asked.scope)
+        if answer == "no":
+            return f"The user did not allow {call.headline}; ask what to do instead"
+        return None
 
 
 def _scope(call: Call, *, inside: bool) -> str:

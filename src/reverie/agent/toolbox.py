@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 import fastjsonschema
 
-from reverie.agent.permissions import Call, Consent
+from reverie.agent.permissions import Call, Consent, HooksSay
 from reverie.agent.tools import FolderCopy, Tool, ToolOutput, Workplace
 from reverie.core.messages import Text, ToolResult, ToolUse
 from reverie.core.request import ToolSpec
@@ -25,12 +25,14 @@ _Checked: TypeAlias = "Call | ToolOutput"
 
 
 class HookAnswer(Protocol):
-    """What a hook before a tool said: a reason to refuse the call, or other arguments for it."""
+    """What hooks before a tool said: a reason to refuse the call, other arguments, whether to ask."""
 
     @property
     def refusal(self) -> str | None: ...
     @property
     def input(self) -> Mapping[str, Any] | None: ...
+    @property
+    def permission(self) -> HooksSay: ...
 
 
 class ToolHooks(Protocol):
@@ -70,7 +72,11 @@ class Toolbox:
         return self._tools
 
     def fork(
-        self, consent: Consent, shown: Iterable[Path] = (), workshop: FolderCopy | None = None
+        self,
+        consent: Consent,
+        shown: Iterable[Path] = (),
+        workshop: FolderCopy | None = None,
+        hooks: ToolHooks | None = None,
     ) -> Toolbox:
         """The same tools on a clone of the workplace, under another permission.
 
@@ -80,7 +86,9 @@ class Toolbox:
         workplace.workshop = workshop
         for path in shown:
             workplace.knows(path)
-        return Toolbox(self._tools.values(), workplace, consent)
+        made = Toolbox(self._tools.values(), workplace, consent)
+        made.hooks = hooks
+        return made
 
     async def run(self, uses: Sequence[ToolUse]) -> tuple[ToolResult, ...]:
         """A result for every call, in order. Calls that only read run in parallel; others alone."""
@@ -120,16 +128,16 @@ class Toolbox:
             return ToolOutput.error(said.refusal)
         if said.input is not None:
             checked = self._check(ToolUse(use.id, use.name, json.dumps(dict(said.input))))
-        output = await self._output(checked)
+        output = await self._output(checked, said.permission)
         if isinstance(checked, Call) and (more := await hooks.after_tool(checked, use.id, output)):
             return ToolOutput((*output.content, Text(more)), output.is_error)
         return output
 
-    async def _output(self, checked: _Checked) -> ToolOutput:
+    async def _output(self, checked: _Checked, hooks_say: HooksSay = "") -> ToolOutput:
         if isinstance(checked, ToolOutput):
             return checked
         try:
-            refusal = await self._consent.refusal(checked)
+            refusal = await self._consent.refusal(checked, hooks_say)
             if refusal is not None:
                 return ToolOutput.error(refusal)
             output = await checked.tool.run(checked.arguments, self.workplace)

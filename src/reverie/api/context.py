@@ -96,13 +96,15 @@ class Context:
         home: str | PathLike[str] | None = None,
         settings: Overrides | None = None,
         user: str | None = None,
+        hooks: bool = False,
     ) -> None:
         """`model` is a name as in `models.main` (its default), or a Model.
 
         `memory` defaults to the project's; False turns it off. `system`, `tools` and `options` are
         frozen for the conversation. `session` names it: an existing one continues, with the system
         prompt, tools and options it had unless others are given. `listener` is called with every event,
-        in your thread.
+        in your thread. `hooks` runs the person's own hooks (docs/hooks.md), except those around tools,
+        which are yours to run.
         """
         place = Location.of(project, home, settings, user=user)
         if isinstance(memory, Memory):
@@ -122,6 +124,7 @@ class Context:
         self._tools = None if tools is None else read_tools(tools)
         self._options = options
         self._session = session
+        self._hooks = hooks
         self._stack = AsyncExitStack()
         self._loop: OwnLoop | None = None
         self._renderer: _HasBody | None = None
@@ -136,6 +139,11 @@ class Context:
     def tokens(self) -> int:
         """The size of the conversation as it is sent, as far as known."""
         return 0 if self._loop is None else self._loop.session.conversation.state.tokens
+
+    @property
+    def go_on(self) -> str:
+        """Why a stop hook wants the turn to go on: say it as the user's next message. Usually empty."""
+        return "" if self._loop is None else self._loop.go_on
 
     async def prepare(self, messages: Sequence[object]) -> Prepared:
         """What to send for this history: with memories, stored results, and within the window.
@@ -230,6 +238,7 @@ class Context:
         reply = read_reply(response)
         await turn()
         self._loop.observe(reply)
+        await self._loop.stopped(reply)
         return reply
 
     async def _compact(self, instructions: str) -> None:
@@ -280,7 +289,9 @@ class Context:
             self._system = frozen.system if self._system is None else self._system
             self._tools = read_tools(frozen.tools) if self._tools is None else self._tools
             self._options = self._options or frozen.options
-        loop = ExternalLoop(self._system or (), self._options, reworded=self._reworded)
+        loop = ExternalLoop(
+            self._system or (), self._options, reworded=self._reworded, hooks=self._hooks
+        )
         return SessionOptions(tools=self._tools or (), memory=self._memory, external_loop=loop)
 
     def _past(self) -> Path | None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from reverie.api.history import read_history
 from reverie.api.importing import ImportPlan, plan_import, read_path
+from reverie.core.messages import new_message
+from reverie.core.usage import EXTRACT
 from reverie.errors import InputError
 from reverie.files import atomic
 from reverie.memory.changes.draft import Declined, NewMemory, Remembered
@@ -25,8 +29,12 @@ from reverie.workspace.handles import required
 if TYPE_CHECKING:
     from os import PathLike
 
+    from reverie.core.messages import Message
+    from reverie.learning.service import Learnt
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
+
+T = TypeVar("T")
 
 # Changes made through the library count as the person's own.
 PERSON = Author("user")
@@ -96,13 +104,14 @@ class Entries:
         messages: str | Sequence[object],
         *,
         metadata: Mapping[str, Scalar] | None = None,
-        infer: bool = True,
+        infer: bool | Literal["rules"] = True,
     ) -> Added:
         """Learn from a conversation, or keep one text.
 
         `messages` are in your SDK's format. What the person says about themselves, decisions, dates and
-        wishes is kept, without a model; what is doubtful waits in the inbox. `infer=False` keeps what
-        each user message says as it is. A text is kept as `remember` keeps it.
+        wishes is kept; what is doubtful waits in the inbox. The rules read first, then `models.side` or
+        `models.main`, if one is set; `infer="rules"` asks no model, `infer=False` keeps what each user
+        message says as it is. A text is kept as `remember` keeps it.
         """
         if isinstance(messages, str):
             return self._kept([messages], metadata)
@@ -110,13 +119,27 @@ class Entries:
         if not infer:
             said = [message.text for message in history if message.origin == "user"]
             return self._kept([text for text in said if text.strip()], metadata)
-        from reverie.learning.service import learn
-
-        now = self._app.clock.now()
-        dated = [replace(message, at=message.at or now) for message in history]
-        done = learn(self._app, "", dated)
+        done = self._learnt(history, use_model=infer is True)
         found = [self._with_metadata(file, metadata) for file in done.saved]
         return Added(tuple(found), tuple(map(Declined, done.troubles)), done.waiting)
+
+    def _learnt(self, history: Sequence[Message], *, use_model: bool) -> Learnt:
+        from reverie.learning.past_sessions import learn_with_model
+        from reverie.learning.service import learn
+        from reverie.learning.side_models import choose_model
+
+        now = self._app.clock.now()
+        said: builtins.list[Message] = []
+        for message in history:
+            # A model names its sources by their ids.
+            after = said[-1] if said else None
+            at, origin = message.at or now, message.origin
+            said.append(
+                new_message(message.role, *message.blocks, after=after, at=at, origin=origin)
+            )
+        if not use_model or not choose_model(self._app, EXTRACT).model:
+            return learn(self._app, "", said)
+        return _waited_for(learn_with_model(self._app, said))
 
     def get(self, id: str) -> StoredMemory | None:
         """A memory by its file name, short id or title; None if there is none."""
@@ -318,3 +341,13 @@ def _stamp(now: float) -> str:
     from reverie.core.codec import iso_time
 
     return iso_time(now)
+
+
+def _waited_for(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine, also where this thread has an event loop running, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -22,9 +23,10 @@ from reverie.errors import ReverieError, TranscriptError
 from reverie.events import Event, TroubleNoted
 from reverie.files.json_files import read_json, write_json
 from reverie.learning import extraction
-from reverie.learning.extraction.fork import proposals, settle
+from reverie.learning.extraction.fork import Settled, proposals, settle
 from reverie.learning.extraction.prompts import batches, past_directive
-from reverie.learning.service import Learnt, open_store, spoken
+from reverie.learning.runs import note_run
+from reverie.learning.service import Learnt, open_store, run_of, spoken
 from reverie.learning.side_models import ModelChoice, choose_model, fresh_agents
 from reverie.recall.past_sessions import conversations
 
@@ -163,6 +165,20 @@ async def read_sessions(app: Workspace, plan: ReadingPlan) -> AsyncIterator[Read
         yield await reader.read(session)
 
 
+async def learn_with_model(app: Workspace, messages: Sequence[Message]) -> Learnt:
+    """Learn from messages that a program gives: by the rules, then with the model for learning.
+
+    Without a model, or when it fails, the rules alone decide; the reason is among the troubles.
+    """
+    reader = _Reader(app, choose_model(app, EXTRACT))
+    learnt = await reader.learn("", "extract-added", ((), messages), lambda cursor: None)
+    refused = len(learnt.troubles)
+    done = Settled(learnt.saved, learnt.waiting, learnt.left)
+    found = len(done.saved) + len(done.waiting) + len(done.left)
+    note_run(app, run_of(app.clock.now(), "", found, done, refused=refused))
+    return learnt
+
+
 @dataclass(slots=True)
 class _Reader:
     """Reads with the model until its first failure, then by rules alone."""
@@ -173,21 +189,33 @@ class _Reader:
     _events: list[Event] = field(default_factory=list)
 
     async def read(self, session: PastSession) -> ReadSession:
-        self._events.clear()
         account = f"extract-{session.name}"
         paid = len(self._costs(account))
-        async with AsyncExitStack() as stack:
-            store = stack.enter_context(
-                open_store(self.app, session.name, self.choice.model, self._events.append)
-            )
-            agents = await self._agents(stack, account)
-            learnt = await self._pieces(session, store, agents)
-        troubles = (event.what for event in self._events if isinstance(event, TroubleNoted))
-        learnt = replace(learnt, troubles=tuple(troubles))
+        messages = await asyncio.to_thread(session.load)
+        mark = partial(self._mark, session.name)
+        learnt = await self.learn(session.name, account, messages, mark)
         costs = self._costs(account)[paid:]
         cost = None if None in costs else sum(cost or 0.0 for cost in costs)
         model = "" if self._failed else self.choice.model
         return ReadSession(session.name, learnt, session.count, model, cost)
+
+    async def learn(
+        self,
+        session: str,
+        account: str,
+        messages: tuple[Sequence[Message], Sequence[Message]],
+        mark: Callable[[Cursor], None],
+    ) -> Learnt:
+        """Learn from new messages, given behind earlier ones; `mark` keeps how far it got."""
+        self._events.clear()
+        async with AsyncExitStack() as stack:
+            store = stack.enter_context(
+                open_store(self.app, session, self.choice.model, self._events.append)
+            )
+            agents = await self._agents(stack, account)
+            learnt = await self._pieces(messages, store, agents, mark)
+        troubles = (event.what for event in self._events if isinstance(event, TroubleNoted))
+        return replace(learnt, troubles=tuple(troubles))
 
     async def _agents(self, stack: AsyncExitStack, account: str) -> SideAgents | None:
         if not self.choice.model or self._failed:
@@ -201,10 +229,14 @@ class _Reader:
             return None
 
     async def _pieces(
-        self, session: PastSession, store: ExtractionStore, agents: SideAgents | None
+        self,
+        messages: tuple[Sequence[Message], Sequence[Message]],
+        store: ExtractionStore,
+        agents: SideAgents | None,
+        mark: Callable[[Cursor], None],
     ) -> Learnt:
         learnt = Learnt()
-        earlier, new = await asyncio.to_thread(session.load)
+        earlier, new = messages
         for piece in batches(new):
             learnt = self._keep(learnt, store, extraction.find(piece, earlier), (*earlier, *piece))
             if agents is not None and not self._failed:
@@ -214,7 +246,7 @@ class _Reader:
                 except ReverieError as error:
                     self._fail(error)
             by: By = "model" if agents is not None and not self._failed else "rules"
-            self._mark(session.name, Cursor(piece[-1].id, by))
+            mark(Cursor(piece[-1].id, by))
             earlier = (*earlier, *piece)
         return learnt
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from reverie.agent.searching.patterns import PathPattern
 from reverie.memory.format.manifest import ManifestEntry
@@ -63,6 +65,20 @@ _COMMON_CODES = {
 _COMMON_CODES |= {"ValueError", "ERROR", "FAILED", "FAILURE", "WARNING", "ENOENT"}
 # So many words of an error in a row, of which two carry meaning, are no coincidence.
 _RUN = 3
+
+
+MOST_FILES_OF_COMMAND = 10
+_PATH = re.compile(r"[\w./@+~-]*[/.][\w./@+~-]*\w")
+
+
+def command_files(command: str) -> tuple[str, ...]:
+    """The words of a shell command that look like paths of files."""
+    try:
+        words = shlex.split(command, comments=True)
+    except ValueError:
+        words = command.split()
+    paths = (word for word in words if _PATH.fullmatch(word) and not word.startswith("-"))
+    return tuple(dict.fromkeys(paths))[:MOST_FILES_OF_COMMAND]
 
 
 def error_signs(text: str) -> frozenset[str]:
@@ -143,3 +159,35 @@ class MemoryMentions:
         found = Mentions() if stored is None else Mentions.of(stored.topic)
         self._known[entry.file] = (entry, found)
         return found
+
+
+@dataclass(slots=True)
+class NewMentions:
+    """Memories about the files and errors of one session: each file and each error is looked up once."""
+
+    mentions: MemoryMentions
+    project: Path
+    _met: set[str] = field(default_factory=set)
+
+    def about_files(self, files: Iterable[str], folder: Path | None = None) -> tuple[str, ...]:
+        """The memories about these files; relative paths begin at `folder`, else at the project."""
+        start = folder or self.project
+        paths = {path for file in files if (path := self._inside(start, file))}
+        new = sorted(paths - self._met)
+        self._met.update(new)
+        found = (file for path in new for file in self.mentions.about_file(path))
+        return tuple(dict.fromkeys(found))
+
+    def about_error(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """The memories about an error, given by the lines that tell of it."""
+        error = "\n".join(lines)
+        if not error or error in self._met:
+            return ()
+        self._met.add(error)
+        return self.mentions.about_error(lines)
+
+    def _inside(self, start: Path, file: str) -> str:
+        """A file's path in the project, with slashes; empty for one outside of it."""
+        path = Path(os.path.normpath(start / Path(file).expanduser()))
+        inside = path.is_relative_to(self.project)
+        return path.relative_to(self.project).as_posix() if inside else ""

@@ -13,6 +13,7 @@ from reverie.recall.documents import Hit, MemoryDoc, Refreshed, Results, Scope, 
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.index import RecallIndex
 from reverie.recall.lexical import Query
+from reverie.recall.mentions import MemoryMentions
 from reverie.recall.pipeline import SHORTLIST, Ranked
 from reverie.text.words import plain_words
 
@@ -64,6 +65,8 @@ class Look:
     listing: Mapping[str, Signature] = field(default_factory=dict)
     # Whether a session of this process is indexing past conversations.
     indexing_past: bool = False
+    # What the memories mention, as far as that was asked for.
+    mentions: MemoryMentions | None = None
 
     def past_is_free(self) -> None:
         """Let another session go on with past conversations."""
@@ -86,6 +89,13 @@ class IndexRanker:
     local: bool = True
     # Shared by all rankers of an engine.
     look: Look = field(default_factory=Look)
+
+    @property
+    def mentions(self) -> MemoryMentions:
+        """Which memories are about a file or an error."""
+        if self.look.mentions is None:
+            self.look.mentions = MemoryMentions(self.store)
+        return self.look.mentions
 
     def rank(self, question: str, entries: Sequence[ManifestEntry] | None) -> Sequence[Ranked]:
         if entries is None:

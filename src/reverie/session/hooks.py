@@ -13,7 +13,7 @@ import re
 from asyncio.subprocess import PIPE
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from reverie.settings.trust import said_about
 from reverie.workspace.own_hooks import HOOKS, Command, commands_in, hooks_file, problem_in
 
 if TYPE_CHECKING:
-    from reverie.agent.permissions import Call
+    from reverie.agent.permissions import Call, HooksSay
     from reverie.agent.tools import ToolOutput
     from reverie.workspace import Workspace
 
@@ -45,41 +45,74 @@ class Answer:
     context: str = ""
     input: Mapping[str, Any] | None = None
     plain: str = ""
+    permission: HooksSay = ""
 
     def attachment(self) -> tuple[Attachment, ...]:
         return (Attachment(LABEL, self.context),) if self.context else ()
 
 
+@dataclass(frozen=True, slots=True)
+class HiredAgent:
+    """The sub-agent whose session it is; hooks are told its name, type and transcript."""
+
+    name: str
+    type: str
+    transcript: Path
+
+    def as_json(self) -> dict[str, str]:
+        return {
+            "agent_id": self.name,
+            "agent_type": self.type,
+            "agent_transcript_path": str(self.transcript),
+        }
+
+
 @dataclass(slots=True)
 class SessionHooks:
-    """Runs the hooks of one session; `continuations` counts how often stop hooks sent a turn on."""
+    """Runs the hooks of one session; `continuations` counts how often stop hooks sent a turn on.
+
+    `agent` is set for a sub-agent: it has a start and an end of its own, and its task is no prompt.
+    """
 
     app: Workspace
     session: str
     transcript: Path
     announce: Announce
     commands: Sequence[Command] = ()
+    agent: HiredAgent | None = None
     continuations: int = field(default=0)
 
     @classmethod
     def open(
-        cls, app: Workspace, session: str, transcript: Path, announce: Announce
+        cls,
+        app: Workspace,
+        session: str,
+        transcript: Path,
+        announce: Announce,
+        agent: HiredAgent | None = None,
     ) -> SessionHooks:
-        return cls(app, session, transcript, announce, tuple(trusted_commands(app)))
+        return cls(app, session, transcript, announce, tuple(trusted_commands(app)), agent)
 
     async def started(self, *, resumed: bool) -> Answer:
+        if self.agent is not None:
+            return await self._run("SubagentStart", self.agent.type)
         return await self._run("SessionStart", source="resume" if resumed else "startup")
 
     async def ended(self) -> None:
-        await self._run("SessionEnd", reason="other")
+        if self.agent is None:
+            await self._run("SessionEnd", reason="other")
 
     async def prompted(self, prompt: str) -> Answer:
-        return await self._run("UserPromptSubmit", prompt=prompt)
+        return Answer() if self.agent else await self._run("UserPromptSubmit", prompt=prompt)
 
     async def stopped(self, answer: str) -> str:
         """Why the turn must go on; empty if it may end, or went on often enough."""
-        active = self.continuations > 0
-        found = await self._run("Stop", stop_hook_active=active, last_assistant_message=answer)
+        fields: dict[str, Any] = {"stop_hook_active": self.continuations > 0}
+        fields["last_assistant_message"] = answer
+        if self.agent is None:
+            found = await self._run("Stop", **fields)
+        else:
+            found = await self._run("SubagentStop", self.agent.type, **fields)
         if found.refusal is None or self.continuations >= MOST_CONTINUATIONS:
             self.continuations = 0
             return ""
@@ -121,16 +154,19 @@ class SessionHooks:
         data = {
             "session_id": self.session,
             "transcript_path": str(self.transcript),
-            "cwd": str(self.app.project.root),
+            "cwd": str(self.app.working_folder),
             "hook_event_name": event,
+            **({} if self.agent is None else self.agent.as_json()),
             **fields,
         }
         body = json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")
         found = await asyncio.gather(*(self._answer(one, body) for one in commands))
+        changed = next((i for i, one in enumerate(found) if one.input is not None), None)
         return Answer(
             refusal=next((one.refusal for one in found if one.refusal is not None), None),
+            permission=_joined(found, changed is None or commands[changed].own),
             context="\n\n".join(one.context for one in found if one.context),
-            input=next((one.input for one in found if one.input is not None), None),
+            input=None if changed is None else found[changed].input,
             plain="\n".join(one.plain for one in found if one.plain),
         )
 
@@ -145,7 +181,11 @@ class SessionHooks:
             return Answer(refusal=err.strip() or f"the {command.event} hook refused")
         if status:
             return self._failed(command, f"exit {status}: {err.strip()[:200]}")
-        return parsed(out, command.event)
+        answer = parsed(out, command.event)
+        # A project's hook may ask for more questions, never for fewer.
+        if answer.permission == "allow" and not command.own:
+            return replace(answer, permission="")
+        return answer
 
     async def _executed(self, command: Command, body: bytes) -> tuple[int, str, str]:
         root = str(self.app.project.root)
@@ -175,7 +215,7 @@ def trusted_commands(app: Workspace) -> Iterator[Command]:
         content = own.read_bytes()
         if problem := problem_in(content):
             raise InputError(f"{own}: {problem}; correct the file, or move it away")
-        yield from commands_in(content)
+        yield from (replace(one, own=True) for one in commands_in(content))
     file = hooks_file(home, app.project.root)
     with suppress(OSError, ValueError):
         content = file.read()
@@ -183,7 +223,16 @@ def trusted_commands(app: Workspace) -> Iterator[Command]:
             yield from commands_in(content)
 
 
-_PLAIN_CONTEXT = ("SessionStart", "UserPromptSubmit")
+def _joined(answers: Sequence[Answer], may_allow: bool) -> HooksSay:
+    """What hooks say together: one that asks outweighs one that allows."""
+    said = {answer.permission for answer in answers}
+    if "ask" in said:
+        return "ask"
+    return "allow" if may_allow and "allow" in said else ""
+
+
+_PLAIN_CONTEXT = ("SessionStart", "SubagentStart", "UserPromptSubmit")
+_PERMISSIONS: Mapping[object, HooksSay] = {"allow": "allow", "ask": "ask"}
 
 
 def parsed(out: str, event: str) -> Answer:
@@ -197,11 +246,8 @@ def parsed(out: str, event: str) -> Answer:
         return Answer(context=text if event in _PLAIN_CONTEXT else "", plain=text)
     specific = data.get("hookSpecificOutput")
     specific = specific if isinstance(specific, dict) else {}
-    refused = (
-        data.get("decision") == "block"
-        or data.get("continue") is False
-        or specific.get("permissionDecision") == "deny"
-    )
+    decision = specific.get("permissionDecision")
+    refused = data.get("decision") == "block" or data.get("continue") is False or decision == "deny"
     reason = (
         data.get("reason") or data.get("stopReason") or specific.get("permissionDecisionReason")
     )
@@ -210,4 +256,5 @@ def parsed(out: str, event: str) -> Answer:
         refusal=str(reason or f"the {event} hook refused") if refused else None,
         context=str(specific.get("additionalContext") or ""),
         input=changed if isinstance(changed, dict) else None,
+        permission=_PERMISSIONS.get(decision, "") if isinstance(decision, str) else "",
     )

@@ -34,9 +34,10 @@ from reverie.learning.service import ExtractionStore, run_of
 from reverie.learning.side_models import agents_on
 from reverie.models.selection import OFFLINE
 from reverie.recall.holdout import withheld
+from reverie.recall.mentions import NewMentions
 from reverie.recall.past_sessions import EpisodeIndexer, conversations
 from reverie.recall.service import recall_for
-from reverie.session.hooks import SessionHooks
+from reverie.session.hooks import HiredAgent, SessionHooks
 from reverie.session.options import SessionModel, SessionOptions
 from reverie.session.prefetch import SessionRecall
 from reverie.session.tools import budget_of, profile_of
@@ -87,12 +88,16 @@ class Layers:
         return self.core.conversation.state.session
 
     def hooks(self, upkeep: Upkeep) -> SessionHooks | None:
-        """The person's hooks around this session; sub-agents and external loops have none."""
-        if self.options.subagent is not None or self.options.external_loop is not None:
+        """The person's hooks around this session; an external loop has them if it asks for them."""
+        loop, subagent = self.options.external_loop, self.options.subagent
+        if loop is not None and not loop.hooks:
             return None
-        session = self.session
+        session, agent = self.session, None
         transcript = self.sessions / f"{session}.jsonl"
-        hooks = SessionHooks.open(self.app, session, transcript, self.announce)
+        if subagent is not None:
+            agent = HiredAgent(subagent.brief.name, subagent.brief.agent_type.name, transcript)
+            session, transcript = subagent.account, self.app.project.journal(subagent.account)
+        hooks = SessionHooks.open(self.app, session, transcript, self.announce, agent)
         if not hooks.commands:
             return None
         self.core.toolbox.hooks = hooks
@@ -229,4 +234,6 @@ class Layers:
             self.stack.push_async_callback(selector.aclose)
         recall = recall_for(self.app, self.core.memory, self.core.ranker, selector, session)
         workplace = self.core.toolbox.workplace
-        return SessionRecall(recall, self.core.conversation, workplace, self.core.memory.label_of)
+        mentions = NewMentions(self.core.ranker.mentions, self.app.project.root)
+        label_of = self.core.memory.label_of
+        return SessionRecall(recall, self.core.conversation, workplace, label_of, mentions)

@@ -37,6 +37,8 @@ class ExternalLoop:
     options: Options | None = None
     reworded: bool = False
     tools: tuple[ToolSpec, ...] | None = None
+    # Whether the person's own hooks run around it.
+    hooks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Protocol
 
+from reverie.agent.turns import calls_of
 from reverie.conversation.assemble import Assembled
 from reverie.conversation.conversation import Asked
 from reverie.conversation.records import Record, Rewound, Said
@@ -26,6 +27,7 @@ from reverie.core.messages import (
     Opaque,
     Text,
     Thinking,
+    ToolResult,
     ToolUse,
     new_message,
 )
@@ -78,6 +80,8 @@ class OwnLoop:
     # The caller has sent its earlier messages as they are: no layer may change them on import, and
     # the thinking in them is valid.
     sent_as_is: bool = False
+    # Why a stop hook wants the turn to go on; empty if none does.
+    go_on: str = ""
     _pending: _Pending | None = None
     _paused: bool = False
     _recalling: ExitStack = field(default_factory=ExitStack)
@@ -87,8 +91,28 @@ class OwnLoop:
         """The next request for this history; messages in it need no ids."""
         check(history, may_pause=self._paused)
         shared = _shared_length(self.known, history)
-        await self._recall(self.add_new(shared, history))
+        said = await self._hooked(history[shared:])
+        fresh = self.add_new(shared, history)
+        for one in said:
+            self.session.conversation.say(one, origin="reverie")
+        await self._recall(fresh)
         return await self.next_request()
+
+    async def stopped(self, reply: Reply) -> None:
+        """Run the person's stop hooks after a reply that calls no tool; see `go_on`."""
+        hooks = self.session.hooks
+        if hooks is not None and not calls_of(reply):
+            self.go_on = await hooks.stopped(reply.text)
+
+    async def _hooked(self, fresh: Sequence[Message]) -> tuple[Attachment, ...]:
+        """What the person's hooks add to a new prompt; InputError if one of them refuses it."""
+        if self.session.hooks is None or not fresh or fresh[-1].origin != "user":
+            return ()
+        self.go_on = ""
+        said = await self.session.hooked_prompt(fresh[-1].blocks)
+        if said is None:
+            raise InputError("a hook refused the prompt; the event TroubleNoted says why")
+        return said
 
     async def next_request(self) -> Request:
         """Make room, and reserve the money for the request to send now."""
@@ -187,6 +211,14 @@ class OwnLoop:
             self._memories = self._recalling.enter_context(self.session.prefetch(fresh[-1]))
             found = await self._memories.ready(self.session.limits.recall_seconds)
             self.session.show(found)
+            return
+        results = [block for block in fresh[-1].blocks if isinstance(block, ToolResult)]
+        if results:
+            called = {result.tool_use_id for result in results}
+            messages = self.session.conversation.state.messages
+            last = next((m for m in reversed(messages) if m.role == "assistant"), None)
+            uses = () if last is None else tuple(u for u in last.tool_uses if u.id in called)
+            await self.session.recall_after_tools(uses, results)
 
     def _release(self) -> None:
         """Release the reservation of a request that was never answered."""

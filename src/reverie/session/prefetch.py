@@ -6,14 +6,19 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from reverie.agent.tools import Workplace
+from reverie.context.facts.calls import action_of
+from reverie.context.facts.outcomes import error_lines, outcome_of
 from reverie.conversation.conversation import Conversation
-from reverie.core.messages import Message
+from reverie.core.messages import Message, ToolResult, ToolUse
+from reverie.errors import ReverieError
 from reverie.events import Announce, MemoriesLate, TroubleNoted
 from reverie.recall.attachment import MOST_FILES, Surfaced
+from reverie.recall.mentions import NewMentions, command_files
 from reverie.recall.pipeline import Recall, RecallOutcome
 from reverie.recall.ranker import IndexRanker
 
@@ -41,6 +46,12 @@ class Recaller(Protocol):
         seen: frozenset[str] = ...,
         tools: Sequence[str] = ...,
     ) -> RecallOutcome: ...
+
+    async def after_tools(
+        self, uses: Sequence[ToolUse], results: Sequence[ToolResult]
+    ) -> RecallOutcome | None:
+        """Memories about the files that tools touched, and about the errors of failed commands."""
+        ...
 
     def replied(self, reply: str) -> None:
         """Count which of the memories found were used in a reply."""
@@ -128,6 +139,7 @@ class SessionRecall:
     workplace: Workplace
     # The name of the memory at a path, if there is one.
     label_of: Callable[[Path], str | None]
+    mentions: NewMentions
 
     @property
     def begun(self) -> float | None:
@@ -141,14 +153,44 @@ class SessionRecall:
         seen: frozenset[str] = frozenset(),
         tools: Sequence[str] = (),
     ) -> RecallOutcome:
-        shown = self.conversation.state.memories_shown
-        files = {file for record in shown for file in record.files}
-        self.recall.surfaced = Surfaced(files, sum(record.bytes for record in shown))
+        self._count_shown()
         read = seen | self._read_by_agent()
         ranker = self.recall.ranker
         if self.recall.selector is None and isinstance(ranker, IndexRanker):
-            self.recall.ranker = replace(ranker, reach=_REACH + len(files | read))
+            self.recall.ranker = replace(
+                ranker, reach=_REACH + len(self.recall.surfaced.files | read)
+            )
         return await self.recall.recollect(message, enabled=enabled, seen=read, tools=tools)
+
+    async def after_tools(
+        self, uses: Sequence[ToolUse], results: Sequence[ToolResult]
+    ) -> RecallOutcome | None:
+        files, errors = touched(uses, results)
+        if not files and not errors:
+            return None
+        try:
+            found = await self.recall.work(partial(self._mentioned, files, errors))
+        except (ReverieError, OSError) as error:
+            self.recall.announce(TroubleNoted("recall.mentions", repr(error)))
+            return None
+        read = self._read_by_agent()
+        # Recalled for the prompt, and not shown yet.
+        waiting = self.recall.surfaced.files
+        self._count_shown()
+        self.recall.surfaced.files |= waiting
+        chosen = [file for file in found if file not in read]
+        return await self.recall.show(chosen, "about a file or an error") if chosen else None
+
+    def _mentioned(self, files: Sequence[str], errors: Sequence[str]) -> tuple[str, ...]:
+        about_error = [f for one in errors for f in self.mentions.about_error(error_lines(one))]
+        about_files = self.mentions.about_files(files, self.workplace.root)
+        return tuple(dict.fromkeys((*about_error, *about_files)))
+
+    def _count_shown(self) -> None:
+        """Let recall know what this conversation was shown, also before it was resumed."""
+        shown = self.conversation.state.memories_shown
+        files = {file for record in shown for file in record.files}
+        self.recall.surfaced = Surfaced(files, sum(record.bytes for record in shown))
 
     def _read_by_agent(self) -> frozenset[str]:
         """Memories that the agent has opened with its own tools."""
@@ -158,3 +200,25 @@ class SessionRecall:
         """Count the memories that the reply uses, not counting words the person had said."""
         last = (m.text for m in reversed(self.conversation.state.messages) if m.origin == "user")
         self.recall.replied(reply, next(last, ""))
+
+
+def touched(
+    uses: Sequence[ToolUse], results: Sequence[ToolResult]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The files that calls read, changed or named, and what commands said that failed."""
+    said = {result.tool_use_id: result for result in results}
+    files: list[str] = []
+    errors: list[str] = []
+    for use in uses:
+        action, result = action_of(use), said.get(use.id)
+        match action.kind:
+            case "read" | "edit" | "write" if action.target:
+                files.append(action.target)
+            case "run":
+                files += command_files(str(use.input.get("command") or use.input.get("cmd") or ""))
+            case _:
+                pass
+        commands = action.kind in ("run", "other")
+        if commands and result is not None and outcome_of(result, action).status == "failed":
+            errors.append(result.text)
+    return tuple(dict.fromkeys(files)), tuple(errors)

@@ -11,7 +11,7 @@ implemented in its own module.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -23,7 +23,7 @@ from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.upkeep import Upkeep
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import HeadFrozen, MemoriesShown, TodosSet
-from reverie.core.messages import Attachment, Block, Message, Text
+from reverie.core.messages import Attachment, Block, Message, Text, ToolResult, ToolUse
 from reverie.core.request import Reply
 from reverie.core.transcript import INTERRUPTED, answers_to, open_tool_uses
 from reverie.core.window import Window
@@ -72,9 +72,10 @@ class Session:
     limits: Limits = field(default_factory=Limits)
     # Its place among other agents, through which it hires them and gets letters.
     place: Place | None = None
-    # The person's own hooks, and whether they were told that the session starts.
+    # The person's own hooks, whether they were told that the session starts, and what they said to that.
     hooks: SessionHooks | None = None
     _opened: bool = False
+    _opening: tuple[Attachment, ...] = ()
     # Whether an interrupt also ends background work.
     stops_all: bool = False
     # Recalled for the last message, but after its last request; shown with the next message.
@@ -103,7 +104,7 @@ class Session:
         await self.background.drain(seconds)
 
     async def _answer(self, prompt: tuple[Block, ...]) -> None:
-        if (said := await self._hooked_prompt(prompt)) is None:
+        if (said := await self.hooked_prompt(prompt)) is None:
             return
         message = self._record_prompt(prompt, said)
         if message is None:
@@ -141,21 +142,21 @@ class Session:
         if self.dreaming is not None:
             self.dreaming.after_turn()
 
-    async def _hooked_prompt(self, prompt: tuple[Block, ...]) -> tuple[Attachment, ...] | None:
+    async def hooked_prompt(self, prompt: tuple[Block, ...]) -> tuple[Attachment, ...] | None:
         """What the person's hooks add to a prompt; None if one of them refuses it."""
         if self.hooks is None or not prompt:
             return ()
-        opening: tuple[Attachment, ...] = ()
         if not self._opened:
             self._opened = True
             resumed = bool(self.conversation.state.messages)
-            opening = (await self.hooks.started(resumed=resumed)).attachment()
+            self._opening = (await self.hooks.started(resumed=resumed)).attachment()
         text = "\n".join(block.text for block in prompt if isinstance(block, Text))
         said = await self.hooks.prompted(text)
         if said.refusal is not None:
             self.announce(TroubleNoted("hooks", f"the prompt was refused: {said.refusal}"))
             self.announce(TurnEnded(REFUSED))
             return None
+        opening, self._opening = self._opening, ()
         return (*opening, *said.attachment())
 
     async def _sent_on(self, turn: _Turn, reply: Reply) -> bool:
@@ -188,6 +189,13 @@ class Session:
             late=self.late,
             tools=self.upkeep.recent_tools(),
         )
+
+    async def recall_after_tools(
+        self, calls: Sequence[ToolUse], results: Sequence[ToolResult]
+    ) -> None:
+        """Show the memories about files that tools touched, and about the errors of failed commands."""
+        if self.recall is not None and self.recall_on():
+            self.show(await self.recall.after_tools(calls, results))
 
     def show(self, found: RecallOutcome | None) -> None:
         """Append recalled memories after the message, so that the cached prefix is unchanged."""
@@ -252,6 +260,7 @@ class Session:
             return
         results = await self.toolbox.run(calls)
         self.conversation.say(*results, *self.reminders(), origin="tool")
+        await self.recall_after_tools(calls, results)
         todos = tuple((todo.text, todo.status) for todo in self.toolbox.workplace.todos)
         if todos != self.conversation.state.todos:
             self.conversation.record(TodosSet(todos))

@@ -181,7 +181,7 @@ class Crew:
         brief = member.brief
         turns = min(brief.agent_type.max_turns or FORK_TURNS, FORK_TURNS)
         directive = fork_directive(brief.task)
-        task = Task(f"agent:{brief.name}", directive, identity.permission, turns)
+        task = Task(f"agent:{brief.name}", directive, identity.permission, turns, hooked=True)
         done = await identity.forks.run(task, partial(self._count, member))
         member.answer = done.reply.text
         if done.cut_short:

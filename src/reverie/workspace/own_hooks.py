@@ -21,6 +21,8 @@ EVENTS = (
     "PostToolUseFailure",
     "PreCompact",
     "Stop",
+    "SubagentStart",
+    "SubagentStop",
     "SessionEnd",
 )
 # Events of Claude Code that do not happen here; a file written for it may name them.
@@ -30,8 +32,6 @@ PASSED_OVER = (
     "PostCompact",
     "PostToolBatch",
     "Setup",
-    "SubagentStart",
-    "SubagentStop",
 )
 SECONDS = 60.0
 MOST_SECONDS = 600.0
@@ -39,12 +39,16 @@ MOST_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One hook; `matcher` is a pattern for names of tools, empty for all."""
+    """One hook; `matcher` is a pattern for names of tools or types of agents, empty for all.
+
+    `own`: it is from the person's own file, and so may allow a call without a question.
+    """
 
     event: str
     command: str
     matcher: str = ""
     timeout: float = SECONDS
+    own: bool = False
 
     def matches(self, tool: str) -> bool:
         if not self.matcher or self.matcher == "*":

@@ -242,7 +242,7 @@ class TestWithTheCommandLine:
         )
         line = CommandLine(place, provider)
         line.harness.memory.remember(FACT, type="project")
-        await line.say(f"{QUESTION} {LEARN}")
+        await line.say(f"{LEARN} {QUESTION}")
         first, second = line.asked[0], line.asked[1]
         assert "6543" in str(first["messages"])
         assert "<persisted-output>" in str(second["messages"][-1])

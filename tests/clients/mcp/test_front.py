@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -91,6 +92,25 @@ def test_settings_that_cannot_be_read_are_told_to_the_call(place: Stage) -> None
     pipes.say(INITIALIZE, INITIALIZED, tool(2, "list_memories"))
     assert "result" in pipes.receive()
     assert "REVERIE_RECALL_DEADLINE" in pipes.receive()["error"]["message"]
+    assert pipes.end()[0] == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks into /proc")
+def test_without_a_daemon_a_tool_that_reads_does_not_load_the_package(place: Stage) -> None:
+    place.write(
+        "tea.md",
+        "---\nname: Tea\ndescription: Tea is in the cellar\ntype: project\n---\nIn the cellar.\n",
+    )
+    pipes = Pipes(place)
+    pipes.say(INITIALIZE, INITIALIZED, tool(2, "recall", question="where is the tea?"))
+    pipes.receive()
+    assert "cellar" in json.dumps(pipes.receive())
+    loaded = Path(f"/proc/{pipes.process.pid}/maps").read_text()
+    assert "pygit2" in loaded
+    assert "pydantic_core" not in loaded
+    # A tool that writes needs it, and is answered as before.
+    pipes.say(tool(3, "remember", text="The gate closes at ten"))
+    assert "error" not in pipes.receive()
     assert pipes.end()[0] == 0
 
 

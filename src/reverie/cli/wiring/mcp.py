@@ -86,7 +86,7 @@ def _clients_project() -> Path | None:
 
 def _serve_stdio(frame: Invocation) -> None:
     from reverie.clients.mcp.caller import SESSION_VARIABLE
-    from reverie.clients.mcp.front import Backend, Front
+    from reverie.clients.mcp.front import Backend, Front, Reader
     from reverie.settings.sources import environment
 
     session = environment().get(SESSION_VARIABLE, "")
@@ -98,8 +98,14 @@ def _serve_stdio(frame: Invocation) -> None:
 
         return partial(stdio.serve, make_server(frame.app(), session))
 
+    def reader() -> Reader:
+        from reverie.clients.mcp import reading  # noqa: F401 - loads what the tools need
+        from reverie.clients.mcp.calls import read_only_tool
+
+        return partial(read_only_tool, frame.app())
+
     project = str((frame.project or Path.cwd()).resolve())
-    Front(backend, _home_of_the_daemon(frame), project, session).serve()
+    Front(backend, reader, _home_of_the_daemon(frame), project, session).serve()
 
 
 def _home_of_the_daemon(frame: Invocation) -> str:

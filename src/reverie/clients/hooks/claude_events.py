@@ -30,6 +30,7 @@ from reverie.clients.hooks.events import (
     Stopped,
     ToolFinished,
 )
+from reverie.recall.mentions import command_files
 
 CLIENT = "claude-code"
 
@@ -142,7 +143,7 @@ def _files(data: Json) -> tuple[str, ...]:
     name, given = fields.text(data, "tool_name"), fields.table(data, "tool_input")
     if name in FILE_TOOLS:
         return tuple(path for path in [fields.text(given, "file_path", "notebook_path")] if path)
-    return fields.command_files(fields.text(given, "command")) if name == "Bash" else ()
+    return command_files(fields.text(given, "command")) if name == "Bash" else ()
 
 
 def _failed(data: Json) -> Payload:

@@ -30,6 +30,7 @@ from reverie.clients.hooks.events import (
     Stopped,
     ToolFinished,
 )
+from reverie.recall.mentions import command_files
 
 Parsers: TypeAlias = Mapping[str, Callable[[Json], Payload]]
 
@@ -103,7 +104,7 @@ def _codex_tool(data: Json) -> Payload:
     command = fields.text(given, "command", "input")
     files, error = fields.patched_files(command), ""
     if name == "Bash":
-        files = files or fields.command_files(command)
+        files = files or command_files(command)
         error = text if len(text) <= _SHORT_ERROR else ""
     # What Codex has cut is not the whole output, and it keeps no file of it.
     outputs = () if _CUT_BY_CODEX.match(text) else ("",)
@@ -238,7 +239,7 @@ def _opencode_tool(data: Json) -> Payload:
     name, output = fields.text(data, "tool"), data.get("output")
     given = fields.table(data, "args")
     path, command = fields.text(given, "filePath"), fields.text(given, "command")
-    files = (path,) if path else fields.command_files(command)
+    files = (path,) if path else command_files(command)
     error = output if isinstance(output, str) and data.get("exit") not in (None, 0) else ""
     whole = (
         isinstance(output, str) and not data.get("truncated") and name not in _OPENCODE_FILE_TOOLS

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,8 +159,6 @@ Outcome: TypeAlias = Context | ReplacedOutput | Instructions | Notice | Nothing
 
 Json = Mapping[str, Any]
 
-MOST_FILES_OF_COMMAND = 10
-_PATH = re.compile(r"[\w./@+~-]*[/.][\w./@+~-]*\w")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 
 
@@ -173,16 +170,6 @@ def text(data: Json, *names: str) -> str:
 def table(data: Json, name: str) -> dict[str, Any]:
     value = data.get(name)
     return value if isinstance(value, dict) else {}
-
-
-def command_files(command: str) -> tuple[str, ...]:
-    """The words of a shell command that look like paths of files."""
-    try:
-        words = shlex.split(command, comments=True)
-    except ValueError:
-        words = command.split()
-    paths = (word for word in words if _PATH.fullmatch(word) and not word.startswith("-"))
-    return tuple(dict.fromkeys(paths))[:MOST_FILES_OF_COMMAND]
 
 
 def patched_files(patch: str) -> tuple[str, ...]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted
 from reverie.recall.attachment import MOST_FILES, Surfaced
 from reverie.recall.holdout import withheld
-from reverie.recall.mentions import MemoryMentions
+from reverie.recall.mentions import MemoryMentions, NewMentions
 from reverie.recall.service import catch_up, choose_embedder, open_ranker, recall_for
 
 if TYPE_CHECKING:
@@ -38,12 +37,12 @@ REACH = MOST_FILES + 5
 
 @dataclass(slots=True)
 class _Live:
-    """A session's recall in this process, the last prompt, and the files and errors it has met."""
+    """A session's recall in this process, what it has met of files and errors, and the last prompt."""
 
     recall: Recall
     ranker: IndexRanker
+    mentions: NewMentions
     asked: str = ""
-    met: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -108,11 +107,12 @@ class SessionRecall:
             return ""
 
         async def about_files(live: _Live) -> RecallOutcome:
-            found = await asyncio.to_thread(self._about_files, live, tool.files)
+            found = await asyncio.to_thread(self._mentioned, live.mentions.about_files, tool.files)
             return await live.recall.show(found, "about a file in use")
 
         async def about_error(live: _Live) -> RecallOutcome:
-            found = await asyncio.to_thread(self._about_error, live, tool.error)
+            lines = error_lines(tool.error)
+            found = await asyncio.to_thread(self._mentioned, live.mentions.about_error, lines)
             return await live.recall.show(found, "about an error")
 
         looks = [about_files] if tool.files else []
@@ -162,27 +162,14 @@ class SessionRecall:
             folder.log("recalled", files=found.files, why=found.how)
         return Context(found.attachment.text)
 
-    def _about_files(self, live: _Live, files: Sequence[str]) -> tuple[str, ...]:
-        """The memories about these files, each file at most once in a session."""
-        paths = {path for file in files if (path := _inside(self._app.project.root, file))}
-        new = sorted(paths - live.met)
-        live.met.update(new)
-        found: list[str] = []
-        with self._reporting("memories about files"):
-            for path in new:
-                found += self._open().mentions.about_file(path)
-        return tuple(dict.fromkeys(found))
-
-    def _about_error(self, live: _Live, error: str) -> tuple[str, ...]:
-        """The memories about an error, each error at most once in a session."""
-        lines = error_lines(error)
-        if not lines or "\n".join(lines) in live.met:
+    def _mentioned(
+        self, look: Callable[[Sequence[str]], tuple[str, ...]], about: Sequence[str]
+    ) -> tuple[str, ...]:
+        try:
+            return look(about)
+        except (ReverieError, OSError) as error:
+            self._announce(TroubleNoted("hooks", f"memories about a file or an error: {error}"))
             return ()
-        live.met.add("\n".join(lines))
-        found: list[str] = []
-        with self._reporting("memories about an error"):
-            found += self._open().mentions.about_error(lines)
-        return tuple(found)
 
     def _live_session(self, folder: SessionFolder) -> _Live:
         opened = self._open()
@@ -190,7 +177,8 @@ class SessionRecall:
         if live is None:
             # Ranked by score alone: a prompt must not wait for a model.
             recall = recall_for(self._app, opened.memory, opened.ranker, None, folder.name)
-            live = _Live(recall, opened.ranker)
+            new = NewMentions(opened.mentions, self._app.project.root)
+            live = _Live(recall, opened.ranker, new)
             live.recall.room = ROOM
         self._live[folder.path] = live
         while len(self._live) > MOST_SESSIONS:
@@ -203,7 +191,7 @@ class SessionRecall:
             meaning = choose_embedder(self._app, announce=self._announce)
             ranker = open_ranker(memory, self._app.clock, meaning, self._announce)
             opened = self._stack.enter_context(ranker)
-            self._opened = _Opened(memory, opened, MemoryMentions(memory.topics))
+            self._opened = _Opened(memory, opened, opened.mentions)
         return self._opened
 
     def _keep_soon(self, folder: SessionFolder, shown: Shown) -> None:
@@ -219,9 +207,3 @@ class SessionRecall:
             yield
         except (ReverieError, OSError) as error:
             self._announce(TroubleNoted("hooks", f"{what}: {error}"))
-
-
-def _inside(root: Path, file: str) -> str:
-    """A file's path in the project, with slashes; empty for one outside of it."""
-    path = Path(os.path.normpath(root / Path(file).expanduser()))
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""

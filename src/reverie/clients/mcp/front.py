@@ -3,8 +3,8 @@
 A client asks for `initialize` and the lists before its first request, and some send another prefix when
 the tools come late. So these are answered from constants, with little more than the standard library.
 The protocol's package takes most of a second: it is loaded for the first message that needs it, and then
-gets every message from the first on. Tools that only read are answered by the daemon where one runs,
-whose index is warm.
+gets every message from the first on. Tools that only read need none of it: they are answered by the daemon
+where one runs, whose index is warm, else by this process.
 """
 
 from __future__ import annotations
@@ -54,16 +54,25 @@ _BLOCK = 65_536
 Message: TypeAlias = dict[str, Any]
 # Serves the protocol on two file descriptors until the first one ends.
 Backend: TypeAlias = Callable[[int, int], None]
+# The result of a tool that only reads, by its name, and what was asked.
+Reader: TypeAlias = Callable[[str, Message], Message]
 
 
 class Front:
     """One client on standard input and output."""
 
     def __init__(
-        self, open_backend: Callable[[], Backend], home: str, project: str, session: str = ""
+        self,
+        open_backend: Callable[[], Backend],
+        open_reader: Callable[[], Reader],
+        home: str,
+        project: str,
+        session: str = "",
     ) -> None:
         """`home` is empty where the daemon cannot answer for this process, as its settings differ."""
         self._open_backend = open_backend
+        self._open_reader = open_reader
+        self._reader: Reader | None = None
         self._home = home
         self._project = project
         self._session = session
@@ -75,6 +84,9 @@ class Front:
         self._threads: list[threading.Thread] = []
         self._writing = threading.Lock()
         self._starting = threading.Lock()
+        self._opening = threading.Lock()
+        self._reading: list[threading.Thread] = []
+        self._prepared = False
         self._in, self._out = _claim()
 
     def serve(self) -> None:
@@ -84,6 +96,8 @@ class Front:
             signal.signal(number, lambda *_: os._exit(0))
         for line in self._lines():
             self._take(line)
+        for thread in self._reading:
+            thread.join()
         if self._to_backend is not None:
             os.close(self._to_backend)
         for thread in self._threads:
@@ -93,7 +107,8 @@ class Front:
         rest = b""
         while True:
             if self._may_prepare() and not select.select([self._in], [], [], _IDLE_SECONDS)[0]:
-                self._prepare()
+                self._prepared = True
+                threading.Thread(target=self._prepare, daemon=True).start()
             block = os.read(self._in, _BLOCK)
             if not block:
                 if rest.strip():
@@ -111,8 +126,11 @@ class Front:
         answer = self._at_once(message, line)
         if answer is not None:
             self._answer(message, answer)
-        elif self._home and self._greeting and _reads(message):
-            thread = threading.Thread(target=self._ask_daemon, args=(message, line), daemon=True)
+        elif self._greeting and _reads(message) and (self._home or self._reads_here(message)):
+            thread = threading.Thread(target=self._read, args=(message, line), daemon=True)
+            self._reading = [
+                one for one in (*self._reading, thread) if one is thread or one.is_alive()
+            ]
             thread.start()
         else:
             self._forward(message, line)
@@ -149,9 +167,9 @@ class Front:
             "instructions": INSTRUCTIONS,
         }
 
-    # --- the daemon ---
+    # --- tools that only read ---
 
-    def _ask_daemon(self, message: Message, line: bytes) -> None:
+    def _read(self, message: Message, line: bytes) -> None:
         params = message["params"]
         asked = {
             "arguments": params.get("arguments"),
@@ -160,28 +178,58 @@ class Front:
             "session": self._session,
         }
         try:
+            result = self._told_by_daemon(params["name"], asked)
+            if result is None and self._reads_here(message):
+                result = self._opened_reader()(params["name"], asked)
+        except ReverieError:
+            # What is wrong is told as the protocol has it.
+            result = None
+        if result is None:
+            self._forward(message, line)
+        else:
+            self._answer(message, result)
+
+    def _reads_here(self, message: Message) -> bool:
+        """Only the protocol's package tells of progress, and once it is loaded, it answers."""
+        meta = message["params"].get("_meta")
+        return self._to_backend is None and not (isinstance(meta, dict) and "progressToken" in meta)
+
+    def _told_by_daemon(self, name: str, asked: Message) -> Message | None:
+        """The daemon's result; None where there is no daemon, or none that answers."""
+        if not self._home:
+            return None
+        try:
             body = json.dumps(asked).encode()
-            path = f"/tool/{params['name']}"
-            told = hook_client.ask(self._home, path, body, _DAEMON_SECONDS, self._project)
-            result = json.loads(told)
+            told = hook_client.ask(
+                self._home, f"/tool/{name}", body, _DAEMON_SECONDS, self._project
+            )
+            found: Message = json.loads(told)
         except (OSError, ValueError, hook_client.Unanswered):
             self._home = ""
-            self._forward(message, line)
-            return
-        self._answer(message, result)
+            return None
+        return found
+
+    def _opened_reader(self) -> Reader:
+        with self._opening:
+            if self._reader is None:
+                self._reader = self._open_reader()
+            return self._reader
 
     # --- the protocol's own package ---
 
     def _may_prepare(self) -> bool:
-        return bool(self._greeting) and self._to_backend is None and not self._daemon_runs()
+        waiting = bool(self._greeting) and self._to_backend is None and not self._prepared
+        busy = any(thread.is_alive() for thread in self._reading)
+        return waiting and not busy and not self._daemon_runs()
 
     def _daemon_runs(self) -> bool:
         socket = os.path.join(self._home, hook_client.FOLDER, hook_client.SOCKET)  # noqa: PTH118
         return bool(self._home) and os.path.exists(socket)  # noqa: PTH110
 
     def _prepare(self) -> None:
-        """Load the backend while no request waits; what is wrong is told to the message that needs it."""
+        """Load what is needed while no request waits; what is wrong is told to the message that needs it."""
         try:
+            self._opened_reader()
             self._start()
         except ReverieError:
             self._home = ""
