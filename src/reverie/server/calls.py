@@ -68,6 +68,7 @@ class Parts:
     scrubber: Scrubber
     indexing: Indexing
     recall: Callable[[Connection, ProjectRow, str, int], dict[str, Any]]
+    search: Callable[[Connection, ProjectRow, str, int], list[dict[str, Any]]]
 
 
 @dataclass(slots=True)

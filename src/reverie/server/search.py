@@ -70,8 +70,8 @@ def index_files(
 
 def _passages(file: str, data: bytes) -> Iterable[tuple[Any, ...]]:
     doc = MemoryDoc.of(topics.parse(data, file), (0, len(data), 0))
-    name, description = _plain(doc.name), _plain(doc.description)
-    cues = _plain("\n".join(doc.cues))
+    name, description = plain(doc.name), plain(doc.description)
+    cues = plain("\n".join(doc.cues))
     standing = asdict(
         Priors(
             doc.type,
@@ -84,7 +84,7 @@ def _passages(file: str, data: bytes) -> Iterable[tuple[Any, ...]]:
             doc.archived,
         )
     )
-    for text in split(_plain(doc.body)):
+    for text in split(plain(doc.body)):
         kept = relevance.marks(name, description, text, cues=cues)
         told = " ".join((*words.fields(name, description, text), kept.groups)).split()
         # The longest lexeme PostgreSQL holds is 2 KB.
@@ -100,15 +100,18 @@ def _passages(file: str, data: bytes) -> Iterable[tuple[Any, ...]]:
         )
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A text that PostgreSQL can keep."""
     return text.encode("utf-8", "replace").decode().replace("\0", " ")
 
 
-def embed_pending(connection: Connection, project: str, embedder: Embedder, most: int) -> int:
+def embed_pending(
+    connection: Connection, project: str, embedder: Embedder, most: int, table: str = "passages"
+) -> int:
     """Give passages without a vector theirs; how many got one. Doing it twice changes nothing."""
     rows = connection.execute(
-        "SELECT id, body FROM reverie.passages WHERE project = %s AND model IS DISTINCT FROM %s "
-        "ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED",
+        f"SELECT id, body FROM reverie.{table} WHERE project = %s AND model IS DISTINCT FROM %s "
+        "ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED".encode(),
         (project, embedder.name, most),
     ).fetchall()
     if not rows:
@@ -116,8 +119,8 @@ def embed_pending(connection: Connection, project: str, embedder: Embedder, most
     vectors = embedder.encode([row["body"] for row in rows], "passage")
     with connection.cursor() as cursor:
         cursor.executemany(
-            "UPDATE reverie.passages SET model = %s, embedding = %s::halfvec "
-            "WHERE project = %s AND id = %s",
+            f"UPDATE reverie.{table} SET model = %s, embedding = %s::halfvec "
+            "WHERE project = %s AND id = %s".encode(),
             [
                 (embedder.name, vector_text(vector), project, row["id"])
                 for row, vector in zip(rows, vectors, strict=True)
@@ -142,7 +145,7 @@ class PostgresRecall:
     ) -> dict[str, Any]:
         query = lexical.read(question)
         terms = _terms(query.text)
-        vector = self._vector(query.text)
+        vector = question_vector(self._embedder, query.text)
         rows = self._candidates(connection, project.project, query, terms, vector)
         hits = self._judged(query, rows, terms, vector)[:limit]
         return {"hits": hits, "semantic": self._embedder is not None}
@@ -167,17 +170,9 @@ class PostgresRecall:
                 "after": query.after,
                 "before": query.before,
                 "archived": query.archived,
-                **{f"t{n}": _lexeme(term) for n, term in enumerate(terms)},
+                **{f"t{n}": lexeme(term) for n, term in enumerate(terms)},
             },
         ).fetchall()
-
-    def _vector(self, text: str) -> NDArray[np.float32] | None:
-        if self._embedder is None or not text.strip():
-            return None
-        from reverie.recall.vectors import encoded
-
-        made: NDArray[np.float32] = encoded(self._embedder, [text], "question")[0]
-        return made
 
     def _judged(
         self,
@@ -216,6 +211,16 @@ class PostgresRecall:
         return _hits(query, rows, totals, now)
 
 
+def question_vector(embedder: Embedder | None, text: str) -> NDArray[np.float32] | None:
+    """A question's vector, if there is a model and something to read."""
+    if embedder is None or not text.strip():
+        return None
+    from reverie.recall.vectors import encoded
+
+    made: NDArray[np.float32] = encoded(embedder, [text], "question")[0]
+    return made
+
+
 def _terms(text: str) -> list[str]:
     """Every term that a question is compared by: its words, and the groups they belong to."""
     asked = {term for word in words.query_words(text)[:_MOST_WORDS] for term in word.terms}
@@ -229,7 +234,7 @@ def _terms(text: str) -> list[str]:
     return sorted(asked)[:_MOST_TERMS]
 
 
-def _lexeme(term: str) -> str:
+def lexeme(term: str) -> str:
     """One lexeme as a tsquery."""
     return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
 
@@ -243,7 +248,7 @@ def _hits(
     hits: dict[str, dict[str, Any]] = {}
     for i in order:
         row = rows[i]
-        if row["file"] in hits or _unfit(query, row["body"]):
+        if row["file"] in hits or unfit(query, row["body"]):
             continue
         score = relevance.chance_beside(totals[i], best)
         hits[row["file"]] = {
@@ -256,7 +261,7 @@ def _hits(
     return list(hits.values())
 
 
-def _unfit(query: lexical.Query, text: str) -> bool:
+def unfit(query: lexical.Query, text: str) -> bool:
     folded = " ".join(words.fold(text).split())
     if any(" ".join(words.fold(phrase).split()) not in folded for phrase in query.phrases):
         return True

@@ -58,14 +58,17 @@ def command(
     if migrate_only:
         return
     from reverie.server.running import serve, service
+    from reverie.server.telemetry import Telemetry
 
-    made = service(addresses.app, app.clock, app.settings.home)
+    home = app.settings.home
+    telemetry = Telemetry(enabled=app.settings.flag("telemetry.enabled"))
+    made = service(addresses.app, app.clock, home, telemetry=telemetry)
 
     def told(url: str) -> None:
         if not frame.quiet:
             click.echo(f"Reverie serves on {url}; stop it with Ctrl-C.", err=True)
 
-    serve(made, host, port, (workers, addresses.worker), told)
+    serve(made, host, port, (workers, addresses.worker), home, told)
 
 
 def prepared_database(app: Workspace, url: str | None) -> Addresses:

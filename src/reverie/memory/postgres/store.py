@@ -91,12 +91,18 @@ class PostgresStore:
         if active is not None:
             yield active
             return
-        with self._database.entered(self._token) as (connection, _):
+        with self._entered() as connection:
             self._local.connection = connection
             try:
                 yield connection
             finally:
                 self._local.connection = None
+
+    @contextmanager
+    def _entered(self) -> Iterator[Connection]:
+        """A new transaction with the identity that this store works for."""
+        with self._database.entered(self._token) as (connection, _):
+            yield connection
 
     def rows(self, query: str, *values: object) -> list[dict[str, Any]]:
         """Rows of a query whose first value is the project."""
