@@ -1,14 +1,20 @@
 """Learning on workers: extraction from posted conversations, dreams under a lease, search in episodes."""
 
+import asyncio
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 import pytest
+from tests.place import Place
 from tests.postgres.running import Tenant
 from tests.postgres.serving import Running
 from tests.postgres.test_api import project
 
+from reverie import Memory
+from reverie.context import NotDue
 from reverie.learning.dreaming.dream import Branch, Dreamt, tidy_dreamer
+from reverie.learning.dreaming.service import DreamOptions, dream
 from reverie.memory.postgres import sharing
 from reverie.memory.postgres.database import Database
 from reverie.memory.secrets.scrubber import SecretScrubber
@@ -240,3 +246,35 @@ def test_a_change_meanwhile_is_kept(running: Running, dreaming):
     assert any("ficus" in one for one in memories(running, tenant, at))
     index = running.ask(tenant.admin, "GET", f"{at}/index")[1].decode()
     assert "ficus" in index
+
+
+def test_dreams_of_clients_take_the_lease(running: Running, tmp_path: Path, place: Place):
+    """Two machines do not dream at once, and what a dream writes without its lease is refused."""
+    tenant = running.fleet.tenant("acme")
+    with Memory.open(f"{running.url}/shop", home=tmp_path / "a", key=tenant.admin) as memory:
+        memory.remember("We deploy the shop with make ship every Friday.")
+        app, opened = memory._app, memory._memory
+        path = f"{opened.store.path}/leases/{LEASE}"
+        other = {"holder": "elsewhere", "seconds": 60}
+        assert running.ask(tenant.admin, "PUT", path, other)[0] == 200
+        refused = asyncio.run(dream(app, opened, DreamOptions(use_model=False)))
+        assert isinstance(refused, NotDue)
+        assert "another machine" in refused.reason
+        running.ask(tenant.admin, "DELETE", f"{path}?holder=elsewhere")
+
+        async def slow(branch: Branch) -> Dreamt:
+            assert running.ask(tenant.admin, "PUT", path, other)[0] == 409
+            holder = opened.store.lease["holder"]
+            running.ask(tenant.admin, "DELETE", f"{path}?holder={quote(holder)}")
+            assert running.ask(tenant.admin, "PUT", path, other)[0] == 200
+            return await tidy_dreamer()(branch)
+
+        lost = asyncio.run(dream(app, opened, dreamer=slow))
+        assert (lost.state, opened.store.lease) == ("failed", None)
+        named = {"name": LEASE, "holder": "someone else"}
+        change = {"file": "x.md", "data": "eA==", "base": None}
+        body = {"changes": [change], "summary": "x", "author": {}, "lease": named}
+        assert running.ask(tenant.admin, "POST", f"{opened.store.path}/changes", body)[0] == 409
+        running.ask(tenant.admin, "DELETE", f"{path}?holder=elsewhere")
+        assert asyncio.run(dream(app, opened, DreamOptions(use_model=False))).state == "completed"
+        assert running.ask(tenant.admin, "PUT", path, other)[0] == 200

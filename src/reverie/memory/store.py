@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, Literal, Protocol, TypeVar
 
 from reverie.errors import InputError, ReverieError, WriteConflict
 from reverie.logs import logger
@@ -65,6 +65,15 @@ def unchanged(index: Index) -> Index:
 
 def nothing() -> None:
     """Do nothing: the default `before_write`."""
+
+
+class DreamLock(Protocol):
+    """The lock for dreams, held."""
+
+    @property
+    def is_ours(self) -> bool: ...
+
+    def release(self, end: Literal["completed", "failed", "killed"]) -> object: ...
 
 
 class FileStore:
@@ -226,6 +235,10 @@ class FileStore:
             yield
         except (sqlite3.Error, OSError) as error:
             log.warning("the catalog of %s could not be used: %s", self.root, error)
+
+    def leased(self, held: DreamLock) -> DreamLock | None:
+        """The lock of a dream, given that of this machine; None while another machine has it."""
+        return held
 
     @property
     def notes(self) -> tuple[str, ...]:

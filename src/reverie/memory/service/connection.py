@@ -25,6 +25,14 @@ class ServiceAway(StorageError):
     """The service does not answer at the moment."""
 
 
+class ServiceRefused(InputError):
+    """The service refused a request; `status` is HTTP's."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The answer of the service."""
@@ -137,7 +145,7 @@ def _checked(reply: Reply, url: str) -> Reply:
         raise InputError(f"{url} does not accept this key: {detail}; ask its admin for another")
     if reply.status == 409 and (file := _field(reply, "file")):
         raise WriteConflict(file, None, None)
-    raise InputError(f"{url} refused this: {detail}")
+    raise ServiceRefused(f"{url} refused this: {detail}", reply.status)
 
 
 def _detail(reply: Reply) -> str:

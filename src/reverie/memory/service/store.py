@@ -30,7 +30,8 @@ from reverie.memory.format.taxonomy import APART
 from reverie.memory.history import GitHistory
 from reverie.memory.service.connection import ServiceAway, ServiceConnection
 from reverie.memory.service.history import ServiceHistory, revision_of
-from reverie.memory.store import BY_HAND, FileStore, Stored, check_size, unchanged
+from reverie.memory.service.lease import LeasedLock
+from reverie.memory.store import BY_HAND, DreamLock, FileStore, Stored, check_size, unchanged
 from reverie.memory.sync.merging import name_beside
 from reverie.ports import Clock
 
@@ -66,6 +67,8 @@ class ServiceStore(FileStore):
         self._fresh = fresh
         self._looked: float | None = None
         self._away = ""
+        # The lease under which a dream writes, while one runs here.
+        self.lease: dict[str, str] | None = None
 
     @property
     def path(self) -> str:
@@ -246,6 +249,7 @@ class ServiceStore(FileStore):
             "changes": [_told(change) for change in changes],
             "author": asdict(author),
             "summary": summary,
+            **({"lease": self.lease} if self.lease and author.writer == "dream" else {}),
         }
         reply = self.service.send("POST", f"{self.path}/changes", body).data
         return None if reply["revision"] is None else revision_of(reply["revision"])
@@ -291,6 +295,10 @@ class ServiceStore(FileStore):
             # Everything since the edit's base comes again.
             known["seq"] = 0
             write_json(self._state, known)
+
+    def leased(self, held: DreamLock) -> DreamLock | None:
+        lock = LeasedLock(self, held)
+        return lock if lock.take() else None
 
     @contextmanager
     def exclusively(self) -> Iterator[None]:
