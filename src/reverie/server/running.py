@@ -28,6 +28,7 @@ from reverie.models.embeddings.local import Missing, default_embedder
 from reverie.server.app import Service
 from reverie.server.calls import Parts
 from reverie.server.episodes import EpisodeSearch
+from reverie.server.large import INDEX, index_project
 from reverie.server.learning import Learner
 from reverie.server.search import PostgresRecall, index_files
 from reverie.server.telemetry import Telemetry
@@ -81,7 +82,12 @@ def usual_worker(
     """A worker for every kind of job that the service makes."""
     model = embedder()
     learner = Learner(clock, SecretScrubber(home / ALLOWED), model)
-    return Worker(database, usual_effects(model), learner.works, telemetry=telemetry or Telemetry())
+    return Worker(
+        database,
+        usual_effects(model),
+        {**learner.works, INDEX: index_project},
+        telemetry=telemetry or Telemetry(),
+    )
 
 
 def service(

@@ -24,6 +24,7 @@ from pgqueuer.errors import RetryRequested
 
 from reverie.memory.postgres.database import Away, Connection, Database
 from reverie.memory.postgres.store import ProjectRow
+from reverie.server.large import ask_if_large
 from reverie.server.search import EMBED, embed_pending
 from reverie.server.telemetry import Telemetry
 
@@ -149,12 +150,14 @@ async def _wait(stop: asyncio.Event, seconds: float) -> None:
 
 
 def embed(embedder: Embedder | None, connection: Connection, detail: Mapping[str, Any]) -> None:
-    """Make the vectors of a project's new memories and messages."""
-    if embedder is None:
-        return
-    for table in ("passages", "episodes"):
-        while embed_pending(connection, detail["project"], embedder, _PORTION, table) == _PORTION:
-            continue
+    """Make the vectors of a project's new memories and messages; see whether it became large."""
+    if embedder is not None:
+        for table in ("passages", "episodes"):
+            while (
+                embed_pending(connection, detail["project"], embedder, _PORTION, table) == _PORTION
+            ):
+                continue
+    ask_if_large(connection, detail)
 
 
 def usual_effects(embedder: Embedder | None) -> dict[str, Effect]:

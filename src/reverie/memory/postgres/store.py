@@ -52,6 +52,8 @@ class ProjectRow:
     space: str
     project: str
     name: str = ""
+    # Whether it has too many memories to look at each of them for a question.
+    large: bool = False
 
 
 def index_nothing(
