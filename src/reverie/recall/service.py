@@ -249,6 +249,7 @@ def recall_for(
         announce=ranker.announce,
         count=partial(memory.record_uses, session=session),
         work=WORK.run if ranker.local else in_thread,
+        caveats=lambda: memory.notes,
     )
 
 
