@@ -7,6 +7,7 @@ the service is away. (The library and the command line: `test_client.py`.)
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import anthropic
@@ -76,8 +77,13 @@ def test_hooks(elsewhere: Elsewhere, place: Place):
         hooks.start()
         assert FACT in hooks.context("claude-code", "UserPromptSubmit", prompt=QUESTION)
         elsewhere.running.close()
-        told = hooks.context("claude-code", "UserPromptSubmit", session="s2", prompt=QUESTION)
-        assert FACT in told
+        # The daemon asks the service again when a second has passed.
+        for session in range(50):
+            asked = {"session": f"later-{session}", "prompt": QUESTION}
+            told = hooks.context("claude-code", "UserPromptSubmit", **asked)
+            assert FACT in told
+            if AWAY in told:
+                break
         assert AWAY in told
     finally:
         hooks.finish()
@@ -98,10 +104,10 @@ def test_mcp(elsewhere: Elsewhere, place: Place, tmp_path: Path):
         async with stage.client() as client:
             saved = {"text": "Invoices are numbered by the finance service."}
             await client.call_tool("remember", saved)
-            found = await client.call_tool("recall", {"query": QUESTION})
+            found = await client.call_tool("recall", {"question": QUESTION})
             told.append(found.model_dump_json())
             await asyncio.to_thread(elsewhere.running.close)
-            found = await client.call_tool("recall", {"query": QUESTION})
+            found = await client.call_tool("recall", {"question": QUESTION})
             told.append(found.model_dump_json())
 
     before = elsewhere.texts()
@@ -132,6 +138,8 @@ def test_proxy(elsewhere: Elsewhere, place: Place, provider, away: bool):
 
 def test_page(elsewhere: Elsewhere, place: Place):
     app = Workspace.open(place.root, home=place.home, overrides=("models.main=offline",))
+    # Every look at the copy asks the service first.
+    app.service = replace(app.service, fresh=0.0)
     page = start_page(app)
     access, opening = next(page)
     base = f"http://127.0.0.1:{access.port}"

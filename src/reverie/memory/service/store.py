@@ -41,6 +41,8 @@ MIRROR = "mirror.json"
 # The copy is compared with the service at most this often, in seconds.
 FRESH = 1.0
 _ATTEMPTS = 20
+# Copies whose service did not answer last, whichever store of this process asked it.
+_AWAY: set[Path] = set()
 
 
 class ServiceStore(FileStore):
@@ -66,7 +68,6 @@ class ServiceStore(FileStore):
         self._copy = Directory(root)
         self._fresh = fresh
         self._looked: float | None = None
-        self._away = ""
         # The lease under which a dream writes, while one runs here.
         self.lease: dict[str, str] | None = None
 
@@ -87,18 +88,20 @@ class ServiceStore(FileStore):
         except ServiceAway as error:
             if self._known() is None:
                 raise
-            if not self._away:
+            if self._state not in _AWAY:
                 log.warning("%s; memory is as of %s", error, self._age())
-            self._away = str(error)
+            _AWAY.add(self._state)
         else:
-            self._away = ""
+            _AWAY.discard(self._state)
         self._looked = time.monotonic()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What to tell of the copy: how old it is while the service is away."""
         self.follow()
-        return (f"the service is away; memory is as of {self._age()}",) if self._away else ()
+        if self._state not in _AWAY:
+            return ()
+        return (f"the service is away; memory is as of {self._age()}",)
 
     def _age(self) -> str:
         known = self._known() or {}
