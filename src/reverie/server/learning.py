@@ -24,7 +24,7 @@ from reverie.learning import extraction
 from reverie.learning.dreaming import facts
 from reverie.learning.dreaming.dream import DreamContext, Dreamer, run, tidy_dreamer
 from reverie.learning.dreaming.review import End, Report, report_json, without_secrets
-from reverie.learning.dreaming.service import RecallProber
+from reverie.learning.dreaming.snapshot_search import RecallProber
 from reverie.learning.extraction import Candidate, Known, ToInbox
 from reverie.learning.extraction.cursor import Utterance, utterances
 from reverie.learning.extraction.fork import settle

@@ -38,7 +38,8 @@ from reverie.memory.format.revisions import (
 )
 from reverie.memory.postgres.database import Connection, Database, patiently
 from reverie.memory.postgres.history import PostgresHistory
-from reverie.memory.store import Stored, check_size, resolved, unchanged
+from reverie.memory.reading import Stored
+from reverie.memory.store import check_size, resolved, unchanged
 from reverie.ports import Clock
 
 # Writes what recall searches, in the transaction of the change: file and content, None if removed.
