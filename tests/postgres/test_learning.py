@@ -264,13 +264,13 @@ def test_dreams_of_clients_take_the_lease(running: Running, tmp_path: Path, plac
 
         async def slow(branch: Branch) -> Dreamt:
             assert running.ask(tenant.admin, "PUT", path, other)[0] == 409
-            holder = opened.store.lease["holder"]
+            holder = opened.store.lease.told["holder"]
             running.ask(tenant.admin, "DELETE", f"{path}?holder={quote(holder)}")
             assert running.ask(tenant.admin, "PUT", path, other)[0] == 200
             return await tidy_dreamer()(branch)
 
         lost = asyncio.run(dream(app, opened, dreamer=slow))
-        assert (lost.state, opened.store.lease) == ("failed", None)
+        assert (lost.state, opened.store.lease.told) == ("failed", None)
         named = {"name": LEASE, "holder": "someone else"}
         change = {"file": "x.md", "data": "eA==", "base": None}
         body = {"changes": [change], "summary": "x", "author": {}, "lease": named}

@@ -70,7 +70,7 @@ class ServiceStore(FileStore):
         self._fresh = fresh
         self._looked: float | None = None
         # The lease under which a dream writes, while one runs here.
-        self.lease: dict[str, str] | None = None
+        self.lease: LeasedLock | None = None
 
     @property
     def path(self) -> str:
@@ -253,7 +253,7 @@ class ServiceStore(FileStore):
             "changes": [_told(change) for change in changes],
             "author": asdict(author),
             "summary": summary,
-            **({"lease": self.lease} if self.lease and author.writer == "dream" else {}),
+            "lease": self.lease.told if self.lease and author.writer == "dream" else None,
         }
         reply = self.service.send("POST", f"{self.path}/changes", body).data
         return None if reply["revision"] is None else revision_of(reply["revision"])
@@ -301,8 +301,11 @@ class ServiceStore(FileStore):
             write_json(self._state, known)
 
     def leased(self, held: DreamLock) -> DreamLock | None:
-        lock = LeasedLock(self, held)
-        return lock if lock.take() else None
+        lock = LeasedLock(self.service, self.path, held)
+        if not lock.take():
+            return None
+        self.lease = lock
+        return lock
 
     @contextmanager
     def exclusively(self) -> Iterator[None]:
