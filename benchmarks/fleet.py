@@ -2,6 +2,7 @@
 
     python benchmarks/fleet.py jobs --jobs 20000 --workers 8
     python benchmarks/fleet.py recall --tenants 1000 --memories 1000 --rate 50
+    python benchmarks/fleet.py large --rows 60000
     python benchmarks/fleet.py writers
 
 Every part starts a PostgreSQL of its own from the wheel and removes it at the end. The data of all
@@ -197,7 +198,12 @@ def facts(count: int) -> list[str]:
 def fill(server: EmbeddedPostgres, tenants: int, memories: int) -> tuple[str, list[str]]:
     """One tenant through the store; the others as copies of its rows. Returns a token per tenant."""
     owner = server.url()
-    tokens = [create_organisation(owner, f"tenant {n}") for n in range(tenants)]
+    with psycopg.connect(owner, autocommit=True) as connection:
+        made = connection.execute(
+            "SELECT reverie.create_organisation('tenant ' || n) FROM generate_series(1, %s) n",
+            (tenants,),
+        )
+        tokens = [row[0] for row in made]
     pool = Database(with_role(owner, APP)).open()
     tenancy = Tenancy(pool, tokens[0])
     tenancy.create_space("all", "private")
@@ -226,8 +232,23 @@ def fill(server: EmbeddedPostgres, tenants: int, memories: int) -> tuple[str, li
     return row.name, tokens
 
 
+# Made again after the rows are there, which is quicker than keeping them up with each row.
+INDEXES = ("changes_of_file", "topics_folded", "topics_newest", "passages_of_file")
+
+
 def _copy(owner: str, source: str) -> None:
     with psycopg.connect(owner, autocommit=True) as connection:
+        # Rows that are copies of checked ones are not checked again.
+        connection.execute("SET session_replication_role = replica")
+        connection.execute("SET maintenance_work_mem = '1GB'")
+        made = [
+            row[0]
+            for row in connection.execute(
+                "SELECT indexdef FROM pg_indexes WHERE indexname = ANY (%s)", (list(INDEXES),)
+            )
+        ]
+        for name in INDEXES:
+            connection.execute(f"DROP INDEX reverie.{name}".encode())
         connection.execute(
             "INSERT INTO reverie.spaces (org, name, kind) SELECT org, 'all', 'private' "
             "FROM reverie.organisations ON CONFLICT DO NOTHING"
@@ -246,7 +267,11 @@ def _copy(owner: str, source: str) -> None:
                 f"JOIN reverie.{table} t ON t.project = %s WHERE p.project <> %s".encode(),
                 (source, source),
             )
-        connection.execute("VACUUM ANALYZE")
+        for definition in made:
+            connection.execute(definition.encode())
+        connection.execute("VACUUM (ANALYZE, FREEZE) reverie.passages, reverie.topics")
+        connection.execute("ANALYZE")
+        connection.execute("CHECKPOINT")
 
 
 def _columns(connection: psycopg.Connection[Any], table: str) -> str:
@@ -264,7 +289,8 @@ def _prefixed(names: str) -> str:
 
 
 @contextmanager
-def serving(server: EmbeddedPostgres) -> Iterator[int]:
+def serving(server: EmbeddedPostgres) -> Iterator[tuple[int, int]]:
+    """A service as a process: its port and its id."""
     home = tempfile.mkdtemp(prefix="reverie-bench-home-")
     command = [sys.executable, "-m", "reverie", "serve", "--port", "0", "--home", home]
     process = subprocess.Popen(
@@ -273,7 +299,7 @@ def serving(server: EmbeddedPostgres) -> Iterator[int]:
     assert process.stderr is not None
     line = process.stderr.readline()
     try:
-        yield int(line.split("://")[1].split(":")[1].split(";")[0])
+        yield int(line.split("://")[1].split(":")[1].split(";")[0]), process.pid
     finally:
         process.terminate()
         process.wait()
@@ -284,16 +310,23 @@ def recall(options: argparse.Namespace) -> None:
         begun = time.perf_counter()
         _, tokens = fill(server, options.tenants, options.memories)
         filled = time.perf_counter() - begun
-        with serving(server) as port:
+        # From here on every write waits for the disk.
+        server.stop()
+        server = EmbeddedPostgres(server.folder)
+        server.start()
+        with serving(server) as (port, pid):
             chance = random.Random(11)
             chosen = chance.sample(tokens, min(len(tokens), 200))
             url = f"http://127.0.0.1:{port}"
             paths = {token: _project(url, token) for token in chosen}
             everything = facts(options.memories)
+            cost = ProcessorTime(pid, server)
             reads = _load(
-                port, options, lambda n: _recall_call(chance, chosen, paths, everything, n)
+                port, options, cost, lambda n: _recall_call(chance, chosen, paths, everything, n)
             )
-            writes = _load(port, options, lambda n: _write_call(chance, chosen, paths, n), rate=10)
+            writes = _load(
+                port, options, cost, lambda n: _write_call(chance, chosen, paths, n), rate=10
+            )
         size = _size(server)
     told(
         "recall",
@@ -345,8 +378,45 @@ def _write_call(
     return token, "POST", f"{paths[token]}/remember", {"text": text, "even_if_known": True}
 
 
+class ProcessorTime:
+    """What the service and its database used, in milliseconds; other work on the machine aside."""
+
+    def __init__(self, service: int, server: EmbeddedPostgres) -> None:
+        self._service = service
+        self._postmaster = int((server.data / "postmaster.pid").read_text().split()[0])
+
+    def __call__(self) -> tuple[float, float]:
+        children = [
+            int(path.name)
+            for path in Path("/proc").iterdir()
+            if path.name.isdecimal() and _parent(path) == self._postmaster
+        ]
+        return _used(self._service), sum(map(_used, children))
+
+
+def _stat(path: Path) -> list[str]:
+    try:
+        return (path / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _parent(path: Path) -> int:
+    return int((_stat(path) or ["", "0"])[1])
+
+
+def _used(pid: int) -> float:
+    fields = _stat(Path("/proc") / str(pid))
+    ticks = int(fields[11]) + int(fields[12]) if fields else 0
+    return ticks * 1e3 / os.sysconf("SC_CLK_TCK")
+
+
 def _load(
-    port: int, options: argparse.Namespace, call: Any, rate: float | None = None
+    port: int,
+    options: argparse.Namespace,
+    cost: ProcessorTime,
+    call: Any,
+    rate: float | None = None,
 ) -> dict[str, Any]:
     """Requests at a fixed rate, late ones counted from when they were due."""
     rate = rate or options.rate
@@ -375,10 +445,14 @@ def _load(
     start = time.perf_counter()
     for n in range(min(20, count)):
         once(n)
+    before = cost()
     start = time.perf_counter() + 0.1
     with ThreadPoolExecutor(32) as pool:
         seconds = list(pool.map(once, range(count)))
+    used = [(now - then) / count for now, then in zip(cost(), before, strict=True)]
     return {
+        "service_cpu_ms": round(used[0], 1),
+        "postgresql_cpu_ms": round(used[1], 1),
         "per_second": rate,
         "requests": count,
         "failed": len(failures),
@@ -386,6 +460,73 @@ def _load(
         "p95_ms": round(percentile(seconds, 0.95) * 1e3, 1),
         "p99_ms": round(percentile(seconds, 0.99) * 1e3, 1),
     }
+
+
+# --- large: one project beyond scanning, by its indexes and by a scan ---
+
+
+def large(options: argparse.Namespace) -> None:
+    from dataclasses import replace  # noqa: PLC0415 - only here
+
+    from reverie.server.large import index_project  # noqa: PLC0415
+    from reverie.server.search import PostgresRecall  # noqa: PLC0415
+    from reverie.server.worker import JobRun  # noqa: PLC0415
+
+    with database(safe=False) as server:
+        _, tokens = fill(server, 1, 1_000)
+        pool = Database(with_role(server.url(), APP)).open()
+        row = Tenancy(pool, tokens[0]).project("all", "shop")
+        _multiply(server.url(), row.project, options.rows)
+        begun = time.perf_counter()
+        workers = Database(with_role(server.url(), WORKER)).open()
+        place = {"org": row.org, "space": row.space, "project": row.project}
+        index_project(JobRun(workers, place, "index/1"))
+        indexed = time.perf_counter() - begun
+        recall = PostgresRecall(SystemClock(), embedder())
+        chance = random.Random(5)
+        same = shared = 0.0
+        spent: dict[str, list[float]] = {"exact": [], "indexed": []}
+        for _ in range(options.questions):
+            number = chance.randrange(1_000)
+            question = f"On which day does the {TEAMS[number % 8]} team number {number} deploy?"
+            found: dict[str, list[str]] = {}
+            for name, project in (("exact", row), ("indexed", replace(row, large=True))):
+                with pool.entered(tokens[0]) as (connection, _):
+                    start = time.perf_counter()
+                    hits = recall(connection, project, question, 10)["hits"]
+                    spent[name].append(time.perf_counter() - start)
+                    found[name] = [hit["text"] for hit in hits]
+            same += found["exact"][:1] == found["indexed"][:1]
+            shared += len({*found["exact"]} & {*found["indexed"]}) / max(1, len({*found["exact"]}))
+        pool.close()
+        workers.close()
+    told(
+        "large",
+        {
+            "rows": options.rows,
+            "questions": options.questions,
+            "indexing_s": round(indexed, 1),
+            "same_first_hit": round(same / options.questions, 3),
+            "shared_of_ten": round(shared / options.questions, 3),
+            **{f"{k}_p50_ms": round(percentile(v, 0.5) * 1e3, 1) for k, v in spent.items()},
+        },
+    )
+
+
+def _multiply(owner: str, project: str, rows: int) -> None:
+    """More passages of the same files, each with a vector that is a little off."""
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO reverie.passages (org, space, project, file, body, words, terms, groups, at, "
+            "standing, model, embedding) SELECT org, space, project, file, "
+            "replace(body, 'team number', 'team of site ' || n || ' number'), words || "
+            "array_to_tsvector(ARRAY['site', n::text]), terms || ' site ' || n, groups, at, standing, "
+            "model, (SELECT array_agg(v + (random() - 0.5) * 0.08) FROM "
+            "unnest(embedding::vector::real[]) v)::vector::halfvec FROM reverie.passages, "
+            "generate_series(2, %s) n WHERE project = %s",
+            (rows // 1_000, project),
+        )
+        connection.execute("ANALYZE reverie.passages")
 
 
 # --- writers: one memory, PostgreSQL restarts in between ---
@@ -446,7 +587,7 @@ def writers(options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=("jobs", "recall", "writers"), nargs="?")
+    parser.add_argument("part", choices=("jobs", "recall", "large", "writers"), nargs="?")
     parser.add_argument("--jobs", type=int, default=2_000)
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--most", type=float, default=300.0, help="give up after so many seconds")
@@ -454,12 +595,14 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=1_000)
     parser.add_argument("--rate", type=float, default=50.0)
     parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--rows", type=int, default=60_000)
+    parser.add_argument("--questions", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
     # A benchmark that is told to stop still removes its database.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    parts = {"jobs": jobs, "recall": recall, "writers": writers}
+    parts = {"jobs": jobs, "recall": recall, "large": large, "writers": writers}
     for name, part in parts.items():
         if options.part in (None, name):
             part(options)

@@ -29,6 +29,10 @@ TABLES = [
     "changes",
     "topics",
     "passages",
+    "conversations",
+    "messages",
+    "episodes",
+    "dreams",
     "proposals",
     "promotions",
     "leases",
@@ -75,6 +79,8 @@ class Victim:
         ask(admin, "PUT", f"{at}/leases/dream", {"holder": word, "seconds": 600})
         ticket = ask(admin, "POST", "/v1/ledger", {"purpose": word, "ceiling": 0.5})[1]["ticket"]
         ask(admin, "PUT", f"{at}/proposals/{word}", {"text": text})
+        said = [{"role": "user", "content": f"Remember that {text}"}]
+        ask(admin, "POST", f"{at}/conversations/{word}", {"messages": said})
         revision = ask(admin, "GET", f"{at}/revisions")[1]["revisions"][0]["id"]
         version = ask(admin, "GET", f"{at}/memories")[1]["memories"][0]["version"]
         self.ids = {
@@ -87,6 +93,7 @@ class Victim:
             "ticket": [ticket],
             "revision": [revision],
             "version": [version],
+            "session": [word],
         }
         return self
 
@@ -99,6 +106,8 @@ def requests(victim: Victim) -> Iterator[tuple[str, str, Any, dict[str, str]]]:
         {
             "text": "an intruder was here",
             "question": victim.marker,
+            "messages": [{"role": "user", "content": "an intruder was here"}],
+            "dream_hours": 1,
             "decision": "approve",
             "state": "approved",
             "holder": victim.marker,

@@ -14,8 +14,8 @@ import uvicorn
 
 from reverie.memory.postgres.database import Database
 from reverie.memory.postgres.tenants import Tenancy
-from reverie.server.running import embedder, service
-from reverie.server.worker import Worker, usual_effects
+from reverie.server.running import embedder, service, usual_worker
+from reverie.server.worker import usual_effects
 from reverie.workspace import SystemClock
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ class Running:
 
     def __init__(self, fleet: Fleet, home: Path, clock: Clock | None = None) -> None:
         self.fleet = fleet
-        self.service = service(fleet.app_url, clock or SystemClock(), home)
+        self.home = home
+        self.clock = clock or SystemClock()
+        self.service = service(fleet.app_url, self.clock, home)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -53,14 +55,14 @@ class Running:
         from pgqueuer.types import QueueExecutionMode
 
         database = Database(self.fleet.worker_url).open()
-        worker = Worker(database, usual_effects(embedder()))
+        worker = usual_worker(database, self.clock, self.home)
 
         async def run() -> None:
             async with await psycopg.AsyncConnection.connect(
                 self.fleet.worker_url, autocommit=True
             ) as connection:
                 queue = PgQueuer(PsycopgDriver(connection))
-                for kind in worker.effects:
+                for kind in (*worker.effects, *worker.works):
                     queue.entrypoint(kind, on_failure="hold")(worker._entry(kind))
                 await queue.run(
                     mode=QueueExecutionMode.drain, dequeue_timeout=timedelta(seconds=0.1)

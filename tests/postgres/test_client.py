@@ -1,5 +1,6 @@
 """`Memory.open("http://…", key=…)` and `store.url`: the same class, the same results, also offline."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from tests.postgres.serving import Running
 
 from reverie import Memory
 from reverie.errors import InputError
-from reverie.memory.service.connection import ServiceAway
+from reverie.memory.service.connection import ServiceAway, ServiceConnection
 
 FACTS = (
     "We deploy the shop with make ship every Friday.",
@@ -145,3 +146,16 @@ def test_recall_of_the_service_agrees_with_files(
             expected = memory.recall(question, limit=3)
             assert hits[0]["file"] == expected[0].file
             assert hits[0]["score"] == pytest.approx(expected[0].score, abs=0.05)
+
+
+def test_a_connection_that_the_service_closed_is_not_an_absence(running: Running, key: str):
+    service = ServiceConnection(running.url, key)
+    assert service.get("/v1/whoami").data["admin"] is True
+    [kept] = service._idle
+    # As the service does with one that was idle for some seconds.
+    kept.sock.shutdown(socket.SHUT_RDWR)
+    assert service.get("/v1/whoami").data["admin"] is True
+    running.close()
+    with pytest.raises(ServiceAway):
+        service.get("/v1/whoami")
+    service.close()

@@ -186,7 +186,7 @@ class ExtractionStore:
 
     def save(self, candidate: Candidate, said_on: date | None) -> str | None:
         """Save through the keeper; announces what it declines."""
-        proposal = self._proposal(candidate, said_on)
+        proposal = proposal_of(candidate, self.session, said_on)
         if proposal is None:
             return None
         item = Item(proposal.id, proposal, self.clock.now())
@@ -210,14 +210,11 @@ class ExtractionStore:
 
     def propose(self, item: ToInbox, said_on: date | None) -> bool:
         """Put a proposal into the inbox, unless the person's settings decide it."""
-        proposal = None if item.candidate is None else self._proposal(item.candidate, said_on)
+        proposal = proposed_by(item, self.session, said_on)
         if proposal is None:
             return False
-        waiting = replace(
-            proposal, reason=item.reason, warning=item.warning, supported=item.supported
-        )
         try:
-            kept = offer(self.inbox, self.memory, self.settings, waiting)
+            kept = offer(self.inbox, self.memory, self.settings, proposal)
         except ReverieError as error:
             self.announce(TroubleNoted("inbox", str(error)))
             return False
@@ -232,27 +229,37 @@ class ExtractionStore:
             scratch.open(scratch.snapshot())
             yield ScratchCopy(scratch)
 
-    def _proposal(self, candidate: Candidate, said_on: date | None) -> Proposal | None:
-        operation, file = _named(candidate.operation)
-        if operation is None:
-            return None
-        return Proposal(
-            candidate.text,
-            candidate.type,
-            candidate.origin,
-            reason="",
-            operation=operation,
-            file=file,
-            name=candidate.name,
-            description=candidate.description,
-            sources=cited(self.session, candidate.sources),
-            evidence=candidate.evidence,
-            said=said_on.isoformat() if said_on else "",
-            cues=candidate.cues,
-        )
-
     def _tell(self, reason: str) -> None:
         self.announce(TroubleNoted("extraction", f"not saved: {reason}"))
+
+
+def proposal_of(candidate: Candidate, session: str, said_on: date | None) -> Proposal | None:
+    """A candidate as a proposal; None when nothing is to be changed."""
+    operation, file = _named(candidate.operation)
+    if operation is None:
+        return None
+    return Proposal(
+        candidate.text,
+        candidate.type,
+        candidate.origin,
+        reason="",
+        operation=operation,
+        file=file,
+        name=candidate.name,
+        description=candidate.description,
+        sources=cited(session, candidate.sources),
+        evidence=candidate.evidence,
+        said=said_on.isoformat() if said_on else "",
+        cues=candidate.cues,
+    )
+
+
+def proposed_by(item: ToInbox, session: str, said_on: date | None) -> Proposal | None:
+    """The proposal that a person is to decide on, with the reason why."""
+    proposal = None if item.candidate is None else proposal_of(item.candidate, session, said_on)
+    if proposal is None:
+        return None
+    return replace(proposal, reason=item.reason, warning=item.warning, supported=item.supported)
 
 
 def _named(operation: Operation) -> tuple[OperationName | None, str]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from reverie.errors import InputError, StorageError
 from reverie.files.folders import make_private
 from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.paths import Refused, check_name
 from reverie.memory.format.topic import LARGEST_FILE
-from reverie.memory.store import FileStore
 
 MEMORY = "memory"
 _LARGEST_INDEX = 1024 * 1024
@@ -30,10 +30,31 @@ class ReadBack:
     refused: tuple[tuple[str, str], ...] = ()
 
 
+class Unread(Protocol):
+    """A file that is no memory, or cannot be read."""
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def reason(self) -> str: ...
+
+
+class Readable(Protocol):
+    """The store that is copied."""
+
+    def listing(self) -> Mapping[str, tuple[int, int, int]]: ...
+
+    def current(self, file: str) -> bytes | None: ...
+
+    @property
+    def skipped(self) -> Sequence[Unread]: ...
+
+
 class Scratch:
     """The scratch folder of one dream. Files written outside its memory are reported and ignored."""
 
-    def __init__(self, folder: Path, store: FileStore) -> None:
+    def __init__(self, folder: Path, store: Readable) -> None:
         self._folder = folder
         self._store = store
         self.memory = folder / MEMORY

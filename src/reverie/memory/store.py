@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal, Protocol
 
 from reverie.errors import InputError, ReverieError, WriteConflict
 from reverie.logs import logger
@@ -45,6 +45,15 @@ def nothing() -> None:
     """Do nothing: the default `before_write`."""
 
 
+class DreamLock(Protocol):
+    """The lock for dreams, held."""
+
+    @property
+    def is_ours(self) -> bool: ...
+
+    def release(self, end: Literal["completed", "failed", "killed"]) -> object: ...
+
+
 class FileStore(FileReader):
     """One memory directory with its history."""
 
@@ -64,6 +73,10 @@ class FileStore(FileReader):
         self._unrecorded: list[str] | None = None
 
     # --- transactions ---
+
+    def leased(self, held: DreamLock) -> DreamLock | None:
+        """The lock of a dream, given that of this machine; None while another machine has it."""
+        return held
 
     def apply(
         self,

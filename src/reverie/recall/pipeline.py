@@ -146,6 +146,8 @@ class Recall:
     # The most characters one message's memories may have together, where a client sets a limit.
     room: int | None = None
     work: Work = in_thread
+    # What is to be told of the memory as a whole, such as how old a copy is.
+    caveats: Callable[[], tuple[str, ...]] = tuple
     # When a thread took up the last message; None while others come first.
     begun: float | None = None
     # What was shown and has not been of use yet.
@@ -300,11 +302,15 @@ class Recall:
     def _read(self, files: Sequence[str]) -> list[Recalled]:
         found = (self._try("read", partial(self.store.read, file), None) for file in files)
         now = datetime.fromtimestamp(self.clock.now(), UTC)
-        return [
+        read = [
             recalled(stored.topic, self.path_of(stored.topic.file), self.project, now)
             for stored in found
             if stored is not None
         ]
+        nothing: tuple[str, ...] = ()
+        if read and (told := self._try("read", self.caveats, nothing)):
+            read[0] = replace(read[0], notes=(*read[0].notes, *told))
+        return read
 
     def _surface(self, read: Sequence[Recalled], how: str) -> RecallOutcome:
         now = datetime.fromtimestamp(self.clock.now(), UTC)

@@ -87,6 +87,8 @@ class IndexRanker:
     reach: int | None = None
     # Whether its model is on this machine; another one is waited for.
     local: bool = True
+    # What is to be told of the memory as it is now, such as how old a copy is.
+    caveats: Callable[[], tuple[str, ...]] = tuple
     # Shared by all rankers of an engine.
     look: Look = field(default_factory=Look)
 
@@ -194,7 +196,7 @@ class IndexRanker:
         if done.problem and not found.hits:
             return self._by_words(question, limit, f"the index cannot be written: {done.problem}")
         trouble = (f"the index was not updated: {done.problem}",) if done.problem else ()
-        return replace(found, notes=(*self.notes, *trouble, *found.notes))
+        return replace(found, notes=(*self.caveats(), *self.notes, *trouble, *found.notes))
 
     def _by_words(self, question: str | Query, limit: int, trouble: str) -> Results:
         """Without an index (a full or read-only disk), from the files: the share of words in common."""
@@ -212,4 +214,4 @@ class IndexRanker:
                 hits.append(Hit(entry.file, "memories", score, {}, shown, "shares words"))
         best = sorted(hits, key=lambda hit: -hit.score)[:limit]
         note = f"{trouble}; answered from the files, by words alone"
-        return Results(tuple(best), notes=(*self.notes, note))
+        return Results(tuple(best), notes=(*self.caveats(), *self.notes, note))

@@ -365,7 +365,7 @@ def _signals(
         signals[name] = fuse.z_scores(values)
         signals[f"session_{name}"] = fuse.session_scores(sessions, signals[name])
     said = set(plain_words(asked.query.text))
-    named = {who: _speaks(who, said) for who in {(c.speaker, c.role) for c in candidates}}
+    named = {who: speaks(who, said) for who in {(c.speaker, c.role) for c in candidates}}
     signals["speaker"] = [named[c.speaker, c.role] for c in candidates]
     return signals
 
@@ -385,7 +385,7 @@ def _circumstances(candidates: Sequence[Candidate], asked: Question) -> Signals:
     return signals
 
 
-def _speaks(who: tuple[str, str], said: set[str]) -> float:
+def speaks(who: tuple[str, str], said: set[str]) -> float:
     """1 when the question names the speaker; a question in the first person names the user."""
     speaker, role = who
     if speaker:

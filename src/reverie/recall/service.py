@@ -218,10 +218,10 @@ def open_ranker(
     """
     meaning = meaning or installed_embedder()
     keep = meaning.close is _nothing_to_close
-    notes = (*memory.notes, *meaning.notes)
     try:
         with ENGINES.lease(memory, meaning.embedder, meaning.words, keep=keep) as engine:
-            yield replace(engine.ranker(clock, notes, announce), local=keep)
+            made = engine.ranker(clock, meaning.notes, announce)
+            yield replace(made, local=keep, caveats=lambda: memory.notes)
     finally:
         meaning.close()
 
@@ -249,6 +249,7 @@ def recall_for(
         announce=ranker.announce,
         count=partial(memory.record_uses, session=session),
         work=WORK.run if ranker.local else in_thread,
+        caveats=lambda: memory.notes,
     )
 
 

@@ -160,7 +160,8 @@ def ask_promotion(call: Call) -> Answer:
     ).fetchone()
     if found is None:
         raise Problem(404, "the team has no such project", "a member who may write there opens it")
-    team = ProjectRow(*(str(found[name]) for name in ("org", "space", "project", "name")))
+    org, place, project = (str(found[name]) for name in ("org", "space", "project"))
+    team = ProjectRow(org, place, project, found["name"])
     made = sharing.ask_promotion(call.connection, call.claims, team, file, content)
     return Answer.of(made, 201)
 

@@ -20,6 +20,7 @@ import reverie
 from reverie.errors import ReverieError
 from reverie.server.calls import LARGEST_BODY, Answer, Parts, Problem, answered
 from reverie.server.routes import ENDPOINTS, Endpoint, openapi
+from reverie.server.telemetry import Telemetry
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +30,9 @@ _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0
 class Service:
     """The application and what it counts; `draining` makes it not ready for new work."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, telemetry: Telemetry | None = None) -> None:
         self.parts = parts
+        self.telemetry = telemetry or Telemetry()
         self.draining = False
         self.registry = CollectorRegistry()
         self._requests = Counter(
@@ -65,9 +67,13 @@ class Service:
 
         async def answer(request: Request) -> Response:
             begun = perf_counter()
-            made = await self._answered(endpoint, request)
+            with self.telemetry.span(name, request.headers) as tell:
+                made = await self._answered(endpoint, request)
+                tell("http.response.status_code", made.status)
+            seconds = perf_counter() - begun
             self._requests.labels(name, str(made.status)).inc()
-            self._seconds.labels(name).observe(perf_counter() - begun)
+            self._seconds.labels(name).observe(seconds)
+            self.telemetry.observe(name, made.status, seconds)
             return Response(made.body, made.status, dict(made.headers))
 
         return answer

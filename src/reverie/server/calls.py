@@ -68,6 +68,7 @@ class Parts:
     scrubber: Scrubber
     indexing: Indexing
     recall: Callable[[Connection, ProjectRow, str, int], dict[str, Any]]
+    search: Callable[[Connection, ProjectRow, str, int], list[dict[str, Any]]]
 
 
 @dataclass(slots=True)
@@ -109,14 +110,13 @@ class Call:
     def project(self) -> ProjectRow:
         """The project that the path names, if this key sees it."""
         found = self.connection.execute(
-            "SELECT org, space, project, name FROM reverie.projects WHERE project = %s",
+            "SELECT org, space, project, name, large FROM reverie.projects WHERE project = %s",
             (_uuid(self.path["project"]),),
         ).fetchone()
         if found is None:
             raise Problem(404, "no such project", "this key sees no project of this id")
-        return ProjectRow(
-            str(found["org"]), str(found["space"]), str(found["project"]), found["name"]
-        )
+        org, space, project = (str(found[name]) for name in ("org", "space", "project"))
+        return ProjectRow(org, space, project, found["name"], large=found["large"])
 
     def store(self, project: ProjectRow | None = None) -> PostgresStore:
         row = project or self.project()

@@ -26,7 +26,7 @@ from reverie.memory.format.revisions import (
     version,
 )
 from reverie.memory.format.taxonomy import MemoryType
-from reverie.memory.postgres.sharing import objection
+from reverie.memory.postgres.sharing import holds_lease, objection
 from reverie.memory.postgres.store import PostgresStore
 from reverie.server.calls import MARKDOWN, Answer, Call, Problem, etag, untagged
 
@@ -117,10 +117,23 @@ def post_changes(call: Call) -> Answer:
         raise Problem(422, "changes must be a list of {file, data, base}")
     store = call.store()
     changes = [_change(call, store, item) for item in listed]
-    made = store.apply(changes, _author(data), call.text(data, "summary", ""))
+    with store.exclusively():
+        _require_lease(call, store, data.get("lease"))
+        made = store.apply(changes, _author(data), call.text(data, "summary", ""))
     versions = {c.file: store.history.version(c.file) for c in changes}
     found = None if made is None else _revision(made)
     return Answer.of({"revision": found, "versions": versions})
+
+
+def _require_lease(call: Call, store: PostgresStore, lease: object) -> None:
+    """A change that is made under a lease is refused once another holder has it."""
+    if lease is None:
+        return
+    if not isinstance(lease, dict):
+        raise Problem(422, "lease must be {name, holder}")
+    name, holder = call.text(lease, "name"), call.text(lease, "holder")
+    if not holds_lease(call.connection, store.project, name, holder):
+        raise Problem(409, "another holder has this lease by now")
 
 
 def _change(call: Call, store: PostgresStore, item: object) -> Change:

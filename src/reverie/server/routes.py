@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from reverie.server import administration as admin
-from reverie.server import memories, moving
+from reverie.server import conversations, memories, moving
 from reverie.server.calls import Handler
 
 
@@ -26,6 +26,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/v1/whoami", admin.who_am_i),
     Endpoint("GET", "/v1/spaces", admin.list_spaces),
     Endpoint("POST", "/v1/spaces", admin.create_space, ("name", "kind")),
+    Endpoint("PATCH", "/v1/spaces/{space}", conversations.change_space),
     Endpoint("PUT", "/v1/spaces/{space}/projects/{name:path}", admin.open_project),
     Endpoint("GET", "/v1/projects", admin.list_projects),
     Endpoint("GET", f"{_P}/memories", memories.list_memories),
@@ -51,6 +52,18 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("POST", "/v1/promotions/{id}", admin.decide_promotion, ("decision",)),
     Endpoint("PUT", f"{_P}/leases/{{name}}", admin.take_lease, ("holder", "seconds")),
     Endpoint("DELETE", f"{_P}/leases/{{name}}", admin.give_lease_back),
+    Endpoint("GET", f"{_P}/conversations", conversations.list_conversations),
+    Endpoint(
+        "POST",
+        f"{_P}/conversations/{{session}}",
+        conversations.post_conversation,
+        ("messages",),
+    ),
+    Endpoint("GET", f"{_P}/conversations/{{session}}", conversations.read_conversation),
+    Endpoint("DELETE", f"{_P}/conversations/{{session}}", conversations.delete_conversation),
+    Endpoint("POST", f"{_P}/search", conversations.search, ("question",)),
+    Endpoint("POST", f"{_P}/dreams", conversations.ask_dream),
+    Endpoint("GET", f"{_P}/dreams", conversations.list_dreams),
     Endpoint("POST", "/v1/ledger", admin.reserve_money, ("purpose", "ceiling")),
     Endpoint("PUT", "/v1/ledger/{ticket}", admin.settle_money, ("cost",)),
     Endpoint("PUT", "/v1/caps", admin.set_cap, ("day",)),

@@ -27,7 +27,11 @@ from reverie.memory.secrets.scrubber import ALLOWED, SecretScrubber
 from reverie.models.embeddings.local import Missing, default_embedder
 from reverie.server.app import Service
 from reverie.server.calls import Parts
+from reverie.server.episodes import EpisodeSearch
+from reverie.server.large import INDEX, index_project
+from reverie.server.learning import Learner
 from reverie.server.search import PostgresRecall, index_files
+from reverie.server.telemetry import Telemetry
 from reverie.server.worker import Worker, usual_effects
 
 if TYPE_CHECKING:
@@ -72,12 +76,34 @@ def embedder() -> Embedder | None:
     return None if isinstance(found, Missing) else found
 
 
-def service(app_url: str, clock: Clock, home: Path, *, connections: int = 16) -> Service:
+def usual_worker(
+    database: Database, clock: Clock, home: Path, telemetry: Telemetry | None = None
+) -> Worker:
+    """A worker for every kind of job that the service makes."""
+    model = embedder()
+    learner = Learner(clock, SecretScrubber(home / ALLOWED), model)
+    return Worker(
+        database,
+        usual_effects(model),
+        {**learner.works, INDEX: index_project},
+        telemetry=telemetry or Telemetry(),
+    )
+
+
+def service(
+    app_url: str,
+    clock: Clock,
+    home: Path,
+    *,
+    connections: int = 16,
+    telemetry: Telemetry | None = None,
+) -> Service:
     """The application on an open pool of connections."""
     database = Database(app_url, most=connections).open()
     scrubber = SecretScrubber(home / ALLOWED)
-    recall = PostgresRecall(clock, embedder())
-    return Service(Parts(database, clock, scrubber, index_files, recall))
+    model = embedder()
+    recall, search = PostgresRecall(clock, model), EpisodeSearch(clock, model)
+    return Service(Parts(database, clock, scrubber, index_files, recall, search), telemetry)
 
 
 class Server(uvicorn.Server):
@@ -105,6 +131,7 @@ def serve(
     host: str,
     port: int,
     workers: tuple[int, str],
+    home: Path,
     told: Callable[[str], None],
 ) -> None:
     """Serve until SIGTERM or SIGINT; `workers` is how many run beside it, and their address."""
@@ -119,21 +146,21 @@ def serve(
             timeout_graceful_shutdown=GRACE,
         )
         server = Server(config, made, told)
-        async with _working(*workers):
+        async with _working(made, *workers, home):
             await server.serve()
 
     asyncio.run(main())
 
 
 @contextlib.asynccontextmanager
-async def _working(count: int, url: str) -> AsyncIterator[None]:
+async def _working(made: Service, count: int, url: str, home: Path) -> AsyncIterator[None]:
     if not count:
         yield
         return
     database = Database(url).open()
     stop = asyncio.Event()
-    effects = usual_effects(embedder())
-    tasks = [asyncio.create_task(Worker(database, effects).run(stop)) for _ in range(count)]
+    worker = usual_worker(database, made.parts.clock, home, made.telemetry)
+    tasks = [asyncio.create_task(worker.run(stop)) for _ in range(count)]
     try:
         yield
     finally:

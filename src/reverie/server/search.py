@@ -1,7 +1,8 @@
 """Recall in PostgreSQL: candidates by words and by meaning, judged and fused as for files.
 
 Words are the stems of our own stemmer in a `tsvector`; vectors are `halfvec`. Both are scanned
-exactly inside a project: at thousands of rows that takes milliseconds and misses nothing.
+exactly inside a project: at thousands of rows that takes milliseconds and misses nothing. Projects
+beyond that have indexes (`large.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from reverie.recall import lexical, relevance
 from reverie.recall.documents import MemoryDoc, snippet, split
 from reverie.recall.fuse import GOOD_MATCH, WEIGHTS, Priors, fused, prior
 from reverie.recall.relevance import Marks, Wanted
+from reverie.server.large import DIMENSIONS, large_candidates
 from reverie.text import timewords, words
 from reverie.text.words import plain_words, said_once
 
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
 
 POOL = 60
 EMBED = "embed"
-# Vectors of all memories are scanned up to here; see docs/fleet.md for what comes after it.
-MOST_SCANNED = 50_000
 _MOST_WORDS = 64
 _MOST_TERMS = 200
 
@@ -50,7 +50,7 @@ def index_files(
         "DELETE FROM reverie.passages WHERE project = %s AND file = ANY (%s)", (place[2], changed)
     )
     rows = [
-        (*place, *row)
+        (*place, *row, place[2])
         for name in changed
         if (data := files[name]) is not None
         for row in _passages(name, data)
@@ -60,7 +60,8 @@ def index_files(
     with connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO reverie.passages (org, space, project, file, body, words, terms, groups, "
-            "at, standing) VALUES (%s, %s, %s, %s, %s, array_to_tsvector(%s), %s, %s, %s, %s)",
+            "at, standing, large) VALUES (%s, %s, %s, %s, %s, array_to_tsvector(%s), %s, %s, %s, %s, "
+            "(SELECT large FROM reverie.projects WHERE project = %s))",
             rows,
         )
     connection.execute(
@@ -70,8 +71,8 @@ def index_files(
 
 def _passages(file: str, data: bytes) -> Iterable[tuple[Any, ...]]:
     doc = MemoryDoc.of(topics.parse(data, file), (0, len(data), 0))
-    name, description = _plain(doc.name), _plain(doc.description)
-    cues = _plain("\n".join(doc.cues))
+    name, description = plain(doc.name), plain(doc.description)
+    cues = plain("\n".join(doc.cues))
     standing = asdict(
         Priors(
             doc.type,
@@ -84,7 +85,7 @@ def _passages(file: str, data: bytes) -> Iterable[tuple[Any, ...]]:
             doc.archived,
         )
     )
-    for text in split(_plain(doc.body)):
+    for text in split(plain(doc.body)):
         kept = relevance.marks(name, description, text, cues=cues)
         told = " ".join((*words.fields(name, description, text), kept.groups)).split()
         # The longest lexeme PostgreSQL holds is 2 KB.
@@ -100,15 +101,18 @@ def _passages(file: str, data: bytes) -> Iterable[tuple[Any, ...]]:
         )
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A text that PostgreSQL can keep."""
     return text.encode("utf-8", "replace").decode().replace("\0", " ")
 
 
-def embed_pending(connection: Connection, project: str, embedder: Embedder, most: int) -> int:
+def embed_pending(
+    connection: Connection, project: str, embedder: Embedder, most: int, table: str = "passages"
+) -> int:
     """Give passages without a vector theirs; how many got one. Doing it twice changes nothing."""
     rows = connection.execute(
-        "SELECT id, body FROM reverie.passages WHERE project = %s AND model IS DISTINCT FROM %s "
-        "ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED",
+        f"SELECT id, body FROM reverie.{table} WHERE project = %s AND model IS DISTINCT FROM %s "
+        "ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED".encode(),
         (project, embedder.name, most),
     ).fetchall()
     if not rows:
@@ -116,8 +120,8 @@ def embed_pending(connection: Connection, project: str, embedder: Embedder, most
     vectors = embedder.encode([row["body"] for row in rows], "passage")
     with connection.cursor() as cursor:
         cursor.executemany(
-            "UPDATE reverie.passages SET model = %s, embedding = %s::halfvec "
-            "WHERE project = %s AND id = %s",
+            f"UPDATE reverie.{table} SET model = %s, embedding = %s::halfvec "
+            "WHERE project = %s AND id = %s".encode(),
             [
                 (embedder.name, vector_text(vector), project, row["id"])
                 for row, vector in zip(rows, vectors, strict=True)
@@ -142,42 +146,34 @@ class PostgresRecall:
     ) -> dict[str, Any]:
         query = lexical.read(question)
         terms = _terms(query.text)
-        vector = self._vector(query.text)
-        rows = self._candidates(connection, project.project, query, terms, vector)
-        hits = self._judged(query, rows, terms, vector)[:limit]
+        vector = question_vector(self._embedder, query.text)
+        rows = self._candidates(connection, project, query, terms, vector)
+        hits = self._judged(query, rows, terms, vector, limit)
         return {"hits": hits, "semantic": self._embedder is not None}
 
     def _candidates(
         self,
         connection: Connection,
-        project: str,
+        project: ProjectRow,
         query: lexical.Query,
         terms: Sequence[str],
         vector: NDArray[np.float32] | None,
     ) -> list[dict[str, Any]]:
         """The best by words and the best by meaning, with the store's usual likeness."""
-        return connection.execute(
-            _candidates_query(len(terms)).encode(),
-            {
-                "project": project,
-                "vector": None if vector is None else vector_text(vector),
-                "model": self._embedder.name if self._embedder else "",
-                "pool": POOL,
-                "types": list(query.types) or None,
-                "after": query.after,
-                "before": query.before,
-                "archived": query.archived,
-                **{f"t{n}": _lexeme(term) for n, term in enumerate(terms)},
-            },
-        ).fetchall()
-
-    def _vector(self, text: str) -> NDArray[np.float32] | None:
-        if self._embedder is None or not text.strip():
-            return None
-        from reverie.recall.vectors import encoded
-
-        made: NDArray[np.float32] = encoded(self._embedder, [text], "question")[0]
-        return made
+        asked = {
+            "project": project.project,
+            "vector": None if vector is None else vector_text(vector),
+            "model": self._embedder.name if self._embedder else "",
+            "pool": POOL,
+            "types": list(query.types) or None,
+            "after": query.after,
+            "before": query.before,
+            "archived": query.archived,
+            **{f"t{n}": lexeme(term) for n, term in enumerate(terms)},
+        }
+        if project.large and vector is not None and len(vector) == DIMENSIONS:
+            return large_candidates(connection, asked, len(terms))
+        return connection.execute(_candidates_query(len(terms)).encode(), asked).fetchall()
 
     def _judged(
         self,
@@ -185,6 +181,7 @@ class PostgresRecall:
         rows: Sequence[dict[str, Any]],
         terms: Sequence[str],
         vector: NDArray[np.float32] | None,
+        limit: int,
     ) -> list[dict[str, Any]]:
         if not rows:
             return []
@@ -200,7 +197,8 @@ class PostgresRecall:
         spans = timewords.spans(query.text, now)
         signals: dict[str, list[float]] = {"prior": [], **({"time": []} if spans else {})}
         base = []
-        for row in rows:
+        standing = [Priors(**row["standing"]) for row in rows]
+        for row, place in zip(rows, standing, strict=True):
             alike = row["alike"] or 0.0
             margin = relevance.margin(alike, row["usual"], row["spread"]) if semantic else 0.0
             figures = wanted.compared(Marks(row["terms"], row["groups"]), alike, margin)
@@ -208,12 +206,22 @@ class PostgresRecall:
             for name, value in calibration.parts(figures).items():
                 if name != "semantic" or semantic:
                     signals.setdefault(name, []).append(value)
-            signals["prior"].append(prior(Priors(**row["standing"]), now, 0, former=former))
+            signals["prior"].append(prior(place, now, 0, former=former))
             if spans:
                 signals["time"].append(timewords.nearness(spans, row["at"]))
         scores = fused(signals, WEIGHTS["memories"], len(rows))
         totals = [sum(both) for both in zip(base, scores, strict=True)]
-        return _hits(query, rows, totals, now)
+        return _hits(query, rows, standing, totals, now, limit)
+
+
+def question_vector(embedder: Embedder | None, text: str) -> NDArray[np.float32] | None:
+    """A question's vector, if there is a model and something to read."""
+    if embedder is None or not text.strip():
+        return None
+    from reverie.recall.vectors import encoded
+
+    made: NDArray[np.float32] = encoded(embedder, [text], "question")[0]
+    return made
 
 
 def _terms(text: str) -> list[str]:
@@ -229,13 +237,18 @@ def _terms(text: str) -> list[str]:
     return sorted(asked)[:_MOST_TERMS]
 
 
-def _lexeme(term: str) -> str:
+def lexeme(term: str) -> str:
     """One lexeme as a tsquery."""
     return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _hits(
-    query: lexical.Query, rows: Sequence[dict[str, Any]], totals: Sequence[float], now: float
+    query: lexical.Query,
+    rows: Sequence[dict[str, Any]],
+    standing: Sequence[Priors],
+    totals: Sequence[float],
+    now: float,
+    limit: int,
 ) -> list[dict[str, Any]]:
     order = sorted(range(len(rows)), key=lambda i: (-totals[i], rows[i]["id"]))
     best = totals[order[0]]
@@ -243,7 +256,9 @@ def _hits(
     hits: dict[str, dict[str, Any]] = {}
     for i in order:
         row = rows[i]
-        if row["file"] in hits or _unfit(query, row["body"]):
+        if len(hits) == limit:
+            break
+        if row["file"] in hits or unfit(query, row["body"]):
             continue
         score = relevance.chance_beside(totals[i], best)
         hits[row["file"]] = {
@@ -251,12 +266,15 @@ def _hits(
             "score": round(score, 4),
             "sure": score >= GOOD_MATCH,
             "text": snippet(row["body"], said),
-            "label": Priors(**row["standing"]).label(now),
+            "label": standing[i].label(now),
         }
     return list(hits.values())
 
 
-def _unfit(query: lexical.Query, text: str) -> bool:
+def unfit(query: lexical.Query, text: str) -> bool:
+    """Whether a text lacks a phrase that must be in it, or has a word that must not."""
+    if not query.phrases and not query.excluded:
+        return False
     folded = " ".join(words.fold(text).split())
     if any(" ".join(words.fold(phrase).split()) not in folded for phrase in query.phrases):
         return True

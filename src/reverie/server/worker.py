@@ -10,8 +10,9 @@ import asyncio
 import json
 import logging
 import signal
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,10 @@ from pgqueuer.db import PsycopgDriver
 from pgqueuer.errors import RetryRequested
 
 from reverie.memory.postgres.database import Away, Connection, Database
+from reverie.memory.postgres.store import ProjectRow
+from reverie.server.large import ask_if_large
 from reverie.server.search import EMBED, embed_pending
+from reverie.server.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from pgqueuer.models import Job
@@ -42,13 +46,47 @@ Effect = Callable[[Connection, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
+class JobRun:
+    """One job: transactions in its space, and the note that it took effect."""
+
+    database: Database
+    detail: Mapping[str, Any]
+    name: str
+
+    @property
+    def project(self) -> ProjectRow:
+        return ProjectRow(self.detail["org"], self.detail["space"], self.detail["project"])
+
+    @contextmanager
+    def entered(self) -> Iterator[Connection]:
+        with self.database.entered_for(self.detail["org"], self.detail["space"]) as connection:
+            yield connection
+
+    def note(self, connection: Connection) -> bool:
+        """Note in the transaction of the effect that it happened; False if it had happened before."""
+        return bool(
+            connection.execute(
+                "INSERT INTO reverie.effects (org, job) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+                (self.detail["org"], self.name),
+            ).rowcount
+        )
+
+
+# Runs a job as a whole, and notes its effect itself.
+Work = Callable[[JobRun], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Worker:
     """Runs jobs of the kinds it knows."""
 
     database: Database
     effects: Mapping[str, Effect]
+    # Jobs that take long: most of their work is done outside the transaction of their effect.
+    works: Mapping[str, Work] = field(default_factory=dict)
     heartbeat: timedelta = HEARTBEAT
     batch: int = 10
+    telemetry: Telemetry = field(default_factory=Telemetry)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until told to stop; a database that is away is tried again."""
@@ -67,7 +105,7 @@ class Worker:
             self.database.url, autocommit=True
         ) as connection:
             queue = PgQueuer(PsycopgDriver(connection))
-            for kind in self.effects:
+            for kind in (*self.effects, *self.works):
                 queue.entrypoint(kind, on_failure="hold")(self._entry(kind))
             watching = asyncio.create_task(_shut_down(stop, queue))
             try:
@@ -89,14 +127,14 @@ class Worker:
         return work
 
     def _once(self, kind: str, number: int, payload: bytes) -> None:
-        detail = json.loads(payload)
-        with self.database.entered_for(detail["org"], detail["space"]) as connection:
-            fresh = connection.execute(
-                "INSERT INTO reverie.effects (org, job) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-                (detail["org"], f"{kind}/{number}"),
-            ).rowcount
-            if fresh:
-                self.effects[kind](connection, detail)
+        job = JobRun(self.database, json.loads(payload), f"{kind}/{number}")
+        with self.telemetry.span(f"job {kind}"):
+            if kind in self.works:
+                self.works[kind](job)
+                return
+            with job.entered() as connection:
+                if job.note(connection):
+                    self.effects[kind](connection, job.detail)
 
 
 async def _shut_down(stop: asyncio.Event, queue: PgQueuer) -> None:
@@ -112,11 +150,14 @@ async def _wait(stop: asyncio.Event, seconds: float) -> None:
 
 
 def embed(embedder: Embedder | None, connection: Connection, detail: Mapping[str, Any]) -> None:
-    """Make the vectors of a project's new passages."""
-    if embedder is None:
-        return
-    while embed_pending(connection, detail["project"], embedder, _PORTION) == _PORTION:
-        continue
+    """Make the vectors of a project's new memories and messages; see whether it became large."""
+    if embedder is not None:
+        for table in ("passages", "episodes"):
+            while (
+                embed_pending(connection, detail["project"], embedder, _PORTION, table) == _PORTION
+            ):
+                continue
+    ask_if_large(connection, detail)
 
 
 def usual_effects(embedder: Embedder | None) -> dict[str, Effect]:

@@ -233,9 +233,12 @@ class Workspace:
         from reverie.memory.service.opening import Service
 
         variable = str(self.settings["store.key_env"])
-        key = self.store_key or secret(variable)
+        key = self.store_key or secret(variable, home=self.settings.home)
         if not key:
-            raise InputError(f"store.url is set, but there is no key for it in {variable}")
+            raise InputError(
+                f"store.url is set, but there is no key for it in {variable}: "
+                f"set it, or store it with `reverie keys set {variable}`"
+            )
         name = self.settings["store.project"] or self.owner.remote or self.owner.folder.name
         connection = ServiceConnection(str(url).rstrip("/"), key)
         return Service(connection, str(name), self.settings.home, self.clock)

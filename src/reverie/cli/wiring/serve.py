@@ -27,6 +27,7 @@ PASSWORD = "REVERIE_DATABASE_PASSWORD"
 )
 @click.option("--migrate-only", is_flag=True, help="Bring the schema up to date, and stop.")
 @click.option("--stop-database", is_flag=True, help="Stop the embedded PostgreSQL.")
+@click.option("--show-database", is_flag=True, help="Where the embedded PostgreSQL is, and stop.")
 def command(
     frame: Invocation,
     database: str | None,
@@ -35,6 +36,7 @@ def command(
     workers: int,
     migrate_only: bool,
     stop_database: bool,
+    show_database: bool,
 ) -> None:
     """Run the memory service for many people, on PostgreSQL.
 
@@ -46,26 +48,42 @@ def command(
     \b
     reverie serve
     reverie serve --stop-database
+    reverie serve --show-database
     reverie serve --database postgresql://owner@db/reverie --host 0.0.0.0 --workers 0
     """
     app = frame.app()
-    if stop_database:
+    if stop_database or show_database:
         from reverie.memory.postgres.embedded import EmbeddedPostgres
 
-        EmbeddedPostgres.default(app.settings.home).stop()
+        embedded = EmbeddedPostgres.default(app.settings.home)
+        if stop_database:
+            embedded.stop()
+            return
+        told = {
+            "host": str(embedded.socket),
+            "programs": str(embedded.programs()),
+            "address": embedded.url(),
+        }
+        frame.show(
+            told,
+            lambda console: console.print("\n".join(map(": ".join, told.items())), soft_wrap=True),
+        )
         return
     addresses = prepared_database(app, database)
     if migrate_only:
         return
     from reverie.server.running import serve, service
+    from reverie.server.telemetry import Telemetry
 
-    made = service(addresses.app, app.clock, app.settings.home)
+    home = app.settings.home
+    telemetry = Telemetry(enabled=app.settings.flag("telemetry.enabled"))
+    made = service(addresses.app, app.clock, home, telemetry=telemetry)
 
-    def told(url: str) -> None:
+    def tell(url: str) -> None:
         if not frame.quiet:
             click.echo(f"Reverie serves on {url}; stop it with Ctrl-C.", err=True)
 
-    serve(made, host, port, (workers, addresses.worker), told)
+    serve(made, host, port, (workers, addresses.worker), home, tell)
 
 
 def prepared_database(app: Workspace, url: str | None) -> Addresses:

@@ -24,11 +24,13 @@ def command(frame: Invocation, database: str | None) -> None:
     app = frame.app()
     addresses = prepared_database(app, database)
     from reverie.memory.postgres.database import Database
-    from reverie.server.running import embedder
-    from reverie.server.worker import Worker, run_until_signal, usual_effects
+    from reverie.server.running import usual_worker
+    from reverie.server.telemetry import Telemetry
+    from reverie.server.worker import run_until_signal
 
     pool = Database(addresses.worker).open()
     try:
-        asyncio.run(run_until_signal(Worker(pool, usual_effects(embedder()))))
+        telemetry = Telemetry(enabled=app.settings.flag("telemetry.enabled"))
+        asyncio.run(run_until_signal(usual_worker(pool, app.clock, app.settings.home, telemetry)))
     finally:
         pool.close()

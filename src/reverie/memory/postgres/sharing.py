@@ -103,6 +103,16 @@ def take_lease(
     return found is not None
 
 
+def holds_lease(connection: Connection, project: ProjectRow, name: str, holder: str) -> bool:
+    """Whether a holder still has a lease; it stays so until the end of this transaction."""
+    found = connection.execute(
+        "SELECT 1 FROM reverie.leases WHERE project = %s AND name = %s AND holder = %s "
+        "AND until > clock_timestamp() FOR UPDATE",
+        (project.project, name, holder),
+    ).fetchone()
+    return found is not None
+
+
 def give_lease_back(connection: Connection, project: ProjectRow, name: str, holder: str) -> bool:
     done = connection.execute(
         "DELETE FROM reverie.leases WHERE project = %s AND name = %s AND holder = %s",

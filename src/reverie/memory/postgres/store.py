@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reverie.errors import InputError
-from reverie.memory.derived_history import DerivedHistory, revision_id
+from reverie.memory.derived_history import revision_id
 from reverie.memory.format import index as indexes
 from reverie.memory.format import manifest
 from reverie.memory.format import topic as topics
@@ -37,6 +37,7 @@ from reverie.memory.format.revisions import (
     version,
 )
 from reverie.memory.postgres.database import Connection, Database, patiently
+from reverie.memory.postgres.history import PostgresHistory
 from reverie.memory.reading import Stored
 from reverie.memory.store import check_size, resolved, unchanged
 from reverie.ports import Clock
@@ -53,6 +54,8 @@ class ProjectRow:
     space: str
     project: str
     name: str = ""
+    # Whether it has too many memories to look at each of them for a question.
+    large: bool = False
 
 
 def index_nothing(
@@ -80,6 +83,10 @@ class PostgresStore:
         self._local = threading.local()
         self.history = PostgresHistory(self)
 
+    @property
+    def id(self) -> str:
+        return self.project.project
+
     def within(self, connection: Connection) -> PostgresStore:
         """The same store inside a transaction of this thread that is already open."""
         self._local.connection = connection
@@ -92,20 +99,27 @@ class PostgresStore:
         if active is not None:
             yield active
             return
-        with self._database.entered(self._token) as (connection, _):
+        with self._entered() as connection:
             self._local.connection = connection
             try:
                 yield connection
             finally:
                 self._local.connection = None
 
+    @contextmanager
+    def _entered(self) -> Iterator[Connection]:
+        """A new transaction with the identity that this store works for."""
+        with self._database.entered(self._token) as (connection, _):
+            yield connection
+
     def rows(self, query: str, *values: object) -> list[dict[str, Any]]:
         """Rows of a query whose first value is the project."""
+        return self._asked(query, self.project.project, *values)
 
+    def _asked(self, query: str, *values: object) -> list[dict[str, Any]]:
         def work() -> list[dict[str, Any]]:
             with self.connection() as connection:
-                found = connection.execute(query.encode(), (self.project.project, *values))
-                return found.fetchall()
+                return connection.execute(query.encode(), values).fetchall()
 
         return work() if self._inside else patiently(work)
 
@@ -140,8 +154,7 @@ class PostgresStore:
     def alike(self, text: str) -> Sequence[ManifestEntry]:
         """Memories that share the rarest words of a text."""
         wanted = list(content_words(text) or (text.strip(),))
-        project = self.project.project
-        best = self.rows(_ALIKE, wanted, wanted, project, MOST_CANDIDATES)
+        best = self._asked(_ALIKE, wanted, self.project.project, wanted, MOST_CANDIDATES)
         return newest_first(self.some([row["file"] for row in best]))
 
     def has(self, file: str) -> bool:
@@ -210,16 +223,18 @@ class PostgresStore:
         for change in changes:
             check_size(change)
 
-        def work(connection: Connection) -> Revision | None:
+        def work(connection: Connection, head: str | None) -> Revision | None:
+            before = self._contents(connection, [*(change.file for change in changes), INDEX_FILE])
             files = {
-                change.file: resolved(change, self.current(change.file), self.history)
+                change.file: resolved(change, before.get(change.file), self.history)
                 for change in changes
             }
-            before = self.current(INDEX_FILE) or b""
-            index = indexes.render(edit_index(indexes.parse(before)))
-            if index != before:
+            old = before.get(INDEX_FILE, b"")
+            index = indexes.render(edit_index(indexes.parse(old)))
+            if index != old:
                 files[INDEX_FILE] = index
-            return self._commit(connection, files, author, summary)
+            wanted = {name: data for name, data in files.items() if data != before.get(name)}
+            return self._commit(connection, head, wanted, author, summary)
 
         return self._alone(work)
 
@@ -227,37 +242,51 @@ class PostgresStore:
         self, plan: Callable[[], Mapping[str, bytes | None]], author: Author, summary: str
     ) -> Revision | None:
         """Write the files of the plan, which is computed under the lock."""
-        return self._alone(lambda c: self._commit(c, dict(plan()), author, summary))
 
-    def _alone(self, work: Callable[[Connection], Revision | None]) -> Revision | None:
+        def work(connection: Connection, head: str | None) -> Revision | None:
+            files = dict(plan())
+            before = self._contents(connection, list(files))
+            wanted = {name: data for name, data in files.items() if data != before.get(name)}
+            return self._commit(connection, head, wanted, author, summary)
+
+        return self._alone(work)
+
+    def _contents(self, connection: Connection, files: Sequence[str]) -> dict[str, bytes]:
+        """The current bytes of those files that there are."""
+        found = connection.execute(
+            "SELECT t.file, c.data FROM reverie.topics t JOIN reverie.contents c ON "
+            "c.project = t.project AND c.version = t.version "
+            "WHERE t.project = %s AND t.file = ANY (%s)",
+            (self.project.project, list(files)),
+        )
+        return {row["file"]: bytes(row["data"]) for row in found}
+
+    def _alone(self, work: Callable[[Connection, str | None], Revision | None]) -> Revision | None:
         def attempt() -> Revision | None:
             with self.connection() as connection:
                 locked = connection.execute(
-                    "SELECT seq FROM reverie.projects WHERE project = %s FOR UPDATE",
+                    "SELECT head FROM reverie.projects WHERE project = %s FOR UPDATE",
                     (self.project.project,),
                 ).fetchone()
                 if locked is None:
                     raise InputError("this key may read this memory, but not write to it")
-                return work(connection)
+                return work(connection, locked["head"])
 
         return attempt() if self._inside else patiently(attempt)
 
     def _commit(
         self,
         connection: Connection,
-        files: Mapping[str, bytes | None],
+        head: str | None,
+        wanted: Mapping[str, bytes | None],
         author: Author,
         summary: str,
     ) -> Revision | None:
-        wanted = {name: data for name, data in files.items() if data != self.current(name)}
         if not wanted:
             return None
         at = float(max(0, int(self._clock.now())))
         message = render_message(summary, author)
-        head = connection.execute(
-            "SELECT head FROM reverie.projects WHERE project = %s", (self.project.project,)
-        ).fetchone()
-        parents = (head["head"],) if head and head["head"] else ()
+        parents = (head,) if head else ()
         versions = {n: "" if data is None else version(data) for n, data in wanted.items()}
         made = NewRevision(revision_id(parents, at, message, versions), parents, at, message)
         add_revision(connection, self.project, made, wanted)
@@ -293,10 +322,11 @@ class PostgresStore:
 
 # The weight of a shared word is that of `rarity`: by how many of all memories have it.
 _ALIKE = (
-    "WITH hits AS MATERIALIZED (SELECT t.file, w.word FROM reverie.topics t, unnest(t.content) w(word) "
-    "WHERE t.project = %s AND t.content && %s AND w.word = ANY (%s)), "
+    "WITH seen AS MATERIALIZED (SELECT t.file, CASE WHEN t.content && %s THEN t.content END AS content "
+    "FROM reverie.topics t WHERE t.project = %s), hits AS MATERIALIZED (SELECT s.file, w.word "
+    "FROM seen s, unnest(s.content) w(word) WHERE w.word = ANY (%s)), "
     "having_it AS (SELECT word, count(*) AS rows FROM hits GROUP BY word), "
-    "total AS (SELECT count(*)::float AS rows FROM reverie.topics WHERE project = %s) "
+    "total AS (SELECT count(*)::float AS rows FROM seen) "
     "SELECT h.file FROM hits h JOIN having_it n USING (word), total GROUP BY h.file "
     "ORDER BY sum(ln(1 + total.rows / n.rows)) DESC, h.file LIMIT %s"
 )
@@ -379,68 +409,3 @@ def set_topics(
             "changed = EXCLUDED.changed, head = EXCLUDED.head, content = EXCLUDED.content",
             [(*row, place[2]) for row in rows],
         )
-
-
-class PostgresHistory(DerivedHistory):
-    """Every revision of a project."""
-
-    def __init__(self, store: PostgresStore) -> None:
-        self._store = store
-
-    def log(self, file: str | None = None) -> Iterator[Revision]:
-        only = (
-            ""
-            if file is None
-            else "AND EXISTS (SELECT FROM reverie.changes x WHERE "
-            "x.project = r.project AND x.seq = r.seq AND x.file = %s)"
-        )
-        found = self._store.rows(
-            "SELECT r.id, r.at, r.message, array(SELECT c.file FROM reverie.changes c WHERE "
-            "c.project = r.project AND c.seq = r.seq ORDER BY c.file) AS files "
-            f"FROM reverie.revisions r WHERE r.project = %s {only} ORDER BY r.seq DESC",
-            *(() if file is None else (file,)),
-        )
-        for row in found:
-            yield revision_of(row)
-
-    def files(self, revision: str | None = None) -> dict[str, str]:
-        if revision is None:
-            found = self._store.rows(
-                "SELECT file, version FROM reverie.topics WHERE project = %s ORDER BY file"
-            )
-            return {row["file"]: row["version"] for row in found}
-        linear = self._store.rows("SELECT linear FROM reverie.projects WHERE project = %s")
-        query = _FILES_AT if linear and linear[0]["linear"] else _FILES_ALONG
-        found = self._store.rows(query, self._store.project.project, revision)
-        return {row["file"]: row["version"] for row in found if row["version"] is not None}
-
-    def content(self, wanted: str) -> bytes | None:
-        found = self._store.rows(
-            "SELECT data FROM reverie.contents WHERE project = %s AND version = %s", wanted
-        )
-        return bytes(found[0]["data"]) if found else None
-
-    def parents(self, revision: str) -> tuple[str, ...]:
-        found = self._store.rows(
-            "SELECT parents FROM reverie.revisions WHERE project = %s AND id = %s", revision
-        )
-        return tuple(found[0]["parents"]) if found else ()
-
-
-_FILES_AT = (
-    "SELECT DISTINCT ON (file) file, version FROM reverie.changes WHERE project = %s AND seq <= "
-    "(SELECT seq FROM reverie.revisions WHERE project = %s AND id = %s) ORDER BY file, seq DESC"
-)
-# Along first parents: what a merged history held elsewhere does not count.
-_FILES_ALONG = (
-    "WITH RECURSIVE line AS (SELECT r.project, r.seq, r.parents FROM reverie.revisions r "
-    "WHERE r.project = %s AND r.project = %s AND r.id = %s UNION ALL SELECT r.project, r.seq, "
-    "r.parents FROM line l JOIN reverie.revisions r ON r.project = l.project AND r.id = l.parents[1]) "
-    "SELECT DISTINCT ON (c.file) c.file, c.version FROM line l JOIN reverie.changes c "
-    "ON c.project = l.project AND c.seq = l.seq ORDER BY c.file, c.seq DESC"
-)
-
-
-def revision_of(row: Mapping[str, Any]) -> Revision:
-    summary, author = parse_message(row["message"])
-    return Revision(row["id"], row["at"], author, summary, tuple(row["files"]))

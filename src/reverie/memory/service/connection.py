@@ -9,6 +9,7 @@ import ssl
 import time
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -23,6 +24,14 @@ _AWAY = frozenset({502, 503, 504})
 
 class ServiceAway(StorageError):
     """The service does not answer at the moment."""
+
+
+class ServiceRefused(InputError):
+    """The service refused a request; `status` is HTTP's."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,7 @@ class ServiceConnection:
     ) -> Reply:
         for pause in (*_PAUSES[: tries - 1], None):
             try:
-                reply = self._once(method, path, body, headers)
+                reply = self._answered(method, path, body, headers)
             except (OSError, http.client.HTTPException) as error:
                 # Connections that were kept open may be of a service that restarted since.
                 _close_all(self._idle)
@@ -79,10 +88,27 @@ class ServiceConnection:
             time.sleep(pause)
         raise ServiceAway(f"{self.url} does not answer")
 
-    def _once(
+    def _answered(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> Reply:
-        connection = self._connection()
+        """The answer, by a connection that was kept open if there is one.
+
+        A service closes those that were idle for some seconds; that does not mean that it is away.
+        """
+        if self._idle:
+            with suppress(ConnectionError, http.client.BadStatusLine, IndexError):
+                return self._once(self._idle.pop(), method, path, body, headers)
+            _close_all(self._idle)
+        return self._once(self._connection(), method, path, body, headers)
+
+    def _once(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+    ) -> Reply:
         try:
             connection.request(
                 method,
@@ -107,10 +133,6 @@ class ServiceConnection:
         return urlsplit(self.url).path.rstrip("/")
 
     def _connection(self) -> http.client.HTTPConnection:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            pass
         parts = urlsplit(self.url)
         host = parts.hostname or ""
         if parts.scheme != "https":
@@ -137,7 +159,7 @@ def _checked(reply: Reply, url: str) -> Reply:
         raise InputError(f"{url} does not accept this key: {detail}; ask its admin for another")
     if reply.status == 409 and (file := _field(reply, "file")):
         raise WriteConflict(file, None, None)
-    raise InputError(f"{url} refused this: {detail}")
+    raise ServiceRefused(f"{url} refused this: {detail}", reply.status)
 
 
 def _detail(reply: Reply) -> str:

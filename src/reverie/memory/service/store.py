@@ -31,7 +31,8 @@ from reverie.memory.history import GitHistory
 from reverie.memory.reading import Stored
 from reverie.memory.service.connection import ServiceAway, ServiceConnection
 from reverie.memory.service.history import ServiceHistory, revision_of
-from reverie.memory.store import BY_HAND, FileStore, check_size, unchanged
+from reverie.memory.service.lease import LeasedLock
+from reverie.memory.store import BY_HAND, DreamLock, FileStore, check_size, unchanged
 from reverie.memory.sync.merging import name_beside
 from reverie.ports import Clock
 
@@ -41,6 +42,8 @@ MIRROR = "mirror.json"
 # The copy is compared with the service at most this often, in seconds.
 FRESH = 1.0
 _ATTEMPTS = 20
+# Copies whose service did not answer last, whichever store of this process asked it.
+_AWAY: set[Path] = set()
 
 
 class ServiceStore(FileStore):
@@ -66,7 +69,8 @@ class ServiceStore(FileStore):
         self._copy = Directory(root)
         self._fresh = fresh
         self._looked: float | None = None
-        self._away = ""
+        # The lease under which a dream writes, while one runs here.
+        self.lease: LeasedLock | None = None
 
     @property
     def path(self) -> str:
@@ -85,18 +89,20 @@ class ServiceStore(FileStore):
         except ServiceAway as error:
             if self._known() is None:
                 raise
-            if not self._away:
+            if self._state not in _AWAY:
                 log.warning("%s; memory is as of %s", error, self._age())
-            self._away = str(error)
+            _AWAY.add(self._state)
         else:
-            self._away = ""
+            _AWAY.discard(self._state)
         self._looked = time.monotonic()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What to tell of the copy: how old it is while the service is away."""
         self.follow()
-        return (f"the service is away; memory is as of {self._age()}",) if self._away else ()
+        if self._state not in _AWAY:
+            return ()
+        return (f"the service is away; memory is as of {self._age()}",)
 
     def _age(self) -> str:
         known = self._known() or {}
@@ -247,6 +253,7 @@ class ServiceStore(FileStore):
             "changes": [_told(change) for change in changes],
             "author": asdict(author),
             "summary": summary,
+            "lease": self.lease.told if self.lease and author.writer == "dream" else None,
         }
         reply = self.service.send("POST", f"{self.path}/changes", body).data
         return None if reply["revision"] is None else revision_of(reply["revision"])
@@ -292,6 +299,13 @@ class ServiceStore(FileStore):
             # Everything since the edit's base comes again.
             known["seq"] = 0
             write_json(self._state, known)
+
+    def leased(self, held: DreamLock) -> DreamLock | None:
+        lock = LeasedLock(self.service, self.path, held)
+        if not lock.take():
+            return None
+        self.lease = lock
+        return lock
 
     @contextmanager
     def exclusively(self) -> Iterator[None]:

@@ -1,0 +1,83 @@
+"""The history of a project in PostgreSQL: revisions, their files, and contents by version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from reverie.memory.derived_history import DerivedHistory
+from reverie.memory.format.revisions import Revision, parse_message
+
+
+class Rows(Protocol):
+    """A store that is asked for rows; the first value of each query is its project."""
+
+    def rows(self, query: str, *values: object) -> list[dict[str, Any]]: ...
+
+    @property
+    def id(self) -> str: ...
+
+
+class PostgresHistory(DerivedHistory):
+    """Every revision of a project."""
+
+    def __init__(self, store: Rows) -> None:
+        self._store = store
+
+    def log(self, file: str | None = None) -> Iterator[Revision]:
+        only = (
+            ""
+            if file is None
+            else "AND EXISTS (SELECT FROM reverie.changes x WHERE "
+            "x.project = r.project AND x.seq = r.seq AND x.file = %s)"
+        )
+        found = self._store.rows(
+            "SELECT r.id, r.at, r.message, array(SELECT c.file FROM reverie.changes c WHERE "
+            "c.project = r.project AND c.seq = r.seq ORDER BY c.file) AS files "
+            f"FROM reverie.revisions r WHERE r.project = %s {only} ORDER BY r.seq DESC",
+            *(() if file is None else (file,)),
+        )
+        for row in found:
+            yield revision_of(row)
+
+    def files(self, revision: str | None = None) -> dict[str, str]:
+        if revision is None:
+            found = self._store.rows(
+                "SELECT file, version FROM reverie.topics WHERE project = %s ORDER BY file"
+            )
+            return {row["file"]: row["version"] for row in found}
+        linear = self._store.rows("SELECT linear FROM reverie.projects WHERE project = %s")
+        query = _FILES_AT if linear and linear[0]["linear"] else _FILES_ALONG
+        found = self._store.rows(query, self._store.id, revision)
+        return {row["file"]: row["version"] for row in found if row["version"] is not None}
+
+    def content(self, wanted: str) -> bytes | None:
+        found = self._store.rows(
+            "SELECT data FROM reverie.contents WHERE project = %s AND version = %s", wanted
+        )
+        return bytes(found[0]["data"]) if found else None
+
+    def parents(self, revision: str) -> tuple[str, ...]:
+        found = self._store.rows(
+            "SELECT parents FROM reverie.revisions WHERE project = %s AND id = %s", revision
+        )
+        return tuple(found[0]["parents"]) if found else ()
+
+
+_FILES_AT = (
+    "SELECT DISTINCT ON (file) file, version FROM reverie.changes WHERE project = %s AND seq <= "
+    "(SELECT seq FROM reverie.revisions WHERE project = %s AND id = %s) ORDER BY file, seq DESC"
+)
+# Along first parents: what a merged history held elsewhere does not count.
+_FILES_ALONG = (
+    "WITH RECURSIVE line AS (SELECT r.project, r.seq, r.parents FROM reverie.revisions r "
+    "WHERE r.project = %s AND r.project = %s AND r.id = %s UNION ALL SELECT r.project, r.seq, "
+    "r.parents FROM line l JOIN reverie.revisions r ON r.project = l.project AND r.id = l.parents[1]) "
+    "SELECT DISTINCT ON (c.file) c.file, c.version FROM line l JOIN reverie.changes c "
+    "ON c.project = l.project AND c.seq = l.seq ORDER BY c.file, c.seq DESC"
+)
+
+
+def revision_of(row: Mapping[str, Any]) -> Revision:
+    summary, author = parse_message(row["message"])
+    return Revision(row["id"], row["at"], author, summary, tuple(row["files"]))

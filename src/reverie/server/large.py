@@ -1,0 +1,158 @@
+"""Projects of more than 50,000 passages: neighbours from an HNSW index, words from an inverted one.
+
+The vector index holds the rows of all large projects. An ordinary search in it stops after some
+neighbours and filters them afterwards, which leaves two of ten; the iterative scan goes on until enough
+of this project's are found. How common words are and how alike memories usually are is estimated from
+a sample, which files would count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any, Protocol
+
+from psycopg.types.json import Jsonb
+
+from reverie.memory.postgres.database import Connection
+from reverie.memory.postgres.store import ProjectRow
+
+INDEX = "index"
+# Up to here a project is scanned, and nothing is missed.
+MOST_SCANNED = 50_000
+# Of the vectors in the index; models with others are compared exactly, however many rows there are.
+DIMENSIONS = 256
+_SAMPLE = 2_000
+# A word in more of the memories than this brings no candidates; it still counts for those found.
+_COMMON = 0.05
+_PORTION = 1_000
+
+
+class Job(Protocol):
+    """A job of a worker."""
+
+    @property
+    def project(self) -> ProjectRow: ...
+
+    def entered(self) -> AbstractContextManager[Connection]: ...
+
+    def note(self, connection: Connection) -> bool: ...
+
+
+def ask_if_large(
+    connection: Connection, detail: Mapping[str, Any], most: int = MOST_SCANNED
+) -> None:
+    """Ask a worker to index a project that outgrew scanning."""
+    found = connection.execute(
+        "SELECT p.space FROM reverie.projects p WHERE p.project = %s AND NOT p.large AND (SELECT "
+        "count(*) FROM (SELECT 1 FROM reverie.passages WHERE project = %s LIMIT %s) s) > %s",
+        (detail["project"], detail["project"], most + 1, most),
+    ).fetchone()
+    if found is not None:
+        connection.execute(
+            "SELECT reverie.enqueue_once(%s, %s, %s, '', now())",
+            (INDEX, detail["project"], Jsonb({"space": str(found["space"])})),
+        )
+
+
+def index_project(job: Job) -> None:
+    """Bring a project's rows into the indexes, a portion at a time; then they are used."""
+    project = job.project.project
+    rows = _PORTION
+    while rows == _PORTION:
+        with job.entered() as connection:
+            rows = _indexed(connection, project)
+    with job.entered() as connection:
+        # Writers wait for this: what they add afterwards is indexed at once.
+        connection.execute(
+            "UPDATE reverie.projects SET large = true WHERE project = %s", (project,)
+        )
+        while _indexed(connection, project):
+            continue
+        job.note(connection)
+
+
+def _indexed(connection: Connection, project: str) -> int:
+    return connection.execute(
+        "UPDATE reverie.passages SET large = true WHERE project = %s AND id IN (SELECT id FROM "
+        "reverie.passages WHERE project = %s AND NOT large ORDER BY id LIMIT %s)",
+        (project, project, _PORTION),
+    ).rowcount
+
+
+def large_candidates(
+    connection: Connection, asked: Mapping[str, Any], count: int
+) -> list[dict[str, Any]]:
+    """The best by words and the best by meaning, as the scan of a small project has them."""
+    connection.execute("SET LOCAL hnsw.iterative_scan = strict_order")
+    connection.execute("SET LOCAL hnsw.ef_search = 120")
+    sample = connection.execute(_sample_query(count).encode(), {**asked, "sample": _SAMPLE})
+    seen = sample.fetchone()
+    if seen is None or not seen["total"]:
+        return []
+    numbers = range(count)
+    rare = [n for n in numbers if seen[f"c{n}"] <= max(1.0, _COMMON * seen["total"])]
+    figures = {
+        "wanted": " | ".join(asked[f"t{n}"] for n in rare) or None,
+        "counts": [round(seen[f"c{n}"]) for n in numbers],
+        **{name: seen[name] for name in ("total", "usual", "spread")},
+    }
+    return connection.execute(_large_query(count).encode(), {**asked, **figures}).fetchall()
+
+
+_FILTERS = """p.project = %(project)s AND p.large
+        AND (%(archived)s OR NOT (p.standing ->> 'archived')::boolean)
+        AND (%(types)s::text[] IS NULL OR p.standing ->> 'type' = ANY (%(types)s::text[]))
+        AND (%(after)s::float IS NULL OR p.at >= %(after)s)
+        AND (%(before)s::float IS NULL OR p.at < %(before)s)"""
+_NEAR = f"(p.embedding::halfvec({DIMENSIONS}) <=> %(vector)s::halfvec({DIMENSIONS}))"
+
+
+@cache
+def _sample_query(count: int) -> str:
+    """How many rows there are, how many have each word, and how alike they are, from a part of them."""
+    counts = "".join(
+        f", count(*) FILTER (WHERE words @@ %(t{n})s::tsquery) * a.step::float AS c{n}"
+        for n in range(count)
+    )
+    return f"""
+WITH a AS MATERIALIZED (
+    SELECT count(*) AS total, greatest(1, count(*) / %(sample)s) AS step
+    FROM reverie.passages WHERE project = %(project)s
+)
+SELECT a.total, coalesce(avg(alike), 0) AS usual, coalesce(stddev_pop(alike), 0) AS spread{counts}
+FROM a LEFT JOIN LATERAL (
+    SELECT p.words, CASE WHEN p.model = %(model)s THEN 1 - {_NEAR} END AS alike
+    FROM reverie.passages p WHERE p.project = %(project)s AND p.id %% a.step = 0
+) s ON true GROUP BY a.total, a.step
+"""
+
+
+@cache
+def _large_query(count: int) -> str:
+    score = " + ".join(
+        [
+            "0.0",
+            *(
+                f"(p.words @@ %(t{n})s::tsquery)::integer * "
+                f"ln(1 + %(total)s / greatest((%(counts)s::integer[])[{n + 1}], 1)::float)"
+                for n in range(count)
+            ),
+        ]
+    )
+    return f"""
+WITH worded AS MATERIALIZED (
+    SELECT p.id, {score} AS score FROM reverie.passages p
+    WHERE {_FILTERS} AND p.words @@ %(wanted)s::tsquery
+    ORDER BY score DESC, p.id LIMIT %(pool)s
+), near AS MATERIALIZED (
+    SELECT p.id FROM reverie.passages p
+    WHERE {_FILTERS} AND vector_dims(p.embedding) = {DIMENSIONS} AND p.model = %(model)s
+    ORDER BY {_NEAR} LIMIT %(pool)s
+), chosen AS (SELECT id FROM worded UNION SELECT id FROM near)
+SELECT p.id, p.file, p.body, p.terms, p.groups, p.at, p.standing,
+    CASE WHEN p.model = %(model)s THEN 1 - {_NEAR} END AS alike, %(total)s::bigint AS total,
+    %(usual)s::float AS usual, %(spread)s::float AS spread, %(counts)s::integer[] AS counts
+FROM chosen c JOIN reverie.passages p ON p.project = %(project)s AND p.id = c.id ORDER BY p.id
+"""
