@@ -242,8 +242,9 @@ class Conversation:
         session = await self._stack.enter_async_context(open_session(self.app, options))
         self._stack.enter_context(session.announce.heard_by(self._hear))
         session.upkeep.on = session.folding.on = session.notes.on = self._on
-        # The figures of a profile go with compaction by price, which does not run here.
-        session.upkeep.policy = Policy()
+        if not self._on("compact_by_price"):
+            # The figures of a profile go with compaction by price.
+            session.upkeep.policy = Policy()
         # There is no model of ours to ask, and the client brings every head.
         session.upkeep.forks = session.folding.forks = None
         session.upkeep.head = lambda: self._frozen(session.conversation.state.head)
@@ -265,26 +266,26 @@ class Conversation:
 
     def _on(self, name: str) -> bool:
         """The layers that run here, of those that are on."""
-        if not self.app.switches.on(name):
-            return False
         layers = self.switches.layers and self.dialect.has_results
-        match name:
-            case "tool_result_storage":
-                return layers and self.client.reads_files
-            case "microcompact_time" | "microcompact_batch":
-                return layers
-            case "autocompact" | "notes_compaction":
-                return self.compacts
-            case "session_notes":
-                return self.switches.layers
-            case _:
-                # Cache edits, snip and collapse need a model or tools of ours.
-                return False
+        runs = {
+            "tool_result_storage": layers and self.client.reads_files,
+            "microcompact_time": layers,
+            "microcompact_batch": layers,
+            # Clients that compact by themselves do so when the window is full, not by price.
+            "compact_by_price": layers and self.switches.compaction,
+            "autocompact": self.compacts,
+            "notes_compaction": self.compacts,
+            "session_notes": self.switches.layers,
+        }
+        # Cache edits, snip and collapse need a model or tools of ours.
+        return runs.get(name, False) and self.app.switches.on(name)
 
     def _limit_clearing(self, loop: OwnLoop) -> None:
         budget = None if self._costs is None else self._costs.budget
         if budget is not None:
-            loop.session.upkeep.policy = replace(loop.session.upkeep.policy, budget=budget)
+            upkeep = loop.session.upkeep
+            upkeep.policy = replace(upkeep.policy, budget=budget)
+            upkeep.lean = replace(upkeep.lean, budget=budget)
 
     def _hear(self, event: Event) -> None:
         match event:
