@@ -11,7 +11,6 @@ provider's documented cache rules. The clock is the transcript's.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import re
@@ -175,7 +174,7 @@ def served(app: Any) -> Iterator[str]:
     bound = socket.create_server(("127.0.0.1", 0))
     ready = threading.Event()
     running = server(app, ready.set)
-    thread = threading.Thread(target=lambda: asyncio.run(running.serve([bound])))
+    thread = threading.Thread(target=running.run, args=([bound],))
     thread.start()
     ready.wait()
     try:
@@ -427,13 +426,13 @@ def _conversation(tokens: int) -> list[Json]:
     return [*found, {"role": "user", "content": "go on"}]
 
 
-def measured(client: httpx2.Client, url: str, body: bytes) -> tuple[float, float]:
+def measured(client: httpx2.Client, url: str, body: bytes, session: str) -> tuple[float, float]:
     """Milliseconds to the first byte, and to the last."""
     headers = {
         "authorization": f"Bearer {_KEY}",
         "anthropic-version": "2023-06-01",
         "content-type": "application/json",
-        "x-session-id": str(len(body)),
+        "x-session-id": session,
     }
     start = time.perf_counter()
     with client.stream("POST", f"{url}/v1/messages", content=body, headers=headers) as response:
@@ -519,11 +518,11 @@ def _rounds(ways: list[tuple[str, str, int | None]], repeats: int) -> list[list[
             times: dict[str, list[tuple[float, float]]] = {name: [] for name, _, _ in ways}
             spent: dict[str, float] = dict.fromkeys(times, 0.0)
             for _, url, _ in ways:
-                measured(client, url, bodies[0])
+                measured(client, url, bodies[0], str(size))
             for body in bodies[1:]:
                 for name, url, pid in ways:
                     before = _processor_seconds(pid) if pid else 0.0
-                    times[name].append(measured(client, url, body))
+                    times[name].append(measured(client, url, body, str(size)))
                     spent[name] += _processor_seconds(pid) - before if pid else 0.0
             base = statistics.median(first for first, _ in times["direct"])
             for name, _, _ in ways:

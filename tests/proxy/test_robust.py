@@ -89,7 +89,7 @@ def echo():
     running = server(Echo(), ready.set)
     running.config.lifespan = "off"
     bound = socket.create_server(("127.0.0.1", 0))
-    thread = threading.Thread(target=lambda: asyncio.run(running.serve([bound])))
+    thread = threading.Thread(target=running.run, args=([bound],))
     thread.start()
     ready.wait()
     yield f"http://127.0.0.1:{bound.getsockname()[1]}"
@@ -176,8 +176,7 @@ class OneAnswerEach:
 
     ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
 
-    def __init__(self, answers: int) -> None:
-        self._left = answers
+    def __init__(self) -> None:
         self.requests = 0
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
@@ -191,9 +190,7 @@ class OneAnswerEach:
             except OSError:
                 return
             with connection:
-                answered = self._left and self._request(connection)
-                if answered:
-                    self._left -= 1
+                if self._request(connection):
                     connection.sendall(self.ANSWER)
                 if self._request(connection):
                     # With this option, closing sends a reset.
@@ -215,22 +212,49 @@ class OneAnswerEach:
         self._thread.join()
 
 
-class TestAKeptConnection:
-    @pytest.mark.parametrize(("answers", "status"), [(2, 200), (1, 502)])
-    def test_that_breaks_is_replaced_once(self, start, monkeypatch, answers, status):
-        monkeypatch.setattr(upstream, "KEPT_SECONDS", None)
-        provider = OneAnswerEach(answers)
-        proxy = start("proxy.memory=false", upstream=provider.url)
-        with httpx2.Client() as client:
-            got = [
-                client.post(f"{proxy.url}/v1/messages", json=BODY, headers=HEADERS).status_code
-                for _ in range(2)
-            ]
-        proxy.stop()
-        provider.close()
-        assert got == [200, status]
-        # The first, the one that was lost, and the one sent in its place.
-        assert provider.requests == 3
+def test_a_request_that_was_sent_is_never_sent_again(start, monkeypatch):
+    """A kept connection that breaks: the provider may have billed it, so the client decides."""
+    monkeypatch.setattr(upstream, "KEPT_SECONDS", None)
+    provider = OneAnswerEach()
+    proxy = start("proxy.memory=false", upstream=provider.url)
+    with httpx2.Client() as client:
+        got = [
+            client.post(f"{proxy.url}/v1/messages", json=BODY, headers=HEADERS) for _ in range(3)
+        ]
+    proxy.stop()
+    provider.close()
+    assert [one.status_code for one in got] == [200, 502, 200]
+    assert got[1].json()["error"]["type"] == "api_error"
+    assert provider.requests == 3
+
+
+def test_a_kept_connection_that_was_closed_is_replaced_before_anything_is_sent(start, monkeypatch):
+    monkeypatch.setattr(upstream, "KEPT_SECONDS", None)
+    closed = threading.Event()
+
+    class ClosesAfterwards(OneAnswerEach):
+        def _serve(self) -> None:
+            while True:
+                try:
+                    connection, _ = self._socket.accept()
+                except OSError:
+                    return
+                with connection:
+                    if self._request(connection):
+                        connection.sendall(self.ANSWER)
+                closed.set()
+
+    provider = ClosesAfterwards()
+    proxy = start("proxy.memory=false", upstream=provider.url)
+    with httpx2.Client() as client:
+        for _ in range(3):
+            closed.clear()
+            answer = client.post(f"{proxy.url}/v1/messages", json=BODY, headers=HEADERS)
+            assert answer.status_code == 200
+            closed.wait()
+    proxy.stop()
+    provider.close()
+    assert provider.requests == 3
 
 
 def read_all(url: str) -> tuple[bytes, str]:

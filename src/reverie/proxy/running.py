@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import os
 import secrets
@@ -21,7 +20,7 @@ import uvicorn
 from reverie.errors import InputError
 from reverie.files.json_files import read_json, write_json
 from reverie.proxy.access import Access, is_loopback
-from reverie.proxy.app import make_app
+from reverie.proxy.app import ProxyApp
 from reverie.proxy.clients import ProxySwitches
 from reverie.proxy.engine import ProxyEngine
 from reverie.proxy.upstream import TOKEN_HEADER, Upstreams
@@ -29,7 +28,7 @@ from reverie.proxy.upstream import TOKEN_HEADER, Upstreams
 if TYPE_CHECKING:
     from types import FrameType
 
-    from starlette.applications import Starlette
+    from starlette.types import ASGIApp
 
     from reverie.workspace import Workspace
 
@@ -106,8 +105,8 @@ def make_engine(
     return ProxyEngine(app, chosen, home=home, overrides=tuple(overrides))
 
 
-def application(app: Workspace, engine: ProxyEngine, listener: Listener) -> Starlette:
-    return make_app(engine, Upstreams.of(app.settings), listener.access)
+def application(app: Workspace, engine: ProxyEngine, listener: Listener) -> ProxyApp:
+    return ProxyApp(engine, Upstreams.of(app.settings), listener.access)
 
 
 class _Server(uvicorn.Server):
@@ -142,20 +141,19 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def server(app: Starlette, ready: Callable[[], None]) -> _Server:
+def server(app: ASGIApp, ready: Callable[[], None]) -> _Server:
     config = uvicorn.Config(
         app,
-        http="h11",
+        http="httptools",
         ws="none",
-        loop="asyncio",
+        loop="auto",
+        proxy_headers=False,
         lifespan="on",
         log_config=None,
         access_log=False,
         date_header=False,
         server_header=False,
         backlog=_BACKLOG,
-        # Anthropic's and OpenAI's headers together stay far below; a browser's cookies do not.
-        h11_max_incomplete_event_size=256 * 1024,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     return _Server(config, ready)
@@ -168,7 +166,7 @@ def serve(
     engine.warm_up().result()
     running = server(application(app, engine, listener), ready)
     with _announced(app, listener):
-        asyncio.run(running.serve([listener.socket]))
+        running.run([listener.socket])
 
 
 @contextmanager
@@ -232,7 +230,7 @@ def run_client(
     started = threading.Event()
     running = server(application(app, engine, listener), started.set)
     engine.warm_up().result()
-    thread = threading.Thread(target=lambda: asyncio.run(running.serve([listener.socket])))
+    thread = threading.Thread(target=running.run, args=([listener.socket],))
     thread.start()
     try:
         started.wait()

@@ -84,48 +84,17 @@ class Upstreams:
         )
 
 
-class Connections:
-    """Connections to providers, kept open for the next request."""
+def new_client() -> httpx2.AsyncClient:
+    """Connections to providers, kept open for the next request.
 
-    def __init__(self) -> None:
-        self._kept = _new_client(64)
-        self._fresh: httpx2.AsyncClient | None = None
-
-    async def send(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; its response is still to be read.
-
-        A provider may close a kept connection while a request is on its way there. Where one breaks
-        without a response, the request is sent once more on a new connection, as clients would do.
-        """
-        new = False
-
-        async def watch(event: str, info: object) -> None:
-            nonlocal new
-            new = new or event == "connection.connect_tcp.started"
-
-        request.extensions = {**request.extensions, "trace": watch}
-        try:
-            return await self._kept.send(request, stream=True)
-        except (httpx2.NetworkError, httpx2.RemoteProtocolError):
-            # What was streamed from the client is gone.
-            if new or not isinstance(request.stream, httpx2.ByteStream):
-                raise
-        if self._fresh is None:
-            self._fresh = _new_client(0)
-        return await self._fresh.send(request, stream=True)
-
-    async def aclose(self) -> None:
-        await self._kept.aclose()
-        if self._fresh is not None:
-            await self._fresh.aclose()
-
-
-def _new_client(most_kept: int) -> httpx2.AsyncClient:
-    """A client that adds nothing of its own and follows no redirects."""
+    The client adds nothing of its own and follows no redirects. A kept connection that the provider
+    has closed is replaced before anything is written to it. A request that was written is never sent
+    a second time, because both might be billed: the client gets an error and decides.
+    """
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(SILENT_SECONDS, connect=CONNECT_SECONDS, pool=None),
         limits=httpx2.Limits(
-            max_connections=None, max_keepalive_connections=most_kept, keepalive_expiry=KEPT_SECONDS
+            max_connections=None, max_keepalive_connections=64, keepalive_expiry=KEPT_SECONDS
         ),
         follow_redirects=False,
         trust_env=True,

@@ -145,7 +145,7 @@ class Learning:
         earlier = visible[: len(visible) - len(new)]
         # Explicit requests of the person are saved first, because a fork may be cancelled.
         self._trouble = ""
-        by_rules = extraction.find(new, earlier)
+        by_rules = await asyncio.to_thread(extraction.find, new, earlier)
         first = await self._keep(by_rules, visible)
         proposed = await self._proposals(new)
         second = await self._keep(proposed, visible)
