@@ -324,18 +324,29 @@ def streams(seconds: int) -> None:
             talks = asyncio.run(_talk(url, pid, seconds))
             _wait_until_idle(pid)
             status = httpx2.get(f"{url}/_reverie/status").json()
+            spent = _processor_seconds(pid) / max(1, talks.replies) * 1000
         app = Workspace.open(scratch / "project", home=scratch / "home")
         journals = app.project.sessions.glob("*.jsonl")
         mixed = sum(map(_names_others, journals))
     early, late = talks.resident.get(10, 0.0), talks.resident.get(seconds, 0.0)
     columns = ["streams", "seconds", "replies", "lost or altered", "mixed sessions"]
-    columns += ["MB at 10 s", f"MB at {seconds} s", "passed on late"]
+    columns += ["MB at 10 s", f"MB at {seconds} s", "passed on late", "cpu ms"]
     late_ones = status["troubles"].get("late", 0)
     publish(
         "proxy_streams",
         columns,
         [
-            [_STREAMS, seconds, talks.replies, len(talks.wrong), mixed, early, late, late_ones],
+            [
+                _STREAMS,
+                seconds,
+                talks.replies,
+                len(talks.wrong),
+                mixed,
+                early,
+                late,
+                late_ones,
+                spent,
+            ],
         ],
     )
     for line in talks.wrong[:5]:
