@@ -117,7 +117,8 @@ def pass_mutated(start, echo, seeds) -> None:
 
 
 def test_mutated_requests_pass_byte_for_byte(start, echo):
-    pass_mutated(start, echo, range(300))
+    # The last one has a tool result without content.
+    pass_mutated(start, echo, [*range(300), 1751])
 
 
 @pytest.mark.slow
@@ -185,14 +186,16 @@ def pass_mutated_replies(start, seeds) -> None:
             direct = outcome(client, upstream.url + target)
             got = outcome(client, proxy.url + target)
             # What can be read is passed on as it is; what cannot is an error, or broken off.
-            broken = isinstance(direct, str) and (isinstance(got, str) or got[0] == 502)
-            assert got == direct or broken, (seed, direct, got)
+            unreadable = isinstance(direct, str) and isinstance(got, str)
+            refused = seed % 3 == 0 and got[0] == 502 and b"reverie proxy" in got[1]
+            assert got == direct or unreadable or refused, (seed, direct, got)
     assert proxy.engine.troubles.counts["failed"] == 0, proxy.engine.troubles.latest
     upstream.close()
 
 
 def test_mutated_replies_pass_byte_for_byte_or_are_errors(start):
-    pass_mutated_replies(start, range(200))
+    # The last one has a control character in a header.
+    pass_mutated_replies(start, [*range(200), 2241])
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ _HOP_BY_HOP = frozenset(
 )
 _REQUEST_ONLY = frozenset([b"host", b"content-length", b"expect", TOKEN_HEADER])
 
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _PREFIXED = re.compile(rb"\A/(anthropic|openai|gemini)(?=/|\Z)")
 _ANTHROPIC_PATHS = (b"/v1/messages", b"/v1/complete", b"/api/")
 _GEMINI_PATHS = (b"/v1beta", b"/v1alpha", b"/upload/v1beta")
@@ -137,8 +138,10 @@ def forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 
 
 def returned(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """A provider's response headers without those of its connection to us."""
+    """A provider's response headers without those of its connection to us; they must be legal."""
     kept = [(name.lower(), value) for name, value in headers]
+    if any(map(_CONTROL.search, (value for _, value in kept))):
+        raise httpx2.RemoteProtocolError("a header of the response holds a control character")
     named = _named_by_connection(kept)
     return [(n, value) for n, value in kept if n not in _HOP_BY_HOP and n not in named]
 
