@@ -32,8 +32,9 @@ from reverie.proxy.clients import (
     client_of,
     working_folder,
 )
-from reverie.proxy.conversation import Claim, Conversation, Prepared, replayed
+from reverie.proxy.conversation import Conversation
 from reverie.proxy.dialects import Dialect, HeadFields
+from reverie.proxy.prepared import Claim, Prepared, replayed
 from reverie.proxy.replies import ReplyReader, decoded, encoded
 from reverie.proxy.sessions import Sessions
 from reverie.proxy.turns import Turn, read_turns, turns_of
@@ -50,7 +51,6 @@ log = logging.getLogger(__name__)
 _FINISH_SECONDS = 5.0
 _MOST_DECODED = 64 * 1024 * 1024
 _SHOWN_TROUBLES = 20
-# Fields whose text goes with a request that is recorded only.
 CAP_STATUS = 402
 
 
