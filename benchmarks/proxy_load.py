@@ -224,7 +224,7 @@ def _headroom(command: str, direct: str, scratch: Path, kind: str, *options: str
         "HF_HUB_OFFLINE": "1",
     }
     full = [command, "proxy", "--port", str(port), *options]
-    with process(full, r"Uvicorn running on (\S+)|startup complete", **own) as (pid, _):
+    with process(full, r"(?i)headroom", **own) as (pid, _):
         _wait_for(port)
         yield Way(f"headroom, {kind}", f"http://127.0.0.1:{port}", pid)
 
