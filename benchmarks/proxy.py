@@ -1,7 +1,9 @@
-"""The proxy: what it adds to a request's time, and what it saves on real sessions.
+"""The proxy: what it adds to a request's time, what it bears, and what it saves on real sessions.
 
-    python benchmarks/proxy.py overhead [--litellm PYTHON]   against direct, same upstream, same run
-    python benchmarks/proxy.py sessions [--limit N]          47 sessions through the real HTTP path
+    python benchmarks/proxy.py overhead [--litellm COMMAND] [--headroom COMMAND]
+                                                      against direct, same upstream, same run
+    python benchmarks/proxy.py streams [--seconds N]  64 streams at once: lost, mixed, memory
+    python benchmarks/proxy.py sessions [--limit N]   47 sessions through the real HTTP path
 
 For the sessions, the client's requests are rebuilt from its transcripts with the marks that Claude
 Code sets, and sent one by one through the proxy to a server that prices what arrives by the
@@ -11,20 +13,11 @@ provider's documented cache rules. The clock is the transcript's.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import os
-import re
-import secrets
-import signal
 import socket
-import statistics
-import subprocess
-import sys
 import tempfile
 import threading
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -32,10 +25,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import httpx2
-import uvicorn
+import proxy_load
 from report import data_folder, machine, publish
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from trajectories import row_of
 
@@ -175,7 +168,7 @@ def served(app: Any) -> Iterator[str]:
     bound = socket.create_server(("127.0.0.1", 0))
     ready = threading.Event()
     running = server(app, ready.set)
-    thread = threading.Thread(target=lambda: asyncio.run(running.serve([bound])))
+    thread = threading.Thread(target=running.run, args=([bound],))
     thread.start()
     ready.wait()
     try:
@@ -349,239 +342,30 @@ def replayed(path: Path, scratch: Path, options: tuple[str, ...]) -> list[Any] |
     ]
 
 
-# ── overhead ─────────────────────────────────────────────────────────────────
-
-_EVENTS = 20
-# LiteLLM's proxy starts only with a key, which its clients send; the others pass it on.
-_KEY = f"sk-{secrets.token_hex(32)}"
-
-
-async def _stream(request: HttpRequest) -> Response:
-    body = await request.body()
-    size = len(body) // 4
-    usage = {"input_tokens": 3, "cache_read_input_tokens": size, "output_tokens": 1}
-    start = {"id": "msg_1", "model": "claude-opus-4-8", "content": [], "usage": usage}
-    events: list[Json] = [
-        {"type": "message_start", "message": start},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-    ]
-    delta = {"type": "content_block_delta", "index": 0}
-    events += [delta | {"delta": {"type": "text_delta", "text": f"w{i} "}} for i in range(_EVENTS)]
-    events += [
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage},
-        {"type": "message_stop"},
-    ]
-
-    async def pieces() -> AsyncIterator[bytes]:
-        for event in events:
-            yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
-
-    return StreamingResponse(pieces(), media_type="text/event-stream")
-
-
-def upstream_process(port: int) -> None:
-    """Runs the streaming upstream; started as a process of its own."""
-    app = Starlette(routes=[Route("/v1/messages", _stream, methods=["POST"])])
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="critical", http="h11")
-
-
-@contextmanager
-def process(command: list[str], ready: str, **environment: str) -> Iterator[tuple[int, str]]:
-    """A child until the end of the block: its process id, and the line that said it is ready."""
-    child = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, **environment},
-    )
-    assert child.stdout is not None
-    seen = ""
-    try:
-        for line in child.stdout:
-            seen += line
-            if found := re.search(ready, seen):
-                break
-        else:
-            raise SystemExit(f"{command[0]} did not start:\n{seen}")
-        threading.Thread(target=child.stdout.read, daemon=True).start()
-        yield child.pid, found.group(found.lastindex or 0)
-    finally:
-        child.send_signal(signal.SIGTERM)
-        child.wait()
-
-
-def _processor_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _conversation(tokens: int) -> list[Json]:
-    """Rounds of 2,000 tokens, up to this size."""
-    text = "some words of a tool result, again and again. " * 175
-    found: list[Json] = []
-    for i in range(max(1, tokens // 2_000)):
-        found.append({"role": "user", "content": f"{i} {text}"})
-        found.append({"role": "assistant", "content": f"reply {i}"})
-    return [*found, {"role": "user", "content": "go on"}]
-
-
-def measured(client: httpx2.Client, url: str, body: bytes) -> tuple[float, float]:
-    """Milliseconds to the first byte, and to the last."""
-    headers = {
-        "authorization": f"Bearer {_KEY}",
-        "anthropic-version": "2023-06-01",
-        "content-type": "application/json",
-        "x-session-id": str(len(body)),
-    }
-    start = time.perf_counter()
-    with client.stream("POST", f"{url}/v1/messages", content=body, headers=headers) as response:
-        assert response.status_code == 200, response.read()
-        pieces = response.iter_raw()
-        next(pieces)
-        first = time.perf_counter()
-        for _ in pieces:
-            pass
-    return (first - start) * 1000, (time.perf_counter() - start) * 1000
-
-
-def overhead(litellm: str | None, repeats: int) -> None:
-    port = _free_port()
-    me = str(Path(__file__).resolve())
-    rows: list[list[Any]] = []
-    with tempfile.TemporaryDirectory() as scratch:
-        upstream = [sys.executable, me, "upstream", "--port", str(port)]
-        subprocess_of_upstream = subprocess.Popen(upstream)
-        try:
-            _wait_for(port)
-            direct = f"http://127.0.0.1:{port}"
-            rows += _against(direct, Path(scratch), litellm, repeats)
-        finally:
-            subprocess_of_upstream.terminate()
-            subprocess_of_upstream.wait()
-    columns = [
-        "way",
-        "prompt",
-        "first byte ms p50",
-        "p95",
-        "whole ms p50",
-        "added ms p50",
-        "cpu ms",
-    ]
-    publish("proxy_overhead", columns, rows)
-    print(machine())
-
-
-def _against(direct: str, scratch: Path, litellm: str | None, repeats: int) -> list[list[Any]]:
-    project = scratch / "project"
-    project.mkdir()
-    reverie = [
-        sys.executable, "-m", "reverie", "--home", str(scratch / "home"), "--project", str(project),
-        "--set", f"proxy.upstream.anthropic={direct}", "--set", "models.main=offline",
-    ]  # fmt: skip
-    rows: list[list[Any]] = []
-    passing = [*reverie, "--json", "proxy", "--port", "0", "--pass-through"]
-    full = [*reverie, "--json", "proxy", "--port", "0"]
-    ready = r'"url": "([^"]+)"'
-    with process(passing, ready) as (one, one_url), process(full, ready) as (two, two_url):
-        ways: list[tuple[str, str, int | None]] = [
-            ("direct", direct, None),
-            ("reverie, pass-through", one_url, one),
-            ("reverie, all on", two_url, two),
-        ]
-        if litellm is None:
-            return _rounds(ways, repeats)
-        config = scratch / "litellm.yaml"
-        config.write_text(_LITELLM.format(url=direct))
-        other = _free_port()
-        command = [litellm, "--config", str(config), "--port", str(other), "--host", "127.0.0.1"]
-        own = {"LITELLM_MASTER_KEY": _KEY, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-        with process(command, r"Uvicorn running on (\S+)", **own) as (three, _):
-            ways.append(("LiteLLM's proxy", f"http://127.0.0.1:{other}", three))
-            rows = _rounds(ways, repeats)
-    return rows
-
-
-_LITELLM = """\
-model_list:
-  - model_name: claude-opus-4-8
-    litellm_params: {{model: anthropic/claude-opus-4-8, api_base: "{url}", api_key: k}}
-"""
-
-
-def _rounds(ways: list[tuple[str, str, int | None]], repeats: int) -> list[list[Any]]:
-    rows: list[list[Any]] = []
-    with httpx2.Client(timeout=120) as client:
-        for size in (2_000, 50_000, 200_000):
-            head = {"model": "claude-opus-4-8", "max_tokens": 100, "stream": True}
-            bodies = _growing(head, size, repeats)
-            times: dict[str, list[tuple[float, float]]] = {name: [] for name, _, _ in ways}
-            spent: dict[str, float] = dict.fromkeys(times, 0.0)
-            for _, url, _ in ways:
-                measured(client, url, bodies[0])
-            for body in bodies[1:]:
-                for name, url, pid in ways:
-                    before = _processor_seconds(pid) if pid else 0.0
-                    times[name].append(measured(client, url, body))
-                    spent[name] += _processor_seconds(pid) - before if pid else 0.0
-            base = statistics.median(first for first, _ in times["direct"])
-            for name, _, _ in ways:
-                firsts = sorted(first for first, _ in times[name])
-                p50 = statistics.median(firsts)
-                whole = statistics.median(total for _, total in times[name])
-                p95 = firsts[int(len(firsts) * 0.95)]
-                cpu = spent[name] / len(firsts) * 1000
-                rows.append([name, size, p50, p95, whole, p50 - base, cpu])
-    return rows
-
-
-def _growing(head: Json, size: int, repeats: int) -> list[bytes]:
-    """A conversation that grows by a short round with every request."""
-    messages = _conversation(size)
-    bodies = []
-    for i in range(repeats + 1):
-        bodies.append(json.dumps({**head, "messages": messages}).encode())
-        reply = "".join(f"w{j} " for j in range(_EVENTS))
-        messages = [
-            *messages,
-            {"role": "assistant", "content": reply},
-            {"role": "user", "content": f"go on {i}"},
-        ]
-    return bodies
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
-
-
-def _wait_for(port: int) -> None:
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        except OSError:
-            time.sleep(0.05)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "part", nargs="?", default="overhead", choices=("overhead", "sessions", "upstream")
+        "part",
+        nargs="?",
+        default="overhead",
+        choices=("overhead", "streams", "sessions", "upstream"),
     )
     parser.add_argument("--litellm", help="the `litellm` command of an environment of its own")
+    parser.add_argument("--headroom", help="the `headroom` command of an environment of its own")
+    parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--limit", type=int)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--set", dest="options", action="append", default=[])
     given = parser.parse_args()
     if given.part == "upstream":
-        upstream_process(given.port)
+        proxy_load.upstream_process(given.port)
     elif given.part == "sessions":
         sessions(given.limit, tuple(given.options))
+    elif given.part == "streams":
+        proxy_load.streams(given.seconds)
     else:
-        overhead(given.litellm, given.repeats)
+        proxy_load.overhead(given.litellm, given.headroom, given.repeats)
 
 
 if __name__ == "__main__":

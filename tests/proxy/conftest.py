@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -46,7 +45,7 @@ def start_proxy(place: Place, upstream: str, *settings: str) -> RunningProxy:
     engine = make_engine(app, home=place.home, overrides=overrides)
     ready = threading.Event()
     running = server(application(app, engine, listener), ready.set)
-    thread = threading.Thread(target=lambda: asyncio.run(running.serve([listener.socket])))
+    thread = threading.Thread(target=running.run, args=([listener.socket],))
     thread.start()
     ready.wait()
 

@@ -10,7 +10,7 @@ import pytest
 from tests.provider.script import Reply, Text, Thinking, ToolCall
 
 from reverie.conversation import journal
-from reverie.conversation.records import Said, ToolResultsCleared, Used
+from reverie.conversation.records import Compacted, Said, ToolResultsCleared, Used
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.proxy.sessions import Sessions
@@ -194,7 +194,7 @@ class TestLayers:
         return history
 
     def test_old_results_are_cleared_where_that_pays_and_stay_cleared(self, start, provider):
-        proxy = start("proxy.clearing=expected")
+        proxy = start("proxy.clearing=expected", "proxy.compaction=false")
         self.tool_rounds(proxy, provider, 16, 40_000)
         last = texts(provider.requests[-1])
         assert "Old tool result cleared" in last
@@ -205,11 +205,29 @@ class TestLayers:
         assert len(provider.problems()) == len(cleared) > 0
         provider.problems = list
 
+    def test_old_messages_become_a_record_where_that_pays_and_stay_one(self, start, provider):
+        """Compaction by price, as in the loop: also for clients that compact by themselves."""
+        proxy = start("proxy.clearing=expected")
+        self.tool_rounds(proxy, provider, 16, 40_000)
+        last = texts(provider.requests[-1])
+        assert "Read all the files" in last
+        assert len(last) < 0.4 * 15 * 40_000
+        assert provider.violations == []
+        (records,) = journals(proxy)
+        done = [record for record in records if isinstance(record, Compacted)]
+        assert {record.trigger for record in done} == {"price"}
+        layers = [record for record in records if isinstance(record, ToolResultsCleared)] + done
+        # Nothing but the layers changes what was sent before.
+        assert 0 < len(provider.problems()) <= len(layers)
+        provider.problems = list
+
     def test_clearing_that_was_not_earned_waits(self, start, provider):
         """By default nothing is cleared that would make the session dearer if it ended now."""
         proxy = start()
         self.tool_rounds(proxy, provider, 16, 40_000)
-        assert "cleared" not in texts(provider.requests[-1])
+        last = texts(provider.requests[-1])
+        assert "cleared" not in last
+        assert last.count("tool_result") == 15
 
     def test_never_a_fifth_mark(self, start, provider):
         proxy = start()

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from tests.proxy.conftest import ALL_OFF
 
+from reverie.proxy import upstream
+
 HEADERS = {
     "Authorization": "Bearer sk-secret-of-the-client",
     "anthropic-version": "2026-10-21",
@@ -173,6 +175,14 @@ class TestBadInput:
             client.shutdown(socket.SHUT_WR)
             assert client.recv(65536) == b""
         assert raw_upstream.received == []
+
+    def test_an_upstream_that_never_answers(self, start, monkeypatch):
+        monkeypatch.setattr(upstream, "SILENT_SECONDS", 0.2)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            proxy = start(upstream=f"http://127.0.0.1:{silent.getsockname()[1]}")
+            answer, data = asked(proxy.url, "POST", "/v1/messages", ODD, HEADERS)
+        assert answer.status == 504
+        assert "did not answer in time" in json.loads(data)["error"]["message"]
 
     def test_an_upstream_that_is_not_there(self, start):
         # Bound and not listening: nothing answers, and no other program can take the port.

@@ -49,6 +49,8 @@ from reverie.events import Announce, LayerFired, TroubleNoted
 from reverie.ports import BlobStore, Scrubber
 
 COMPACT = "compact"
+# A compaction by price that did not pay is worked out again when so many tokens have come.
+_GROWTH = 2_000
 
 
 @dataclass(slots=True)
@@ -72,6 +74,8 @@ class Upkeep:
     # Asked before a compaction, with its trigger and instructions; returns the instructions to use.
     before_compaction: Callable[[str, str], Awaitable[str]] | None = None
     _ledger: ToolResultLedger = field(init=False)
+    # The size at which a compaction by price was last worked out and did not pay.
+    _unpaid: dict[Moment, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         declared = (name for name, tool in self.toolbox.tools.items() if tool.clearable)
@@ -134,10 +138,13 @@ class Upkeep:
         size = state.tokens - state.head_tokens
         if isinstance(lean.due(size, moment, self.lean), NotDue):
             return
+        if size < self._unpaid.get(moment, -_GROWTH) + _GROWTH:
+            return
         situation = self._situation("price", "", Whole(), None)
         reader = FileReader(self._read_file)
         done = await asyncio.to_thread(lean.compact, situation, moment, self.lean, reader)
         if isinstance(done, Failed):
+            self._unpaid[moment] = size
             return
         if self.before_compaction is not None:
             await self.before_compaction("automatic", "")
@@ -192,6 +199,7 @@ class Upkeep:
         return tuple(dict.fromkeys(names))
 
     def _compacted(self, done: Compaction, at: float) -> None:
+        self._unpaid.clear()
         self.conversation.expect_break(f"compaction: {done.why}")
         record = Compacted(
             start=done.start,

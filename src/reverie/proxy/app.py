@@ -15,26 +15,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx2
-from starlette.applications import Starlette
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Mount
-from starlette.routing import Route as Path
 
 from reverie.proxy import dialects
 from reverie.proxy.access import Access, Refusal
 from reverie.proxy.upstream import (
-    Connections,
     Headers,
     Route,
     Upstreams,
     forwarded,
     header,
+    new_client,
     returned,
     route,
 )
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
     from starlette.types import Message, Receive, Scope, Send
 
     from reverie.proxy.dialects import Dialect
@@ -98,45 +93,28 @@ class Engine(Protocol):
     async def aclose(self) -> None: ...
 
 
-def make_app(engine: Engine, upstreams: Upstreams, access: Access) -> Starlette:
-    """The ASGI application."""
-    forwarder = Forwarder(engine, upstreams, access)
-
-    async def status(request: Request) -> Response:
-        problem = access.problem(request.scope["headers"])
-        if problem is not None:
-            return JSONResponse({"error": problem.reason}, problem.status)
-        return JSONResponse(engine.status())
-
-    return Starlette(
-        routes=[Path(STATUS_PATH, status), Mount("/", app=forwarder)],
-        lifespan=forwarder.lifespan,
-    )
-
-
-class Forwarder:
-    """Passes each request to its provider, and the response back."""
+class ProxyApp:
+    """The ASGI application: passes each request to its provider, and the response back."""
 
     def __init__(self, engine: Engine, upstreams: Upstreams, access: Access) -> None:
         self._engine = engine
         self._upstreams = upstreams
         self._access = access
-        self._connections: Connections | None = None
+        self._client: httpx2.AsyncClient | None = None
 
-    def lifespan(self, app: Starlette) -> _Lifespan:
-        return _Lifespan(self)
-
-    async def start(self) -> None:
-        self._connections = Connections()
-
-    async def stop(self) -> None:
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Open the connection pool with the server, and close it with the engine."""
+        await receive()
+        self._client = new_client()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
         await self._engine.aclose()
-        if self._connections is not None:
-            await self._connections.aclose()
+        await self._client.aclose()
+        await send({"type": "lifespan.shutdown.complete"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008})
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
             return
         reply = _ResponseWriter(send)
         target = scope["raw_path"] + (b"?" + query if (query := scope["query_string"]) else b"")
@@ -145,6 +123,9 @@ class Forwarder:
         reply.dialect = dialect or dialects.of_family(way.family)
         if problem := self._refusal(scope["headers"]):
             await reply.error(problem.status, problem.reason)
+            return
+        if scope["path"] == STATUS_PATH:
+            await reply.json(200, self._engine.status())
             return
         incoming = _Incoming(scope, receive)
         if dialect is not None and self._engine.reads(dialect):
@@ -231,12 +212,10 @@ class Forwarder:
     async def _pass_on(
         self, request: httpx2.Request, reply: _ResponseWriter, exchange: Exchange | None
     ) -> bool:
-        if self._connections is None:
-            await self.start()
-        connections = self._connections
-        if connections is None:
-            return False
-        response = await connections.send(request)
+        client = self._client
+        if client is None:
+            raise httpx2.ConnectError("the proxy is not started")
+        response = await client.send(request, stream=True)
         try:
             if exchange is not None and response.status_code in (400, 413):
                 refused = await _refused_body(response)
@@ -256,7 +235,7 @@ class Forwarder:
                     content=other,
                     extensions=request.extensions,
                 )
-                response = await connections.send(second)
+                response = await client.send(second, stream=True)
             return await self._relay(response, reply, exchange)
         finally:
             await response.aclose()
@@ -284,19 +263,6 @@ async def _refused_body(response: httpx2.Response) -> bytes | None:
     if not length.isdigit():
         return None
     return b"".join([chunk async for chunk in response.aiter_raw()])
-
-
-class _Lifespan:
-    """Opens the connection pool with the application, and closes it with the engine."""
-
-    def __init__(self, forwarder: Forwarder) -> None:
-        self._forwarder = forwarder
-
-    async def __aenter__(self) -> None:
-        await self._forwarder.start()
-
-    async def __aexit__(self, *ended: object) -> None:
-        await self._forwarder.stop()
 
 
 class _Incoming:
@@ -382,13 +348,16 @@ class _ResponseWriter:
         if self._begun:
             log.warning("%s, in the middle of a response", reason)
             return
-        self._begun = True
         shape = self.dialect.error(status, reason) if self.dialect else {"error": reason}
-        body = json.dumps(shape).encode()
-        headers = [
+        await self.json(status, shape, (b"x-reverie-proxy", b"error"))
+
+    async def json(self, status: int, value: Any, *headers: tuple[bytes, bytes]) -> None:
+        self._begun = True
+        body = json.dumps(value).encode()
+        own = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
-            (b"x-reverie-proxy", b"error"),
         ]
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        start = {"type": "http.response.start", "status": status, "headers": [*own, *headers]}
+        await self._send(start)
         await self._send({"type": "http.response.body", "body": body, "more_body": False})

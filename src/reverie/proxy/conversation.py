@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -29,6 +28,7 @@ from reverie.models.failures import too_long
 from reverie.proxy import marks
 from reverie.proxy.clients import Client, ProxySwitches, client_model
 from reverie.proxy.costs import SessionCosts
+from reverie.proxy.prepared import Claim, Prepared, Snapshot
 from reverie.proxy.savings import Saving
 from reverie.proxy.turns import (
     Outgoing,
@@ -36,7 +36,6 @@ from reverie.proxy.turns import (
     Turn,
     is_unchanged,
     outgoing,
-    read_turns,
     shared_turns,
 )
 from reverie.session.build import open_session
@@ -58,48 +57,6 @@ log = logging.getLogger(__name__)
 _LAYERS_SECONDS = 0.02
 # A reply or a prompt taken back is the same conversation; more is a branch of it.
 _TAKEN_BACK = 3
-
-
-class Claim:
-    """Decides once whether a request goes out as prepared or as it came.
-
-    The worker takes it before it changes anything; the waiting side gives up when it has no more
-    patience. Only one of the two can be first.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._owner: str | None = None
-
-    def take(self) -> bool:
-        return self._set("worker")
-
-    def give_up(self) -> bool:
-        return self._set("client")
-
-    def _set(self, owner: str) -> bool:
-        with self._lock:
-            self._owner = self._owner or owner
-            return self._owner == owner
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What was sent last: enough to send it again without the session."""
-
-    sent: tuple[Sent, ...]
-    known: tuple[str, ...]
-    changed: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """The body for one request (None: as it came), and what is needed to record its reply."""
-
-    text: str | None
-    asked: Assembled
-    ticket: int
-    saving: Saving | None = None
 
 
 @dataclass(slots=True)
@@ -242,8 +199,9 @@ class Conversation:
         session = await self._stack.enter_async_context(open_session(self.app, options))
         self._stack.enter_context(session.announce.subscribed(self._hear))
         session.upkeep.on = session.folding.on = session.notes.on = self._on
-        # The figures of a profile go with compaction by price, which does not run here.
-        session.upkeep.policy = Policy()
+        if not self._on("compact_by_price"):
+            # The figures of a profile go with compaction by price.
+            session.upkeep.policy = Policy()
         # There is no model of ours to ask, and the client brings every head.
         session.upkeep.forks = session.folding.forks = None
         session.upkeep.head = lambda: self._frozen(session.conversation.state.head)
@@ -265,26 +223,26 @@ class Conversation:
 
     def _on(self, name: str) -> bool:
         """The layers that run here, of those that are on."""
-        if not self.app.switches.on(name):
-            return False
         layers = self.switches.layers and self.dialect.has_results
-        match name:
-            case "tool_result_storage":
-                return layers and self.client.reads_files
-            case "microcompact_time" | "microcompact_batch":
-                return layers
-            case "autocompact" | "notes_compaction":
-                return self.compacts
-            case "session_notes":
-                return self.switches.layers
-            case _:
-                # Cache edits, snip and collapse need a model or tools of ours.
-                return False
+        runs = {
+            "tool_result_storage": layers and self.client.reads_files,
+            "microcompact_time": layers,
+            "microcompact_batch": layers,
+            # Clients that compact by themselves do so when the window is full, not by price.
+            "compact_by_price": layers and self.switches.compaction,
+            "autocompact": self.compacts,
+            "notes_compaction": self.compacts,
+            "session_notes": self.switches.layers,
+        }
+        # Cache edits, snip and collapse need a model or tools of ours.
+        return runs.get(name, False) and self.app.switches.on(name)
 
     def _limit_clearing(self, loop: OwnLoop) -> None:
         budget = None if self._costs is None else self._costs.budget
         if budget is not None:
-            loop.session.upkeep.policy = replace(loop.session.upkeep.policy, budget=budget)
+            upkeep = loop.session.upkeep
+            upkeep.policy = replace(upkeep.policy, budget=budget)
+            upkeep.lean = replace(upkeep.lean, budget=budget)
 
     def _hear(self, event: Event) -> None:
         match event:
@@ -395,16 +353,3 @@ class Conversation:
         cost = model.prices.cost(reply.usage) if model.prices else None
         entry = Entry(self._now(), MAIN, self.name, model.name, reply.usage, cost)
         self.app.ledger.settle("", entry)
-
-
-def replayed(dialect: Dialect, body: Body, snapshot: Snapshot, *, by_person: bool) -> str | None:
-    """The body with what was decided before and nothing new; None if it does not continue that."""
-    turns = read_turns(dialect, body.elements, by_person=by_person)
-    if shared_turns(snapshot.known, turns) < len(snapshot.known):
-        return None
-    new = (Sent(turns[i].message, i) for i in range(len(snapshot.known), len(turns)))
-    sent = (*snapshot.sent, *new)
-    elements = outgoing(dialect, body.elements, turns, sent, snapshot.changed)
-    if is_unchanged(elements, len(body.elements)):
-        return None
-    return body.text([one.text(dialect) for one in elements])

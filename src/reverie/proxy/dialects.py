@@ -33,6 +33,8 @@ _ADDED_BY_CLIENT = (
     *("<session_context>", "# AGENTS.md instructions", "<command-message>", "<local-command-"),
 )
 _SYSTEM_ROLES = ("system", "developer")
+# How an empty result is recorded, so that no layer puts words into it.
+_NOTHING = Text("(no output)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,7 @@ def _result(part: Wire, id_: str, content: Any) -> ToolResult:
     """A tool's result; parts that are no text or media stand as a placeholder."""
     failed = part.get("is_error") is True
     if content is None or content == "" or content == []:
-        return ToolResult(id_, (), failed)
+        return ToolResult(id_, (_NOTHING,), failed)
     if isinstance(content, str):
         return ToolResult(id_, (Text(content),), failed)
     parts = content if isinstance(content, list) else [content]

@@ -32,11 +32,12 @@ from reverie.proxy.clients import (
     client_of,
     working_folder,
 )
-from reverie.proxy.conversation import Claim, Conversation, Prepared, replayed
+from reverie.proxy.conversation import Conversation
 from reverie.proxy.dialects import Dialect, HeadFields
+from reverie.proxy.prepared import Claim, Prepared, replayed
 from reverie.proxy.replies import ReplyReader, decoded, encoded
 from reverie.proxy.sessions import Sessions
-from reverie.proxy.turns import Turn, read_turns
+from reverie.proxy.turns import Turn, read_turns, turns_of
 from reverie.proxy.upstream import Headers, header
 from reverie.recall.service import choose_embedder, open_ranker
 from reverie.workspace import Workspace
@@ -50,7 +51,6 @@ log = logging.getLogger(__name__)
 _FINISH_SECONDS = 5.0
 _MOST_DECODED = 64 * 1024 * 1024
 _SHOWN_TROUBLES = 20
-# Fields whose text goes with a request that is recorded only.
 CAP_STATUS = 402
 
 
@@ -164,7 +164,7 @@ class ProxyEngine:
         values = [element.value for element in body.elements[:8]]
         head = call.dialect.head(body.fields, values, dialects.model_in(call.route.target))
         client = client_of(call.headers, body, head)
-        turns = read_turns(call.dialect, body.elements, by_person=client.by_person)
+        turns = turns_of(call.dialect, body, by_person=client.by_person)
         if turns and turns[0].message.role == "assistant":
             raise InputError("the conversation does not begin with the user")
         return _Question(call.dialect, body, head, client, turns, self._folder(client, head, body))

@@ -49,8 +49,7 @@ def read_marks(body: Body) -> ClientMarks:
             head[name, i] = _ttl(control)
             controls.append(control)
     for index, element in enumerate(body.elements):
-        # Looking for the word is faster than looking into every block.
-        if '"cache_control"' in element.raw and isinstance(element.value, dict):
+        if element.may_be_marked and isinstance(element.value, dict):
             for i, control in _controls(element.value.get("content")):
                 messages[Place(index, i)] = _ttl(control)
                 controls.append(control)
@@ -85,28 +84,39 @@ def chain_marks(
     """The client's marks as places in the chain that is sent; those of what is gone are left out."""
     if not client.count:
         return ()
-    links = {
-        (link.segment.section, link.segment.index, link.segment.block): i
-        for i, link in enumerate(chain.links)
+    wanted: dict[tuple[Section, int, int], Ttl] = {
+        ("tools" if name == "tools" else "system", i, 0): ttl
+        for (name, i), ttl in client.head.items()
     }
+    marked_elements = {place.element for place in client.messages}
+    for message in range(len(sent) - 1, -1, -1):
+        if not marked_elements:
+            break
+        one = sent[message]
+        if one.turn is None or marked_elements.isdisjoint(turns[one.turn].elements):
+            continue
+        turn = turns[one.turn]
+        for block in range(min(len(turn.offsets), len(one.message.blocks))):
+            ttl = client.messages.get(turn.place(block))
+            if ttl is not None:
+                wanted["messages", message, block] = ttl
     found: dict[int, Ttl] = {}
-    for (name, i), head_ttl in client.head.items():
-        section: Section = "tools" if name == "tools" else "system"
-        if (place := links.get((section, i, 0))) is not None:
-            found[place] = head_ttl
-    if client.messages:
-        for message, one in enumerate(sent):
-            if one.turn is None:
-                continue
-            turn = turns[one.turn]
-            if not any(p.element in turn.elements for p in client.messages):
-                continue
-            for block in range(min(len(turn.offsets), len(one.message.blocks))):
-                ttl = client.messages.get(turn.place(block))
-                place = links.get(("messages", message, block))
-                if ttl is not None and place is not None:
-                    found[place] = ttl
+    for i in _from_both_ends(len(chain.links)):
+        if not wanted:
+            break
+        segment = chain.links[i].segment
+        head_ttl = wanted.pop((segment.section, segment.index, segment.block), None)
+        if head_ttl is not None:
+            found[i] = head_ttl
     return tuple(Mark(i, found[i]) for i in sorted(found))
+
+
+def _from_both_ends(count: int) -> Iterator[int]:
+    """All places, from both ends inwards: marks stand in the head and near the end."""
+    for i in range((count + 1) // 2):
+        yield i
+        if i != count - 1 - i:
+            yield count - 1 - i
 
 
 def placed(
@@ -155,7 +165,7 @@ def _with_ours(
         ours = by_message.get(found.message.id if found.message else "", {})
         return with_marks(found, ours) if ours else found
     wanted = by_index.get(found.index, {})
-    if '"cache_control"' not in found.raw:
+    if not found.may_be_marked:
         return with_marks(found, wanted) if wanted else found
     there = dict(_controls(found.value.get("content")))
     same = {i: _ttl(control) for i, control in there.items()} == dict(wanted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import os
 import secrets
@@ -22,13 +21,13 @@ from reverie.errors import InputError
 from reverie.files.json_files import read_json, write_json
 from reverie.http_server import HttpServer
 from reverie.proxy.access import Access, is_loopback
-from reverie.proxy.app import make_app
+from reverie.proxy.app import ProxyApp
 from reverie.proxy.clients import ProxySwitches
 from reverie.proxy.engine import ProxyEngine
 from reverie.proxy.upstream import TOKEN_HEADER, Upstreams
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
+    from starlette.types import ASGIApp
 
     from reverie.workspace import Workspace
 
@@ -105,24 +104,23 @@ def make_engine(
     return ProxyEngine(app, chosen, home=home, overrides=tuple(overrides))
 
 
-def application(app: Workspace, engine: ProxyEngine, listener: Listener) -> Starlette:
-    return make_app(engine, Upstreams.of(app.settings), listener.access)
+def application(app: Workspace, engine: ProxyEngine, listener: Listener) -> ProxyApp:
+    return ProxyApp(engine, Upstreams.of(app.settings), listener.access)
 
 
-def server(app: Starlette, ready: Callable[[], None]) -> HttpServer:
+def server(app: ASGIApp, ready: Callable[[], None]) -> HttpServer:
     config = uvicorn.Config(
         app,
-        http="h11",
+        http="httptools",
         ws="none",
-        loop="asyncio",
+        loop="auto",
+        proxy_headers=False,
         lifespan="on",
         log_config=None,
         access_log=False,
         date_header=False,
         server_header=False,
         backlog=_BACKLOG,
-        # Anthropic's and OpenAI's headers together stay far below; a browser's cookies do not.
-        h11_max_incomplete_event_size=256 * 1024,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     return HttpServer(config, ready)
@@ -135,7 +133,7 @@ def serve(
     engine.warm_up().result()
     running = server(application(app, engine, listener), ready)
     with _announced(app, listener):
-        asyncio.run(running.serve([listener.socket]))
+        running.run([listener.socket])
 
 
 @contextmanager
@@ -199,7 +197,7 @@ def run_client(
     started = threading.Event()
     running = server(application(app, engine, listener), started.set)
     engine.warm_up().result()
-    thread = threading.Thread(target=lambda: asyncio.run(running.serve([listener.socket])))
+    thread = threading.Thread(target=running.run, args=([listener.socket],))
     thread.start()
     try:
         started.wait()

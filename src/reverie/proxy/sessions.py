@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reverie.proxy.dialects import Dialect
 
 # Open conversations keep an index and a journal open; more are closed, the oldest first.
-MOST_OPEN = 32
+MOST_OPEN = 128
 _MOST_KNOWN = 1_000
 _MOST_BRANCHES = 99
 

@@ -6,13 +6,14 @@ Both are pure. Reading is remembered with each element, so that a growing conver
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from reverie.core.messages import Block, Message, Origin, Text, Thinking, ToolResult
 from reverie.core.window import Ttl
-from reverie.proxy.body import Element
+from reverie.proxy.body import Body, Element
 from reverie.proxy.dialects import Dialect, Edit, Piece
 from reverie.session.own_loop import mark
 
@@ -53,39 +54,64 @@ class Turn:
     mark: str
     first: int
     offsets: tuple[Place, ...]
+    elements: range
+    thinks: bool
+    results: bool
+
+    @classmethod
+    def of(cls, read: _Read, first: int) -> Turn:
+        elements = range(first, first + 1 + read.offsets[-1].element)
+        results = any(isinstance(block, ToolResult) for block in read.message.blocks)
+        return cls(
+            read.message, read.mark, first, read.offsets, elements, thinks(read.message), results
+        )
 
     def place(self, block: int) -> Place:
         offset = self.offsets[block]
         return Place(self.first + offset.element, offset.block)
 
-    @property
-    def elements(self) -> range:
-        return range(self.first, self.first + 1 + self.offsets[-1].element)
+
+def turns_of(dialect: Dialect, body: Body, *, by_person: bool) -> list[Turn]:
+    """All turns of a body; those of the elements it shares with an earlier one are read already."""
+    if not body.read:
+        known = [] if body.earlier is None else body.earlier.read
+        # The last shared element may be one message together with the next one.
+        while known and known[-1].elements.stop >= body.shared:
+            known = known[: bisect_left(known, known[-1].first, key=_first)]
+        begin = known[-1].elements.stop if known else 0
+        body.read = [*known, *read_turns(dialect, body.elements, begin, by_person=by_person)]
+    return body.read
 
 
-def read_turns(dialect: Dialect, elements: Sequence[Element], *, by_person: bool) -> list[Turn]:
-    """All turns, in order; tool results and words of one element are two turns.
+def _first(turn: Turn) -> int:
+    return turn.first
+
+
+def read_turns(
+    dialect: Dialect, elements: Sequence[Element], begin: int = 0, *, by_person: bool
+) -> list[Turn]:
+    """The turns from an element on; tool results and words of one element are two turns.
 
     `by_person` is false where another agent wrote the user's messages. Raises InputError.
     """
     turns: list[Turn] = []
-    for first, group in _groups(dialect, elements):
+    for first, group in _groups(dialect, elements, begin):
         reading: _Reading = group[0].read
         if reading.group != group:
             reading.group = group
             reading.read = tuple(_messages([one.read.piece for one in group], by_person))
-        turns += (Turn(r.message, r.mark, first, r.offsets) for r in reading.read)
+        turns += (Turn.of(read, first) for read in reading.read)
     return turns
 
 
 def _groups(
-    dialect: Dialect, elements: Sequence[Element]
+    dialect: Dialect, elements: Sequence[Element], begin: int
 ) -> Iterator[tuple[int, tuple[Element, ...]]]:
     """Runs of elements that make one message; system messages belong to none."""
-    start = 0
+    start = begin
     group: list[Element] = []
     last: Piece | None = None
-    for i, element in enumerate(elements):
+    for i, element in enumerate(elements[begin:], begin):
         if element.read is None:
             element.read = _Reading(dialect.piece(element.value))
         piece: Piece | None = element.read.piece
@@ -149,6 +175,7 @@ class Outgoing:
     value: Any
     edit: Edit = NO_EDIT
     message: Message | None = None
+    may_be_marked: bool = False
 
     def text(self, dialect: Dialect) -> str:
         if self.edit.empty:
@@ -231,7 +258,11 @@ class _Writer:
         edit = self._edits.get(index, NO_EDIT)
         self._next = index + 1
         if not edit.dropped or len(edit.dropped) < len(element.read.piece.blocks):
-            self.found.append(Outgoing(index, element.raw, element.value, edit))
+            self.found.append(
+                Outgoing(
+                    index, element.raw, element.value, edit, may_be_marked=element.may_be_marked
+                )
+            )
 
     def _all_edits(self, sent: Sequence[Sent]) -> dict[int, Edit]:
         edits: dict[int, Edit] = {}
@@ -240,16 +271,17 @@ class _Writer:
             if one.turn is None:
                 continue
             turn = self._turns[one.turn]
-            results = one.message.tool_results
-            other = {r.tool_use_id: r for r in results if r.tool_use_id in self._changed}
-            if other:
-                _merge(edits, turn.elements, Edit(results=other))
-            if thinks(turn.message) and not thinks(one.message):
+            if turn.results and self._changed:
+                results = one.message.tool_results
+                other = {r.tool_use_id: r for r in results if r.tool_use_id in self._changed}
+                if other:
+                    _merge(edits, turn.elements, Edit(results=other))
+            if turn.thinks and not thinks(one.message):
                 _drop(edits, turn, Thinking)
-        for i, turn in enumerate(self._turns):
+        for i in set(range(len(self._turns))) - sent_turns:
             # A sibling in the same element is sent, and this one is not.
-            if i not in sent_turns and {i - 1, i + 1} & sent_turns:
-                _drop(edits, turn, object)
+            if {i - 1, i + 1} & sent_turns:
+                _drop(edits, self._turns[i], object)
         return edits
 
 

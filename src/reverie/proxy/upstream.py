@@ -31,6 +31,7 @@ _HOP_BY_HOP = frozenset(
 )
 _REQUEST_ONLY = frozenset([b"host", b"content-length", b"expect", TOKEN_HEADER])
 
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _PREFIXED = re.compile(rb"\A/(anthropic|openai|gemini)(?=/|\Z)")
 _ANTHROPIC_PATHS = (b"/v1/messages", b"/v1/complete", b"/api/")
 _GEMINI_PATHS = (b"/v1beta", b"/v1alpha", b"/upload/v1beta")
@@ -84,48 +85,17 @@ class Upstreams:
         )
 
 
-class Connections:
-    """Connections to providers, kept open for the next request."""
+def new_client() -> httpx2.AsyncClient:
+    """Connections to providers, kept open for the next request.
 
-    def __init__(self) -> None:
-        self._kept = _new_client(64)
-        self._fresh: httpx2.AsyncClient | None = None
-
-    async def send(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; its response is still to be read.
-
-        A provider may close a kept connection while a request is on its way there. Where one breaks
-        without a response, the request is sent once more on a new connection, as clients would do.
-        """
-        new = False
-
-        async def watch(event: str, info: object) -> None:
-            nonlocal new
-            new = new or event == "connection.connect_tcp.started"
-
-        request.extensions = {**request.extensions, "trace": watch}
-        try:
-            return await self._kept.send(request, stream=True)
-        except (httpx2.NetworkError, httpx2.RemoteProtocolError):
-            # What was streamed from the client is gone.
-            if new or not isinstance(request.stream, httpx2.ByteStream):
-                raise
-        if self._fresh is None:
-            self._fresh = _new_client(0)
-        return await self._fresh.send(request, stream=True)
-
-    async def aclose(self) -> None:
-        await self._kept.aclose()
-        if self._fresh is not None:
-            await self._fresh.aclose()
-
-
-def _new_client(most_kept: int) -> httpx2.AsyncClient:
-    """A client that adds nothing of its own and follows no redirects."""
+    The client adds nothing of its own and follows no redirects. A kept connection that the provider
+    has closed is replaced before anything is written to it. A request that was written is never sent
+    a second time, because both might be billed: the client gets an error and decides.
+    """
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(SILENT_SECONDS, connect=CONNECT_SECONDS, pool=None),
         limits=httpx2.Limits(
-            max_connections=None, max_keepalive_connections=most_kept, keepalive_expiry=KEPT_SECONDS
+            max_connections=None, max_keepalive_connections=64, keepalive_expiry=KEPT_SECONDS
         ),
         follow_redirects=False,
         trust_env=True,
@@ -168,8 +138,10 @@ def forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 
 
 def returned(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """A provider's response headers without those of its connection to us."""
+    """A provider's response headers without those of its connection to us; they must be legal."""
     kept = [(name.lower(), value) for name, value in headers]
+    if any(map(_CONTROL.search, (value for _, value in kept))):
+        raise httpx2.RemoteProtocolError("a header of the response holds a control character")
     named = _named_by_connection(kept)
     return [(n, value) for n, value in kept if n not in _HOP_BY_HOP and n not in named]
 

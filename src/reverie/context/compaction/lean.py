@@ -7,6 +7,7 @@ by their record (`record`), the user's words and the files in work; the last rou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -31,7 +32,7 @@ from reverie.context.facts import read_facts
 from reverie.core.messages import Attachment, Block, Message, Text, new_message
 from reverie.core.tokens import message_tokens
 from reverie.core.transcript import rounds, safe_cuts
-from reverie.core.usage import Prices
+from reverie.core.usage import PER_MILLION, Prices
 
 _OBLIGATIONS = 2_000
 
@@ -44,7 +45,8 @@ class LeanPolicy:
     take; up to `files` files that were touched in the last `recent` calls are shown with `file` each.
     It is worth it when `calls` requests (`calls_between` before a new prompt is answered) save more
     than it costs, `rereads` tokens that are read again included. After a lapse of the cache it
-    costs nothing but those. A conversation under `least` tokens is left alone.
+    costs nothing but those. A conversation under `least` tokens is left alone. `budget` is what a
+    compaction may cost at once, in dollars.
     """
 
     on: bool = True
@@ -58,6 +60,7 @@ class LeanPolicy:
     calls_between: int = 20
     rereads: int = 15_000
     least: int = 25_000
+    budget: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,10 @@ def worth_it(before: int, after: int, moment: Moment, policy: LeanPolicy) -> Due
     if moment.lapsed:
         saved, cost = freed * (write + calls * read), again
     else:
-        saved, cost = freed * calls * read, after * (write - read) + again
+        at_once = after * (write - read)
+        if at_once > policy.budget * PER_MILLION:
+            return NotDue(f"compacting may cost at most ${policy.budget:.3f} now")
+        saved, cost = freed * calls * read, at_once + again
     if saved <= cost:
         return NotDue(f"keeping {freed:,} old tokens costs less than compacting")
     when = "the cache has lapsed, and " if moment.lapsed else ""

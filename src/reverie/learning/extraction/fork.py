@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from reverie.agent.background import Background
 from reverie.agent.fork import SideAgents, Task
@@ -149,7 +150,7 @@ class Learning:
         earlier = visible[: len(visible) - len(new)]
         # Explicit requests of the person are saved first, because a fork may be cancelled.
         self._trouble = ""
-        by_rules = extraction.find(new, earlier)
+        by_rules = await _in_a_thread(extraction.find, new, earlier)
         first = await self._keep(by_rules, visible)
         proposed = await self._proposals(new)
         second = await self._keep(proposed, visible)
@@ -194,6 +195,18 @@ class Learning:
     def _new(self) -> tuple[Message, ...]:
         state = self.conversation.state
         return extraction.new_messages(state.messages, state.extracted_up_to)
+
+
+T = TypeVar("T")
+
+
+async def _in_a_thread(find: Callable[..., T], *messages: Sequence[Message]) -> T:
+    """Read messages in a thread of its own: a long history must not hold up the loop or its workers."""
+    reader = ThreadPoolExecutor(1, "reverie-learning")
+    try:
+        return await asyncio.get_running_loop().run_in_executor(reader, find, *messages)
+    finally:
+        reader.shutdown(wait=False)
 
 
 @dataclass(frozen=True, slots=True)

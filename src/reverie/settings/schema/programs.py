@@ -152,13 +152,15 @@ PROGRAMS: Final[tuple[Setting, ...]] = (
         "proxy.clearing",
         "choice",
         "safe",
-        "When the proxy clears old tool results: `safe`, if that costs no more than the session has "
+        "When the proxy clears or compacts what is old: `safe`, if that costs no more than the session has "
         "saved before; `expected`, if it pays in a session that goes on for ten more requests.",
         risk="change what your clients send",
         choices=("safe", "expected"),
     ),
     _proxy_switch("marks", "Place cache marks where that costs less than the client's own."),
-    _proxy_switch("compaction", "Compact for clients that do not do so themselves."),
+    _proxy_switch(
+        "compaction", "Compact by price; by size for clients that do not do so themselves."
+    ),
     _proxy_switch("learning", "Learn from proxied conversations after each turn."),
     _proxy_switch("record", "Keep a journal and a ledger of proxied conversations."),
     Setting(
