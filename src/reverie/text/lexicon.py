@@ -1,34 +1,24 @@
-"""Normalises the words of a sentence, with the closed word classes of four languages.
+"""Normalises the words of a sentence.
 
-Numbers, units, times, abbreviations and synonyms are compared by one key. `forms/*.toml` holds the
-classes of words (articles, negations, conditions, relations with one value), `forms/synonyms.txt`
-the groups that say the same.
+Numbers, units, times, days, abbreviations and synonyms are compared by one key.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
 
 from reverie.text import words
-from reverie.text import words as languages
-
-Kind: TypeAlias = Literal["word", "number", "day", "name", "code", "speaker", "quantity"]
-Relation: TypeAlias = Literal["copula", "single", "multiple", "owner", "other"]
-
-# Only the beginning of a longer text is compared, since a memory's claim is short.
-LONGEST = 2_000
-# The languages with a file of forms, and how many words are examined to recognise one.
-_READ = ("english", "german", "french", "spanish")
-_SAMPLE = 60
-# A shorter synonym applies to the exact word only, not to words with this stem.
-_SHORTEST_STEMMED = 4
-_FOLDER = Path(__file__).with_name("forms")
+from reverie.text.word_classes import (
+    FOLDER,
+    SHORTEST_STEMMED,
+    Forms,
+    Kind,
+    Relation,
+    Word,
+    synonyms,
+)
 
 _TOKEN = re.compile(
     r"`(?P<code>[^`\n]{1,200})`"
@@ -93,169 +83,6 @@ monday tuesday wednesday thursday friday saturday sunday january february march
 april mayday june july august september october november december
 """
 _DAYS = frozenset(_DAY_NAMES.split())
-
-
-@dataclass(frozen=True, slots=True)
-class Forms:
-    """The closed classes of one language."""
-
-    fillers: frozenset[str] = frozenset()
-    prepositions: frozenset[str] = frozenset()
-    speakers: frozenset[str] = frozenset()
-    copulas: frozenset[str] = frozenset()
-    light: frozenset[str] = frozenset()
-    single: frozenset[str] = frozenset()
-    multiple: frozenset[str] = frozenset()
-    owners: frozenset[str] = frozenset()
-    # Vague verbs, each with the number of its group: "is kept in", "lives in", "is in".
-    vague: Mapping[str, int] = field(default_factory=dict)
-    negations: frozenset[str] = frozenset()
-    always: frozenset[str] = frozenset()
-    conditions: frozenset[str] = frozenset()
-    quantities: frozenset[str] = frozenset()
-    definite: frozenset[str] = frozenset()
-    auxiliaries: frozenset[str] = frozenset()
-    possessives: frozenset[str] = frozenset()
-    beside: frozenset[str] = frozenset()
-    posts: frozenset[str] = frozenset()
-    able: frozenset[str] = frozenset()
-    passive: str = ""
-    frames: re.Pattern[str] | None = None
-    adverbs: re.Pattern[str] | None = None
-    since: re.Pattern[str] | None = None
-    cues: re.Pattern[str] | None = None
-    denials: re.Pattern[str] | None = None
-    splits: re.Pattern[str] | None = None
-    former: tuple[re.Pattern[str], ...] = ()
-    spelling: tuple[tuple[re.Pattern[str], str], ...] = ()
-    rewrites: tuple[tuple[re.Pattern[str], str], ...] = ()
-    numbers: Mapping[str, int] = field(default_factory=dict)
-    counted: re.Pattern[str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word before its role in the sentence is known."""
-
-    word: str
-    key: str
-    kind: Kind | Literal["sign"]
-    verb: Relation | None = None
-    vague: int = 0
-
-
-@cache
-def _data(language: str) -> dict[str, Any]:
-    file = _FOLDER / f"{language}.toml"
-    return tomllib.loads(file.read_text(encoding="utf-8"))
-
-
-@cache
-def _vocabulary(language: str) -> frozenset[str]:
-    data = _data(language)
-    classes = [value for value in data.values() if isinstance(value, str)]
-    return frozenset([*" ".join(classes).split(), *data["numbers"], *_own_words(language)])
-
-
-@cache
-def forms(language: str) -> Forms:
-    """The classes of a language; a language without a file has none."""
-    if language not in _READ:
-        return Forms()
-    data = _data(language)
-    sets = {
-        name: frozenset(str(data[name]).split())
-        for name in ("fillers", "prepositions", "speakers", "copulas", "negations", "always")
-    }
-    sets |= {
-        name: frozenset(str(data[name]).split())
-        for name in (
-            "conditions",
-            "quantities",
-            "definite",
-            "auxiliaries",
-            "possessives",
-            "beside",
-            "posts",
-            "able",
-        )
-    }
-    verbs = {
-        name: frozenset(words.stem(verb, language) for verb in str(data[name]).split())
-        for name in ("light", "single", "multiple", "owners")
-    }
-    return Forms(
-        **sets,
-        **verbs,
-        passive=data["passive"],
-        frames=_any(data["frames"], r"^\s*", r"(?:\s+|$)"),
-        adverbs=_any(data["adverbs"]),
-        since=_any(data["since"]),
-        cues=_any(data["cues"]),
-        denials=_any(data["denials"]),
-        splits=re.compile("|".join(data["splits"]), re.IGNORECASE),
-        former=tuple(re.compile(one, re.IGNORECASE) for one in data["former"]),
-        vague={
-            words.stem(verb, language): number
-            for number, group in enumerate(data["vague"], start=1)
-            for verb in group.split()
-        },
-        spelling=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["spelling"]),
-        rewrites=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["rewrites"]),
-        numbers=data["numbers"],
-        counted=_any(list(data["numbers"])),
-    )
-
-
-def _any(patterns: Sequence[str], start: str = r"\b", end: str = r"(?!\w)") -> re.Pattern[str]:
-    return re.compile(rf"{start}(?:{'|'.join(patterns)}){end}", re.IGNORECASE)
-
-
-@cache
-def _groups() -> Mapping[str, list[list[str]]]:
-    """The groups of synonyms by section: one per language, and the shared ones."""
-    found: dict[str, list[list[str]]] = {name: [] for name in ("shared", *_READ)}
-    section = ""
-    for line in (_FOLDER / "synonyms.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            section = line.strip("[]")
-        elif section:
-            found[section].append(line.split())
-    return found
-
-
-def _own_words(language: str) -> set[str]:
-    """The words of this language only; the first of a group may be a key of another language."""
-    own = {word for group in _groups()[language] for word in group[1:]}
-    return own - {word for name in _READ if name != language for g in _groups()[name] for word in g}
-
-
-@cache
-def _synonyms(language: str) -> dict[str, str]:
-    """The key of each word: the language's own groups take precedence over the shared ones."""
-    found: dict[str, str] = {}
-    for group in (*_groups()["shared"], *_groups().get(language, [])):
-        found |= dict.fromkeys(group, group[0])
-    # Other forms of a word belong to its group, too, unless it is short, like an abbreviation.
-    long = {word: head for word, head in found.items() if len(word) >= _SHORTEST_STEMMED}
-    return {words.stem(word, language): head for word, head in long.items()} | found
-
-
-@cache
-def negations() -> frozenset[str]:
-    """The negations of every language that has a file."""
-    return frozenset(word for name in _READ for word in str(_data(name)["negations"]).split())
-
-
-def language_of(*texts: str) -> str:
-    """The language in which texts are compared; English when no function word tells."""
-    found = [word for text in texts for word in words.plain_words(text[:LONGEST])[:_SAMPLE]]
-    scores = {name: sum(word in _vocabulary(name) for word in found) for name in _READ}
-    best = max(scores, key=lambda name: scores[name])
-    leaning = languages.leaning(found)
-    if leaning in scores and scores[leaning] >= scores[best]:
-        return leaning
-    return best if scores[best] else leaning or "english"
 
 
 def folded(text: str) -> str:
@@ -340,10 +167,10 @@ def _word(
         yield Word(f"{plain}.", plain, "name")
         return
     stem = _stem(plain, language)
-    known = _synonyms(language)
+    known = synonyms(language)
     # Names are not stemmed: Madrid has the stem of "madre".
     named = not opening and text[:1].isupper() and language != "german"
-    short = named or (len(stem) < _SHORTEST_STEMMED and stem != plain)
+    short = named or (len(stem) < SHORTEST_STEMMED and stem != plain)
     key = known.get(plain) or (None if short else known.get(stem)) or stem
     if language in _GENDER and key == stem and (gender := _GENDER[language].fullmatch(plain)):
         key += gender[1] if language == "spanish" else f"-{gender[1]}"
@@ -379,7 +206,7 @@ def _told_figure(  # noqa: PLR0911 - one for each way to write a figure
 
 
 def _unit(plain: str, language: str) -> str:
-    return _UNITS.get(plain) or _synonyms(language).get(plain, plain)
+    return _UNITS.get(plain) or synonyms(language).get(plain, plain)
 
 
 def _stem(plain: str, language: str) -> str:
@@ -392,7 +219,7 @@ def _stem(plain: str, language: str) -> str:
 
 @cache
 def _irregular() -> dict[str, str]:
-    lines = (_FOLDER / "irregular.txt").read_text(encoding="utf-8").splitlines()
+    lines = (FOLDER / "irregular.txt").read_text(encoding="utf-8").splitlines()
     groups = (line.split() for line in lines if not line.startswith("#"))
     return {form: group[-1] for group in groups for form in group}
 

@@ -23,8 +23,8 @@ from reverie.text.alignment import (
     subject_of,
     topic_of,
 )
-from reverie.text.lexicon import language_of
 from reverie.text.statements import Change, Statement, Token, change_in, reason_of, statements
+from reverie.text.word_classes import language_of
 
 Likeness: TypeAlias = Literal["duplicate", "extends", "update", "sibling", "unrelated"]
 
