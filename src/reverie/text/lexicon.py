@@ -59,11 +59,20 @@ _GENDER = {
 }
 # German capitalises all nouns, so a title marks a name there.
 _TITLES = frozenset({"herr", "herrn", "frau", "dr", "familie", "firma"})
-# Units of time in seconds, so that two weeks equal fourteen days.
-_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
+# Units of time in seconds, so that two weeks equal fourteen days and three months ninety.
+_SECONDS = {
+    "second": 1,
+    "minute": 60,
+    "hour": 3_600,
+    "day": 86_400,
+    "week": 604_800,
+    "month": 30 * 86_400,
+    "year": 360 * 86_400,
+}
+_YEAR_OF_DAYS = 365 * 86_400
 # Other units, by the base unit they are converted to.
 _MEASURES: Mapping[str, tuple[str, float]] = {
-    **{name: (name, 1) for name in ("month", "year", "euro", "dollar", "pound", "percent", "cent")},
+    **{name: (name, 1) for name in ("euro", "dollar", "pound", "percent", "cent")},
     **{name: (name, 1) for name in ("kilobyte", "megabyte", "gigabyte", "terabyte", "metre2")},
     "gram": ("gram", 1),
     "kilogram": ("gram", 1_000),
@@ -83,6 +92,12 @@ monday tuesday wednesday thursday friday saturday sunday january february march
 april mayday june july august september october november december
 """
 _DAYS = frozenset(_DAY_NAMES.split())
+_MONTHS = _DAY_NAMES.split()[7:]
+# "30/11", "5.5." and "18-12"; "2nd-12th" and "2-12" are two days.
+_DAY_AND_MONTH = re.compile(r"(\d{1,2})([/.])(\d{1,2})(?:\2(?:\d{4}|\d\d))?")
+_BEFORE_A_DAY = frozenset({"am", "vom", "bis", "zum", "ab", "seit", "den", "dem", "der"})
+_FRACTIONS = frozenset({"24/7", "1/2", "1/3", "2/3", "1/4", "3/4"})
+_FROM_TO = re.compile(r"(\d{1,4}(?:st|nd|rd|th)?)-(\d{1,4}(?:st|nd|rd|th)?)")
 
 
 def folded(text: str) -> str:
@@ -136,7 +151,10 @@ def _figure(number: Word, unit: Word) -> Word | None:
     measure = _MEASURES.get(unit.key)
     if measure is None or number.kind != "number" or not re.fullmatch(r"\d+(\.\d+)?", number.key):
         return None
-    return Word(number.word, f"{float(number.key) * measure[1]:.10g}{measure[0]}", "number")
+    size = float(number.key) * measure[1]
+    if measure[0] == "s" and size == _YEAR_OF_DAYS:
+        size = _SECONDS["year"]
+    return Word(number.word, f"{size:.10g}{measure[0]}", "number")
 
 
 def _priced(sign: Word, number: Word) -> Word | None:
@@ -187,6 +205,10 @@ def _told_figure(  # noqa: PLR0911 - one for each way to write a figure
     plain: str, previous: str, rules: Forms, language: str
 ) -> list[Word]:
     """Normalise a number, an ordinal or an amount with its unit; empty for other words."""
+    if day := _day_and_month(plain, previous, language):
+        return day
+    if (span := _FROM_TO.fullmatch(plain)) and span[1] != span[2]:
+        return [one for end in span.groups() for one in _told_figure(end, previous, rules, language)]
     if past := _BEFORE_HOUR.fullmatch(plain):
         minute = "30" if past[1] == "halb" else "45"
         return [Word(plain, f"{int(past[2]) - 1}:{minute}", "number")]
@@ -203,6 +225,22 @@ def _told_figure(  # noqa: PLR0911 - one for each way to write a figure
         kind: Kind = "number" if _FIGURE.match(plain) else "code"
         return [Word(plain, _number(plain, language), kind)]
     return []
+
+
+def _day_and_month(plain: str, previous: str, language: str) -> list[Word]:
+    """A day in figures: the month comes first in English unless the figures say otherwise."""
+    written = _DAY_AND_MONTH.fullmatch(plain)
+    if written is None or plain in _FRACTIONS:
+        return []
+    if written[2] == "." and (language != "german" or previous not in _BEFORE_A_DAY):
+        return []
+    day, month = int(written[1]), int(written[3])
+    if language == "english" and (month > 12 or day <= 12):
+        day, month = month, day
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return []
+    name = _MONTHS[month - 1]
+    return [Word(plain, str(day), "number"), Word(name, name, "day")]
 
 
 def _unit(plain: str, language: str) -> str:

@@ -176,6 +176,25 @@ def synonyms(language: str) -> dict[str, str]:
 
 
 @cache
+def _near(language: str) -> dict[str, frozenset[int]]:
+    """The lines of `near.txt` that each word of a language stands in, by word and by stem."""
+    found: dict[str, set[int]] = {}
+    column = _READ.index(language) if language in _READ else 0
+    lines = (FOLDER / "near.txt").read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(line for line in lines if not line.startswith("#")):
+        for word in line.split("|")[column].split():
+            for form in (word, words.stem(word, language)):
+                found.setdefault(form, set()).add(number)
+    return {form: frozenset(numbers) for form, numbers in found.items()}
+
+
+def near_groups(word: str, language: str) -> frozenset[int]:
+    """The groups of words that often say the same as this one."""
+    known = _near(language)
+    return known.get(word) or known.get(words.stem(word, language), frozenset())
+
+
+@cache
 def negations() -> frozenset[str]:
     """The negations of every language that has a file."""
     return frozenset(word for name in _READ for word in str(_data(name)["negations"]).split())
