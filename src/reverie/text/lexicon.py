@@ -57,6 +57,46 @@ _GENDER = {
     ),
     "french": re.compile(r"(?:voisin|cousin|ami|copin|fiance|client|etudiant|employe)(e)s?"),
 }
+_KIN = frozenset(
+    [
+        "sister",
+        "brother",
+        "son",
+        "daughter",
+        "aunt",
+        "uncle",
+        "cousin",
+        "nephew",
+        "niece",
+        "friend",
+        "wife",
+        "husband",
+        "child",
+        "kid",
+        "soeur",
+        "frere",
+        "fils",
+        "fille",
+        "tante",
+        "oncle",
+        "neveu",
+        "niece",
+        "ami",
+        "amie",
+        "enfant",
+        "hermano",
+        "hermana",
+        "hijo",
+        "hija",
+        "tio",
+        "tia",
+        "primo",
+        "prima",
+        "amigo",
+        "amiga",
+    ]
+)
+_AGENT = re.compile(r"(\w{4,}?)(?:er|or)s?")
 # German capitalises all nouns, so a title marks a name there.
 _TITLES = frozenset({"herr", "herrn", "frau", "dr", "familie", "firma"})
 # Units of time in seconds, so that two weeks equal fourteen days and three months ninety.
@@ -87,6 +127,7 @@ _MEASURES: Mapping[str, tuple[str, float]] = {
     "millisecond": ("s", 0.001),
     **{name: ("s", seconds) for name, seconds in _SECONDS.items()},
 }
+_SHORT = 5
 _DAY_NAMES = """
 monday tuesday wednesday thursday friday saturday sunday january february march
 april mayday june july august september october november december
@@ -165,7 +206,8 @@ def _pieces(text: str) -> list[str]:
     """Split hyphenated compounds, but not identifiers, versions and paths."""
     parts = text.split("-")
     if len(parts) > 1 and all(part.isalpha() for part in parts):
-        return ["".join(parts)] if len(parts[0]) == 1 else parts
+        # "e-mail", "Wi-Fi": short parts are no words.
+        return ["".join(parts)] if len(parts[0]) == 1 or len("".join(parts)) <= _SHORT else parts
     return [text.rstrip(".:/")]
 
 
@@ -190,6 +232,8 @@ def _word(
     named = not opening and text[:1].isupper() and language != "german"
     short = named or (len(stem) < SHORTEST_STEMMED and stem != plain)
     key = known.get(plain) or (None if short else known.get(stem)) or stem
+    if key == stem and (other := _other_person(plain, stem, language)):
+        key = other
     if language in _GENDER and key == stem and (gender := _GENDER[language].fullmatch(plain)):
         key += gender[1] if language == "spanish" else f"-{gender[1]}"
     if key in _DAYS:
@@ -201,6 +245,14 @@ def _word(
     )
 
 
+def _other_person(plain: str, stem: str, language: str) -> str | None:
+    """The key where a stem hides a difference: a designer is no design, two sisters are not one."""
+    if plain.endswith("s") and plain != stem and plain[:-1] in _KIN:
+        return f"many {stem}"
+    agent = _AGENT.fullmatch(plain) if language == "english" else None
+    return f"{stem}er" if agent and agent[1] == stem else None
+
+
 def _told_figure(  # noqa: PLR0911 - one for each way to write a figure
     plain: str, previous: str, rules: Forms, language: str
 ) -> list[Word]:
@@ -208,7 +260,9 @@ def _told_figure(  # noqa: PLR0911 - one for each way to write a figure
     if day := _day_and_month(plain, previous, language):
         return day
     if (span := _FROM_TO.fullmatch(plain)) and span[1] != span[2]:
-        return [one for end in span.groups() for one in _told_figure(end, previous, rules, language)]
+        return [
+            one for end in span.groups() for one in _told_figure(end, previous, rules, language)
+        ]
     if past := _BEFORE_HOUR.fullmatch(plain):
         minute = "30" if past[1] == "halb" else "45"
         return [Word(plain, f"{int(past[2]) - 1}:{minute}", "number")]
@@ -221,7 +275,7 @@ def _told_figure(  # noqa: PLR0911 - one for each way to write a figure
         return [Word(plain, str(rules.numbers[plain]), "number")]
     if plain in _UNITS and previous[-1:].isdigit():
         return [Word(plain, _unit(plain, language), "word")]
-    if any(char.isdigit() for char in plain):
+    if any(char.isdigit() for char in plain) and plain not in synonyms(language):
         kind: Kind = "number" if _FIGURE.match(plain) else "code"
         return [Word(plain, _number(plain, language), kind)]
     return []

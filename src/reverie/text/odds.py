@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
 from reverie.text.alignment import differing, keys_of, subject_of
-from reverie.text.statements import Change, Statement, Token, change_in, statements
-from reverie.text.word_classes import FOLDER, near_groups
+from reverie.text.statements import Change, Statement, Token
+from reverie.text.word_classes import FOLDER, near_groups, opposed
 
 # How much of a word is matched by one that often says the same, and by a part of a compound.
 _NEAR = 0.8
@@ -31,6 +33,16 @@ canary demo beta alpha frontend backend mobile web desktop ios android linux
 windows macos germany france spain
 """
 WHICH = frozenset(_WHICH_WORDS.split())
+_OPPOSITE = (
+    "to from, before after, into from, nach von, vor nach, zu aus, a de, avant apres, antes despues"
+)
+OPPOSITES = frozenset(frozenset(pair.split()) for pair in _OPPOSITE.split(","))
+# "a" and "de" lead most objects in French and Spanish.
+_WEAKLY_OPPOSED = frozenset({"a", "de"})
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+Signs: TypeAlias = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +55,8 @@ class Odds:
     other: float = 1.0
 
 
-def odds(new: str, old: str, language: str) -> Odds:
-    """How a new text probably relates to an old one."""
-    ours, theirs = statements(new, language), statements(old, language)
-    if not ours or not theirs:
-        return Odds()
-    signs = signs_of(ours, theirs, change_in(new, language), language)
+def odds(signs: Signs) -> Odds:
+    """How a new text probably relates to an old one, by the signs of both."""
     names, rows = _weights()
     given = [1.0, *(signs[name] for name in names)]
     sums = [sum(a * b for a, b in zip(row, given, strict=True)) for row in rows]
@@ -122,8 +130,10 @@ def signs_of(
     found |= _values_and_names(new, old)
     found |= _subjects(new, old)
     found |= _change(new, old, change)
+    found["opposed"] = float(_apart(new, old, language))
     clean = not (new.values or old.values or new.names or old.names)
     found["clean"] = float(clean)
+    found["both say more"] = float(bool(new.alone and old.alone))
     for name in ("least covered", "most covered", "least alike", "most alike"):
         found[f"clean, {name}"] = clean * found[name]
     found["agree on values"] = float(found["values in common"] > 0 and clean)
@@ -153,6 +163,7 @@ def _words_in_common(new: _Side, old: _Side, language: str) -> dict[str, float]:
         "most covered": max(covered),
         "least alike": min(alike),
         "most alike": max(alike),
+        "new alike": alike[0],
         "words of new": rest[0],
         "words of old": rest[1],
         "no words left": float(not new.words or not old.words),
@@ -175,14 +186,18 @@ def _alike(side: _Side, other: _Side, language: str) -> float:
 
 
 def _best(token: Token, other: _Side, language: str) -> float:
-    near = near_groups(token.word, language)
+    near = _near(token, language)
     best = 0.0
     for one in other.tokens:
-        if near and near & near_groups(one.word, language):
+        if near and near & _near(one, language):
             return _NEAR
         if _contains(token.key, one.key):
             best = _PART
     return best
+
+
+def _near(token: Token, language: str) -> frozenset[int]:
+    return near_groups(token.word, language) | near_groups(token.key, language)
 
 
 def _contains(ours: str, theirs: str) -> bool:
@@ -200,6 +215,7 @@ def _values_and_names(new: _Side, old: _Side) -> dict[str, float]:
         "value of new": float(bool(new.values and not old.values)),
         "value of old": float(bool(old.values and not new.values)),
         "units agree": float(not units[0].isdisjoint(units[1])),
+        "time and value differ": float(_dated(new) and _dated(old)),
         "names in common": min(2, new.having("name", "code") - len(new.names)),
         "names differ": float(bool(new.names and old.names)),
         "name of new": float(bool(new.names and not old.names)),
@@ -209,6 +225,22 @@ def _values_and_names(new: _Side, old: _Side) -> dict[str, float]:
         ),
         "narrowed": float(new.narrowed) + float(old.narrowed),
     }
+
+
+def _dated(side: _Side) -> bool:
+    """Whether a day or year differs, and something else does, too: two events."""
+    moments = [t for t in side.values if t.kind == "day" or _YEAR.fullmatch(t.key)]
+    others = [t for t in side.values if t not in moments]
+    return bool(moments) and bool(side.names or [t for t in others if not t.key.isdigit()])
+
+
+def _apart(new: _Side, old: _Side, language: str) -> bool:
+    """Whether opposite words or prepositions tell the two apart: "left", "to Oslo", "from Oslo"."""
+    mine, other = ([token.word for token in side.words] for side in (new, old))
+    ours, theirs = ({token.key: token.led for token in side.tokens} for side in (new, old))
+    led = {frozenset((ours[key], theirs[key])) for key in ours.keys() & theirs.keys()}
+    led.discard(_WEAKLY_OPPOSED)
+    return opposed(mine, other, language) or not led.isdisjoint(OPPOSITES)
 
 
 def _unit(token: Token) -> str:
@@ -225,9 +257,7 @@ def _subjects(new: _Side, old: _Side) -> dict[str, float]:
         "subject in common": float(not ours.isdisjoint(theirs)),
         "subject named": float(not ours.isdisjoint(other) or not theirs.isdisjoint(mine)),
         "subjects differ": float(
-            all(
-                any(not t.phrase and not t.verb for t in side.alone) for side in (new, old)
-            )
+            all(any(not t.phrase and not t.verb for t in side.alone) for side in (new, old))
         ),
         "new subject known": len(ours & other) / len(ours) if ours else 0.5,
         "old subject known": len(theirs & mine) / len(theirs) if theirs else 0.5,

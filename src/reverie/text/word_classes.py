@@ -175,23 +175,43 @@ def synonyms(language: str) -> dict[str, str]:
     return {words.stem(word, language): head for word, head in long.items()} | found
 
 
+def near_groups(word: str, language: str) -> frozenset[int]:
+    """The groups of words that often say the same as this one."""
+    found = _lines_of("near", word, language)
+    if not found and language == "german":
+        # "Teamleiter" is a "Leiter".
+        tails = (word[at:] for at in range(3, len(word) - SHORTEST_STEMMED))
+        found = next(
+            (lines for tail in tails if (lines := _lines_of("near", tail, language))), found
+        )
+    return found
+
+
+def opposed(ours: Sequence[str], theirs: Sequence[str], language: str) -> bool:
+    """Whether one side has a word and the other its opposite: "left", "right"."""
+    sides = [
+        {line for word in side for line in _lines_of("opposites", word, language)}
+        for side in (ours, theirs)
+    ]
+    return not sides[0].isdisjoint(sides[1])
+
+
+def _lines_of(file: str, word: str, language: str) -> frozenset[int]:
+    known = _columns(file, language)
+    return known.get(word) or known.get(words.stem(word, language), frozenset())
+
+
 @cache
-def _near(language: str) -> dict[str, frozenset[int]]:
-    """The lines of `near.txt` that each word of a language stands in, by word and by stem."""
+def _columns(file: str, language: str) -> dict[str, frozenset[int]]:
+    """The lines of a file of four columns that each word of a language stands in."""
     found: dict[str, set[int]] = {}
     column = _READ.index(language) if language in _READ else 0
-    lines = (FOLDER / "near.txt").read_text(encoding="utf-8").splitlines()
+    lines = (FOLDER / f"{file}.txt").read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(line for line in lines if not line.startswith("#")):
         for word in line.split("|")[column].split():
             for form in (word, words.stem(word, language)):
                 found.setdefault(form, set()).add(number)
     return {form: frozenset(numbers) for form, numbers in found.items()}
-
-
-def near_groups(word: str, language: str) -> frozenset[int]:
-    """The groups of words that often say the same as this one."""
-    known = _near(language)
-    return known.get(word) or known.get(words.stem(word, language), frozenset())
 
 
 @cache
