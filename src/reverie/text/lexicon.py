@@ -133,7 +133,7 @@ monday tuesday wednesday thursday friday saturday sunday january february march
 april mayday june july august september october november december
 """
 _DAYS = frozenset(_DAY_NAMES.split())
-_MONTHS = _DAY_NAMES.split()[7:]
+MONTHS = _DAY_NAMES.split()[7:]
 # "30/11", "5.5." and "18-12"; "2nd-12th" and "2-12" are two days.
 _DAY_AND_MONTH = re.compile(r"(\d{1,2})([/.])(\d{1,2})(?:\2(?:\d{4}|\d\d))?")
 _BEFORE_A_DAY = frozenset({"am", "vom", "bis", "zum", "ab", "seit", "den", "dem", "der"})
@@ -293,7 +293,7 @@ def _day_and_month(plain: str, previous: str, language: str) -> list[Word]:
         day, month = month, day
     if not (1 <= month <= 12 and 1 <= day <= 31):
         return []
-    name = _MONTHS[month - 1]
+    name = MONTHS[month - 1]
     return [Word(plain, str(day), "number"), Word(name, name, "day")]
 
 

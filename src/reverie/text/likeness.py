@@ -70,9 +70,9 @@ def nearest(text: str, candidates: Iterable[tuple[str, str]]) -> Match | None:
     return next(iter(related(text, candidates)), None)
 
 
-def _rank(match: Match) -> tuple[int, bool, float]:
+def _rank(match: Match) -> tuple[int, bool, float, str]:
     verdict = match.verdict
-    return _ORDER.index(verdict.likeness), verdict.certain, verdict.score
+    return _ORDER.index(verdict.likeness), verdict.certain, verdict.score, match.key
 
 
 def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
@@ -111,27 +111,44 @@ _ONE_OF_MANY = 0.5
 def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     """The verdict where the rules are not certain; it never retires a memory by itself.
 
-    Where all words of one are in the other, only their order and form count: the rules know these.
+    Where all words of one are in the other, their order and form count, and the rules know these.
     """
-    if not signs["both say more"]:
+    if not signs["shared"]:
         return verdict
-    if _surely_same(signs, found):
-        return replace(verdict, likeness="duplicate", score=found.same, weighed=True)
-    apart = signs["values differ"] or signs["names differ"] or signs["opposed"]
-    doubt = signs["denied"] or signs["narrowed"]
-    if not apart and found.same >= max(found.value, _SAME_IN_DOUBT if doubt else _SAME):
-        if verdict.likeness in ("extends", "update") and doubt:
+    if not signs["both say more"]:
+        repeats = verdict.likeness == "extends" and found.same >= _SAME_IN_DOUBT
+        if not repeats:
             return verdict
         return replace(verdict, likeness="restates", score=found.same, weighed=True)
-    if verdict.likeness in ("update", "extends") or (signs["opposed"] and not signs["cue"]):
-        return verdict
-    if (verdict.firm and not signs["cue"]) or not signs["shared"]:
-        return verdict
-    value = found.value + (found.same if apart else 0.0)
-    usual = _ONE_OF_MANY if signs["many values"] else _OTHER_VALUE
-    if value >= (_CHANGED if signs["cue"] else usual):
-        return replace(verdict, likeness="update", score=value, weighed=True)
+    if _surely_same(signs, found):
+        return replace(verdict, likeness="duplicate", score=found.same, weighed=True)
+    if _seems_same(verdict, signs, found):
+        return replace(verdict, likeness="restates", score=found.same, weighed=True)
+    if verdict.likeness == "sibling" or verdict.likeness == "unrelated":
+        return _other_value(verdict, signs, found)
     return verdict
+
+
+def _seems_same(verdict: Verdict, signs: Signs, found: Odds) -> bool:
+    doubt = bool(signs["denied"] or signs["narrowed"])
+    if _apart(signs) or (doubt and verdict.likeness in ("extends", "update")):
+        return False
+    return found.same >= max(found.value, _SAME_IN_DOUBT if doubt else _SAME)
+
+
+def _other_value(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
+    """An update where that is probable, unless the words plainly speak of two things."""
+    value = found.value + (found.same if _apart(signs) else 0.0)
+    usual = _ONE_OF_MANY if signs["many values"] else _OTHER_VALUE
+    if not signs["cue"] and (verdict.firm or signs["opposed"]):
+        return verdict
+    if value < (_CHANGED if signs["cue"] else usual):
+        return verdict
+    return replace(verdict, likeness="update", score=value, weighed=True)
+
+
+def _apart(signs: Signs) -> bool:
+    return bool(signs["values differ"] or signs["names differ"] or signs["opposed"])
 
 
 def _surely_same(signs: Signs, found: Odds) -> bool:
