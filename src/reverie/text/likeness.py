@@ -50,7 +50,7 @@ def compare(new: str, old: str) -> Verdict:
     verdict = _together(
         [[compare_statements(mine, other, change) for other in theirs] for mine in ours], change
     )
-    if verdict.likeness != "duplicate" and not verdict.said and not verdict.certain:
+    if verdict.score and not (verdict.likeness == "duplicate" or verdict.said or verdict.certain):
         signs = signs_of(ours, theirs, change, language)
         verdict = _weighed(verdict, signs, odds(signs))
     if verdict.likeness == "duplicate" and reason_of(new) not in ("", reason_of(old)):
@@ -96,12 +96,10 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
     return Verdict("sibling", score=closest.score, cue=change.cue)
 
 
-# How probable it must be that both say the same: not to save it, to tell, to tell despite a doubt.
-_SURE = 0.9
+# How probable it must be that both say the same, to tell it, and to tell it despite a doubt.
 _SAME = 0.35
 _SAME_IN_DOUBT = 0.6
-# A word that often says the same counts 0.8: each new word must have one.
-_ALL_SAID = 0.79
+_SAME_BUT_FOR_MORE = 0.8
 # How probable another value must be: with words of change, without, where many values may stand.
 _CHANGED = 0.2
 _OTHER_VALUE = 0.3
@@ -109,19 +107,15 @@ _ONE_OF_MANY = 0.5
 
 
 def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
-    """The verdict where the rules are not certain; it never retires a memory by itself.
+    """The verdict where the rules are not certain; it neither refuses nor retires a memory.
 
     Where all words of one are in the other, their order and form count, and the rules know these.
     """
-    if not signs["shared"]:
-        return verdict
     if not signs["both say more"]:
-        repeats = verdict.likeness == "extends" and found.same >= _SAME_IN_DOUBT
+        repeats = verdict.likeness == "extends" and found.same >= _SAME_BUT_FOR_MORE
         if not repeats:
             return verdict
         return replace(verdict, likeness="restates", score=found.same, weighed=True)
-    if _surely_same(signs, found):
-        return replace(verdict, likeness="duplicate", score=found.same, weighed=True)
     if _seems_same(verdict, signs, found):
         return replace(verdict, likeness="restates", score=found.same, weighed=True)
     if verdict.likeness == "sibling" or verdict.likeness == "unrelated":
@@ -149,10 +143,3 @@ def _other_value(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
 
 def _apart(signs: Signs) -> bool:
     return bool(signs["values differ"] or signs["names differ"] or signs["opposed"])
-
-
-def _surely_same(signs: Signs, found: Odds) -> bool:
-    """Whether both agree on every figure, name, denial and condition, and each new word is said."""
-    agreed = signs["clean"] and not (signs["opposed"] or signs["denied"] or signs["narrowed"])
-    few = signs["words of new"] <= 1 and signs["words of old"] <= 1
-    return bool(agreed) and few and signs["new alike"] >= _ALL_SAID and found.same >= _SURE

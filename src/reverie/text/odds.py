@@ -163,7 +163,6 @@ def _words_in_common(new: _Side, old: _Side, language: str) -> dict[str, float]:
         "most covered": max(covered),
         "least alike": min(alike),
         "most alike": max(alike),
-        "new alike": alike[0],
         "words of new": rest[0],
         "words of old": rest[1],
         "no words left": float(not new.words or not old.words),
