@@ -81,7 +81,7 @@ def reason_of(text: str) -> str:
     return " ".join("".join(_REASON.split(text[:LONGEST])[1:]).split()).casefold()
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=16_384)
 def statements(text: str, language: str) -> tuple[Statement, ...]:
     """The statements of a text, sentence by sentence, with compound sentences split."""
     rules = forms(language)

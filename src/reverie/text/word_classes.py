@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -220,10 +220,23 @@ def negations() -> frozenset[str]:
     return frozenset(word for name in _READ for word in str(_data(name)["negations"]).split())
 
 
+@lru_cache(maxsize=16_384)
+def _sample(text: str) -> tuple[str, ...]:
+    return tuple(words.plain_words(text[:LONGEST])[:_SAMPLE])
+
+
+@lru_cache(maxsize=16_384)
+def _scores(text: str) -> tuple[int, ...]:
+    """How many words of each language's lists a text has."""
+    found = _sample(text)
+    return tuple(sum(word in _vocabulary(name) for word in found) for name in _READ)
+
+
 def language_of(*texts: str) -> str:
     """The language in which texts are compared; English when no function word tells."""
-    found = [word for text in texts for word in words.plain_words(text[:LONGEST])[:_SAMPLE]]
-    scores = {name: sum(word in _vocabulary(name) for word in found) for name in _READ}
+    found = [word for text in texts for word in _sample(text)]
+    counts = [_scores(text) for text in texts]
+    scores = {name: sum(one[at] for one in counts) for at, name in enumerate(_READ)}
     best = max(scores, key=lambda name: scores[name])
     leaning = words.leaning(found)
     if leaning in scores and scores[leaning] >= scores[best]:
