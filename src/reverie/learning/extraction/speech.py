@@ -350,12 +350,21 @@ def _about(one: _Paragraph) -> str:
     )
 
 
+# "Always use tabs. The linter is strict."
+_SHORT_REASON = re.compile(
+    r"(?:the|our|my|it)(?: \w+)? (?:is|are|isn't|aren't)(?: (?:very|quite|really|too|so))? \w+[.!]?",
+    re.I,
+)
+
+
 def _plainly_spoken(paragraph: str) -> bool:
     """Whether the sentences read like a person who speaks to an assistant."""
     said = [part.strip() for part in _SENTENCE_END.split(paragraph) if part.strip()]
     if any(_is_personal(part) for part in said):
         return True
     tasks = (_ANYBODYS, _TASK)
+    if len(said) == 2 and _ANYBODYS.match(said[0]) and _SHORT_REASON.fullmatch(said[1]):
+        return True
     return len(said) < 2 or all(any(kind.match(part) for kind in tasks) for part in said)
 
 
