@@ -97,13 +97,13 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 
 
 # How probable it must be that both say the same, to tell it, and to tell it despite a doubt.
-_SAME = 0.35
-_SAME_IN_DOUBT = 0.6
-_SAME_BUT_FOR_MORE = 0.8
+_SAME = 0.28
+_SAME_IN_DOUBT = 0.5
+_SAME_BUT_FOR_MORE = 0.7
 # How probable another value must be: with words of change, without, where many values may stand.
-_CHANGED = 0.2
-_OTHER_VALUE = 0.3
-_ONE_OF_MANY = 0.5
+_CHANGED = 0.12
+_OTHER_VALUE = 0.22
+_ONE_OF_MANY = 0.45
 
 
 def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:

@@ -239,7 +239,25 @@ def _apart(new: _Side, old: _Side, language: str) -> bool:
     ours, theirs = ({token.key: token.led for token in side.tokens} for side in (new, old))
     led = {frozenset((ours[key], theirs[key])) for key in ours.keys() & theirs.keys()}
     led.discard(_WEAKLY_OPPOSED)
-    return opposed(mine, other, language) or not led.isdisjoint(OPPOSITES)
+    return _swapped(new, old) or opposed(mine, other, language) or not led.isdisjoint(OPPOSITES)
+
+
+def _swapped(new: _Side, old: _Side) -> bool:
+    """Whether two names changed places around the relation: "Ada pays Bo", "Bo owes Ada"."""
+    if any(one.passive for side in (new, old) for one in side.statements):
+        return False
+    ours, theirs = ({t.key: t.phrase > 0 for t in side.tokens} for side in (new, old))
+    names = {t.key for side in (new, old) for t in side.tokens if t.kind == "name"}
+    moved = {key for key in ours.keys() & theirs.keys() if ours[key] != theirs[key]}
+    starts = {ours[key] for key in moved}
+    return len(starts) == 2 and not moved.isdisjoint(names) and _all_names(moved, new, old)
+
+
+def _all_names(keys: set[str], new: _Side, old: _Side) -> bool:
+    """Whether each of these is a name somewhere; a sentence's first word may be one."""
+    first = {side.tokens[0].key for side in (new, old) if side.tokens}
+    names = {t.key for side in (new, old) for t in side.tokens if t.kind == "name"}
+    return keys <= names | first
 
 
 def _unit(token: Token) -> str:
