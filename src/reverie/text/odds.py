@@ -243,21 +243,13 @@ def _apart(new: _Side, old: _Side, language: str) -> bool:
 
 
 def _swapped(new: _Side, old: _Side) -> bool:
-    """Whether two names changed places around the relation: "Ada pays Bo", "Bo owes Ada"."""
+    """Whether two names changed places: "Ada mentors Bo", "Bo coaches Ada"."""
     if any(one.passive for side in (new, old) for one in side.statements):
         return False
-    ours, theirs = ({t.key: t.phrase > 0 for t in side.tokens} for side in (new, old))
     names = {t.key for side in (new, old) for t in side.tokens if t.kind == "name"}
-    moved = {key for key in ours.keys() & theirs.keys() if ours[key] != theirs[key]}
-    starts = {ours[key] for key in moved}
-    return len(starts) == 2 and not moved.isdisjoint(names) and _all_names(moved, new, old)
-
-
-def _all_names(keys: set[str], new: _Side, old: _Side) -> bool:
-    """Whether each of these is a name somewhere; a sentence's first word may be one."""
-    first = {side.tokens[0].key for side in (new, old) if side.tokens}
-    names = {t.key for side in (new, old) for t in side.tokens if t.kind == "name"}
-    return keys <= names | first
+    both = names & keys_of(new.tokens) & keys_of(old.tokens)
+    orders = [[t.key for t in side.tokens if t.key in both] for side in (new, old)]
+    return len(both) == 2 and orders[0] == orders[1][::-1] != orders[1]
 
 
 def _unit(token: Token) -> str:
