@@ -8,7 +8,10 @@ pair gets a memory of its own: the old text is remembered (or learnt from a mess
 
 A sibling is lost when it is refused or when it retires the other. An update is noticed when the old
 memory is retired by the words, or is named as holding another value (in learning: is asked about in
-the inbox). `named` counts those where the old memory is mentioned at all.
+the inbox). A duplicate is noticed when it is not saved, because the old memory says so, or when it is
+saved and the old memory is named as seeming to say the same (in learning: is asked about in the
+inbox); `refused` counts those that were not saved. For the kinds that must stand, `noticed` counts
+what was told for nothing. `named` counts those where the old memory is mentioned at all.
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ from reverie.workspace import Workspace
 from reverie.workspace.inbox import waiting
 
 DATA = Path(__file__).with_name("judgement")
-STAND = ("sibling", "sibling_cue", "overlap", "extends")
+STAND = ("sibling", "sibling_cue", "overlap", "extends", "unrelated")
+# What a person is told about the old memory, by what the pair is.
+TOLD = {"update": "update", "update_cue": "update", "duplicate": "restates"}
 SETTINGS = {"recall.embedder": "none"}
 
 
@@ -41,7 +46,8 @@ class Result:
 
     saved: bool
     retired: bool = False
-    noticed: bool = False
+    # What the old memory was told to be: "duplicate", "restates", "update".
+    told: str = ""
     named: bool = False
     # The first text was not taken for a memory at all.
     unheard: bool = False
@@ -56,11 +62,12 @@ def by_remember(folder: Path, old: str, new: str) -> Result:
         second = memory.remember(new)
         file = first.topic.file
         if not isinstance(second, Remembered):
-            return Result(saved=False, named=second.existing == file)
+            named = second.existing == file
+            return Result(saved=False, told="duplicate" if named else "", named=named)
         retired = second.superseded == file
         near = {one.file: one.likeness for one in second.related}
-        noticed = retired or near.get(file) == "update"
-        return Result(saved=True, retired=retired, noticed=noticed, named=file in near or retired)
+        told = "update" if retired else near.get(file, "")
+        return Result(saved=True, retired=retired, told=told, named=file in near or retired)
 
 
 def by_learning(folder: Path, old: str, new: str) -> Result:
@@ -72,8 +79,15 @@ def by_learning(folder: Path, old: str, new: str) -> Result:
     saved = _learnt(app, new)
     now = app.memory().topics.read(first.file)
     retired = now is None or now.topic.superseded_by is not None
-    asked = any(item.proposal.file == first.file for item in waiting(app))
-    return Result(saved, retired, retired or asked, retired or asked)
+    asked = [item.proposal for item in waiting(app) if item.proposal.file == first.file]
+    told = "update" if retired else _told_by(asked[0].reason) if asked else ""
+    if not saved and not waiting(app):
+        told = "duplicate"
+    return Result(saved, retired, told, bool(told))
+
+
+def _told_by(reason: str) -> str:
+    return "restates" if "say the same" in reason else "update"
 
 
 def _learnt(app: Workspace, text: str) -> bool:
@@ -101,7 +115,14 @@ def lost(kind: str, result: Result) -> bool:
     """Whether a true fact went away, or what should be noticed was not."""
     if kind in STAND:
         return not result.saved or result.retired
-    return result.saved if kind == "duplicate" else not result.noticed
+    return not noticed(kind, result)
+
+
+def noticed(kind: str, result: Result) -> bool:
+    """Whether the person is told what the pair is; for kinds that must stand, told for nothing."""
+    if kind in STAND:
+        return result.told in ("duplicate", "restates", "update")
+    return result.told == TOLD[kind] or (kind == "duplicate" and result.told == "duplicate")
 
 
 def rows_of(file: Path, name: str, way: Way, errors: bool) -> Iterator[list[Any]]:
@@ -115,7 +136,7 @@ def rows_of(file: Path, name: str, way: Way, errors: bool) -> Iterator[list[Any]
         count["wrong"] += lost(pair["kind"], result)
         count["refused"] += not result.saved
         count["retired"] += result.retired
-        count["noticed"] += result.noticed
+        count["noticed"] += noticed(pair["kind"], result)
         count["named"] += result.named
         if errors and lost(pair["kind"], result):
             print(f"[{name} {pair['lang']} {pair['kind']}] {pair['old']!r} / {pair['new']!r}")

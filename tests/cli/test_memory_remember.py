@@ -104,6 +104,15 @@ def test_what_is_known_is_named(place: Place):
     }
 
 
+def test_the_same_in_other_words_is_saved_and_told(place: Place):
+    old = remembered("Nora is in charge of payroll")["file"]
+    output = done("remember", "Payroll is a job that Nora manages")
+    new = data("list")[0]["file"]
+    assert f"seems to say the same as {old} — Nora is in charge of payroll" in output
+    assert f"both are kept; if one is enough: reverie retire {old} --by {new}" in output
+    assert len(data("list")) == 2
+
+
 def test_another_value_is_saved_and_the_way_to_replace_is_told(place: Place):
     old = remembered("The service listens on 8080")["file"]
     output = done("remember", "The service listens on 8443")

@@ -66,7 +66,10 @@ def test_one_memory_met_twice_is_one() -> None:
     both = known("port.md", "The port is 8080", "The port is 8081")
     assert decided("From now on the port is 8443", both) == Supersede("port.md")
     text = Candidate("The port is 8443", "project", (), "user")
-    assert rivals(text, [both, known("b.md", "The port is 9090")]) == ("port.md", "b.md")
+    assert rivals(text, [both, known("b.md", "The port is 9090")]) == (
+        ("port.md", "update"),
+        ("b.md", "update"),
+    )
     assert (
         rivals(text, [known("c.md", "The port is 8443"), known("d.md", "The port is 8443 in CI")])
         == ()

@@ -130,6 +130,15 @@ def test_the_memory_of_which_it_is_a_newer_value(updates, newest) -> None:
     assert newest_value(near) == newest
 
 
+def test_a_newer_value_by_rule_goes_before_one_by_odds() -> None:
+    near = [
+        Related("a.md", "…", "update", weighed=True),
+        Related("b.md", "…", "update"),
+    ]
+    assert newest_value(near) == "b.md"
+    assert newest_value(near[:1]) == "a.md"
+
+
 def test_nothing_to_replace_says_why() -> None:
     assert nothing_to_replace([]) == Declined(
         "no memory holds another value of this", "save it without --replace"

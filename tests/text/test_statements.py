@@ -2,8 +2,8 @@
 
 import pytest
 
-from reverie.text.lexicon import language_of
 from reverie.text.statements import Statement, change_in, statements
+from reverie.text.word_classes import language_of
 
 # The relation, then content words by phrase: 0 is what stands before the relation. `*` marks the
 # relation itself, `?` a condition, `in+` the preposition that leads to a word, `not` a negation.

@@ -6,10 +6,12 @@ A word matches other forms of it ("pays", "payment"), a compound matches its par
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from posixpath import commonprefix
 
+from reverie.text.lexicon import MONTHS
 from reverie.text.statements import Statement, Token
 
 # Two words of one family share this many letters and differ in one of these endings.
@@ -19,6 +21,7 @@ _ENDING_LETTERS = """
 id ado ada ido ida age ance ence iv ive ly ed es ant ent ir re able ness ity
 lich ig isch bar keit heit ement ual ual d is iz is ag
 """
+_ISO_DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(\d\d)")
 _ENDINGS = frozenset(_ENDING_LETTERS.split()) | {""}
 
 
@@ -27,6 +30,7 @@ def differing(
 ) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
     """The words that only the one and only the other statement has."""
     ours, theirs = _only(mine, other), _only(other, mine)
+    ours, theirs = _without_days(ours, theirs)
     ours, theirs = _without_vague(*_without_family(ours, theirs))
     if _joined(ours, theirs) or _joined(theirs, ours):
         # "sea-sick" and "seasick", "gegen Pollen allergisch" and "Pollenallergie".
@@ -44,6 +48,21 @@ def _only(tokens: Sequence[Token], others: Sequence[Token]) -> tuple[Token, ...]
         else:
             found.append(token)
     return tuple(found)
+
+
+def _without_days(
+    ours: tuple[Token, ...], theirs: tuple[Token, ...]
+) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    """Remove days that one side writes in full and the other without the year: 2026-11-30, 30/11."""
+    for side, other, turned in ((ours, theirs, False), (theirs, ours, True)):
+        for token in side:
+            day = _ISO_DAY.fullmatch(token.key)
+            wanted = {str(int(day[2])), MONTHS[int(day[1]) - 1]} if day else set()
+            if day and wanted <= keys_of(other):
+                kept = tuple(one for one in side if one is not token)
+                rest = tuple(one for one in other if one.key not in wanted)
+                return (rest, kept) if turned else (kept, rest)
+    return ours, theirs
 
 
 def _without_family(

@@ -47,7 +47,11 @@ ENGLISH_CUES = Cues(
         r"(?P<unsure>\b(?:was|were|been) (?:planned|scheduled|expected|due)\b)"
         r"|\b(?:an?|the|our|my|your|their|its|this|that|these|those|any|no|all|be|is|are|being|longer|gets?)"
         r" (?!planned|scheduled|expected)\w{2,30}ed\b"
-        rf"|(?P<future>\b(?-i:[Ww]ill|[Ww]on['’]t)\b|\b(?:shall|going to|due|deadline|scheduled|planned"
+        # "is paid on the 7th" happens again and again.
+        r"|\b(?:be|is|are|being|gets?) (?:paid|sent|held|made|taken|built|given|done|run|kept|read|set"
+        r"|shown|written|brought|sold|bought|told|drawn|put)\b"
+        rf"|(?P<future>\b(?:moved|pushed|postponed|rescheduled|delayed|shifted|brought)(?: \w+)?"
+        rf" (?:to|until|till)(?= (?:the )?(?:\d|{ENGLISH.month}\b|{ENGLISH.weekday}\b))|\b(?-i:[Ww]ill|[Ww]on['’]t)\b|\b(?:shall|going to|due|deadline|scheduled|planned"
         r"|plans? to|expected|starts?|begins?|launch(?:es)?|ships?|leaves?|ends|expires|arrives|returns"
         r"|goes (?:live|away|out)|takes place|needs? to|has to|have to|let['’]s|until further)\b|['’]ll\b"
         r"|\b(?:is|are) (?=in\b)"

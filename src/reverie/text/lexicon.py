@@ -1,34 +1,24 @@
-"""Normalises the words of a sentence, with the closed word classes of four languages.
+"""Normalises the words of a sentence.
 
-Numbers, units, times, abbreviations and synonyms are compared by one key. `forms/*.toml` holds the
-classes of words (articles, negations, conditions, relations with one value), `forms/synonyms.txt`
-the groups that say the same.
+Numbers, units, times, days, abbreviations and synonyms are compared by one key.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
 
 from reverie.text import words
-from reverie.text import words as languages
-
-Kind: TypeAlias = Literal["word", "number", "day", "name", "code", "speaker", "quantity"]
-Relation: TypeAlias = Literal["copula", "single", "multiple", "owner", "other"]
-
-# Only the beginning of a longer text is compared, since a memory's claim is short.
-LONGEST = 2_000
-# The languages with a file of forms, and how many words are examined to recognise one.
-_READ = ("english", "german", "french", "spanish")
-_SAMPLE = 60
-# A shorter synonym applies to the exact word only, not to words with this stem.
-_SHORTEST_STEMMED = 4
-_FOLDER = Path(__file__).with_name("forms")
+from reverie.text.word_classes import (
+    FOLDER,
+    SHORTEST_STEMMED,
+    Forms,
+    Kind,
+    Relation,
+    Word,
+    synonyms,
+)
 
 _TOKEN = re.compile(
     r"`(?P<code>[^`\n]{1,200})`"
@@ -67,13 +57,62 @@ _GENDER = {
     ),
     "french": re.compile(r"(?:voisin|cousin|ami|copin|fiance|client|etudiant|employe)(e)s?"),
 }
+_KIN = frozenset(
+    [
+        "sister",
+        "brother",
+        "son",
+        "daughter",
+        "aunt",
+        "uncle",
+        "cousin",
+        "nephew",
+        "niece",
+        "friend",
+        "wife",
+        "husband",
+        "child",
+        "kid",
+        "soeur",
+        "frere",
+        "fils",
+        "fille",
+        "tante",
+        "oncle",
+        "neveu",
+        "niece",
+        "ami",
+        "amie",
+        "enfant",
+        "hermano",
+        "hermana",
+        "hijo",
+        "hija",
+        "tio",
+        "tia",
+        "primo",
+        "prima",
+        "amigo",
+        "amiga",
+    ]
+)
+_AGENT = re.compile(r"(\w{4,}?)(?:er|or)s?")
 # German capitalises all nouns, so a title marks a name there.
 _TITLES = frozenset({"herr", "herrn", "frau", "dr", "familie", "firma"})
-# Units of time in seconds, so that two weeks equal fourteen days.
-_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
+# Units of time in seconds, so that two weeks equal fourteen days and three months ninety.
+_SECONDS = {
+    "second": 1,
+    "minute": 60,
+    "hour": 3_600,
+    "day": 86_400,
+    "week": 604_800,
+    "month": 30 * 86_400,
+    "year": 360 * 86_400,
+}
+_YEAR_OF_DAYS = 365 * 86_400
 # Other units, by the base unit they are converted to.
 _MEASURES: Mapping[str, tuple[str, float]] = {
-    **{name: (name, 1) for name in ("month", "year", "euro", "dollar", "pound", "percent", "cent")},
+    **{name: (name, 1) for name in ("euro", "dollar", "pound", "percent", "cent")},
     **{name: (name, 1) for name in ("kilobyte", "megabyte", "gigabyte", "terabyte", "metre2")},
     "gram": ("gram", 1),
     "kilogram": ("gram", 1_000),
@@ -88,174 +127,18 @@ _MEASURES: Mapping[str, tuple[str, float]] = {
     "millisecond": ("s", 0.001),
     **{name: ("s", seconds) for name, seconds in _SECONDS.items()},
 }
+_SHORT = 5
 _DAY_NAMES = """
 monday tuesday wednesday thursday friday saturday sunday january february march
 april mayday june july august september october november december
 """
 _DAYS = frozenset(_DAY_NAMES.split())
-
-
-@dataclass(frozen=True, slots=True)
-class Forms:
-    """The closed classes of one language."""
-
-    fillers: frozenset[str] = frozenset()
-    prepositions: frozenset[str] = frozenset()
-    speakers: frozenset[str] = frozenset()
-    copulas: frozenset[str] = frozenset()
-    light: frozenset[str] = frozenset()
-    single: frozenset[str] = frozenset()
-    multiple: frozenset[str] = frozenset()
-    owners: frozenset[str] = frozenset()
-    # Vague verbs, each with the number of its group: "is kept in", "lives in", "is in".
-    vague: Mapping[str, int] = field(default_factory=dict)
-    negations: frozenset[str] = frozenset()
-    always: frozenset[str] = frozenset()
-    conditions: frozenset[str] = frozenset()
-    quantities: frozenset[str] = frozenset()
-    definite: frozenset[str] = frozenset()
-    auxiliaries: frozenset[str] = frozenset()
-    possessives: frozenset[str] = frozenset()
-    beside: frozenset[str] = frozenset()
-    posts: frozenset[str] = frozenset()
-    able: frozenset[str] = frozenset()
-    passive: str = ""
-    frames: re.Pattern[str] | None = None
-    adverbs: re.Pattern[str] | None = None
-    since: re.Pattern[str] | None = None
-    cues: re.Pattern[str] | None = None
-    denials: re.Pattern[str] | None = None
-    splits: re.Pattern[str] | None = None
-    former: tuple[re.Pattern[str], ...] = ()
-    spelling: tuple[tuple[re.Pattern[str], str], ...] = ()
-    rewrites: tuple[tuple[re.Pattern[str], str], ...] = ()
-    numbers: Mapping[str, int] = field(default_factory=dict)
-    counted: re.Pattern[str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word before its role in the sentence is known."""
-
-    word: str
-    key: str
-    kind: Kind | Literal["sign"]
-    verb: Relation | None = None
-    vague: int = 0
-
-
-@cache
-def _data(language: str) -> dict[str, Any]:
-    file = _FOLDER / f"{language}.toml"
-    return tomllib.loads(file.read_text(encoding="utf-8"))
-
-
-@cache
-def _vocabulary(language: str) -> frozenset[str]:
-    data = _data(language)
-    classes = [value for value in data.values() if isinstance(value, str)]
-    return frozenset([*" ".join(classes).split(), *data["numbers"], *_own_words(language)])
-
-
-@cache
-def forms(language: str) -> Forms:
-    """The classes of a language; a language without a file has none."""
-    if language not in _READ:
-        return Forms()
-    data = _data(language)
-    sets = {
-        name: frozenset(str(data[name]).split())
-        for name in ("fillers", "prepositions", "speakers", "copulas", "negations", "always")
-    }
-    sets |= {
-        name: frozenset(str(data[name]).split())
-        for name in (
-            "conditions",
-            "quantities",
-            "definite",
-            "auxiliaries",
-            "possessives",
-            "beside",
-            "posts",
-            "able",
-        )
-    }
-    verbs = {
-        name: frozenset(words.stem(verb, language) for verb in str(data[name]).split())
-        for name in ("light", "single", "multiple", "owners")
-    }
-    return Forms(
-        **sets,
-        **verbs,
-        passive=data["passive"],
-        frames=_any(data["frames"], r"^\s*", r"(?:\s+|$)"),
-        adverbs=_any(data["adverbs"]),
-        since=_any(data["since"]),
-        cues=_any(data["cues"]),
-        denials=_any(data["denials"]),
-        splits=re.compile("|".join(data["splits"]), re.IGNORECASE),
-        former=tuple(re.compile(one, re.IGNORECASE) for one in data["former"]),
-        vague={
-            words.stem(verb, language): number
-            for number, group in enumerate(data["vague"], start=1)
-            for verb in group.split()
-        },
-        spelling=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["spelling"]),
-        rewrites=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["rewrites"]),
-        numbers=data["numbers"],
-        counted=_any(list(data["numbers"])),
-    )
-
-
-def _any(patterns: Sequence[str], start: str = r"\b", end: str = r"(?!\w)") -> re.Pattern[str]:
-    return re.compile(rf"{start}(?:{'|'.join(patterns)}){end}", re.IGNORECASE)
-
-
-@cache
-def _groups() -> Mapping[str, list[list[str]]]:
-    """The groups of synonyms by section: one per language, and the shared ones."""
-    found: dict[str, list[list[str]]] = {name: [] for name in ("shared", *_READ)}
-    section = ""
-    for line in (_FOLDER / "synonyms.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            section = line.strip("[]")
-        elif section:
-            found[section].append(line.split())
-    return found
-
-
-def _own_words(language: str) -> set[str]:
-    """The words of this language only; the first of a group may be a key of another language."""
-    own = {word for group in _groups()[language] for word in group[1:]}
-    return own - {word for name in _READ if name != language for g in _groups()[name] for word in g}
-
-
-@cache
-def _synonyms(language: str) -> dict[str, str]:
-    """The key of each word: the language's own groups take precedence over the shared ones."""
-    found: dict[str, str] = {}
-    for group in (*_groups()["shared"], *_groups().get(language, [])):
-        found |= dict.fromkeys(group, group[0])
-    # Other forms of a word belong to its group, too, unless it is short, like an abbreviation.
-    long = {word: head for word, head in found.items() if len(word) >= _SHORTEST_STEMMED}
-    return {words.stem(word, language): head for word, head in long.items()} | found
-
-
-@cache
-def negations() -> frozenset[str]:
-    """The negations of every language that has a file."""
-    return frozenset(word for name in _READ for word in str(_data(name)["negations"]).split())
-
-
-def language_of(*texts: str) -> str:
-    """The language in which texts are compared; English when no function word tells."""
-    found = [word for text in texts for word in words.plain_words(text[:LONGEST])[:_SAMPLE]]
-    scores = {name: sum(word in _vocabulary(name) for word in found) for name in _READ}
-    best = max(scores, key=lambda name: scores[name])
-    leaning = languages.leaning(found)
-    if leaning in scores and scores[leaning] >= scores[best]:
-        return leaning
-    return best if scores[best] else leaning or "english"
+MONTHS = _DAY_NAMES.split()[7:]
+# "30/11", "5.5." and "18-12"; "2nd-12th" and "2-12" are two days.
+_DAY_AND_MONTH = re.compile(r"(\d{1,2})([/.])(\d{1,2})(?:\2(?:\d{4}|\d\d))?")
+_BEFORE_A_DAY = frozenset({"am", "vom", "bis", "zum", "ab", "seit", "den", "dem", "der"})
+_FRACTIONS = frozenset({"24/7", "1/2", "1/3", "2/3", "1/4", "3/4"})
+_FROM_TO = re.compile(r"(\d{1,4}(?:st|nd|rd|th)?)-(\d{1,4}(?:st|nd|rd|th)?)")
 
 
 def folded(text: str) -> str:
@@ -309,7 +192,10 @@ def _figure(number: Word, unit: Word) -> Word | None:
     measure = _MEASURES.get(unit.key)
     if measure is None or number.kind != "number" or not re.fullmatch(r"\d+(\.\d+)?", number.key):
         return None
-    return Word(number.word, f"{float(number.key) * measure[1]:.10g}{measure[0]}", "number")
+    size = float(number.key) * measure[1]
+    if measure[0] == "s" and size == _YEAR_OF_DAYS:
+        size = _SECONDS["year"]
+    return Word(number.word, f"{size:.10g}{measure[0]}", "number")
 
 
 def _priced(sign: Word, number: Word) -> Word | None:
@@ -320,7 +206,8 @@ def _pieces(text: str) -> list[str]:
     """Split hyphenated compounds, but not identifiers, versions and paths."""
     parts = text.split("-")
     if len(parts) > 1 and all(part.isalpha() for part in parts):
-        return ["".join(parts)] if len(parts[0]) == 1 else parts
+        # "e-mail", "Wi-Fi": short parts are no words.
+        return ["".join(parts)] if len(parts[0]) == 1 or len("".join(parts)) <= _SHORT else parts
     return [text.rstrip(".:/")]
 
 
@@ -340,11 +227,13 @@ def _word(
         yield Word(f"{plain}.", plain, "name")
         return
     stem = _stem(plain, language)
-    known = _synonyms(language)
+    known = synonyms(language)
     # Names are not stemmed: Madrid has the stem of "madre".
     named = not opening and text[:1].isupper() and language != "german"
-    short = named or (len(stem) < _SHORTEST_STEMMED and stem != plain)
+    short = named or (len(stem) < SHORTEST_STEMMED and stem != plain)
     key = known.get(plain) or (None if short else known.get(stem)) or stem
+    if key == stem and (other := _other_person(plain, stem, language)):
+        key = other
     if language in _GENDER and key == stem and (gender := _GENDER[language].fullmatch(plain)):
         key += gender[1] if language == "spanish" else f"-{gender[1]}"
     if key in _DAYS:
@@ -356,10 +245,24 @@ def _word(
     )
 
 
+def _other_person(plain: str, stem: str, language: str) -> str | None:
+    """The key where a stem hides a difference: a designer is no design, two sisters are not one."""
+    if plain.endswith("s") and plain != stem and plain[:-1] in _KIN:
+        return f"many {stem}"
+    agent = _AGENT.fullmatch(plain) if language == "english" else None
+    return f"{stem}er" if agent and agent[1] == stem else None
+
+
 def _told_figure(  # noqa: PLR0911 - one for each way to write a figure
     plain: str, previous: str, rules: Forms, language: str
 ) -> list[Word]:
     """Normalise a number, an ordinal or an amount with its unit; empty for other words."""
+    if day := _day_and_month(plain, previous, language):
+        return day
+    if (span := _FROM_TO.fullmatch(plain)) and span[1] != span[2]:
+        return [
+            one for end in span.groups() for one in _told_figure(end, previous, rules, language)
+        ]
     if past := _BEFORE_HOUR.fullmatch(plain):
         minute = "30" if past[1] == "halb" else "45"
         return [Word(plain, f"{int(past[2]) - 1}:{minute}", "number")]
@@ -372,14 +275,30 @@ def _told_figure(  # noqa: PLR0911 - one for each way to write a figure
         return [Word(plain, str(rules.numbers[plain]), "number")]
     if plain in _UNITS and previous[-1:].isdigit():
         return [Word(plain, _unit(plain, language), "word")]
-    if any(char.isdigit() for char in plain):
+    if any(char.isdigit() for char in plain) and plain not in synonyms(language):
         kind: Kind = "number" if _FIGURE.match(plain) else "code"
         return [Word(plain, _number(plain, language), kind)]
     return []
 
 
+def _day_and_month(plain: str, previous: str, language: str) -> list[Word]:
+    """A day in figures: the month comes first in English unless the figures say otherwise."""
+    written = _DAY_AND_MONTH.fullmatch(plain)
+    if written is None or plain in _FRACTIONS:
+        return []
+    if written[2] == "." and (language != "german" or previous not in _BEFORE_A_DAY):
+        return []
+    day, month = int(written[1]), int(written[3])
+    if language == "english" and (month > 12 or day <= 12):
+        day, month = month, day
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return []
+    name = MONTHS[month - 1]
+    return [Word(plain, str(day), "number"), Word(name, name, "day")]
+
+
 def _unit(plain: str, language: str) -> str:
-    return _UNITS.get(plain) or _synonyms(language).get(plain, plain)
+    return _UNITS.get(plain) or synonyms(language).get(plain, plain)
 
 
 def _stem(plain: str, language: str) -> str:
@@ -392,7 +311,7 @@ def _stem(plain: str, language: str) -> str:
 
 @cache
 def _irregular() -> dict[str, str]:
-    lines = (_FOLDER / "irregular.txt").read_text(encoding="utf-8").splitlines()
+    lines = (FOLDER / "irregular.txt").read_text(encoding="utf-8").splitlines()
     groups = (line.split() for line in lines if not line.startswith("#"))
     return {form: group[-1] for group in groups for form in group}
 

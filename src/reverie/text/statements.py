@@ -9,20 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from reverie.text.lexicon import (
-    LONGEST,
-    Forms,
-    Kind,
-    Relation,
-    Word,
-    amounts,
-    folded,
-    forms,
-    read_words,
-)
+from reverie.text.lexicon import amounts, folded, read_words
+from reverie.text.word_classes import LONGEST, Forms, Kind, Relation, Word, forms
 
 # The most statements per text, since each is compared with each of the other text.
 _MOST = 16
@@ -50,6 +41,8 @@ class Token:
     verb: bool = False
     # The group of a vague verb; 0 for words that carry meaning.
     vague: int = 0
+    # The word as it was written, in small letters.
+    word: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +81,7 @@ def reason_of(text: str) -> str:
     return " ".join("".join(_REASON.split(text[:LONGEST])[1:]).split()).casefold()
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=16_384)
 def statements(text: str, language: str) -> tuple[Statement, ...]:
     """The statements of a text, sentence by sentence, with compound sentences split."""
     rules = forms(language)
@@ -323,11 +316,11 @@ def _content(one: Word, rules: Forms, *, pivot: bool) -> Token | None:
     if one.word in rules.speakers:
         return Token("", "speaker")
     if one.word in rules.quantities:
-        return Token(one.key, "quantity")
+        return Token(one.key, "quantity", word=one.word)
     if one.word in rules.conditions:
-        return Token(one.key, "word")
+        return Token(one.key, "word", word=one.word)
     if one.word in rules.fillers or one.word in rules.copulas or one.word in rules.always:
         return None
     if one.kind == "sign" or (pivot and one.key in rules.light):
         return None
-    return Token(one.key, one.kind, verb=pivot, vague=one.vague)
+    return Token(one.key, one.kind, verb=pivot, vague=one.vague, word=one.word)

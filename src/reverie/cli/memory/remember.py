@@ -167,6 +167,11 @@ def saved_lines(app: Workspace, memory: OpenMemory, outcome: Remembered) -> list
 def _related_lines(file: str, near: Related) -> list[str]:
     """A related memory, with the command that lets one replace the other."""
     replacing = f"reverie retire {near.file} --by {file}"
+    if near.likeness == "restates":
+        return [
+            f"  seems to say the same as {near.file} — {near.text}",
+            f"    both are kept; if one is enough: {replacing}",
+        ]
     if near.likeness != "update":
         return [
             f"  related: {near.file} — {near.text}",

@@ -71,6 +71,11 @@ def _saved(outcome: Remembered, scope: MemoryScope) -> Answer:
 
 
 def _related(near: Related) -> str:
+    if near.likeness == "restates":
+        return (
+            f"{near.file} seems to say the same ({near.text}); both are kept. If one is enough, call "
+            f'remember again with supersedes "{near.file}"'
+        )
     if near.likeness != "update":
         return f"related: {near.file} ({near.text})"
     return (

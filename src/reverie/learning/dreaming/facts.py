@@ -10,7 +10,7 @@ from functools import lru_cache
 from reverie.memory.format import topic as topics
 from reverie.memory.format.topic import Topic
 from reverie.text.dates import absolute_dates
-from reverie.text.lexicon import negations
+from reverie.text.word_classes import negations
 from reverie.text.words import root
 
 ARCHIVED = "archived"

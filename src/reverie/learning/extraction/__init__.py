@@ -40,6 +40,9 @@ __all__ = [
 ]
 
 
+_MAY_BE = {"update": "may be a newer value of", "restates": "seems to say the same as"}
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Memories to save, proposals for a person, and refused candidates with reasons."""
@@ -88,14 +91,14 @@ def _needless(decided: Candidate, saves: Sequence[Candidate]) -> str | None:
 
 
 def _questions(decided: Candidate, known: Sequence[Known]) -> list[ToInbox]:
-    """Ask whether it replaces a memory, where its own words do not say so."""
+    """Ask whether it replaces or repeats a memory, where its own words do not say so."""
     if not isinstance(decided.operation, Add):
         return []
     return [
         ToInbox(
-            f"it may be a newer value of {file}; both stand until you decide",
+            f"it {_MAY_BE[likeness]} {file}; both stand until you decide",
             candidate=replace(decided, operation=Supersede(file)),
             supported=True,
         )
-        for file in rivals(decided, known)[:1]
+        for file, likeness in rivals(decided, known)[:1]
     ]

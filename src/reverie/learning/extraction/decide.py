@@ -22,8 +22,9 @@ from reverie.learning.extraction.values import (
     Update,
 )
 from reverie.learning.extraction.word_lists import IDLE
-from reverie.text.likeness import Match, related
+from reverie.text.likeness import Likeness, Match, related
 
+_LIKELY = 0.5
 _TOKEN = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
 
 
@@ -67,24 +68,31 @@ def _operation(candidate: Candidate, current: Sequence[Known]) -> Operation:
     return Update(file) if best.likeness == "extends" else Add()
 
 
-def rivals(candidate: Candidate, known: Sequence[Known]) -> tuple[str, ...]:
-    """Memories of which the candidate may be a newer value, though its words do not say so."""
+def rivals(candidate: Candidate, known: Sequence[Known]) -> tuple[tuple[str, Likeness], ...]:
+    """Memories of which the candidate may be a newer value or another wording, with which it is."""
     found = related(candidate.text, _texts(_current(known)))
-    return tuple(dict.fromkeys(_file(match) for match in found if match.likeness == "update"))
+    near = [match for match in found if match.likeness in ("update", "restates")]
+    return tuple({_file(match): match.likeness for match in reversed(near)}.items())[::-1]
 
 
 def _claimed(candidate: Candidate, file: str, current: Sequence[Known]) -> Operation:
     """A replacement claimed by a model is accepted if likeness sees another value of one thing."""
     old = _texts(one for one in current if one.entry.file == file)
-    if any(match.likeness == "update" for match in related(candidate.text, old)):
+    if any(_confirms(match) for match in related(candidate.text, old)):
         return Supersede(file)
     return _operation(candidate, current)
+
+
+def _confirms(match: Match) -> bool:
+    """Whether likeness sees another value of one thing; odds alone must be more likely than not."""
+    verdict = match.verdict
+    return verdict.likeness == "update" and (not verdict.weighed or verdict.score >= _LIKELY)
 
 
 def _change(candidate: Candidate, file: str, current: Sequence[Known]) -> Update | Supersede:
     """A requested update; one that swaps a value becomes a replacement."""
     old = _texts(one for one in current if one.entry.file == file)
-    swaps = any(match.likeness == "update" for match in related(candidate.text, old))
+    swaps = any(_confirms(match) for match in related(candidate.text, old))
     return Supersede(file) if swaps else Update(file)
 
 

@@ -276,12 +276,21 @@ def _quotes_after_colon(paragraph: str) -> bool:
     return any(sign.search(lead[1]) for sign in (INTRODUCES, TEXT_WORK, _REPORTS, WORK_ON))
 
 
+# "Always use tabs. The linter is strict."
+_SHORT_REASON = re.compile(
+    r"(?:the|our|my|it)(?: \w+)? (?:is|are|isn't|aren't)(?: (?:very|quite|really|too|so))? \w+[.!]?",
+    re.I,
+)
+
+
 def _plainly_spoken(paragraph: str) -> bool:
     """Whether the sentences read like a person who speaks to an assistant."""
     said = [part.strip() for part in _SENTENCE_END.split(paragraph) if part.strip()]
     if any(_is_personal(part) for part in said):
         return True
     tasks = (ANYBODYS, TASK)
+    if len(said) == 2 and ANYBODYS.match(said[0]) and _SHORT_REASON.fullmatch(said[1]):
+        return True
     return len(said) < 2 or all(any(kind.match(part) for kind in tasks) for part in said)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from reverie.text.lexicon import negations
+from reverie.text.word_classes import negations
 
 
 def _bag(words: str) -> frozenset[str]:

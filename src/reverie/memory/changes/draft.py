@@ -49,12 +49,14 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A memory similar to the one being saved: another value of it, more detail, or a sibling."""
+    """A memory similar to the one being saved: the same in other words, another value, a sibling."""
 
     file: str
     text: str
     likeness: Likeness
     certain: bool = False
+    # Whether it only seems so: the words differ too much to tell.
+    weighed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,13 @@ def neighbours(
     if same is None and made.description not in made.claim:
         same = _described_alike(made, current, body_of)
     near = tuple(
-        Related(match.key, current[match.key], match.likeness, match.verdict.certain)
+        Related(
+            match.key,
+            current[match.key],
+            match.likeness,
+            match.verdict.certain,
+            match.verdict.weighed,
+        )
         for match in found[:MOST_TOLD]
     )
     if same is not None:
@@ -73,8 +79,9 @@ def _replaced_by_words(found: Sequence[Match]) -> str | None:
 def newest_value(near: Sequence[Related]) -> str | None:
     """The memory of which a text is a newer value, if there is exactly one."""
     updates = [one for one in near if one.likeness == "update"]
-    certain = [one for one in updates if one.certain] or updates
-    return certain[0].file if len(certain) == 1 else None
+    plain = [one for one in updates if not one.weighed]
+    best = [one for one in updates if one.certain] or plain or updates
+    return best[0].file if len(best) == 1 else None
 
 
 def nothing_to_replace(near: Sequence[Related]) -> Declined:

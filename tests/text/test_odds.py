@@ -1,0 +1,104 @@
+"""The odds: the same in other words is told, and neither refused nor retired."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from reverie.text.alignment import differing
+from reverie.text.dates import absolute_dates
+from reverie.text.likeness import compare
+from reverie.text.odds import Odds, odds, signs_of
+from reverie.text.statements import change_in, statements
+from reverie.text.word_classes import near_groups, opposed
+
+SAME = [
+    ("Nora is in charge of payroll", "Payroll is managed by Nora"),
+    ("I detest mushrooms", "I can't stand mushrooms"),
+    ("Das Auto muss alle 90 Tage zur Kontrolle", "Der Wagen muss alle drei Monate zur Kontrolle"),
+    ("Le bail expire le 18 décembre", "Échéance du bail : 18/12"),
+    ("El seguro caduca el 30 de noviembre", "Vencimiento del seguro: 30/11"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), SAME)
+def test_the_same_in_other_words_is_told(old: str, new: str) -> None:
+    assert compare(new, old).likeness in ("restates", "duplicate")
+
+
+VALUES = [
+    ("Nora's manager is Ivo", "Nora reports to Petra"),
+    ("My wife works at Globex", "My wife is employed by Acme in Oslo"),
+    ("The lease costs 900 euros", "We pay 950 euros for the lease"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), VALUES)
+def test_another_value_in_other_words_is_told_and_retires_nothing(old: str, new: str) -> None:
+    verdict = compare(new, old)
+    assert (verdict.likeness, verdict.said) == ("update", False)
+
+
+APART = [
+    ("My left knee was operated on in 2015", "The right knee had surgery in 2020"),
+    ("I play the guitar", "I play the piano"),
+    ("My sister lives in Oslo", "My sisters live in Oslo"),
+    ("The flight to Oslo leaves at 6:40", "The flight from Oslo goes at 21:15"),
+    ("Le voisin a un chien", "La voisine a un chien"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), APART)
+def test_what_tells_two_things_apart_is_no_duplicate(old: str, new: str) -> None:
+    verdict = compare(new, old)
+    assert verdict.likeness != "duplicate"
+    assert not verdict.said
+
+
+def test_odds_are_shares_of_one() -> None:
+    ours, theirs = (statements(text, "english") for text in ("The port is 80", "The port is 81"))
+    found = odds(signs_of(ours, theirs, change_in("The port is 80", "english"), "english"))
+    assert found.value > max(found.same, found.more, found.other)
+    assert found.same + found.value + found.more + found.other == pytest.approx(1)
+    assert Odds().other == 1
+
+
+def test_near_words_and_opposites_are_data() -> None:
+    assert near_groups("gig", "english") & near_groups("concerts", "english")
+    assert near_groups("teamleiter", "german") & near_groups("chefin", "german")
+    assert not near_groups("gig", "english") & near_groups("boiler", "english")
+    assert opposed(["left"], ["right"], "english")
+    assert not opposed(["left"], ["knee"], "english")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "language"),
+    [
+        ("every three months", "every 90 days", "english"),
+        ("for 18 months", "for 1.5 years", "english"),
+        ("on 30/11", "el 30 de noviembre", "spanish"),
+        ("April 2nd-12th", "2 to 12 April", "english"),
+        ("am 5.5.", "am 5. Mai", "german"),
+        ("el 30/11", "el 2026-11-30", "spanish"),
+    ],
+)
+def test_one_day_or_span_has_one_key(ours: str, theirs: str, language: str) -> None:
+    sides = [
+        tuple(token for one in statements(text, language) for token in one.tokens)
+        for text in (ours, theirs)
+    ]
+    assert all(token.kind == "word" for side in differing(*sides) for token in side)
+
+
+@pytest.mark.parametrize(
+    ("text", "dated"),
+    [
+        ("VAT is paid on the 7th", "VAT is paid on the 7th"),
+        ("We paid the bill on the 7th", "We paid the bill on 2026-11-07"),
+        ("The hearing was moved to Oct 12", "The hearing was moved to 2027-10-12"),
+        ("We moved to Oslo on Oct 12", "We moved to Oslo on 2026-10-12"),
+    ],
+)
+def test_what_recurs_stays_and_what_is_moved_lies_ahead(text: str, dated: str) -> None:
+    assert absolute_dates(text, date(2026, 11, 16))[0] == dated
