@@ -43,6 +43,7 @@ HALVES = {
     "check": ("clinic", "shop", "law"),
     "final": ("lib", "farm", "press"),
     "last": ("museum", "robot"),
+    "stranger": ("kettles", "tidepool", "wetland", "family"),
 }
 SHOWN = 5
 NOW = 1_790_000_000.0
