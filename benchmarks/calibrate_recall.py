@@ -40,8 +40,7 @@ from recall_methods import Cached
 from report import data_folder
 
 from reverie.ports import Embedder
-from reverie.recall import lexical as queries
-from reverie.recall import relevance
+from reverie.recall import queries, relevance
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.prompt_kind import PromptKind, kind_of, limited

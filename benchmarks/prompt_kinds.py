@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILE = Path(prompt_kind.__file__).with_name("prompt_kinds.json")
 LEARNT_FROM = ("dev", "held out", "fresh", "first sight")
-ASKING = ("other words", "shared words")
+ASKING = ("other words", "shared words", "told", "other language")
 # Runs of words that fewer prompts have, or that say less, are not kept.
 LEAST_SEEN = 3
 LEAST_SAID = 0.02

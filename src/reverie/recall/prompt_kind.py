@@ -34,10 +34,21 @@ _ORDERS = frozenset(
     | {"translate", "draft", "suggest", "recommend", "generate", "please"}
 )
 _ASKS = re.compile(
-    r"(?:and |so |but )?(?:who|whom|whose|when|where|what|which|how|why|is|are|was|were|do|does|did|"
-    r"may|can|could|should|must|has|have|will|wer|wen|wem|wann|wo|wohin|woher|was|welche\w*|wie|warum|"
-    r"qui|quand|où|quel\w*|comment|pourquoi|qui[eé]n|cu[aá]ndo|d[oó]nde|qu[eé]|cu[aá]l\w*|c[oó]mo|"
-    r"wie|wanneer|waar|welke|hoe|waarom)\b",
+    r"(?:and |so |but |also |ok |hey )?(?:who|whom|whose|when|where|what|which|how|why|is|are|am|was|were|do|"
+    r"does|did|may|can|could|should|must|has|have|will|wer|wen|wem|wann|wo|wohin|woher|was|welche\w*|wie|"
+    r"warum|qui|quand|où|quel\w*|comment|pourquoi|qui[eé]n|cu[aá]ndo|d[oó]nde|qu[eé]|cu[aá]l\w*|c[oó]mo|"
+    r"wie|wanneer|waar|welke|hoe|waarom|quando|dove|chi|quale|quanto)\b"
+    # "at what score", "until when"; "in welcher Sprache", "con qué licencia".
+    r"|(?:at|by|for|from|in|of|on|since|till|to|until|with) (?:what|which|when|where|whom|whose|how)\b"
+    r"|(?:bis|seit|ab|in|mit|von|zu|für|an|auf) (?:wann|welche\w*|wem|wen|wo)\b"
+    r"|(?:à|de|avec|pour|dans|en|con|por|para|a|hasta) (?:qui|quoi|quel\w*|quand|qu[eé]|cu[aá]l\w*|qui[eé]n)\b"
+    r"|(?:remind|tell) me (?:again )?(?:who|whom|whose|when|where|what|which|how|why)\b",
+    re.IGNORECASE,
+)
+# "The internet is down again, what should I try".
+_ASKS_AT_THE_END = re.compile(
+    r"[,;:–—-] (?:and |so |but )?(?:who|whom|when|where|what|which|how|why|(?:can|could|may|should|do|does|is|are)"
+    r" (?:i|we|it|that|there|the|they|he|she))\b",
     re.IGNORECASE,
 )
 # Small words of other languages, as those of English that ask the same.
@@ -107,7 +118,11 @@ def _is_fragment(sentence: str) -> bool:
 def asks(sentence: str) -> bool:
     """Whether a sentence is a question; people leave the mark out."""
     plain = sentence.strip()
-    return plain.endswith(("?", "？")) or _ASKS.match(plain) is not None
+    return (
+        plain.endswith(("?", "？"))
+        or _ASKS.match(plain) is not None
+        or _ASKS_AT_THE_END.search(plain) is not None
+    )
 
 
 def limited(log_odds: float) -> float:

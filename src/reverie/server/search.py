@@ -17,7 +17,7 @@ from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import is_index
 from reverie.memory.postgres.database import Connection
 from reverie.memory.postgres.store import ProjectRow
-from reverie.recall import lexical, relevance
+from reverie.recall import queries, relevance
 from reverie.recall.documents import MemoryDoc, snippet, split
 from reverie.recall.fuse import GOOD_MATCH, WEIGHTS, Priors, fused, prior
 from reverie.recall.relevance import Marks, Wanted
@@ -140,7 +140,7 @@ class PostgresRecall:
     def __call__(
         self, connection: Connection, project: ProjectRow, question: str, limit: int
     ) -> dict[str, Any]:
-        query = lexical.read(question)
+        query = queries.read(question)
         terms = _terms(query.text)
         vector = self._vector(query.text)
         rows = self._candidates(connection, project.project, query, terms, vector)
@@ -151,7 +151,7 @@ class PostgresRecall:
         self,
         connection: Connection,
         project: str,
-        query: lexical.Query,
+        query: queries.Query,
         terms: Sequence[str],
         vector: NDArray[np.float32] | None,
     ) -> list[dict[str, Any]]:
@@ -181,7 +181,7 @@ class PostgresRecall:
 
     def _judged(
         self,
-        query: lexical.Query,
+        query: queries.Query,
         rows: Sequence[dict[str, Any]],
         terms: Sequence[str],
         vector: NDArray[np.float32] | None,
@@ -235,7 +235,7 @@ def _lexeme(term: str) -> str:
 
 
 def _hits(
-    query: lexical.Query, rows: Sequence[dict[str, Any]], totals: Sequence[float], now: float
+    query: queries.Query, rows: Sequence[dict[str, Any]], totals: Sequence[float], now: float
 ) -> list[dict[str, Any]]:
     order = sorted(range(len(rows)), key=lambda i: (-totals[i], rows[i]["id"]))
     best = totals[order[0]]
@@ -256,7 +256,7 @@ def _hits(
     return list(hits.values())
 
 
-def _unfit(query: lexical.Query, text: str) -> bool:
+def _unfit(query: queries.Query, text: str) -> bool:
     folded = " ".join(words.fold(text).split())
     if any(" ".join(words.fold(phrase).split()) not in folded for phrase in query.phrases):
         return True

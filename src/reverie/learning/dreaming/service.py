@@ -54,7 +54,7 @@ from reverie.memory.scratch import Scratch
 from reverie.memory.uses import UseCounts
 from reverie.models.selection import OFFLINE
 from reverie.recall import attachment as anchors
-from reverie.recall import lexical as queries
+from reverie.recall import queries
 from reverie.recall.documents import MemoryDoc, Signature
 from reverie.recall.index import RecallIndex
 from reverie.recall.service import EmbedderChoice, chosen_meaning
