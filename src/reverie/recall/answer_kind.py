@@ -21,32 +21,42 @@ _ASKED = {
     "rule": r"^(?:and |so )?(?:can|may|should|must|am i|are we|is it|do i|do we|could|shall|darf|dürfen|peut|puis|puedo|mag)\b"
     r"|\b(?:allowed|ok(?:ay)? to|(?:may|can|should) (?:i|we))\b",
 }
-_MONTHS = (
-    "january|february|march|april|may|june|july|august|september|october|november|december|"
-    "jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
-)
+# Words that tell such a thing; a digit and a clock time do, too.
 _TOLD = {
-    "when": rf"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:{_MONTHS})\b|\b\d{{1,2}}[:.]\d\d\b"
-    r"|\b\d{1,2} ?[ap]m\b|\b(?:19|20)\d\d\b|\b(?:every|daily|weekly|monthly|yearly|annual\w*|nightly|hourly|night|"
-    r"morning|evening|noon|midnight|weeks?|days?|months?|years?|hours?|minutes?|seconds?|until|since|q[1-4]|"
-    r"spring|summer|autumn|winter|today|tomorrow|weekend|quarter\w*)\b",
-    "number": r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|"
-    r"forty|fifty|sixty|hundred|thousand|half|dozen|once|twice|double|unlimited)\b",
-    "place": r"[\w.-]*/[\w./-]+|\b\w+\.\w{2,}\b"
-    r"|\b(?:in|under|at|on|from|to|into|behind|near|beside|via|through)\b",
-    "reason": r"\b(?:because|since|due to|so|as|after|reason|caused?|otherwise|instead|over|avoid|for)\b|[;:]",
-    "rule": r"\b(?:must|never|only|always|no|not|don't|doesn't|can't|cannot|shouldn't|should|may|allowed|"
-    r"forbidden|at most|at least|has to|have to|needs?|required?|nothing|nobody|without|before|rather|avoid|"
-    r"wants?|prefers?)\b",
+    "when": """
+        monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday fridays saturday saturdays
+        sunday sundays january february march april may june july august september october november december jan
+        feb mar apr jun jul aug sep sept oct nov dec am pm every daily weekly monthly yearly annual annually
+        nightly hourly night morning evening noon midnight week weeks day days month months year years hour hours
+        minute minutes second seconds until since q1 q2 q3 q4 spring summer autumn winter today tomorrow weekend
+        weekends quarter quarterly""",
+    "number": """
+        one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty sixty
+        hundred thousand half dozen once twice double unlimited""",
+    "place": "in under at on from to into behind near beside via through",
+    "reason": "because since due so as after reason cause caused otherwise instead over avoid for",
+    "rule": """
+        must never only always no not don doesn can cannot shouldn should may allowed forbidden most least has have
+        need needs require required nothing nobody without before rather avoid want wants prefer prefers""",
+    "who": """
+        team lead manager owner i my we our people person everybody anyone somebody customer customers user users""",
 }
-# A name inside a sentence, or at its beginning before what a person does; people without one.
-_PERSON = re.compile(
-    r"(?<=[^.!?:\s] )[A-ZÀ-Þ][\w-]+|^[A-ZÀ-Þ][\w-]+(?= (?:and|in|from) |,| \w+s\b)"
-    r"|\b(?:team|lead|manager|owner|I|[Mm]y|[Ww]e|[Oo]ur|people|person|everybody|anyone|somebody|customers?|users?)\b",
-    re.MULTILINE,
-)
+_WORD = re.compile(r"[a-z]+\d?|\d")
+_FORMS = {
+    "when": re.compile(r"\b\d{1,2}[:.]\d\d\b|\b(?:19|20)\d\d\b"),
+    "place": re.compile(r"/|\w\.\w\w"),
+    "reason": re.compile(r"[;:]"),
+    # A name inside a sentence, or at its beginning before what a person does.
+    "who": re.compile(
+        r"(?<=[^.!?:\s] )[A-ZÀ-Þ][\w-]+|^[A-ZÀ-Þ][\w-]+(?= (?:and|in|from) |,| \w+s\b)",
+        re.MULTILINE,
+    ),
+}
+_WORDS = {kind: frozenset(words.split()) for kind, words in _TOLD.items()} | {
+    "number": frozenset(_TOLD["number"].split()) | set("0123456789")
+}
+_KINDS = frozenset(_MARK + kind for kind in _ASKED)
 _WANTED = {kind: re.compile(form, re.IGNORECASE) for kind, form in _ASKED.items()}
-_OFFERED = {kind: re.compile(form, re.IGNORECASE) for kind, form in _TOLD.items()}
 
 
 def wanted(question: str) -> frozenset[str]:
@@ -56,13 +66,16 @@ def wanted(question: str) -> frozenset[str]:
 
 def offered(text: str) -> frozenset[str]:
     """What a memory has to tell, as terms."""
-    found = {_MARK + kind for kind, form in _OFFERED.items() if form.search(text)}
-    return frozenset(found | {_MARK + "who"} if _PERSON.search(text) else found)
+    said = set(_WORD.findall(text.lower()))
+    return frozenset(
+        _MARK + kind
+        for kind, words in _WORDS.items()
+        if not words.isdisjoint(said) or (kind in _FORMS and _FORMS[kind].search(text))
+    )
 
 
 def fits(asked: frozenset[str], terms: frozenset[str]) -> float:
     """1 when a memory has what was asked for, -1 when it has not, 0 when nothing is known."""
-    told = {term for term in terms if term.startswith(_MARK)}
-    if not asked or not told:
+    if not asked or _KINDS.isdisjoint(terms):
         return 0.0
-    return 1.0 if asked & told else -1.0
+    return -1.0 if asked.isdisjoint(terms) else 1.0

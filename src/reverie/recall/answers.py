@@ -62,11 +62,12 @@ def _hits(
     model = asked.model if "semantic" in ranked.signals else ""
     calibration = CALIBRATIONS.get(model, ANY_MODEL)
     others = rivals(len(ranked.candidates), ranked.size)
+    best = ranked.best_of_parts() if ranked.collection == "memories" else []
     for i, candidate in enumerate(ranked.candidates):
         if (candidate.source_name, candidate.key) in seen:
             continue
         score = (
-            relevance.chance_beside(ranked.scores[i], ranked.best_beside(i))
+            relevance.chance_beside(ranked.scores[i], best[i])
             if ranked.collection == "memories"
             else calibration.chance(ranked.fused[i], others, ranked.coverage[i], ranked.likeness[i])
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # How many candidates each signal brings; of memories, where few are wanted.
 POOL = 150
-SMALL_POOL = 60
+SMALL_POOL = 40
 # For a selector model, which is shown so many.
 MOST_POOL = 200
 FEW_WANTED = 20

@@ -24,6 +24,7 @@ MOST = 4.0
 LONGEST = 40
 _LONGEST_RUN = 3
 _FRAGMENT = 4
+_SHORT_TASK = 15
 _BLANK = "_"
 _NUMBER = "0"
 _START = "^"
@@ -101,11 +102,14 @@ class PromptKind:
 def kind_of(text: str) -> PromptKind:
     """The kind of a prompt: that of its last question, or of all of it when it asks nothing."""
     asked = [sentence for sentence in _SENTENCES.split(text.strip()) if asks(sentence)]
-    weights = _weights()
+    counts = weights()
     told = asked[-1] if asked else text
     if asked and _is_fragment(told):
         return PromptKind(asks=True, own_work=0.0)
-    total = weights[""] + sum(weights.get(run, 0.0) for run in runs(told))
+    total = counts[""] + sum(counts.get(run, 0.0) for run in runs(told))
+    if not asked:
+        # Runs were learnt from short tasks; a long one has many by chance.
+        total *= min(1.0, _SHORT_TASK / max(len(plain_words(told)), 1))
     return PromptKind(bool(asked), limited(total))
 
 
@@ -166,7 +170,7 @@ def _small() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def _weights() -> Mapping[str, float]:
+def weights() -> Mapping[str, float]:
     text = Path(__file__).with_name("prompt_kinds.json").read_text(encoding="utf-8")
     found: dict[str, float] = json.loads(text)
     return found

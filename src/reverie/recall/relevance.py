@@ -129,8 +129,16 @@ class Calibration:
 
     def base(self, seen: Figures) -> float:
         """What speaks for any memory of its form: whether the question is one about one's own work."""
-        kind: float = sum(getattr(self, name) * getattr(seen, name) for name in KIND)
-        return self.offset + kind + self.fits * seen.fits
+        return (
+            self.offset
+            + self.fits * seen.fits
+            + self.unknown * seen.unknown
+            + self.own_work * seen.own_work
+            + self.task * seen.task
+            + self.topic * seen.topic
+            + self.tells * seen.tells
+            + self.size * seen.size
+        )
 
     def topic_of(self, vector: Sequence[float] | NDArray[np.float32] | None) -> float:
         """How much a question's meaning is that of one about one's own work."""
@@ -154,7 +162,7 @@ KIND = ("unknown", "own_work", "task", "topic", "tells", "size")
 
 
 # Beside one that is worth showing, so are those nearly as good, and no others.
-_NEARLY = 2.0
+NEARLY = 2.0
 _LEAST_BESIDE = 0.1
 _JUST_BELOW = GOOD_MATCH - 0.01
 
@@ -177,7 +185,7 @@ def chance_beside(log_odds: float, best: float) -> float:
     own = chance(log_odds)
     if chance(best) < GOOD_MATCH:
         return own
-    nearly = best - log_odds <= _NEARLY and own >= _LEAST_BESIDE
+    nearly = best - log_odds <= NEARLY and own >= _LEAST_BESIDE
     return max(own, GOOD_MATCH) if nearly else min(own, _JUST_BELOW)
 
 

@@ -64,10 +64,12 @@ class Ranked:
     # Of memories: the part of the question that each answers best.
     parts: list[int] = field(default_factory=list)
 
-    def best_beside(self, i: int) -> float:
-        """The score of the best memory for the same part of the question."""
-        same = (s for s, part in zip(self.scores, self.parts, strict=True) if part == self.parts[i])
-        return max(same)
+    def best_of_parts(self) -> list[float]:
+        """For each memory, the score of the best one for the same part of the question."""
+        best: dict[int, float] = {}
+        for score, part in zip(self.scores, self.parts, strict=True):
+            best[part] = max(score, best.get(part, score))
+        return [best[part] for part in self.parts]
 
 
 def ranked(
