@@ -97,7 +97,7 @@ def main() -> None:
             for store in ("each", "together") if len(HALVES[half]) > 1 else ("each",):
                 answers = list(answered(half, embedder, together=store == "together"))
                 rows += [[name, half, store, *row] for row in figures(answers)]
-                if half in ("final", "last") and store == "each":
+                if half in ("final", "last", "stranger") and store == "each":
                     drawn += answers
                 if given.show and store == "each":
                     report_misses(answers, given.show)

@@ -48,7 +48,7 @@ _FORMS = {
     "reason": re.compile(r"[;:]"),
     # A name inside a sentence, or at its beginning before what a person does.
     "who": re.compile(
-        r"(?<=[^.!?:\s] )[A-ZÀ-Þ][\w-]+|^[A-ZÀ-Þ][\w-]+(?= (?:and|in|from) |,| \w+s\b)",
+        r"(?<=[^.!?:\s] )[A-ZÀ-Þ][\w-]+|^(?!It |This |That |The )[A-ZÀ-Þ][\w-]+(?= (?:and|in|from) |,| \w+s\b)",
         re.MULTILINE,
     ),
 }
