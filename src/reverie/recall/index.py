@@ -32,14 +32,7 @@ from reverie.recall.documents import (
 from reverie.recall.lexical import Counts
 from reverie.recall.queries import Query
 from reverie.recall.search import Ranked, ranked
-from reverie.recall.shadow import (
-    BUSY_SECONDS,
-    Shadow,
-    is_broken,
-    next_stamp,
-    read_meta,
-    write_meta,
-)
+from reverie.recall.shadow import BUSY_SECONDS, Shadow, is_broken, next_stamp, read_meta, write_meta
 
 if TYPE_CHECKING:
     import numpy as np
