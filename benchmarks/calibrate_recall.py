@@ -7,7 +7,7 @@ project notes (`recall_notes.py`) and, where REVERIE_DATA is there, the notes of
 1-4. Two logistic fits give a beginning: one tells the right memory from the others of its store, one a
 question that the store answers from one that it does not. What is wanted is neither of the two but
 many right ones shown at few wrong ones, so the weights are then moved, two at a time at random, as long
-as more questions in other words are shown the right memory at 2, 3 and 5 % of wrong prompts. Offsets
+as more questions are shown the right memory at 2, 3 and 5 % of wrong prompts. Offsets
 are set at last: at `GOOD_MATCH` a small share of the unrelated prompts is shown anything, of those that
 ask and of those that tell.
 
@@ -309,11 +309,10 @@ def fitted(
 
 def _improved(made: Calibration, examples: Sequence[Example], usable: Sequence[str]) -> Calibration:
     """The weights moved at random, as long as more is shown at the same share of wrong ones."""
-    nearest = {
-        kind: _nearest(made, [e for e in examples if e.kind == kind and not _is_large(e)])
-        for kind in ("other words", recall_notes.UNRELATED)
-    }
-    wanted, strange = nearest["other words"], nearest[recall_notes.UNRELATED]
+    wanted, strange = (
+        _nearest(made, [e for e in examples if e.kind in kinds and not _is_large(e)])
+        for kinds in (("other words", "shared words"), (recall_notes.UNRELATED,))
+    )
     asking = strange[0][:, 0, NAMES.index("tells")] == 0
     strange = strange[0][asking], strange[1][asking]
     best = np.array([getattr(made, name) for name in NAMES])
