@@ -154,7 +154,9 @@ _SURE_WORDS, _SURE_COSINE, _AGREEMENT = 0.4, 0.4, 10.0
 def _agreement(seen: Figures) -> float:
     """What speaks for a memory that has most of a question's words and its meaning as well."""
     by_words, by_meaning = seen.words - _SURE_WORDS, seen.cosine - _SURE_COSINE
-    return _AGREEMENT * max(0.0, min(by_words, 0.4)) * max(0.0, min(by_meaning, 0.5))
+    if by_words <= 0 or by_meaning <= 0:
+        return 0.0
+    return _AGREEMENT * min(by_words, 0.4) * min(by_meaning, 0.5)
 
 
 # The figures that are of the question alone.
