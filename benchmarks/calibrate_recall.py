@@ -1,22 +1,23 @@
 """Fit what recall's figures count: `recall/prompt_kinds.json` and `recall/calibration.json`.
 
-First the kind of a prompt: runs of small words that questions about one's own work have and others
-do not (`recall_notes/kinds.txt` and the questions of the notes), and for each embedding model the
-direction in which such questions lie. Then two fits for each model, learnt from four sets of
-project notes (`recall_notes.py`) and, where REVERIE_DATA is there, from the notes of LoCoMo
-conversations 1-4 put to their own questions and to those of strangers. The first tells the right
-memory from the others of its store, the second a question that the store answers from one that it
-does not. Offsets are then moved so that at `GOOD_MATCH` a small share of the unrelated prompts is
-shown anything, of those that ask and of those that tell.
+First the kind of a prompt: runs of small words that questions and tasks about one's own work have and
+others do not (`recall_notes/kinds.txt` and the questions of the notes), and for each embedding model
+the direction in which such prompts lie. Then, for each model, what the figures count: from all sets of
+project notes (`recall_notes.py`) and, where REVERIE_DATA is there, the notes of LoCoMo conversations
+1-4. Two logistic fits give a beginning: one tells the right memory from the others of its store, one a
+question that the store answers from one that it does not. What is wanted is neither of the two but
+many right ones shown at few wrong ones, so the weights are then moved, two at a time at random, as long
+as more questions are shown the right memory at 2, 3 and 5 % of wrong prompts. Offsets
+are set at last: at `GOOD_MATCH` a small share of the unrelated prompts is shown anything, of those that
+ask and of those that tell.
 
 What a prompt's kind says is learnt without the set that the prompt is of, or it would be trusted too
-much. The sets "check" and "final" are not learnt from.
+much. `--without SET` leaves a set out of everything, and tells what it would be shown.
 
 Groups of words are by the author of most questions, and know them better than those of strangers:
-both fits do without them. LoCoMo's questions, which are by others, have a word in a group count
-more than a word in common (1.5 to 2.6 times); `OTHERS` stays below that.
+a word in a group counts as much as a word in common, no more (`OTHERS`).
 
-    python benchmarks/calibrate_recall.py [--write]
+    python benchmarks/calibrate_recall.py [--write] [--without SET]
 """
 
 from __future__ import annotations
@@ -40,8 +41,7 @@ from recall_methods import Cached
 from report import data_folder
 
 from reverie.ports import Embedder
-from reverie.recall import lexical as queries
-from reverie.recall import relevance
+from reverie.recall import queries, relevance
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.prompt_kind import PromptKind, kind_of, limited
@@ -55,10 +55,15 @@ if TYPE_CHECKING:
 FILE = Path(relevance.__file__).with_name("calibration.json")
 NAMES = tuple(field.name for field in fields(Figures))
 KIND = [NAMES.index(name) for name in relevance.KIND]
-# The share of unrelated prompts that ask, and of those that tell, that may be shown something; chosen
-# on "check". Without meaning, groups of words decide, which know these sets better than strangers.
-WRONG = {"": (0.005, 0.005), "arctic-embed-s-int8": (0.03, 0.025)}
-USUAL_WRONG = (0.022, 0.025)
+# The share of unrelated prompts that ask, and of those that tell, that may be shown something. On sets
+# that were left out, more are. Without meaning, groups of words decide, which know these sets.
+WRONG = {"": (0.01, 0.01), "arctic-embed-s-int8": (0.025, 0.02)}
+USUAL_WRONG = (0.025, 0.02)
+# Moves that are tried, and the shares of wrong ones at which the right ones are counted.
+MOVES = 700
+COUNTED_AT = (0.02, 0.03, 0.05)
+# Memories of each question that moves are judged by.
+NEAREST = 14
 # Stores are large from here on (`Figures.size`).
 LARGE = 0.5
 # The few large stores that were learnt from make size seem to matter more than it does ("check").
@@ -75,10 +80,13 @@ COUNTS = {
     "absent": 0.03,
     recall_notes.UNRELATED: 0.4,
 }
-# Of the questions of other projects, one in so many is put to a project's memories.
+# Of the questions of other projects and of the prompts of `kinds.txt`, one in so many is put to a
+# project's memories.
 STRANGERS = 7
+OF_KINDS = 5
 OTHERS = 1.0
-COMPARING = ("words", "cosine", "margin", "names")
+COMPARING = ("words", "cosine", "margin", "names", "fits")
+MOVED = ("words", "cosine", "margin", "names", "fits", "unknown", "own_work", "topic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +172,13 @@ class Kinds:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write both files of recall")
+    parser.add_argument("--without", choices=prompt_kinds.LEARNT_FROM, help="leave a set out")
     given = parser.parse_args()
+    learnt = prompt_kinds.LEARNT_FROM
+    prompt_kinds.LEARNT_FROM = tuple(half for half in learnt if half != given.without)
     prompts = prompt_kinds.labelled()
     runs = prompt_kinds.runs_learnt(prompts)
+    prompt_kinds.use(runs)
     crossed = prompt_kinds.without_own_set(prompts, _by_runs)
     print(f"{len(runs)} runs of words from {len(prompts)} prompts")
     if given.write:
@@ -178,10 +190,14 @@ def main() -> None:
         kinds = Kinds(runs, crossed, prompts, embedder)
         examples = [*from_notes(embedder, kinds), *from_chats(embedder, kinds)]
         model = embedder.name if embedder is not None else ""
-        without = () if model else ("cosine", "margin")
+        # How far a memory stands out of its store says little beside how alike it is.
+        without = ("margin",) if model else ("cosine", "margin")
         wrong = WRONG.get(model, USUAL_WRONG)
         made[model] = replace(fitted(examples, without, (), wrong), direction=kinds.direction)
         found[model] = examples
+        if given.without:
+            unseen = [*from_notes(embedder, kinds, (given.without,))]
+            print(name, "without", given.without, shown(made[model], unseen), flush=True)
         if isinstance(embedder, Cached):
             embedder.save()
         print(name, replace(made[model], direction=()), shown(made[model], examples))
@@ -209,10 +225,12 @@ def _written(made: Calibration) -> dict[str, object]:
     return figures | ({"direction": made.direction} if made.direction else {})
 
 
-def from_notes(embedder: Embedder | None, kinds: Kinds) -> Iterator[Example]:
+def from_notes(
+    embedder: Embedder | None, kinds: Kinds, halves: Sequence[str] | None = None
+) -> Iterator[Example]:
     known = recall_notes.memories()
     others = [p.text for p in prompt_kinds.labelled() if p.set == "kinds"]
-    for half in prompt_kinds.LEARNT_FROM:
+    for half in halves or prompt_kinds.LEARNT_FROM:
         projects = recall_notes.HALVES[half]
         stores = [(project,) for project in projects]
         for store in [*stores, *([projects] if len(projects) > 1 else [])]:
@@ -224,7 +242,7 @@ def from_notes(embedder: Embedder | None, kinds: Kinds) -> Iterator[Example]:
                     yield from _examples(one, shelf, kinds)
             for one in [one for one in asked if one.project not in ("", *store)][::STRANGERS]:
                 yield Example("absent", shelf.compared(one.text, kinds), nothing)
-            for text in others:
+            for text in others[len(shelf.files) % OF_KINDS :: OF_KINDS]:
                 kind = "absent" if kinds.of(text)[0].own_work > 0 else recall_notes.UNRELATED
                 yield Example(kind, shelf.compared(text, kinds), nothing)
 
@@ -285,7 +303,67 @@ def fitted(
     comparing[kind] = shape
     counts: dict[str, Any] = dict(zip(NAMES, map(float, comparing), strict=True))
     made = Calibration(offset, **counts)
-    return _moved(made, examples, wrong)
+    usable = [name for name in MOVED if name not in (*without, *unknown)]
+    return _moved(_improved(made, examples, usable), examples, wrong)
+
+
+def _improved(made: Calibration, examples: Sequence[Example], usable: Sequence[str]) -> Calibration:
+    """The weights moved at random, as long as more is shown at the same share of wrong ones."""
+    wanted, strange = (
+        _nearest(made, [e for e in examples if e.kind in kinds and not _is_large(e)])
+        for kinds in (("other words", "shared words"), (recall_notes.UNRELATED,))
+    )
+    asking = strange[0][:, 0, NAMES.index("tells")] == 0
+    strange = strange[0][asking], strange[1][asking]
+    best = np.array([getattr(made, name) for name in NAMES])
+    most = _shown_at_few_wrong(best, wanted, strange)
+    dice = np.random.default_rng(1)
+    for _ in range(MOVES):
+        tried = best.copy()
+        for name in dice.choice(list(usable), size=2, replace=False):
+            place = NAMES.index(name)
+            step = 0.35 * (abs(tried[place]) + (1.5 if name == "cosine" else 0.2)) * dice.normal()
+            sign = -1 if name == "unknown" else 1
+            tried[place] = sign * max(0.0, sign * tried[place] + step)
+        tried[NAMES.index("others")] = OTHERS * tried[NAMES.index("words")]
+        count = _shown_at_few_wrong(tried, wanted, strange)
+        if count > most:
+            best, most = tried, count
+    counts: dict[str, Any] = dict(zip(NAMES, map(float, best), strict=True))
+    return Calibration(made.offset, **counts)
+
+
+Stacked = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+def _is_large(example: Example) -> bool:
+    return bool(example.figures[0, NAMES.index("size")] > LARGE)
+
+
+def _nearest(made: Calibration, examples: Sequence[Example]) -> Stacked:
+    """The figures of the memories nearest to each question, and which of them are right."""
+    figures, right = [], []
+    for example in examples:
+        odds = _log_odds(made, example) + 3 * example.figures[:, NAMES.index("cosine")]
+        chosen = np.argsort(-odds - 100 * example.right)[:NEAREST]
+        short = NEAREST - len(chosen)
+        figures.append(np.pad(example.figures[chosen], ((0, short), (0, 0)), mode="edge"))
+        right.append(np.pad(example.right[chosen], (0, short)))
+    return np.stack(figures), np.stack(right)
+
+
+def _shown_at_few_wrong(weights: NDArray[np.float64], wanted: Stacked, strange: Stacked) -> float:
+    """The share of questions that are shown the right memory, at a few shares of wrong prompts."""
+    wrong = (strange[0] @ weights).max(axis=1)
+    odds = wanted[0] @ weights
+    order = np.argsort(-odds, axis=1)[:, : recall_notes.SHOWN]
+    best = np.take_along_axis(odds, order, 1)
+    right = np.where(np.take_along_axis(wanted[1], order, 1) > 0, best, -np.inf).max(axis=1)
+    # What is much less likely than the best one is not shown beside it.
+    beside = np.where(best[:, 0] - right <= relevance.NEARLY, best[:, 0], -np.inf)
+    return float(
+        np.mean([(beside >= np.quantile(wrong, 1 - share)).mean() for share in COUNTED_AT])
+    )
 
 
 def _moved(

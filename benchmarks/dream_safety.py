@@ -46,7 +46,7 @@ from reverie.memory.locations import MemoryLocation
 from reverie.memory.scratch import Scratch
 from reverie.memory.secrets.scrubber import SecretScrubber
 from reverie.memory.store import FileStore
-from reverie.recall import lexical as queries
+from reverie.recall import queries
 from reverie.recall.index import RecallIndex
 from reverie.recall.ranker import IndexRanker
 

@@ -15,7 +15,7 @@ from recall_data import Asked, Corpus
 
 from reverie.models.embeddings.local import Missing, default_embedder
 from reverie.ports import Embedder
-from reverie.recall import lexical as queries
+from reverie.recall import queries
 from reverie.recall.documents import Episode, Results
 from reverie.recall.index import RecallIndex
 from reverie.recall.vectors import encoded

@@ -25,7 +25,7 @@ from report import data_folder, publish
 
 from reverie.models.embeddings.local import Missing, default_embedder, onnx_embedder
 from reverie.ports import Embedder
-from reverie.recall import lexical as queries
+from reverie.recall import queries
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.index import RecallIndex

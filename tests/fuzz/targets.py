@@ -30,7 +30,7 @@ from reverie.memory.changes.imports import read_file as read_import
 from reverie.memory.changes.imports import read_pile
 from reverie.memory.format import frontmatter, index, manifest, topic
 from reverie.memory.format import frontmatter as scalars
-from reverie.recall import lexical as queries
+from reverie.recall import queries
 from reverie.settings import sources
 from reverie.settings.projects import find_root
 from reverie.text import likeness, timewords

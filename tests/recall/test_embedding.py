@@ -10,7 +10,7 @@ import pytest
 from tests.recall.shelf import NOW, HashedWords, fill, memory, said, shelf
 
 from reverie.errors import Unreachable
-from reverie.recall import lexical as queries
+from reverie.recall import queries
 from reverie.recall.documents import Embedded
 from reverie.recall.index import RecallIndex
 

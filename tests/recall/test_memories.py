@@ -9,8 +9,8 @@ import pytest
 from tests.recall.shelf import DAY, NOW, HashedWords, changed, files, fill, memory, shelf
 
 from reverie.memory.format import topic
+from reverie.recall.candidates import POOL
 from reverie.recall.documents import MemoryDoc
-from reverie.recall.search import POOL
 
 DEPLOY = memory(
     "deploy.md", "Deploys go out on Tuesdays after the stand-up.", name="deploy day", type="project"

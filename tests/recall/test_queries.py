@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.recall.lexical import Query, parse
+from reverie.recall.queries import Query, parse
 
 
 def at(*day: int) -> float:

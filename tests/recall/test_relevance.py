@@ -4,12 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from reverie.recall import lexical as queries
+from reverie.recall import queries
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.index import RecallIndex
 from reverie.recall.prompt_kind import PromptKind, kind_of
-from reverie.recall.relevance import Figures, Wanted, calibration, chance, chance_beside, marks
+from reverie.recall.relevance import (
+    Figures,
+    Marks,
+    Wanted,
+    calibration,
+    chance,
+    chance_beside,
+    marks,
+)
 from reverie.text import thesaurus
 
 PAGER = "Karin is on pager duty in odd weeks, Tomasz in even weeks."
@@ -194,10 +202,58 @@ def test_other_messages_stand_for_themselves(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "cosine", "shown"), [(0.65, 0.85, True), (0.65, 0.3, False), (0.2, 0.85, False)]
+    ("words", "cosine", "shown"), [(0.65, 0.85, True), (0.65, 0.3, False), (0.2, 0.5, False)]
 )
 def test_words_and_meaning_that_agree_outweigh_the_way_it_is_asked(words, cosine, shown):
     weights = calibration("potion-base-8m-int8")
     seen = Figures(words=words, cosine=cosine, margin=1.0, own_work=-0.5)
     total = weights.base(seen) + sum(weights.parts(seen).values())
     assert (chance(total) >= GOOD_MATCH) is shown
+
+
+@pytest.mark.parametrize(
+    ("question", "memory", "fit"),
+    [
+        ("Who repairs the boiler?", "Mr Haddad services it.", 1.0),
+        ("Who repairs the boiler?", "It stands beside the stairs.", -1.0),
+        ("When is it due?", "The form is due every January.", 1.0),
+        ("How many fit in?", "Blue is the colour of the walls.", -1.0),
+        ("What is it like?", "Blue is the colour of the walls.", 0.0),
+    ],
+)
+def test_a_memory_tells_what_is_asked_for_or_not(question: str, memory: str, fit: float) -> None:
+    assert Wanted(question, 10, lambda term: 1).compared(marks(memory)).fits == fit
+
+
+def test_marks_of_an_older_index_tell_nothing_about_the_answer() -> None:
+    wanted = Wanted("Who repairs the boiler?", 10, lambda term: 1)
+    assert wanted.compared(Marks("boiler", "")).fits == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "until when can we use the old office",
+        "at what score is it a detection",
+        "the router is down again, what should i try",
+        "remind me what Billie does",
+        "In welcher Sprache ist der Bericht?",
+    ],
+)
+def test_a_question_needs_no_mark_and_no_first_place(text: str) -> None:
+    assert kind_of(text).asks
+
+
+def test_a_task_has_a_kind_too_and_a_long_one_hardly_any() -> None:
+    task = "thanks, that worked"
+    figures = Wanted(task, 10, lambda term: 1).compared(marks("nothing alike"))
+    assert figures.task < -1
+    assert figures.own_work == 0
+    assert abs(kind_of(f"{task}. {'The sea was calm that day. ' * 20}").own_work) < 1
+
+
+def test_each_of_several_questions_is_shown_its_own_memory(index: RecallIndex) -> None:
+    asked = "In which form are ticket prices stored, who is on pager duty, and when is the standup?"
+    hits = index.search(queries.plain(asked), now=1.79e9).hits
+    shown = {hit.key for hit in hits if hit.score >= GOOD_MATCH}
+    assert shown >= {"prices.md", "pager.md", "daily.md"}

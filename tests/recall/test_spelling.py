@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.recall import lexical as queries
+from reverie.recall import queries
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.index import RecallIndex
 from reverie.recall.spelling import corrected, one_slip

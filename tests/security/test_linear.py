@@ -41,8 +41,7 @@ from reverie.memory.format import manifest as candidates
 from reverie.memory.format import paths as names
 from reverie.memory.secrets import formats, named, redaction
 from reverie.recall import documents as passages
-from reverie.recall import lexical as queries
-from reverie.recall import usage
+from reverie.recall import queries, usage
 from reverie.text import dates, likeness, timewords, words
 from reverie.text import words as languages
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from reverie.recall import documents as passages
 from reverie.recall import relevance
+from reverie.recall.candidates import Candidate, Question
 from reverie.recall.documents import Hit, LeftOut, Results, SessionHit
 from reverie.recall.fuse import (
     ANY_MODEL,
@@ -21,8 +22,8 @@ from reverie.recall.fuse import (
     rivals,
     z_scores,
 )
-from reverie.recall.lexical import Query
-from reverie.recall.search import Candidate, Question, Ranked
+from reverie.recall.queries import Query
+from reverie.recall.search import Ranked
 from reverie.text.words import fold, plain_words, said_once
 
 # How many of those left out are reported with a reason.
@@ -61,11 +62,12 @@ def _hits(
     model = asked.model if "semantic" in ranked.signals else ""
     calibration = CALIBRATIONS.get(model, ANY_MODEL)
     others = rivals(len(ranked.candidates), ranked.size)
+    best = ranked.best_of_parts() if ranked.collection == "memories" else []
     for i, candidate in enumerate(ranked.candidates):
         if (candidate.source_name, candidate.key) in seen:
             continue
         score = (
-            relevance.chance_beside(ranked.scores[i], ranked.scores[0])
+            relevance.chance_beside(ranked.scores[i], best[i])
             if ranked.collection == "memories"
             else calibration.chance(ranked.fused[i], others, ranked.coverage[i], ranked.likeness[i])
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.recall import lexical as queries
+from reverie.recall import queries
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.index import RecallIndex

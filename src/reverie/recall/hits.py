@@ -13,7 +13,7 @@ from reverie.memory.changes.handles import short_ids
 from reverie.memory.format import topic as topics
 from reverie.memory.format.age import term
 from reverie.recall.fuse import GOOD_MATCH
-from reverie.recall.lexical import parse
+from reverie.recall.queries import parse
 
 if TYPE_CHECKING:
     from reverie.memory.format.topic import Topic

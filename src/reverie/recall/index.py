@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from reverie.errors import ReverieError
 from reverie.memory.format.manifest import Changes
-from reverie.recall import episodes, topics
-from reverie.recall import lexical as queries
+from reverie.recall import episodes, queries, topics
 from reverie.recall.answers import answer
+from reverie.recall.candidates import Part, Question, pool
 from reverie.recall.documents import (
     Collection,
     Embedded,
@@ -29,25 +29,10 @@ from reverie.recall.documents import (
     Scope,
     Signature,
 )
-from reverie.recall.lexical import Counts, Query
-from reverie.recall.search import (
-    FEW_WANTED,
-    MOST_POOL,
-    POOL,
-    SMALL_POOL,
-    Part,
-    Question,
-    Ranked,
-    ranked,
-)
-from reverie.recall.shadow import (
-    BUSY_SECONDS,
-    Shadow,
-    is_broken,
-    next_stamp,
-    read_meta,
-    write_meta,
-)
+from reverie.recall.lexical import Counts
+from reverie.recall.queries import Query
+from reverie.recall.search import Ranked, ranked
+from reverie.recall.shadow import BUSY_SECONDS, Shadow, is_broken, next_stamp, read_meta, write_meta
 
 if TYPE_CHECKING:
     import numpy as np
@@ -335,8 +320,6 @@ class RecallIndex:
         (vector, *others), notes = self._vectors(texts)
         model = self._embedder.name if self._embedder is not None else ""
         parts = tuple(map(Part, texts[1:], others))
-        few = collection == "memories" and limit <= FEW_WANTED
-        pool = SMALL_POOL if few else max(POOL, min(limit, MOST_POOL))
         asked = Question(
             query,
             now,
@@ -344,7 +327,7 @@ class RecallIndex:
             vector,
             use_counts or {},
             model,
-            pool=pool,
+            pool=pool(collection, limit),
             parts=parts,
             words=self._words,
         )

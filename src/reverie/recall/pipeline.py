@@ -25,7 +25,7 @@ from reverie.memory.format.taxonomy import SCOPE_ORIGINS, split
 from reverie.memory.format.topic import Topic
 from reverie.ports import Clock, Model, TopicReader, complete
 from reverie.recall import attachment as anchors
-from reverie.recall import lexical as queries
+from reverie.recall import queries
 from reverie.recall.attachment import MOST_FILES, MOST_SESSION_BYTES, Skipped, Surfaced, due
 from reverie.recall.usage import CountUses, Use, uncounted, used
 from reverie.text import timewords

@@ -24,6 +24,7 @@ MOST = 4.0
 LONGEST = 40
 _LONGEST_RUN = 3
 _FRAGMENT = 4
+_SHORT_TASK = 15
 _BLANK = "_"
 _NUMBER = "0"
 _START = "^"
@@ -34,10 +35,21 @@ _ORDERS = frozenset(
     | {"translate", "draft", "suggest", "recommend", "generate", "please"}
 )
 _ASKS = re.compile(
-    r"(?:and |so |but )?(?:who|whom|whose|when|where|what|which|how|why|is|are|was|were|do|does|did|"
-    r"may|can|could|should|must|has|have|will|wer|wen|wem|wann|wo|wohin|woher|was|welche\w*|wie|warum|"
-    r"qui|quand|où|quel\w*|comment|pourquoi|qui[eé]n|cu[aá]ndo|d[oó]nde|qu[eé]|cu[aá]l\w*|c[oó]mo|"
-    r"wie|wanneer|waar|welke|hoe|waarom)\b",
+    r"(?:and |so |but |also |ok |hey )?(?:who|whom|whose|when|where|what|which|how|why|is|are|am|was|were|do|"
+    r"does|did|may|can|could|should|must|has|have|will|wer|wen|wem|wann|wo|wohin|woher|was|welche\w*|wie|"
+    r"warum|qui|quand|où|quel\w*|comment|pourquoi|qui[eé]n|cu[aá]ndo|d[oó]nde|qu[eé]|cu[aá]l\w*|c[oó]mo|"
+    r"wie|wanneer|waar|welke|hoe|waarom|quando|dove|chi|quale|quanto)\b"
+    # "at what score", "until when"; "in welcher Sprache", "con qué licencia".
+    r"|(?:at|by|for|from|in|of|on|since|till|to|until|with) (?:what|which|when|where|whom|whose|how)\b"
+    r"|(?:bis|seit|ab|in|mit|von|zu|für|an|auf) (?:wann|welche\w*|wem|wen|wo)\b"
+    r"|(?:à|de|avec|pour|dans|en|con|por|para|a|hasta) (?:qui|quoi|quel\w*|quand|qu[eé]|cu[aá]l\w*|qui[eé]n)\b"
+    r"|(?:remind|tell) me (?:again )?(?:who|whom|whose|when|where|what|which|how|why)\b",
+    re.IGNORECASE,
+)
+# "The internet is down again, what should I try".
+_ASKS_AT_THE_END = re.compile(
+    r"[,;:–—-] (?:and |so |but )?(?:who|whom|when|where|what|which|how|why|(?:can|could|may|should|do|does|is|are)"
+    r" (?:i|we|it|that|there|the|they|he|she))\b",
     re.IGNORECASE,
 )
 # Small words of other languages, as those of English that ask the same.
@@ -90,11 +102,14 @@ class PromptKind:
 def kind_of(text: str) -> PromptKind:
     """The kind of a prompt: that of its last question, or of all of it when it asks nothing."""
     asked = [sentence for sentence in _SENTENCES.split(text.strip()) if asks(sentence)]
-    weights = _weights()
+    counts = weights()
     told = asked[-1] if asked else text
     if asked and _is_fragment(told):
         return PromptKind(asks=True, own_work=0.0)
-    total = weights[""] + sum(weights.get(run, 0.0) for run in runs(told))
+    total = counts[""] + sum(counts.get(run, 0.0) for run in runs(told))
+    if not asked:
+        # Runs were learnt from short tasks; a long one has many by chance.
+        total *= min(1.0, _SHORT_TASK / max(len(plain_words(told)), 1))
     return PromptKind(bool(asked), limited(total))
 
 
@@ -107,7 +122,11 @@ def _is_fragment(sentence: str) -> bool:
 def asks(sentence: str) -> bool:
     """Whether a sentence is a question; people leave the mark out."""
     plain = sentence.strip()
-    return plain.endswith(("?", "？")) or _ASKS.match(plain) is not None
+    return (
+        plain.endswith(("?", "？"))
+        or _ASKS.match(plain) is not None
+        or _ASKS_AT_THE_END.search(plain) is not None
+    )
 
 
 def limited(log_odds: float) -> float:
@@ -151,7 +170,7 @@ def _small() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def _weights() -> Mapping[str, float]:
+def weights() -> Mapping[str, float]:
     text = Path(__file__).with_name("prompt_kinds.json").read_text(encoding="utf-8")
     found: dict[str, float] = json.loads(text)
     return found

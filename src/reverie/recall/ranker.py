@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from reverie.events import Announce, TroubleNoted, no_listener
 from reverie.memory.format.manifest import Changes, ManifestEntry, covered
 from reverie.ports import Clock, TopicReader
-from reverie.recall import lexical as queries
+from reverie.recall import queries
 from reverie.recall.documents import Hit, MemoryDoc, Refreshed, Results, Scope, Signature, snippet
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.index import RecallIndex
-from reverie.recall.lexical import Query
 from reverie.recall.mentions import MemoryMentions
 from reverie.recall.pipeline import SHORTLIST, Ranked
+from reverie.recall.queries import Query
 from reverie.text.words import plain_words
 
 # How much of a file is looked at where there is no index.

@@ -19,6 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reverie.recall import answer_kind
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.prompt_kind import PromptKind, kind_of, limited
 from reverie.text import thesaurus
@@ -55,7 +56,7 @@ _PLACEHOLDER = re.compile(r"\[\w+ [0-9a-f]{8,}\]")
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What is kept of a passage to judge it by: its stems, its groups and cues."""
+    """What is kept of a passage to judge it by: its stems; its groups, cues and kinds of answer."""
 
     terms: str
     groups: str
@@ -71,6 +72,7 @@ def marks(*texts: str, cues: str = "") -> Marks:
         about |= thesaurus.groups_of(stems, spoken)
     if cues:
         about |= {*thesaurus.groups(cues), *terms(cues)}
+    about |= answer_kind.offered("\n".join(dict.fromkeys(texts)))
     return Marks(" ".join(own), " ".join(sorted(about)))
 
 
@@ -84,10 +86,13 @@ class Figures:
     margin: float = 0.0
     # Names, identifiers and numbers of the question that the memory has.
     names: float = 0.0
+    # Whether the memory tells what is asked for, such as a person or a day.
+    fits: float = 0.0
     # Of the question alone: names that no memory has, whether it is about one's own work by its
-    # words and by its meaning, and whether it tells rather than asks.
+    # words (a question, or else a task) and by its meaning, and whether it tells rather than asks.
     unknown: float = 0.0
     own_work: float = 0.0
+    task: float = 0.0
     topic: float = 0.0
     tells: float = 0.0
     # How large the store is: among many memories one is alike by chance.
@@ -104,8 +109,10 @@ class Calibration:
     cosine: float
     margin: float
     names: float
+    fits: float
     unknown: float
     own_work: float
+    task: float
     topic: float
     tells: float
     size: float
@@ -121,9 +128,17 @@ class Calibration:
         }
 
     def base(self, seen: Figures) -> float:
-        """What speaks for any memory at all: whether the question is one about one's own work."""
-        kind: float = sum(getattr(self, name) * getattr(seen, name) for name in KIND)
-        return self.offset + kind
+        """What speaks for any memory of its form: whether the question is one about one's own work."""
+        return (
+            self.offset
+            + self.fits * seen.fits
+            + self.unknown * seen.unknown
+            + self.own_work * seen.own_work
+            + self.task * seen.task
+            + self.topic * seen.topic
+            + self.tells * seen.tells
+            + self.size * seen.size
+        )
 
     def topic_of(self, vector: Sequence[float] | NDArray[np.float32] | None) -> float:
         """How much a question's meaning is that of one about one's own work."""
@@ -139,15 +154,17 @@ _SURE_WORDS, _SURE_COSINE, _AGREEMENT = 0.4, 0.4, 10.0
 def _agreement(seen: Figures) -> float:
     """What speaks for a memory that has most of a question's words and its meaning as well."""
     by_words, by_meaning = seen.words - _SURE_WORDS, seen.cosine - _SURE_COSINE
-    return _AGREEMENT * max(0.0, min(by_words, 0.4)) * max(0.0, min(by_meaning, 0.5))
+    if by_words <= 0 or by_meaning <= 0:
+        return 0.0
+    return _AGREEMENT * min(by_words, 0.4) * min(by_meaning, 0.5)
 
 
 # The figures that are of the question alone.
-KIND = ("unknown", "own_work", "topic", "tells", "size")
+KIND = ("unknown", "own_work", "task", "topic", "tells", "size")
 
 
 # Beside one that is worth showing, so are those nearly as good, and no others.
-_NEARLY = 2.0
+NEARLY = 2.0
 _LEAST_BESIDE = 0.1
 _JUST_BELOW = GOOD_MATCH - 0.01
 
@@ -170,7 +187,7 @@ def chance_beside(log_odds: float, best: float) -> float:
     own = chance(log_odds)
     if chance(best) < GOOD_MATCH:
         return own
-    nearly = best - log_odds <= _NEARLY and own >= _LEAST_BESIDE
+    nearly = best - log_odds <= NEARLY and own >= _LEAST_BESIDE
     return max(own, GOOD_MATCH) if nearly else min(own, _JUST_BELOW)
 
 
@@ -204,6 +221,7 @@ class Wanted:
         text = _PLACEHOLDER.sub(" ", text)
         self._kind = kind or kind_of(text)
         self._topic = topic
+        self._asked = answer_kind.wanted(text) if self._kind.asks else frozenset()
         self._size = min(math.log(max(size, _SMALL) / _SMALL), _LARGEST_SIZE)
         names = _name_terms(text)
         self._names = frozenset[str]().union(*names)
@@ -240,10 +258,10 @@ class Wanted:
 
     def compared(self, kept: Marks, cosine: float = 0.0, margin: float = 0.0) -> Figures:
         """What a passage has of the question."""
-        own = kept.terms.split()
+        own, about = kept.terms.split(), frozenset(kept.groups.split())
         mine = {self._terms[term] for term in self._terms.keys() & own}
         like: dict[int, float] = {}
-        for group in self._groups.keys() & kept.groups.split():
+        for group in self._groups.keys() & about:
             for place, value in self._groups[group]:
                 if place not in mine and value > like.get(place, 0.0):
                     like[place] = value
@@ -255,10 +273,12 @@ class Wanted:
             cosine=cosine,
             margin=margin,
             names=min(len(self._names.intersection(own)), _MOST_NAMES) / _MOST_NAMES,
+            fits=answer_kind.fits(self._asked, about),
             # What speaks against any memory, such as a name that none has, says little about one
             # that has the rest of the question's words.
             unknown=self._unknown * rest,
             own_work=_softened(self._kind.own_work, rest) if self._kind.asks else 0.0,
+            task=0.0 if self._kind.asks else _softened(self._kind.own_work, rest),
             topic=_softened(self._topic, rest),
             tells=float(not self._kind.asks),
             size=self._size,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,72 +10,22 @@ from typing import TYPE_CHECKING
 
 from reverie.recall import fuse, lexical, relevance, rerank, spelling
 from reverie.recall import fuse as graph
+from reverie.recall.candidates import Candidate, Question, archived, condition, load, newest
 from reverie.recall.documents import Collection
-from reverie.recall.fuse import WEIGHTS, Priors, Signals, prior
-from reverie.recall.lexical import TABLES, Counts, Lookup, Matches, Query
+from reverie.recall.fuse import WEIGHTS, Signals, prior
+from reverie.recall.lexical import TABLES, Lookup, Matches
 from reverie.recall.prompt_kind import kind_of
+from reverie.recall.queries import names
 from reverie.recall.relevance import Marks, Wanted
 from reverie.text import timewords
 from reverie.text.words import plain_words
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from reverie.ports import WordVectors
     from reverie.recall.vectors import Matrix
 
-# How many candidates each signal brings; of memories, where few are wanted.
-POOL = 150
-SMALL_POOL = 60
-# For a selector model, which is shown so many.
-MOST_POOL = 200
-FEW_WANTED = 20
 _GRAPH_SEEDS = 5
 # Memories that are all alike do not make a small difference a large one.
 _FIRST_PERSON = frozenset({"i", "my", "me", "mine", "myself", "we", "our", "us"})
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked, seen from when, and what is known about use."""
-
-    query: Query
-    now: float
-    as_of: float | None = None
-    vector: NDArray[np.float32] | None = None
-    uses: Mapping[str, int] = field(default_factory=dict)
-    model: str = ""
-    counts: Counts = field(default_factory=Counts)
-    # How many candidates each signal brings.
-    pool: int = POOL
-    # A long message, a sentence at a time, each with its vector; memories are looked for by these.
-    parts: tuple[Part, ...] = ()
-    # What the best messages are compared by once more, word by word.
-    words: WordVectors | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A sentence of a long message."""
-
-    text: str
-    vector: NDArray[np.float32] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A passage that some signal brought, and what it stands for."""
-
-    id: int
-    source: int
-    key: str
-    source_name: str
-    role: str
-    speaker: str
-    at: float | None
-    standing: Priors | None = None
-    marks: Marks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +61,23 @@ class Ranked:
     likeness: list[float]
     reasons: dict[int, str]
     approximate: bool
+    # Of memories: the part of the question that each answers best.
+    parts: list[int] = field(default_factory=list)
+
+    def best_of_parts(self) -> list[float]:
+        """For each memory, the score of the best one for the same part of the question."""
+        best: dict[int, float] = {}
+        for score, part in zip(self.scores, self.parts, strict=True):
+            best[part] = max(score, best.get(part, score))
+        return [best[part] for part in self.parts]
 
 
 def ranked(
     connection: sqlite3.Connection, collection: Collection, asked: Question, matrix: Matrix | None
 ) -> Ranked:
     """Every candidate for a question in one collection, best first."""
-    among = _condition(collection, asked)
-    hidden = _hidden(connection, collection, asked.query)
+    among = condition(collection, asked)
+    hidden = archived(connection, collection, asked.query)
     place = Lookup(connection, TABLES[collection], asked.counts)
     if collection == "memories":
         asked = _spelt(asked, place)
@@ -129,11 +87,12 @@ def ranked(
     ]
     ids = sorted({passage for look in looks for passage in look.ids})
     if among is not None and not asked.query.text.strip():
-        ids = _newest(connection, among, hidden)
-    candidates = _load(connection, collection, ids)
+        ids = newest(connection, among, hidden)
+    candidates = load(connection, collection, ids)
     found, likeness = looks[0].found, looks[0].likeness
+    parts: list[int] = []
     if collection == "memories":
-        signals, base = _log_odds(candidates, asked, place, looks)
+        signals, base, parts = _log_odds(candidates, asked, place, looks)
     else:
         signals = _signals(candidates, asked, found, likeness.of)
         base = [0.0] * len(candidates)
@@ -150,6 +109,7 @@ def ranked(
         likeness=[likeness.of.get(c.id, 0.0) for c in candidates],
         reasons={},
         approximate=any(look.found.approximate or look.likeness.approximate for look in looks),
+        parts=parts,
     )
     if collection == "memories" and candidates:
         _join(connection, result, hidden, open_to_others=among is None)
@@ -219,16 +179,6 @@ def _look(
     return _Look(asked, found, alike)
 
 
-def _hidden(connection: sqlite3.Connection, collection: Collection, query: Query) -> set[int]:
-    """Passages of archived memories: only those who ask for them see them."""
-    if collection == "episodes" or query.archived:
-        return set()
-    rows = connection.execute(
-        "SELECT p.id FROM memories m JOIN passages p ON p.source = m.source WHERE m.archived"
-    )
-    return {row[0] for row in rows}
-
-
 def _best(scores: Mapping[int, float], hidden: set[int], pool: int) -> dict[int, float]:
     """So many as a signal may bring; what is hidden was asked for on top, and takes no place."""
     seen = {passage: score for passage, score in scores.items() if passage not in hidden}
@@ -257,99 +207,31 @@ def _semantic(
     return Likeness({**alike, **rest}, nearest.usual, nearest.spread, nearest.approximate)
 
 
-def _condition(collection: Collection, asked: Question) -> tuple[str, Sequence[object]] | None:
-    """The question's options as SQL over `passages p`; None when there are none."""
-    query = asked.query
-    # A memory may hold from a later day than it was written: what was known is what was written.
-    known = "p.at" if collection == "episodes" else "coalesce(m.created, p.at)"
-    options: list[tuple[str, object]] = [
-        ("p.at >= ?", query.after),
-        ("p.at < ?", query.before),
-        (f"{known} <= ?", asked.as_of),
-        ("p.role = ?", query.role),
-        ("m.archived = ?", query.archived or None),
-        # The start of a session's id is enough.
-        ("instr(s.name, ?) = 1", query.session),
-        *(
-            ("m.type IN (SELECT value FROM json_each(?))", json.dumps(t))
-            for t in [query.types]
-            if t
-        ),
-    ]
-    given = [(test, value) for test, value in options if value is not None]
-    if not given:
-        return None
-    joins = " JOIN sources s ON s.id = p.source LEFT JOIN memories m ON m.source = p.source"
-    tests = " AND ".join(["p.episode = ?", *(test for test, _ in given)])
-    values = [int(collection == "episodes"), *(value for _, value in given)]
-    return f"{joins} WHERE {tests}", values
-
-
-def _newest(
-    connection: sqlite3.Connection, among: tuple[str, Sequence[object]], hidden: set[int]
-) -> list[int]:
-    """Options without words list what fits them, newest first."""
-    rows = connection.execute(
-        f"SELECT p.id FROM passages p {among[0]} ORDER BY p.at DESC, p.id LIMIT ?",
-        (*among[1], POOL + len(hidden)),
-    )
-    return [row[0] for row in rows if row[0] not in hidden][:POOL]
-
-
-def _load(
-    connection: sqlite3.Connection, collection: Collection, ids: Sequence[int]
-) -> list[Candidate]:
-    places = ", ".join(map(str, ids))
-    more = (
-        "NULL"
-        if collection == "episodes"
-        else (
-            "m.type, m.created, m.valid_from, m.valid_until, m.confidence, m.superseded, "
-            "m.pinned, m.archived, k.terms, k.groups"
-        )
-    )
-    join = (
-        ""
-        if collection == "episodes"
-        else "JOIN memories m ON m.source = p.source JOIN marks k ON k.passage = p.id"
-    )
-    rows = connection.execute(
-        "SELECT p.id, p.source, p.key, s.name, coalesce(p.role, ''), coalesce(p.speaker, ''), "
-        f"p.at, {more} FROM passages p JOIN sources s ON s.id = p.source {join} "
-        f"WHERE p.id IN ({places}) ORDER BY p.id"
-    )
-    if collection == "episodes":
-        return [Candidate(*row[:7]) for row in rows]
-    return [
-        Candidate(*row[:7], Priors(*row[7:-2]), Marks(*row[-2:]))  # type: ignore[call-arg]
-        for row in rows
-    ]
-
-
 def _log_odds(
     candidates: Sequence[Candidate], asked: Question, place: Lookup, looks: Sequence[_Look]
-) -> tuple[Signals, list[float]]:
+) -> tuple[Signals, list[float], list[int]]:
     """What speaks for each memory, and for any at all, in log odds; by the part that fits best."""
     semantic = any(look.likeness.of for look in looks)
     calibration = relevance.calibration(asked.model if semantic else "")
     kind, topic = kind_of(asked.query.text), calibration.topic_of(asked.vector)
-    known = lexical.names(asked.query.text) if asked.parts else ()
+    known = names(asked.query.text) if asked.parts else ()
     wanted = [
         Wanted(part, look.found.total, place.rows, None if part in known else kind, topic)
         for look in looks
         for part in [look.asked.query.text]
     ]
-    best: list[tuple[float, dict[str, float], float]] = []
+    best: list[tuple[float, dict[str, float], float, int]] = []
     for candidate in candidates:
         judged = []
-        for look, part in zip(looks, wanted, strict=True):
+        for number, (look, part) in enumerate(zip(looks, wanted, strict=True)):
             alike = look.likeness.of.get(candidate.id, 0.0), look.likeness.margin(candidate.id)
             figures = part.compared(candidate.marks or Marks("", ""), *alike)
             signals, base = calibration.parts(figures), calibration.base(figures)
-            judged.append((base + sum(signals.values()), signals, base))
+            judged.append((base + sum(signals.values()), signals, base, number))
         best.append(max(judged, key=lambda item: item[0]))
-    names = ("lexical", "concepts", *(("semantic",) if semantic else ()))
-    return {name: [part[name] for _, part, _ in best] for name in names}, [b for *_, b in best]
+    kept = ("lexical", "concepts", *(("semantic",) if semantic else ()))
+    columns = {name: [part[name] for _, part, *_ in best] for name in kept}
+    return columns, [base for *_, base, _ in best], [number for *_, number in best]
 
 
 def _signals(
@@ -424,9 +306,10 @@ def _bring_in(
 ) -> None:
     row = connection.execute("SELECT min(id) FROM passages WHERE source = ?", (source,)).fetchone()
     shown = row[0] is not None and row[0] not in hidden
-    for candidate in _load(connection, found.collection, [row[0]]) if shown else []:
+    for candidate in load(connection, found.collection, [row[0]]) if shown else []:
         found.candidates.append(candidate)
         found.scores.append(floor)
+        found.parts.append(0)
         for column in (*found.signals.values(), found.fused, found.coverage, found.likeness):
             column.append(0.0)
 
@@ -446,4 +329,5 @@ def _sorted(found: Ranked) -> Ranked:
         [found.likeness[i] for i in order],
         found.reasons,
         found.approximate,
+        [found.parts[i] for i in order] if found.parts else [],
     )

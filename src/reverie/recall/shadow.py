@@ -16,7 +16,7 @@ from reverie.text import thesaurus, words
 
 log = logging.getLogger(__name__)
 
-FORMAT = f"5/{words.VERSION}/{thesaurus.VERSION}"
+FORMAT = f"6/{words.VERSION}/{thesaurus.VERSION}"
 BUSY_SECONDS = 2.0
 _CACHE_KIB = 16_384
 # Every letter, digit and mark is part of a term: the terms are ours, FTS5 only tells them apart.

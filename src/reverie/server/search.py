@@ -18,7 +18,7 @@ from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import is_index
 from reverie.memory.postgres.database import Connection
 from reverie.memory.postgres.store import ProjectRow
-from reverie.recall import lexical, relevance
+from reverie.recall import queries, relevance
 from reverie.recall.documents import MemoryDoc, snippet, split
 from reverie.recall.fuse import GOOD_MATCH, WEIGHTS, Priors, fused, prior
 from reverie.recall.relevance import Marks, Wanted
@@ -144,7 +144,7 @@ class PostgresRecall:
     def __call__(
         self, connection: Connection, project: ProjectRow, question: str, limit: int
     ) -> dict[str, Any]:
-        query = lexical.read(question)
+        query = queries.read(question)
         terms = _terms(query.text)
         vector = question_vector(self._embedder, query.text)
         rows = self._candidates(connection, project, query, terms, vector)
@@ -155,7 +155,7 @@ class PostgresRecall:
         self,
         connection: Connection,
         project: ProjectRow,
-        query: lexical.Query,
+        query: queries.Query,
         terms: Sequence[str],
         vector: NDArray[np.float32] | None,
     ) -> list[dict[str, Any]]:
@@ -177,7 +177,7 @@ class PostgresRecall:
 
     def _judged(
         self,
-        query: lexical.Query,
+        query: queries.Query,
         rows: Sequence[dict[str, Any]],
         terms: Sequence[str],
         vector: NDArray[np.float32] | None,
@@ -243,7 +243,7 @@ def lexeme(term: str) -> str:
 
 
 def _hits(
-    query: lexical.Query,
+    query: queries.Query,
     rows: Sequence[dict[str, Any]],
     standing: Sequence[Priors],
     totals: Sequence[float],
@@ -271,7 +271,7 @@ def _hits(
     return list(hits.values())
 
 
-def unfit(query: lexical.Query, text: str) -> bool:
+def unfit(query: queries.Query, text: str) -> bool:
     """Whether a text lacks a phrase that must be in it, or has a word that must not."""
     if not query.phrases and not query.excluded:
         return False

@@ -14,7 +14,7 @@ from reverie.learning.dreaming import facts
 from reverie.memory.format.manifest import is_index
 from reverie.memory.format.revisions import version
 from reverie.memory.scratch import Scratch
-from reverie.recall import lexical as queries
+from reverie.recall import queries
 from reverie.recall.documents import MemoryDoc, Signature
 from reverie.recall.index import RecallIndex
 from reverie.recall.service import EmbedderChoice
