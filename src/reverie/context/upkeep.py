@@ -144,10 +144,9 @@ class Upkeep:
         self._compacted(done, situation.at)
 
     def _moment(self) -> Moment:
-        conditions, last = self._conditions(), self.conversation.state.messages[-1:]
+        conditions = self._conditions()
         lapsed = conditions.idle(self._ledger.replied_at) > conditions.life
-        between = any(message.origin == "user" for message in last)
-        return Moment(conditions.rates, lapsed, between)
+        return Moment(conditions.rates, lapsed, self.conversation.state.calls)
 
     async def compact_because(self, refused: str, tokens: int | None, limit: int | None) -> None:
         """Compact after the provider refused a request as too long: our count or window was wrong."""
