@@ -232,7 +232,8 @@ class Upkeep:
             mode=mode,
             transcript=self.transcript,
             instructions=instructions,
-            notes=self.notes.for_compaction(),
+            # A record is made of the messages alone.
+            notes=None if trigger == "price" else self.notes.for_compaction(),
             todos=tuple(Todo(text, status) for text, status in state.todos) or None,
         )
 
