@@ -18,6 +18,7 @@ from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Tool
 from reverie.agent.turns import Limits
 from reverie.context.folding import Folding
+from reverie.context.head import slim_spec
 from reverie.context.microcompaction import context_edits
 from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.session_notes.notes import TEMPLATE, Unusable, parse_template
@@ -333,7 +334,7 @@ class _Composer:
             external.system if external else system_of(self.app, self.options, core.memory, key)
         )
         declared = external.tools if external else None
-        tools = toolbox.specs if declared is None else declared
+        tools = tuple(map(slim_spec, toolbox.specs)) if declared is None else declared
         return Head(model.name, system, tools, self._options(core), key)
 
     def _renew_head(self, core: _Core) -> None:
