@@ -79,7 +79,8 @@ def placed(ttl: TtlChoice = "5m") -> Policy:
             wanted.append(Mark(standing.newest, kept))
         if ttl == "auto" and standing.newest_hour >= 0:
             wanted.append(Mark(standing.newest_hour, "1h"))
-        wanted += [Mark(_head_end(chain.links), kept), Mark(_start_end(chain.links), kept)]
+        head = _head_end(chain.links)
+        wanted += [Mark(head, kept), Mark(_start_end(chain.links, head), kept)]
         return _usable(chain, wanted, rules)
 
     return policy
@@ -129,9 +130,9 @@ def _head_end(links: Sequence[Link]) -> int:
     return len(links) - 1
 
 
-def _start_end(links: Sequence[Link]) -> int:
+def _start_end(links: Sequence[Link], head: int) -> int:
     """The last block of the first message, or of the last record that the conversation begins with."""
-    for i in range(_head_end(links) + 1, len(links)):
+    for i in range(head + 1, len(links)):
         if links[i].segment.index > 0 and not links[i].segment.lasting:
             return i - 1
     return len(links) - 1
