@@ -85,7 +85,7 @@ async def measured(size: int, how: str) -> tuple[float, float, float]:
         async with open_session(
             app, SessionOptions(ready=model, mode="bypass", memory=False)
         ) as session:
-            with session.announce.heard_by(hear):
+            with session.announce.subscribed(hear):
                 began = perf_counter()
                 await answer(session.run("Read known.py and have every part checked."))
                 crew = session.place.crew if session.place is not None else None

@@ -34,7 +34,8 @@ from reverie.learning.dreaming.dream import (
     tidy_dreamer,
 )
 from reverie.learning.dreaming.review import Report
-from reverie.learning.dreaming.service import RecallProber, acquired, lock_of
+from reverie.learning.dreaming.service import acquired, lock_of
+from reverie.learning.dreaming.snapshot_search import RecallProber
 from reverie.memory.format import topic as topics
 from reverie.memory.format.index import Index, pointer_to
 from reverie.memory.format.manifest import INDEX_FILE

@@ -91,7 +91,7 @@ event, data = sys.argv[1], json.load(sys.stdin)
 async def main():
     attendant = Attendant(Workspace.open(Path(data["cwd"])), lambda e: None, lambda k, w: None, lambda r: None)
     occasion = DIALECTS["claude-code"].parse(event, data)
-    sys.stdout.buffer.write(DIALECTS["claude-code"].render(event, await attendant.attend(occasion)))
+    sys.stdout.buffer.write(DIALECTS["claude-code"].render(event, await attendant.handle(occasion)))
     await attendant.aclose()
 asyncio.run(main())
 """

@@ -24,7 +24,7 @@ from reverie.agent.background import Background
 from reverie.agent.permissions import Consent, by_mode
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
-from reverie.context.facts.calls import deed_of
+from reverie.context.facts.calls import action_of
 from reverie.context.profiles import PROFILES, Profile
 from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.session_notes.update import Notebook, plan
@@ -43,7 +43,7 @@ from reverie.learning.extraction.fork import MOST_TURNS
 from reverie.learning.extraction.occasions import occasion, offers
 from reverie.learning.extraction.prompts import directive, past_directive, told
 from reverie.models.scripted import ScriptedModel
-from reverie.session.build import SOON
+from reverie.session.layers import SOON
 from reverie.settings.schema import SETTINGS
 
 # What a fork that refines the notes is taken to write: its edits, then a word that it is done.
@@ -294,7 +294,7 @@ class _Disk:
         return None if lines is None else "\n".join(lines)
 
     def follow(self, use: ToolUse, result: str) -> None:
-        deed, given = deed_of(use), use.input
+        deed, given = action_of(use), use.input
         lines = self._files.setdefault(deed.target, [])
         match deed.kind:
             case "read":

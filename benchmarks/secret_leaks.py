@@ -35,7 +35,7 @@ from reverie.clients.hooks.events import (
 )
 from reverie.clients.hooks.service import HookService
 from reverie.core.messages import ToolUse
-from reverie.events import unheard
+from reverie.events import no_listener
 from reverie.memory.changes.daily_log import DailyLog
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.changes.exports import as_json, exported
@@ -133,7 +133,7 @@ def team(app: Workspace, leaks: Sequence[Leak]) -> list[Leak]:
 
 async def hooks(app: Workspace, leaks: Sequence[Leak]) -> None:
     """A client whose transcript is told by its hooks: prompts, answers, long outputs, notes."""
-    service = HookService(app, unheard, lambda key, work: work(), lambda project: None)
+    service = HookService(app, no_listener, lambda key, work: work(), lambda project: None)
     for number, leak in enumerate(leaks):
         session = f"s{number // 40}"
         long = ToolFinished("Bash", f"t{number}", {}, f"{LONG}{leak.text}\n{LONG}", ("",))
@@ -141,7 +141,7 @@ async def hooks(app: Workspace, leaks: Sequence[Leak]) -> None:
         payloads += [long] if number % 4 == 0 else []
         payloads += [AboutToCompact("auto", "")] if number % 40 == 39 else []
         for payload in payloads:
-            await service.attend(HookEvent("cursor", session, str(app.place), payload))
+            await service.handle(HookEvent("cursor", session, str(app.working_folder), payload))
     await service.aclose()
 
 

@@ -230,5 +230,5 @@ Event: TypeAlias = (
 Announce: TypeAlias = Callable[[Event], None]
 
 
-def unheard(event: Event) -> None:
+def no_listener(event: Event) -> None:
     """Discard an event: the default for callers without a listener."""

@@ -30,7 +30,8 @@ each_looking = pytest.mark.parametrize("name", LOOKING)
 
 
 def command(name: str) -> click.Command:
-    found: click.Command = import_module(f"reverie.cli.{COMMANDS[name].module}").command
+    module, _, function = COMMANDS[name].module.partition(":")
+    found: click.Command = getattr(import_module(f"reverie.cli.{module}"), function or "command")
     return found
 
 

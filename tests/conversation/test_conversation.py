@@ -30,7 +30,7 @@ from reverie.core.request import (
 from reverie.core.usage import FREE, Prices, Usage
 from reverie.core.window import Capabilities
 from reverie.errors import InvariantBroken, Overloaded, ReplyBroken
-from reverie.events import CacheBroke, ContextCleared, Event, Replied, TroubleNoted, unheard
+from reverie.events import CacheBroke, ContextCleared, Event, Replied, TroubleNoted, no_listener
 from reverie.models.scripted import ScriptedModel
 from reverie.ports import Model, complete
 
@@ -171,7 +171,7 @@ async def test_a_break_by_what_the_provider_cleared_is_explained(tmp_path: Path)
 async def test_a_stream_that_ends_without_a_reply_is_an_error_for_who_waits_for_it() -> None:
     with pytest.raises(ReplyBroken, match="replies ended its stream without a reply"):
         await complete(Replies([]), Request(HEAD, ()))
-    unheard(Replied(cached(0, 0)))
+    no_listener(Replied(cached(0, 0)))
 
 
 async def test_a_stream_that_ends_without_a_reply_is_not_taken_for_one(tmp_path, clock):

@@ -87,7 +87,7 @@ class Team(Desk):
         self, *overrides: str, options: SessionOptions | None = None, resume: bool = False
     ) -> AsyncIterator[Session]:
         async with super().session(*overrides, options=options, resume=resume) as session:
-            with session.announce.heard_by(self._tell):
+            with session.announce.subscribed(self._tell):
                 yield session
 
     def _tell(self, event: Event) -> None:
@@ -113,8 +113,8 @@ async def until(session: Session, done: Callable[[], bool]) -> None:
     # Nothing depends on its length; it keeps a letter that never comes from hanging a suite.
     async with asyncio.timeout(30):
         while not done():
-            await session.place.seat.mail_arrives()
-            await answer(session.attend())
+            await session.place.identity.mail_arrives()
+            await answer(session.run_mail())
 
 
 def names_hired(desk: Team) -> list[str]:

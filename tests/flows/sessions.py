@@ -76,7 +76,7 @@ class Desk:
 
     async def hear(self, session: Session, prompt: str) -> list[Event]:
         """A turn in which every change of the prefix that a layer announces is allowed, no other."""
-        with session.announce.heard_by(self._register):
+        with session.announce.subscribed(self._register):
             return await hear(session, prompt)
 
     def _register(self, event: Event) -> None:
@@ -94,7 +94,7 @@ async def hear(session: Session, prompt: str) -> list[Event]:
     """A whole turn, its background work included."""
     events = [event async for event in session.run(prompt)]
     heard: list[Event] = []
-    with session.announce.heard_by(heard.append):
+    with session.announce.subscribed(heard.append):
         await session.background.drain(30)
     return events + heard
 

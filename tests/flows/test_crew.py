@@ -33,8 +33,8 @@ from reverie.conversation.records import AgentHired, AgentLeft
 from reverie.core.messages import Message, new_message
 from reverie.core.messages import Text as Words
 from reverie.events import AgentEnded, AgentProgressed, AgentStarted, Event, LetterSent
+from reverie.session.crew import describe
 from reverie.session.options import SessionOptions
-from reverie.session.subagents import describe
 from reverie.subagents.identity import answer
 from reverie.subagents.letters import Letter, render
 from reverie.subagents.mail_store import Post
@@ -364,7 +364,7 @@ class TestApart:
         async with desk.session() as session:
             await hear(session, "Hire Paul.")
             assert session.place is not None
-            await session.place.seat.mail_arrives()
+            await session.place.identity.mail_arrives()
             child = children()
             assert len(child) == 1
         assert children() == []
@@ -512,15 +512,15 @@ class TestBetweenSessions:
             provider.script(letter(f"bridge:{id_other}", "The build is red."), "Told.")
             await hear(one, "Tell the other session.")
             assert other.place is not None
-            await other.place.seat.mail_arrives()
+            await other.place.identity.mail_arrives()
             provider.expect_conversation("the other session")
             provider.script(letter(f"bridge:{id_one}", "I am on it."), "Answered.")
-            await answer(other.attend())
+            await answer(other.run_mail())
             shown = json.dumps(provider.requests[-1].json["messages"])
             assert "The build is red." in shown
             assert f'from=\\"{id_one}\\"' in shown
             assert one.place is not None
-            assert one.place.seat.has_mail
+            assert one.place.identity.has_mail
 
     @pytest.mark.parametrize("form", ["bridge:{}", "uds:/home/any/.reverie/sockets/{}.sock"])
     async def test_every_form_of_address_leads_to_the_session(
@@ -531,7 +531,7 @@ class TestBetweenSessions:
             provider.script(letter(address, "The build is red."), "Told.")
             await hear(one, "Tell the other session.")
             assert other.place is not None
-            assert other.place.seat.has_mail
+            assert other.place.identity.has_mail
 
     async def test_a_session_that_is_not_switched_on_gets_none(
         self, desk: Team, provider: Provider
@@ -541,7 +541,7 @@ class TestBetweenSessions:
             provider.script(letter(address, "The build is red."), "Nothing.")
             await hear(one, "Tell the other session.")
             assert other.place is not None
-            assert not other.place.seat.has_mail
+            assert not other.place.identity.has_mail
         [result] = provider.requests[-1].json["messages"][-1]["content"]
         assert result["is_error"]
         assert f"Not sent to {address}: no session" in json.dumps(result)
@@ -570,8 +570,8 @@ class TestBetweenSessions:
         unread.joinpath("000000000001.paul.abc.json").write_bytes(render(waits))
         async with desk.session(resume=True) as session:
             assert session.place is not None
-            assert session.place.seat.has_mail
-            await answer(session.attend())
+            assert session.place.identity.has_mail
+            await answer(session.run_mail())
         assert "The build is red." in json.dumps(provider.requests[-1].json["messages"])
         assert not unread.exists()
 
@@ -653,7 +653,7 @@ class TestLines:
             return next(said)
 
         async with desk.session() as session:
-            with session.announce.heard_by(heard.append):
+            with session.announce.subscribed(heard.append):
                 await answer(session.run("Have it read."))
                 await asyncio.to_thread(gate.wait_reached)
                 watch = Watch(team_of(session), words)

@@ -38,9 +38,9 @@ def desk(place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> T
     return Team(place, provider, monkeypatch)
 
 
-def seat_of(session: Session) -> AgentIdentity:
+def identity_of(session: Session) -> AgentIdentity:
     assert session.place is not None
-    return session.place.seat
+    return session.place.identity
 
 
 def shown_to(cast: Cast, who: str) -> str:
@@ -81,7 +81,7 @@ class TestStopped:
                 if isinstance(event, AgentStarted):
                     stops.append(asyncio.create_task(crew.stop(event.name, "not needed")))
 
-            with session.announce.heard_by(hear_it):
+            with session.announce.subscribed(hear_it):
                 await answer(session.run("Begin."))
                 await asyncio.gather(*stops)
             if how == "background":
@@ -123,7 +123,7 @@ class TestStopped:
                     assert one.work is not None
                     one.work.cancel()
 
-            with session.announce.heard_by(hear_it):
+            with session.announce.subscribed(hear_it):
                 if first == "it is done":
                     gate.release()
                 else:
@@ -134,7 +134,7 @@ class TestStopped:
             assert crew.running == ()
             why = "done" if first == "it is done" else "not needed"
             assert one.why == why
-            await answer(session.attend())
+            await answer(session.run_mail())
         gate.release()
         assert [event.name for event in kinds(heard, AgentEnded)] == ["general-2", "general-1"]
         assert ends(desk) == ["general-2", "general-1"]
@@ -187,7 +187,7 @@ class TestStopped:
                     hiring.cancel()
                     turn.cancel()
 
-            with session.announce.heard_by(interrupt):
+            with session.announce.subscribed(interrupt):
                 await asyncio.wait({turn})
             crew = team_of(session)
             assert list(crew.members) == ["general-1"]
@@ -221,7 +221,7 @@ class TestStopped:
         assert list((desk.app().project.folder / "worktrees").iterdir()) == []
         assert git(desk, "branch", "--list", "reverie/*") == b""
 
-    async def test_all_are_told_before_any_is_waited_for(
+    async def test_all_are_known_messages_any_is_waited_for(
         self, desk: Team, provider: Provider
     ) -> None:
         gates = {"general-1": Gate(), "general-2": Gate()}
@@ -244,7 +244,7 @@ class TestStopped:
                 if isinstance(event, AgentEnded):
                     told.append({member.stopped_for for member in crew.members.values()})
 
-            with session.announce.heard_by(look):
+            with session.announce.subscribed(look):
                 await crew.aclose()
         for gate in gates.values():
             gate.release()
@@ -296,7 +296,7 @@ class TestTroubles:
                 keep(record)
 
             crew.record = full
-            with session.announce.heard_by(heard.append):
+            with session.announce.subscribed(heard.append):
                 await answer(session.run("Count."))
                 told = until(session, lambda: "There are four." in cast.last(LEAD))
                 await asyncio.wait_for(told, 5)
@@ -310,13 +310,13 @@ class TestTroubles:
         provider.script("One.", "Two.")
         heard: list[Event] = []
         async with desk.session() as session:
-            mail = seat_of(session).mail
+            mail = identity_of(session).mail
             assert isinstance(mail, TeamMail)
             mail.open_box()
             for path in desk.place.home.glob("mail.sqlite*"):
                 path.unlink()
             (desk.place.home / "mail.sqlite").mkdir()
-            with session.announce.heard_by(heard.append):
+            with session.announce.subscribed(heard.append):
                 assert await answer(session.run("One?")) == "One."
                 assert await answer(session.run("Two?")) == "Two."
         [trouble] = kinds(heard, TroubleNoted)
@@ -341,7 +341,7 @@ class Unanswering:
         return "nowhere.jsonl"
 
     @asynccontextmanager
-    async def open(self, member: Member, seat: AgentIdentity) -> AsyncIterator[Session]:
+    async def open(self, member: Member, identity: AgentIdentity) -> AsyncIterator[Session]:
         raise TimeoutError("the disk did not answer")
         yield
 
@@ -474,7 +474,7 @@ class TestLetters:
             await answer(session.run("Hire an agent."))
             await asyncio.to_thread(gate.wait_reached)
             await team_of(session).stop("general-1", "not needed")
-            await answer(session.attend())
+            await answer(session.run_mail())
         gate.release()
         assert "general-1 ended before it read: Look at a.py." in cast.last(LEAD)
 
@@ -483,27 +483,27 @@ class TestLetters:
     ) -> None:
         provider.script("One.", "Two.")
         async with desk.session() as session:
-            crew, seat = team_of(session), seat_of(session)
+            crew, identity = team_of(session), identity_of(session)
             for number in range(12):
                 text = f"letter {number} " + "word " * 50_000
-                assert seat.receive(crew.letter("paul", "lead", text, "long")) is None
+                assert identity.receive(crew.letter("paul", "lead", text, "long")) is None
             for number in range(2):
-                await answer(session.attend())
+                await answer(session.run_mail())
                 told = json.dumps(provider.requests[-1].json["messages"])
                 assert re.findall(r"letter (\d+) word", told) == [str(n) for n in range(number + 1)]
-            assert seat.has_mail
-            seat.take_unread()
+            assert identity.has_mail
+            identity.take_unread()
 
     async def test_what_is_unread_at_the_end_is_all_in_the_transcript(
         self, desk: Team, provider: Provider
     ) -> None:
         provider.script("Hello.")
         async with desk.session() as session:
-            crew, seat = team_of(session), seat_of(session)
+            crew, identity = team_of(session), identity_of(session)
             await answer(session.run("Hello."))
             for number in range(3):
                 text = f"letter {number} " + "word " * 10_000
-                seat.receive(crew.letter("paul", "lead", text, "long"))
+                identity.receive(crew.letter("paul", "lead", text, "long"))
         texts = desk.app().journals()[0].read_text()
         assert re.findall(r"letter (\d+) word", texts) == ["0", "1", "2"]
 

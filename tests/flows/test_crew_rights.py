@@ -435,8 +435,8 @@ async def test_from_outside_nobody_speaks_as_one_of_us_or_to_one(
     async with desk.session("features.agent_socket=true") as session:
         await hear(session, "Hire Paul.")
         assert session.place is not None
-        await session.place.seat.mail_arrives()
-        session.place.seat.new_letters()
+        await session.place.identity.mail_arrives()
+        session.place.identity.new_letters()
         id_ = session.conversation.state.session
         said = Letter(sender, to, "Do it.", "do it", "message", 1.0, "abc")
         sent = Post(desk.place.home, "any/team", desk.app().clock).send_outside(id_, said)
@@ -444,9 +444,9 @@ async def test_from_outside_nobody_speaks_as_one_of_us_or_to_one(
             assert reason in sent.reason
         else:
             # Only the session itself knows the names of its agents.
-            with session.announce.heard_by(heard.append):
-                assert session.place.seat.new_letters() is None
+            with session.announce.subscribed(heard.append):
+                assert session.place.identity.new_letters() is None
             [trouble] = heard
             assert isinstance(trouble, TroubleNoted)
             assert reason in trouble.what
-        assert not session.place.seat.has_mail
+        assert not session.place.identity.has_mail

@@ -16,7 +16,7 @@ from reverie.events import DreamEnded, ForkEnded
 from reverie.learning.dreaming.daily_log import open_log, undistilled
 from reverie.learning.dreaming.review import Report
 from reverie.learning.dreaming.service import DreamOptions, dream, lock_of, report_of
-from reverie.learning.side_models import means_for
+from reverie.learning.side_models import choose_model
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.memory.opening import OpenMemory
@@ -87,7 +87,7 @@ class TestWhoDreams:
         report = await dreamt(app)
         assert (report.model, report.notes, report.cost) == ("mine:local-llm", (), None)
         assert len(desk.provider.requests) == 2
-        assert means_for(app, DREAM).told.endswith("its price is not known")
+        assert choose_model(app, DREAM).description.endswith("its price is not known")
 
     async def test_without_a_side_model_the_main_one_does(self, desk: Desk) -> None:
         app = desk.app()
@@ -123,14 +123,14 @@ class TestWhoDreams:
 
     def test_what_it_may_cost_is_known_before(self, desk: Desk) -> None:
         def most(*overrides: str) -> float | None:
-            return means_for(desk.app(f"models.side={SIDE}", *overrides), DREAM).most
+            return choose_model(desk.app(f"models.side={SIDE}", *overrides), DREAM).most
 
         assert most() == 2.0
         assert most("spend.dream=0.5") == 0.5
         assert most("spend.purpose.dream=0.1") == 0.1
         assert most("spend.day=0.3", "spend.dream=none") == 0.3
         assert most("spend.dream=none") is None
-        assert means_for(desk.app("models.main=offline"), DREAM).model == ""
+        assert choose_model(desk.app("models.main=offline"), DREAM).model == ""
 
 
 class TestFailure:

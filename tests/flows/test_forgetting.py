@@ -264,7 +264,7 @@ async def test_a_crash_in_between_is_made_good_by_the_same_call(
 
     for name in ("from_notes", "drop_shadows"):
         with monkeypatch.context() as broken:
-            broken.setattr(f"reverie.memory.forgetting.{name}", crash)
+            broken.setattr(f"reverie.memory.cleaning.{name}", crash)
             with pytest.raises(KeyboardInterrupt):
                 Forgetting(app, app.memory(), file).run(Author("user"))
     shutil.rmtree(place.base / "outside.zip", ignore_errors=True)

@@ -249,7 +249,7 @@ class TestDreams:
             )
             async with tired.session() as session:
                 heard: list[Event] = []
-                with session.announce.heard_by(heard.append):
+                with session.announce.subscribed(heard.append):
                     _ = [event async for event in session.run("Good morning to you.")]
                     await asyncio.sleep(0)
                     await session.background.cancel()
@@ -283,7 +283,7 @@ class TestForksShareThePrefix:
                     session, f"Please read part_{i}.py, it is my request {i}."
                 )
                 if i == 9 and session.dreaming is not None:
-                    with session.announce.heard_by(events.append):
+                    with session.announce.subscribed(events.append):
                         session.dreaming.begin()
                         await session.background.drain(30)
         forks = [event for event in events if isinstance(event, ForkEnded) and not event.trouble]

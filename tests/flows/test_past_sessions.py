@@ -85,7 +85,12 @@ def test_the_plan_says_what_it_would_cost(desk: Desk) -> None:
     talked(desk.place, "s1", "Good morning.", PAYROLL)
     talked(desk.place, "s2", "Good evening.")
     plan = plan_reading(desk.app("spend.purpose.extract=0.4"))
-    assert (len(plan.open), plan.messages, plan.means.model, plan.means.most) == (2, 3, MODEL, 0.4)
+    assert (len(plan.open), plan.messages, plan.choice.model, plan.choice.most) == (
+        2,
+        3,
+        MODEL,
+        0.4,
+    )
     assert plan.cost
     assert 0.01 < plan.cost < 0.2
     assert plan_reading(desk.app(), use_model=False).cost == 0.0

@@ -158,7 +158,7 @@ class TestRecall:
             if isinstance(event, MemoriesLate):
                 recall.gate.set()
 
-        with session.announce.heard_by(release):
+        with session.announce.subscribed(release):
             return await hear(session, self.QUESTION)
 
     @pytest.mark.parametrize(
@@ -460,7 +460,7 @@ async def test_background_trouble_does_not_stop_a_turn(desk: Desk) -> None:
             raise OSError(28, "no space")
 
         heard: list[Event] = []
-        with session.announce.heard_by(heard.append):
+        with session.announce.subscribed(heard.append):
             assert session.background.start("x", fails())
             await asyncio.sleep(0)
             await session.background.drain(5)

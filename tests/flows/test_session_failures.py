@@ -34,7 +34,7 @@ from reverie.errors import (
     ReplyBroken,
     RequestRefused,
 )
-from reverie.events import LayerFired, TroubleNoted, TurnEnded, unheard
+from reverie.events import LayerFired, TroubleNoted, TurnEnded, no_listener
 from reverie.models import catalog
 from reverie.models.anthropic import AnthropicModel
 from reverie.session.options import SessionModel, SessionOptions
@@ -163,7 +163,7 @@ async def test_a_fallback_that_is_the_same_model_changes_nothing(desk: Desk) -> 
     desk.provider.script(overloaded(), "Back again.")
     app = desk.app(f"models.fallback={MODEL}")
     async with AsyncExitStack() as stack:
-        speaker = SessionModel(app, SessionOptions(), "s1", unheard, stack)
+        speaker = SessionModel(app, SessionOptions(), "s1", no_listener, stack)
         before = speaker.now
         assert speaker.change_to_fallback() is None
         assert speaker.now is before

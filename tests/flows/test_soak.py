@@ -97,7 +97,7 @@ async def soak(
     async with open_session(
         place.app(*settings), SessionOptions(ready=model, mode="bypass")
     ) as session:
-        with session.announce.heard_by(listen):
+        with session.announce.subscribed(listen):
             for turn in range(turns):
                 said.append(f"Request {turn}: {dice.choice(('go on', 'again', 'and now?'))}")
                 stop_after = dice.randrange(1, 12) if dice.random() < 0.05 else 0

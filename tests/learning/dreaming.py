@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from reverie.learning.dreaming.changes import Reason, typed
-from reverie.learning.dreaming.checks import Budget, CheckContext, Judged, judge
+from reverie.learning.dreaming.checks import CheckContext
+from reverie.learning.dreaming.judging import Budget, Judged, judge
 from reverie.memory.format import index as indexes
 from reverie.memory.format import topic as topics
 from reverie.memory.format.index import Index, pointer_to

@@ -15,7 +15,6 @@ from reverie.learning.dreaming.gates import FILE, Due, Held
 from reverie.learning.dreaming.review import Report, Turn
 from reverie.learning.dreaming.service import (
     DreamOptions,
-    RecallProber,
     approve,
     dream,
     dreams,
@@ -26,6 +25,7 @@ from reverie.learning.dreaming.service import (
     status_of,
     stop,
 )
+from reverie.learning.dreaming.snapshot_search import RecallProber
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.changes.undo import of_dream, undo
 from reverie.memory.format.revisions import Author

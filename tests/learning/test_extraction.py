@@ -39,7 +39,7 @@ def texts(*messages: Message) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("said", "found"),
     [
-        ("Please remember that my desk is in Bergen.", [("project", "My desk is in Bergen.")]),
+        ("Please remember that my desk is in Bergen.", [("user", "My desk is in Bergen.")]),
         ("From now on use uv.", [("feedback", "From now on use uv.")]),
         (
             "Never mock the database. Because a mock hid a broken migration.",

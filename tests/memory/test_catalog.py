@@ -9,7 +9,7 @@ import pytest
 from tests.place import FixedClock
 
 from reverie.errors import WriteConflict
-from reverie.memory import catalog
+from reverie.memory import catalog, reading
 from reverie.memory import store as files
 from reverie.memory import watcher as lookout
 from reverie.memory.changes.undo import undoable
@@ -258,7 +258,7 @@ def test_so_many_at_once_are_read_little_by_little_and_found_by_name(
 ) -> None:
     monkeypatch.setattr(lookout, "READ_AT_ONCE", 2)
     monkeypatch.setattr(lookout.FolderWatcher.read_on, "__defaults__", (1,))
-    monkeypatch.setattr(files, "CATCH_UP", 3)
+    monkeypatch.setattr(reading, "CATCH_UP", 3)
     store = opened(folder)
     assert found(store, "what about the grape") == ["grape.md"]
     changes = store.changes("", 100)

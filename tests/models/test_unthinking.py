@@ -2,7 +2,8 @@
 
 from reverie.core.messages import Text, Thinking, new_message
 from reverie.core.request import Head, Request
-from reverie.models.scripted import ScriptedModel, UnthinkingModel
+from reverie.models.scripted import ScriptedModel
+from reverie.models.wrappers import UnthinkingModel
 from reverie.ports import complete
 
 

@@ -19,7 +19,7 @@ from reverie.models.embeddings.local import STATIC, Missing
 from reverie.models.scripted import ScriptedModel
 from reverie.recall import service as app_recall
 from reverie.recall.ranker import IndexRanker
-from reverie.recall.service import chosen_meaning, open_ranker, recall_for
+from reverie.recall.service import choose_embedder, open_ranker, recall_for
 from reverie.workspace import Workspace
 
 ASK = new_message("user", Text("when can I ship the release?"))
@@ -55,13 +55,13 @@ def endpoint(place: Place, provider: Provider, *more: str) -> Workspace:
 
 
 def opened(app: Workspace, heard: list[object]) -> AbstractContextManager[IndexRanker]:
-    meaning = chosen_meaning(app, "s1", heard.append)
+    meaning = choose_embedder(app, "s1", heard.append)
     return open_ranker(app.memory(), app.clock, meaning, heard.append)
 
 
 def test_the_default_needs_no_setting(place: Place):
     pytest.importorskip("tokenizers", reason="the default model is not installed")
-    found = chosen_meaning(place.app())
+    found = choose_embedder(place.app())
     assert found.embedder is not None
     assert (found.embedder.name, found.notes) == (STATIC, ())
 
@@ -162,7 +162,7 @@ def test_the_key_of_one_address_is_not_shown_to_another(
     for more in ((), ("recall.endpoint.api_key_env=MY_KEY",)):
         with opened(endpoint(place, provider, *more), heard) as ranker:
             ranker.search("ship", limit=1)
-    chosen_meaning(place.app("recall.embedder=endpoint")).close()
+    choose_embedder(place.app("recall.embedder=endpoint")).close()
     assert sent == [None, "MY_KEY", "OPENAI_API_KEY"]
 
 

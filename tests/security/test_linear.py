@@ -210,7 +210,7 @@ ROUTINES: Mapping[str, Routine] = {
     "calls.command_parts": calls.command_parts,
     "calls.only_looks": calls.only_looks,
     "outcomes.outcome_of": lambda text: outcomes.outcome_of(
-        ToolResult("t", (Text(text),)), calls.deed_of(ToolUse("t", "Bash", '{"command": "make"}'))
+        ToolResult("t", (Text(text),)), calls.action_of(ToolUse("t", "Bash", '{"command": "make"}'))
     ),
     "facts.decisions": fact_sentences.decisions,
     "facts.closing_question": fact_sentences.closing_question,

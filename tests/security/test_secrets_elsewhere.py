@@ -8,10 +8,11 @@ from tests.cli.run import failed
 from tests.place import Place
 from tests.workspace.test_secrets_under_home import TOLD, VALUE, in_clear
 
-from reverie.events import unheard
+from reverie.events import no_listener
 from reverie.session.build import open_session
+from reverie.session.crew import new_crew
 from reverie.session.options import SessionOptions
-from reverie.session.subagents import log_errors, new_crew
+from reverie.session.subagents import log_errors
 from reverie.subagents.agent_memory import open_agent_memory
 from reverie.subagents.letters import LONGEST_SUMMARY, problem
 
@@ -20,7 +21,7 @@ NOTE = f"---\nname: Wiki\ndescription: {TOLD}\ntype: project\n---\n{TOLD}\n"
 
 @pytest.mark.anyio
 async def test_a_letter_carries_none_to_another_process(place: Place) -> None:
-    desk = new_crew(place.app(), SessionOptions(), place.base / "s1", unheard, open_session)
+    desk = new_crew(place.app(), SessionOptions(), place.base / "s1", no_listener, open_session)
     letter = desk.crew.letter("lead", "rita", f"Please log in: {TOLD}", f"{TOLD} " * 6)
     assert VALUE not in letter.text + letter.summary
     assert letter.text.startswith("Please log in:")
@@ -28,7 +29,7 @@ async def test_a_letter_carries_none_to_another_process(place: Place) -> None:
     assert problem(letter) is None
     box = desk.crew.host.post.open("rita")  # type: ignore[attr-defined]
     assert box is not None
-    assert desk.seat.mail.send(letter) is None
+    assert desk.identity.mail.send(letter) is None
     assert in_clear(place.home) == []
 
 

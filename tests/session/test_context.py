@@ -29,7 +29,7 @@ from reverie.core.messages import (
 from reverie.core.request import Reply, Request, canonical_bytes
 from reverie.errors import InputError
 from reverie.models.scripted import ScriptedModel
-from reverie.session.own_loop import check, mark, told_before
+from reverie.session.own_loop import check, known_messages, mark
 
 
 def of(role: str, *blocks: Block) -> Message:
@@ -114,15 +114,15 @@ class TestChecks:
         check([ASK, of("assistant", Text("wait"))], may_pause=True)
 
 
-def test_what_was_told_before() -> None:
+def test_what_was_known_messages() -> None:
     first = user("a")
     second = new_message("assistant", Text("b"), after=first)
     third = user("c", second)
     shown = new_message("user", Attachment("recall", "m"), after=first, origin="reverie")
     records = [Said(first), Said(shown), Said(second), Said(third)]
-    assert [told.id for told in told_before(records)] == [first.id, second.id, third.id]
-    assert [told.id for told in told_before([*records, Rewound(second.id)])] == [first.id]
-    assert told_before([*records, Rewound(None)]) == []
+    assert [told.id for told in known_messages(records)] == [first.id, second.id, third.id]
+    assert [told.id for told in known_messages([*records, Rewound(second.id)])] == [first.id]
+    assert known_messages([*records, Rewound(None)]) == []
 
 
 class Program:

@@ -71,7 +71,7 @@ class Client:
             app = Workspace.open(self.folder, clock=self.place.clock)
             self.attendant = HookService(app, self.heard.append, self._now, _no_dream)
         occasion = HookEvent(self.name, self.folder.name, str(self.folder), moment, transcript)
-        found = await self.attendant.attend(occasion)
+        found = await self.attendant.handle(occasion)
         return found.text if isinstance(found, Context) else ""
 
     async def says(self, text: str) -> None:

@@ -20,7 +20,7 @@ from reverie.clients.hooks.events import (
 )
 from reverie.clients.hooks.service import HookService
 from reverie.core.messages import ToolUse
-from reverie.events import unheard
+from reverie.events import no_listener
 from reverie.logs import WithoutSecrets
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.proposals import Proposal
@@ -63,10 +63,10 @@ def test_remembered_and_proposed(place: Place):
 
 
 async def _hooked(app: Workspace, *moments: Payload) -> object:
-    attendant = HookService(app, unheard, lambda key, work: work(), lambda project: None)
+    attendant = HookService(app, no_listener, lambda key, work: work(), lambda project: None)
     outcome: object = None
     for moment in moments:
-        outcome = await attendant.attend(HookEvent("cursor", "s1", str(app.place), moment))
+        outcome = await attendant.handle(HookEvent("cursor", "s1", str(app.working_folder), moment))
     await attendant.aclose()
     return outcome
 

@@ -7,12 +7,15 @@ a person wrote is part of the text. MEMORY.md can be read, and is updated automa
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reverie.api.memory import Location, open_for
+from reverie.api.location import Location
+from reverie.api.memory import open_for
 from reverie.errors import InputError, ReverieError, WriteConflict
 from reverie.memory.changes.draft import draft
 from reverie.memory.format import topic as topics
@@ -36,14 +39,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from anthropic.types.beta import (
-        BetaMemoryTool20250818CreateCommand,
-        BetaMemoryTool20250818DeleteCommand,
-        BetaMemoryTool20250818InsertCommand,
-        BetaMemoryTool20250818RenameCommand,
-        BetaMemoryTool20250818StrReplaceCommand,
-        BetaMemoryTool20250818ViewCommand,
-    )
+    from anthropic.types import beta
 
     from reverie.api.memory import Memory
     from reverie.memory.changes.keeper import Keeper
@@ -68,26 +64,24 @@ class ReverieMemoryTool(BetaAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._files = _Files.of(memory)
 
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+    def view(self, command: beta.BetaMemoryTool20250818ViewCommand) -> str:
         return self._files.at(command.path).view(command.path, command.view_range)
 
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+    def create(self, command: beta.BetaMemoryTool20250818CreateCommand) -> str:
         return self._files.at(command.path).create(command.path, command.file_text)
 
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        return self._files.at(command.path).str_replace(
-            command.path, command.old_str, _new_text(command)
-        )
+    def str_replace(self, command: beta.BetaMemoryTool20250818StrReplaceCommand) -> str:
+        new = getattr(command, "new_str", None) or ""
+        return self._files.at(command.path).str_replace(command.path, command.old_str, new)
 
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        return self._files.at(command.path).insert(
-            command.path, command.insert_line, command.insert_text
-        )
+    def insert(self, command: beta.BetaMemoryTool20250818InsertCommand) -> str:
+        files = self._files.at(command.path)
+        return files.insert(command.path, command.insert_line, command.insert_text)
 
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+    def delete(self, command: beta.BetaMemoryTool20250818DeleteCommand) -> str:
         return self._files.at(command.path).delete(command.path)
 
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+    def rename(self, command: beta.BetaMemoryTool20250818RenameCommand) -> str:
         return self._files.at(command.old_path).rename(command.old_path, command.new_path)
 
 
@@ -97,43 +91,42 @@ class AsyncReverieMemoryTool(BetaAsyncAbstractMemoryTool):
     def __init__(self, memory: Memory | None = None, *, cache_control: Any = None) -> None:
         """`memory` defaults to the project's."""
         super().__init__(cache_control=cache_control)
-        self._files = _Files.of(memory)
+        self._tool = ReverieMemoryTool(memory)
         self._lock = threading.Lock()
 
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        return await self._do(
-            lambda: self._files.at(command.path).view(command.path, command.view_range)
-        )
+    async def view(self, command: beta.BetaMemoryTool20250818ViewCommand) -> str:
+        return await self._do(self._tool.view, command)
 
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        return await self._do(
-            lambda: self._files.at(command.path).create(command.path, command.file_text)
-        )
+    async def create(self, command: beta.BetaMemoryTool20250818CreateCommand) -> str:
+        return await self._do(self._tool.create, command)
 
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        old, new = command.old_str, _new_text(command)
-        return await self._do(
-            lambda: self._files.at(command.path).str_replace(command.path, old, new)
-        )
+    async def str_replace(self, command: beta.BetaMemoryTool20250818StrReplaceCommand) -> str:
+        return await self._do(self._tool.str_replace, command)
 
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        line, text = command.insert_line, command.insert_text
-        return await self._do(lambda: self._files.at(command.path).insert(command.path, line, text))
+    async def insert(self, command: beta.BetaMemoryTool20250818InsertCommand) -> str:
+        return await self._do(self._tool.insert, command)
 
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        return await self._do(lambda: self._files.at(command.path).delete(command.path))
+    async def delete(self, command: beta.BetaMemoryTool20250818DeleteCommand) -> str:
+        return await self._do(self._tool.delete, command)
 
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        return await self._do(
-            lambda: self._files.at(command.old_path).rename(command.old_path, command.new_path)
-        )
+    async def rename(self, command: beta.BetaMemoryTool20250818RenameCommand) -> str:
+        return await self._do(self._tool.rename, command)
 
-    async def _do(self, work: Callable[[], T]) -> T:
-        return await asyncio.to_thread(self._locked, work)
+    async def _do(self, work: Callable[[T], str], command: T) -> str:
+        return await asyncio.to_thread(self._locked, work, command)
 
-    def _locked(self, work: Callable[[], T]) -> T:
+    def _locked(self, work: Callable[[T], str], command: T) -> str:
         with self._lock:
-            return work()
+            return work(command)
+
+
+@contextmanager
+def _tool_errors() -> Iterator[None]:
+    """Turn Reverie's errors into tool errors, which the model sees and the agent survives."""
+    try:
+        yield
+    except ReverieError as error:
+        raise ToolError(f"Error: {error}") from error
 
 
 class _Files:
@@ -160,88 +153,87 @@ class _Files:
         inside = plain.startswith(f"{person._root}/")
         return person if inside or (plain == person._root and person._store.listing()) else self
 
+    @_tool_errors()
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
-        with _tool_errors():
-            inside = self._inside(path)
-            if self._is_folder(inside):
-                return self._listed(inside, path.rstrip("/"))
-            lines = _lines(self._text(inside, path))
-            if len(lines) > MOST_LINES:
-                raise ToolError(f"File {path} exceeds maximum line limit of 999,999 lines.")
-            first, last = _range(view_range, len(lines))
-            shown = _cut(_numbered(lines, first, last), last)
-            return f"Here's the content of {path} with line numbers:\n{shown}"
+        inside = self._inside(path)
+        if self._is_folder(inside):
+            return self._listed(inside, path.rstrip("/"))
+        lines = _lines(self._text(inside, path))
+        if len(lines) > MOST_LINES:
+            raise ToolError(f"File {path} exceeds maximum line limit of 999,999 lines.")
+        first, last = _range(view_range, len(lines))
+        shown = _cut(_numbered(lines, first, last), last)
+        return f"Here's the content of {path} with line numbers:\n{shown}"
 
+    @_tool_errors()
     def create(self, path: str, text: str) -> str:
-        with _tool_errors():
-            file = _file(self._inside(path))
-            if self._store.current(file) is not None or self._is_folder(self._inside(path)):
-                raise ToolError(f"Error: File {path} already exists")
-            _require_topic(file, path)
-            try:
-                self._keeper.create(file, text, _AGENT)
-            except WriteConflict as conflict:
-                raise ToolError(f"Error: File {path} already exists") from conflict
-            return f"File created successfully at: {path}{self._secrets_note(text)}"
+        file = _file(self._inside(path))
+        if self._store.current(file) is not None or self._is_folder(self._inside(path)):
+            raise ToolError(f"Error: File {path} already exists")
+        _require_topic(file, path)
+        try:
+            self._keeper.create(file, text, _AGENT)
+        except WriteConflict as conflict:
+            raise ToolError(f"Error: File {path} already exists") from conflict
+        return f"File created successfully at: {path}{self._secrets_note(text)}"
 
+    @_tool_errors()
     def str_replace(self, path: str, old: str, new: str) -> str:
-        with _tool_errors():
-            stored = self._require(path, f"Error: The path {path} does not exist. {_VALID}")
-            text = _shown(stored.topic)
-            if not old or old not in text:
-                raise ToolError(
-                    f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
-                )
-            places = [number for number, _ in _found(text, old)]
-            if len(places) > 1:
-                raise ToolError(
-                    f"No replacement was performed. Multiple occurrences of old_str `{old}` in "
-                    f"lines: {', '.join(map(str, places))}. Please ensure it is unique"
-                )
-            note = self._edit(stored, text.replace(old, new))
-            lines = _lines(self._text(self._inside(path), path))
-            first = max(1, places[0] - _CONTEXT_LINES)
-            snippet = _numbered(lines, first, places[0] + new.count("\n") + _CONTEXT_LINES)
-            return f"The memory file has been edited.{note}\n" + "\n".join(snippet)
+        stored = self._require(path, f"Error: The path {path} does not exist. {_VALID}")
+        text = _shown(stored.topic)
+        if not old or old not in text:
+            raise ToolError(
+                f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
+            )
+        places = _lines_with(text, old)
+        if len(places) > 1:
+            raise ToolError(
+                f"No replacement was performed. Multiple occurrences of old_str `{old}` in "
+                f"lines: {', '.join(map(str, places))}. Please ensure it is unique"
+            )
+        note = self._edit(stored, text.replace(old, new))
+        lines = _lines(self._text(self._inside(path), path))
+        first = max(1, places[0] - _CONTEXT_LINES)
+        snippet = _numbered(lines, first, places[0] + new.count("\n") + _CONTEXT_LINES)
+        return f"The memory file has been edited.{note}\n" + "\n".join(snippet)
 
+    @_tool_errors()
     def insert(self, path: str, line: int, text: str) -> str:
-        with _tool_errors():
-            stored = self._require(path, f"Error: The path {path} does not exist")
-            lines = _lines(_shown(stored.topic))
-            if not 0 <= line <= len(lines):
-                raise ToolError(
-                    f"Error: Invalid `insert_line` parameter: {line}. It should be within the "
-                    f"range of lines of the file: [0, {len(lines)}]"
-                )
-            lines.insert(line, text.removesuffix("\n"))
-            note = self._edit(stored, "\n".join(lines) + "\n")
-            return f"The file {path} has been edited.{note}"
+        stored = self._require(path, f"Error: The path {path} does not exist")
+        lines = _lines(_shown(stored.topic))
+        if not 0 <= line <= len(lines):
+            raise ToolError(
+                f"Error: Invalid `insert_line` parameter: {line}. It should be within the "
+                f"range of lines of the file: [0, {len(lines)}]"
+            )
+        lines.insert(line, text.removesuffix("\n"))
+        note = self._edit(stored, "\n".join(lines) + "\n")
+        return f"The file {path} has been edited.{note}"
 
+    @_tool_errors()
     def delete(self, path: str) -> str:
-        with _tool_errors():
-            inside = self._inside(path)
-            _require_inside(inside, "delete")
-            files = self._below(inside) or [self._existing(inside, path)]
-            self._keeper.forget_all(files, _AGENT)
-            return f"Successfully deleted {path}"
+        inside = self._inside(path)
+        _require_inside(inside, "delete")
+        files = self._below(inside) or [self._existing(inside, path)]
+        self._keeper.forget_all(files, _AGENT)
+        return f"Successfully deleted {path}"
 
+    @_tool_errors()
     def rename(self, old_path: str, new_path: str) -> str:
-        with _tool_errors():
-            old, new = self._inside(old_path), self._inside(new_path)
-            _require_inside(old, "rename")
-            _require_inside(new, "rename to")
-            if new.startswith(f"{old}/") and self._is_folder(old):
-                raise ToolError(f"Error: Cannot rename {old_path} to a place inside itself")
-            below = self._below(old)
-            names = {name: f"{new}{name[len(old) :]}" for name in below}
-            names = names or {self._existing(old, old_path): _file(new)}
-            taken = (self._store.current(name) is not None for name in names.values())
-            if any(taken) or self._is_folder(new):
-                raise ToolError(f"Error: The destination {new_path} already exists")
-            for name in names.values():
-                _require_topic(name, new_path)
-            self._keeper.rename(names, _AGENT)
-            return f"Successfully renamed {old_path} to {new_path}"
+        old, new = self._inside(old_path), self._inside(new_path)
+        _require_inside(old, "rename")
+        _require_inside(new, "rename to")
+        if new.startswith(f"{old}/") and self._is_folder(old):
+            raise ToolError(f"Error: Cannot rename {old_path} to a place inside itself")
+        names = {name: f"{new}{name[len(old) :]}" for name in self._below(old)}
+        names = names or {self._existing(old, old_path): _file(new)}
+        taken = (self._store.current(name) is not None for name in names.values())
+        if any(taken) or self._is_folder(new):
+            raise ToolError(f"Error: The destination {new_path} already exists")
+        for name in names.values():
+            _require_topic(name, new_path)
+        self._keeper.rename(names, _AGENT)
+        return f"Successfully renamed {old_path} to {new_path}"
 
     def _inside(self, path: str) -> str:
         """The part of a path below the root; paths outside it are refused."""
@@ -260,8 +252,8 @@ class _Files:
 
     def _edit(self, stored: Stored, text: str) -> str:
         """Save a new text; returns a note for the model."""
-        fresh = _with_text(stored.topic, text)
-        self._keeper.change(stored, fresh, _AGENT, f"edit {stored.topic.name}")
+        topic = stored.topic
+        self._keeper.change(stored, _with_text(topic, text), _AGENT, f"edit {topic.name}")
         return self._secrets_note(text)
 
     def _secrets_note(self, text: str) -> str:
@@ -280,8 +272,7 @@ class _Files:
 
     def _require(self, path: str, missing: str) -> Stored:
         file = _file(self._inside(path))
-        stored = None if self._is_folder(self._inside(path)) else self._store.read(file)
-        if stored is None:
+        if self._is_folder(self._inside(path)) or (stored := self._store.read(file)) is None:
             raise ToolError(missing)
         _require_topic(file, path)
         return stored
@@ -312,8 +303,7 @@ class _Files:
         return "\n".join([header, *rows])
 
     def _sizes(self, prefix: str) -> Iterator[tuple[str, int]]:
-        index = self._store.current(INDEX_FILE)
-        if not prefix and index is not None:
+        if not prefix and (index := self._store.current(INDEX_FILE)) is not None:
             yield INDEX_FILE, len(index)
         for name, (_, size, _) in self._store.listing().items():
             if name.startswith(prefix):
@@ -323,15 +313,6 @@ class _Files:
 
 
 _VALID = "Please provide a valid path."
-
-
-@contextmanager
-def _tool_errors() -> Iterator[None]:
-    """Turn Reverie's errors into tool errors, which the model sees and the agent survives."""
-    try:
-        yield
-    except ReverieError as error:
-        raise ToolError(f"Error: {error}") from error
 
 
 def _file(inside: str) -> str:
@@ -367,37 +348,27 @@ def _with_text(topic: Topic, text: str) -> Topic:
     return changed
 
 
-def _new_text(command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-    """The replacement; without one the old text is removed."""
-    return getattr(command, "new_str", None) or ""
-
-
 def _lines(text: str) -> list[str]:
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _found(text: str, part: str) -> Iterator[tuple[int, int]]:
-    """The line and position of every occurrence."""
-    at = text.find(part)
-    while at >= 0:
-        yield text.count("\n", 0, at) + 1, at
-        at = text.find(part, at + 1)
+def _lines_with(text: str, part: str) -> list[int]:
+    """The number of the line of each occurrence, overlapping ones as well."""
+    found = re.finditer(f"(?={re.escape(part)})", text)
+    return [text.count("\n", 0, one.start()) + 1 for one in found]
 
 
 def _range(wanted: Sequence[int] | None, count: int) -> tuple[int, int]:
     if not wanted:
         return 1, count
-    if len(wanted) != 2 or not _is_range(wanted[0], wanted[1], count):
+    first, last = wanted if len(wanted) == 2 else (0, 0)
+    if not (1 <= first <= max(1, count) and (last == -1 or last >= first)):
         raise ToolError(
             f"Error: Invalid `view_range` parameter: {list(wanted)}. It should be [first, last], "
             f"with lines from 1 to {count}, or -1 for the last"
         )
-    return wanted[0], count if wanted[1] == -1 else min(wanted[1], count)
-
-
-def _is_range(first: int, last: int, count: int) -> bool:
-    return 1 <= first <= max(1, count) and (last == -1 or last >= first)
+    return first, count if last == -1 else min(last, count)
 
 
 def _numbered(lines: Sequence[str], first: int, last: int) -> list[str]:
@@ -407,14 +378,10 @@ def _numbered(lines: Sequence[str], first: int, last: int) -> list[str]:
 
 def _cut(rows: Sequence[str], last: int) -> str:
     """As many whole lines as fit, at least one, and how to see the rest."""
-    size, kept = 0, 0
-    for row in rows:
-        size += len(row) + 1
-        if size > MOST_SHOWN and kept:
-            break
-        kept += 1
+    sizes = accumulate(len(row) + 1 for row in rows)
+    kept = max(1, sum(size <= MOST_SHOWN for size in sizes))
     shown = "\n".join(rows[:kept])
-    if kept == len(rows):
+    if kept >= len(rows):
         return shown
     begin = last - len(rows) + kept + 1
     return f"{shown}\n(cut here; lines {begin} to {last} can be seen with view_range)"

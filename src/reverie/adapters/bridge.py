@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from reverie.api.context import Prepared
-    from reverie.api.memory import Overrides, Remembering
+    from reverie.api.location import Overrides
+    from reverie.api.memory import Remembering
     from reverie.core.messages import Block
     from reverie.events import Event
 

@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import quote, unquote
 
 from reverie.adapters.bridge import missing
-from reverie.api.memory import Location, open_for
+from reverie.api.location import Location
+from reverie.api.memory import open_for
 from reverie.api.shared_loop import begin, close_at_exit
 from reverie.clients.hooks import claude_events
 from reverie.clients.hooks.events import HookEvent, SessionStarted
 from reverie.clients.hooks.service import HookService
 from reverie.clients.hooks.session_start import opening
 from reverie.conversation.redaction import without_secrets
-from reverie.events import unheard
+from reverie.events import no_listener
 
 try:
     from claude_agent_sdk import HookMatcher, SessionStore
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
         SessionStoreListEntry,
     )
 
-    from reverie.api.memory import Memory, Overrides
+    from reverie.api.location import Overrides
+    from reverie.api.memory import Memory
     from reverie.events import Event
     from reverie.workspace import Workspace
 
@@ -81,7 +83,7 @@ class ReverieHooks:
 
     def __init__(self, **options: Unpack[HookOptions]) -> None:
         self._app = _app(options)
-        self._announce = options.get("listener") or unheard
+        self._announce = options.get("listener") or no_listener
         self._service: HookService | None = None
         self._later: dict[str, asyncio.Task[None]] = {}
         close_at_exit(self)
@@ -96,7 +98,9 @@ class ReverieHooks:
 
     def instructions(self) -> str:
         """The memory section and the index, for `system_prompt`: the SDK calls no hook at the start."""
-        event = HookEvent(claude_events.CLIENT, "", str(self._app.place), SessionStarted("startup"))
+        event = HookEvent(
+            claude_events.CLIENT, "", str(self._app.working_folder), SessionStarted("startup")
+        )
         return opening(self._app, self._app.memory(), event)
 
     async def aclose(self) -> None:
@@ -120,7 +124,7 @@ class ReverieHooks:
         if self._service is None:
             # Dreams are left to `reverie dream` and the daemon: this process may end at any time.
             self._service = HookService(self._app, self._announce, self._schedule, _no_dream)
-        outcome = await self._service.attend(claude_events.parse(event, data))
+        outcome = await self._service.handle(claude_events.parse(event, data))
         # Instructions for a summary are plain text, which a callback cannot return.
         return claude_events.answer(event, outcome)
 

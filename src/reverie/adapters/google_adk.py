@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
     from google.adk.sessions.session import Session
 
-    from reverie.api.memory import Overrides
+    from reverie.api.location import Overrides
 
 # How many users' memories stay open, and of how many sessions it is known what was read.
 MOST_OPEN = 64

@@ -23,7 +23,8 @@ from reverie.adapters.bridge import (
     text_of,
 )
 from reverie.api.history import read_history
-from reverie.api.memory import Location, open_for
+from reverie.api.location import Location
+from reverie.api.memory import open_for
 from reverie.core.messages import Message, Text, ToolResult, ToolUse
 from reverie.core.request import Reply
 from reverie.core.usage import Usage

@@ -84,7 +84,7 @@ class Broadcast:
                 log.exception("a listener failed on %s", type(event).__name__)
 
     @contextmanager
-    def heard_by(self, listener: Announce) -> Iterator[None]:
+    def subscribed(self, listener: Announce) -> Iterator[None]:
         self._listeners.append(listener)
         try:
             yield
@@ -95,7 +95,7 @@ class Broadcast:
         """Yield events until `work` is done; its exception is raised after the last event."""
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         work.add_done_callback(lambda _: queue.put_nowait(None))
-        with self.heard_by(queue.put_nowait):
+        with self.subscribed(queue.put_nowait):
             while (event := await queue.get()) is not None:
                 yield event
         await work

@@ -31,7 +31,7 @@ from reverie.events import (
     ForkEnded,
     ForkStarted,
     TroubleNoted,
-    unheard,
+    no_listener,
 )
 from reverie.ports import Clock, Exchange, Model, Scrubber, complete
 
@@ -83,7 +83,7 @@ class Task:
 
 
 async def fork(
-    side: Exchange, toolbox: Toolbox, task: Task, announce: Announce, hear: Announce = unheard
+    side: Exchange, toolbox: Toolbox, task: Task, announce: Announce, hear: Announce = no_listener
 ) -> Finished:
     """Run a task in the side conversation; failures are announced, then raised.
 
@@ -111,7 +111,7 @@ async def fork(
 class SideAgents(Protocol):
     """Gives tasks to side agents: `Forks` or `FreshAgents`."""
 
-    async def run(self, task: Task, hear: Announce = unheard) -> Finished:
+    async def run(self, task: Task, hear: Announce = no_listener) -> Finished:
         """Raises what its model raises."""
         ...
 
@@ -127,7 +127,7 @@ class Forks:
     announce: Announce
     scrubber: Scrubber | None = None
 
-    async def run(self, task: Task, hear: Announce = unheard) -> Finished:
+    async def run(self, task: Task, hear: Announce = no_listener) -> Finished:
         """Give a fork its task and wait for it; raises what its model raises."""
         with Journal(_free_path(self.folder, task.purpose), self.scrubber) as journal:
             side = self.conversation.branch(task.purpose, self.model_for(task.purpose), journal)
@@ -165,7 +165,7 @@ class FreshAgents:
     announce: Announce
     scrubber: Scrubber | None = None
 
-    async def run(self, task: Task, hear: Announce = unheard) -> Finished:
+    async def run(self, task: Task, hear: Announce = no_listener) -> Finished:
         """Give a new agent its task and wait for it; raises what its model raises."""
         model = self.model_for(task.purpose)
         most = min(_MOST_OUTPUT, model.capabilities.max_output or _MOST_OUTPUT)

@@ -60,7 +60,7 @@ ALLOWED = Allowed()
 _STEERING = frozenset({".git", ".reverie", ".claude"})
 
 
-async def nobody_to_ask(call: Call, asked: Asked) -> Answer:
+async def deny_unasked(call: Call, asked: Asked) -> Answer:
     """Refuse every question: for sessions without a person to ask."""
     return "no"
 
@@ -121,7 +121,7 @@ def nothing(call: Call) -> Decision:
 class Consent:
     """A permission that asks the person, and remembers what was always allowed."""
 
-    def __init__(self, permission: Permission, ask: Ask = nobody_to_ask) -> None:
+    def __init__(self, permission: Permission, ask: Ask = deny_unasked) -> None:
         self._permission = permission
         self._ask = ask
         self._always: set[str] = set()

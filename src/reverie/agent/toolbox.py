@@ -19,7 +19,7 @@ from reverie.agent.tools import FolderCopy, Tool, ToolOutput, Workplace
 from reverie.core.messages import Text, ToolResult, ToolUse
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError, ReverieError
-from reverie.events import Announce, ToolFinished, ToolStarted, unheard
+from reverie.events import Announce, ToolFinished, ToolStarted, no_listener
 
 _Checked: TypeAlias = "Call | ToolOutput"
 
@@ -50,7 +50,7 @@ class Toolbox:
         tools: Iterable[Tool],
         workplace: Workplace,
         consent: Consent,
-        announce: Announce = unheard,
+        announce: Announce = no_listener,
     ) -> None:
         self.workplace = workplace
         self._tools = {tool.name: tool for tool in tools}

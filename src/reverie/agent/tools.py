@@ -164,6 +164,11 @@ def writes_nothing(arguments: Arguments, workplace: Workplace) -> tuple[Path, ..
     return ()
 
 
+def always(access: Access) -> Callable[[Arguments, Workplace], Access]:
+    """The `access` of a tool whose calls all do the same kind of thing."""
+    return lambda arguments, workplace: access
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool, and what is needed to run it safely.

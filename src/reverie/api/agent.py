@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reverie.agent.permissions import Ask, Mode, nobody_to_ask
+from reverie.agent.permissions import Ask, Mode, deny_unasked
 from reverie.agent.tools import Tool
-from reverie.api.memory import Location, Overrides, Remembering, open_for
+from reverie.api.location import Location, Overrides
+from reverie.api.memory import Remembering, open_for
 from reverie.errors import InputError
 from reverie.events import Event
 from reverie.session.build import open_session
@@ -41,7 +41,7 @@ class Agent:
         tools: Sequence[Tool] = (),
         system: str = "",
         mode: Mode | None = None,
-        approve: Ask = nobody_to_ask,
+        approve: Ask = deny_unasked,
         resume: str | None = None,
         listener: Callable[[Event], None] | None = None,
         project: str | PathLike[str] | None = None,
@@ -132,23 +132,13 @@ class Agent:
     async def __aenter__(self) -> Agent:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
     def __enter__(self) -> Agent:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     async def _opened(self) -> Session:
@@ -157,7 +147,7 @@ class Agent:
         if self._session is None:
             session = await self._stack.enter_async_context(open_session(self._app, self._options))
             if self._listener is not None:
-                self._stack.enter_context(session.announce.heard_by(self._listener))
+                self._stack.enter_context(session.announce.subscribed(self._listener))
             self._session = session
         return self._session
 

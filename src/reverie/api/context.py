@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -20,7 +19,8 @@ from typing import (
 )
 
 from reverie.api.history import History, read_history
-from reverie.api.memory import Location, Memory, Overrides, Remembering, open_for
+from reverie.api.location import Location, Overrides
+from reverie.api.memory import Memory, Remembering, open_for
 from reverie.api.shapes import read_reply, read_system, read_tools
 from reverie.api.shared_loop import Delivery, begin, run, turn
 from reverie.conversation import journal
@@ -32,7 +32,7 @@ from reverie.events import Event
 from reverie.models.selection import make_model
 from reverie.session.build import open_session
 from reverie.session.options import ExternalLoop, SessionOptions
-from reverie.session.own_loop import OwnLoop, check, told_before
+from reverie.session.own_loop import OwnLoop, check, known_messages
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -180,23 +180,13 @@ class Context:
     async def __aenter__(self) -> Context:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
     def __enter__(self) -> Context:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __reduce__(self) -> NoReturn:
@@ -278,11 +268,11 @@ class Context:
         else:
             options, model = replace(options, ready=self._model), self._model
         session = await self._stack.enter_async_context(open_session(self._app, options))
-        self._stack.enter_context(session.announce.heard_by(self._delivery.hear))
+        self._stack.enter_context(session.announce.subscribed(self._delivery.hear))
         self._session = session.conversation.state.session
         self._renderer = model if isinstance(model, _HasBody) else None
         meter = self._app.metered(model, session=self._session, announce=session.announce)
-        return OwnLoop(session, meter, told_before(records))
+        return OwnLoop(session, meter, known_messages(records))
 
     def _session_options(self, frozen: Head | None) -> SessionOptions:
         """Options with the system prompt, tools and options that were given, else those frozen before."""
@@ -291,7 +281,7 @@ class Context:
             self._tools = read_tools(frozen.tools) if self._tools is None else self._tools
             self._options = self._options or frozen.options
         loop = ExternalLoop(self._system or (), self._options, reworded=self._reworded)
-        return SessionOptions(tools=self._tools or (), memory=self._memory, led=loop)
+        return SessionOptions(tools=self._tools or (), memory=self._memory, external_loop=loop)
 
     def _past(self) -> Path | None:
         if self._session is None:

@@ -9,29 +9,26 @@ person wrote by hand are changed only on request.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reverie.api.other_files import BY_HAND, Elsewhere, OtherFiles, below, known_projects, stores_in
 from reverie.conversation import redaction, transcripts
-from reverie.conversation.journal import read_lines
 from reverie.conversation.records import Said
 from reverie.errors import InputError, TranscriptError
-from reverie.files.json_files import read_json, write_json
 from reverie.files.locks import is_held, sole
-from reverie.memory import forgetting
-from reverie.memory.forgetting import Cleaned, MemoryForgetter, any_file, holds, plain_files
+from reverie.memory import cleaning
+from reverie.memory.cleaning import Cleaned, any_file, holds, plain_files
+from reverie.memory.forgetting import MemoryForgetter, versions_of
 from reverie.memory.format.traces import Traces, traces_of
-from reverie.memory.locations import USERS, memory_location, person_location, read_identity
+from reverie.memory.locations import USERS, memory_location
 from reverie.memory.uses import FILE as USES
-from reverie.recall.past_sessions import SDK, conversations, leave_out
-from reverie.settings.neighbours import codex_home
+from reverie.recall.past_sessions import SDK, leave_out
 from reverie.settings.projects import Project
 from reverie.subagents.mail import mail_folder
 from reverie.subagents.mail_database import MailDatabase
@@ -42,20 +39,6 @@ if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
-# The paths of past exports, to be named when something in them is forgotten.
-EXPORTS = "exports.json"
-MOST_EXPORTS = 200
-
-# Files in the home that the person writes by hand.
-_BY_HAND = (
-    "settings.toml",
-    "settings.local.toml",
-    "REVERIE.md",
-    "rules",
-    "agents",
-    "session-notes",
-)
-
 _SHARED_HISTORY = Cleaned(
     "history.git",
     "not changed",
@@ -65,34 +48,12 @@ _SHARED_HISTORY = Cleaned(
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """A file that holds the memory's text but does not belong to Reverie, and whose it is."""
-
-    path: Path
-    whose: str
-    redacted: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Receipt:
     """Every place that was cleaned, and every file elsewhere that holds the memory or did."""
 
     file: str
     places: tuple[Cleaned, ...]
     elsewhere: tuple[Elsewhere, ...] = ()
-
-
-def note_export(memories: Iterable[OpenMemory], path: Path) -> None:
-    """Record the path of an export of these memories."""
-    for memory in memories:
-        kept = [one for one in _exports(memory) if one != path.absolute()]
-        paths = [*map(str, kept), str(path.absolute())][-MOST_EXPORTS:]
-        write_json(memory.beside / EXPORTS, paths)
-
-
-def _exports(memory: OpenMemory) -> list[Path]:
-    known = read_json(memory.beside / EXPORTS)
-    return [Path(one) for one in known if isinstance(one, str)] if isinstance(known, list) else []
 
 
 @dataclass(slots=True)
@@ -105,18 +66,18 @@ class Forgetting:
     traces: Traces = field(init=False)
     _versions: list[Topic] = field(init=False)
     _folders: tuple[Path, ...] = field(init=False)
-    _projects: tuple[Project, ...] = field(init=False)
+    others: OtherFiles = field(init=False)
 
     def __post_init__(self) -> None:
         memory, home = self.memory, self.app.settings.home
-        self._versions = forgetting.versions_of(self.file, memory.store)
+        self._versions = versions_of(self.file, memory.store)
         folders = [memory.place.state, memory.beside, self.app.memory_location.state]
         projects = [self.app.project]
         if memory.scope == "person":
-            folders += [*_below(home / "projects", "*"), *_below(home / "directories", "*")]
-            projects += [one for one in _known_projects(home) if one.folder != projects[0].folder]
+            folders += [*below(home / "projects", "*"), *below(home / "directories", "*")]
+            projects += [one for one in known_projects(home) if one.folder != projects[0].folder]
         self._folders = tuple(dict.fromkeys(folders))
-        self._projects = tuple(projects)
+        self.others = OtherFiles(self.app, memory, self._folders, tuple(projects))
         found = traces_of(self.file, self._versions)
         self.traces = found.with_sentences(self._original_sentences(found))
 
@@ -150,7 +111,7 @@ class Forgetting:
             by = revision.author
             if by.session and by.messages:
                 wanted.setdefault(by.session, set()).update(by.messages)
-        known = {path.stem: path for path in self._journals()} | self._conversations()
+        known = {path.stem: path for path in self._journals()} | self.others.conversations_by_id()
         for session, ids in wanted.items():
             if session in known:
                 with suppress(TranscriptError):
@@ -164,13 +125,13 @@ class Forgetting:
         folders, traces = self._folders, self.traces
         results = [path for path in self._session_files() if path.parent.name == "tool-results"]
         return [
-            forgetting.from_inbox(folders, traces),
-            forgetting.from_drafts(self.memory.place.state, folders, traces),
-            *forgetting.from_dreams(folders, traces),
-            forgetting.from_notes(self._notes(), traces),
-            forgetting.clean_files("stored tool results", results, any_file(traces)),
+            cleaning.from_inbox(folders, traces),
+            cleaning.from_drafts(self.memory.place.state, folders, traces),
+            *cleaning.from_dreams(folders, traces),
+            cleaning.from_notes(self._notes(), traces),
+            cleaning.clean_files("stored tool results", results, any_file(traces)),
             *self._letters(),
-            forgetting.clean_files("other files", self._others(), any_file(traces)),
+            cleaning.clean_files("other files", self._others(), any_file(traces)),
         ]
 
     def _letters(self) -> Iterator[Cleaned]:
@@ -189,7 +150,7 @@ class Forgetting:
             made = redaction.redacted(data, self.traces)
             return made.data, made.count
 
-        return [forgetting.clean_files("transcripts", paths, clean)]
+        return [cleaning.clean_files("transcripts", paths, clean)]
 
     def _itself(self, author: Author) -> list[Cleaned]:
         memory = self.memory
@@ -201,13 +162,13 @@ class Forgetting:
         lines = memory.uses.forget(self.file)
         return [
             *places,
-            forgetting.drop_shadows(self._folders),
+            cleaning.drop_shadows(self._folders),
             Cleaned("use counts", f"{lines} lines spoke of it and were removed", lines),
         ]
 
     def _journals(self) -> list[Path]:
         found = [path for path in self._session_files() if path.suffix == ".jsonl"]
-        return found + [path for one in self._folders for path in _below(one / SDK, "*/*.jsonl")]
+        return found + [path for one in self._folders for path in below(one / SDK, "*/*.jsonl")]
 
     def _notes(self) -> list[Path]:
         return [path for path in self._session_files() if path.name == "notes.md"]
@@ -226,7 +187,7 @@ class Forgetting:
                 path for path in plain_files(folder, self._apart(folder)) if path not in done
             )
         home = self.app.settings.home
-        apart = (*_stores_in(home), *(home / name for name in _BY_HAND), *MailDatabase(home).files)
+        apart = (*stores_in(home), *(home / name for name in BY_HAND), *MailDatabase(home).files)
         for path in plain_files(home, apart):
             if not any(path.is_relative_to(folder) for folder in self._folders):
                 yield path
@@ -236,8 +197,8 @@ class Forgetting:
         place = self.memory.place
         own = [place.directory, state / "memory", state / "team", state / "inbox", state / "drafts"]
         own += [state / "dreams", state / USERS, state / USES, *state.glob("history.git*")]
-        own += (*_stores_in(state), *MailDatabase(state).files)
-        return own + [path for name in forgetting.SHADOWS for path in state.glob(f"{name}*")]
+        own += (*stores_in(state), *MailDatabase(state).files)
+        return own + [path for name in cleaning.SHADOWS for path in state.glob(f"{name}*")]
 
     # --- open sessions ---
 
@@ -267,16 +228,12 @@ class Forgetting:
 
     def elsewhere(self) -> list[Elsewhere]:
         """Files of other software, of other memories and of the person that hold the memory."""
-        found: dict[Path, str] = {}
-        for path, whose in self._foreign():
-            if path not in found and holds(path, self.traces):
-                found[path] = whose
-        return [Elsewhere(path, whose) for path, whose in found.items()]
+        return self.others.holding(self.traces)
 
     def _leave_out(self, held: set[Path]) -> None:
         """Exclude messages that stay in other software's transcripts from the search over them."""
-        for project in self._projects:
-            for session, path in self._conversations_of(project).items():
+        for project in self.others.projects:
+            for session, path in self.others.conversations_of(project).items():
                 if path in held:
                     with suppress(TranscriptError, InputError):
                         records = transcripts.load(path).records
@@ -291,68 +248,6 @@ class Forgetting:
         settings = self.app.settings
         return memory_location(project, None, home=settings.home, person=settings.person_home).state
 
-    def _conversations_of(self, project: Project) -> dict[str, Path]:
-        return conversations(project, {}, user=self.app.user)
-
-    def _conversations(self) -> dict[str, Path]:
-        return {
-            session: path
-            for project in self._projects
-            for session, path in self._conversations_of(project).items()
-        }
-
-    def _foreign(self) -> Iterator[tuple[Path, str]]:
-        if self.app.user is not None:
-            # A service's user must see only files in their own folder.
-            return
-        home = self.app.settings.home
-        for path in self._conversations().values():
-            if not path.is_relative_to(home):
-                yield path, "Claude Code's transcript"
-        for path in _codex([project.root for project in self._projects]):
-            yield path, "Codex's transcript"
-        for path in (one for one in _exports(self.memory) if not one.is_relative_to(home)):
-            for one in plain_files(path) if path.is_dir() else [path]:
-                yield one, "an export"
-        yield from self._written_by_hand(home)
-        yield from self._other_memories(home)
-
-    def _other_memories(self, home: Path) -> Iterator[tuple[Path, str]]:
-        for directory, whose in self._other_directories(home):
-            for path in _texts(directory):
-                if not self._is_own(path):
-                    yield path, whose
-        for folder in (*_stores_in(home), self.app.project.root / ".reverie"):
-            if not any(folder in (own, *own.parents) for own in self._folders):
-                yield from ((path, "another memory or project") for path in _texts(folder))
-        for folder in _below(home / "projects", "*"):
-            if folder not in self._folders:
-                yield from ((path, "another project") for path in _texts(folder))
-
-    def _other_directories(self, home: Path) -> Iterator[tuple[Path, str]]:
-        """The directories of other memories, in the folders that are cleaned as well."""
-        project = self.app.memory_location
-        yield project.team.directory, "the team's memory, and its remote"
-        yield person_location(home).directory, "the memory about you"
-        yield project.directory, "this project's memory"
-        for folder in self._folders:
-            for name in ("memory", "team", USERS):
-                if folder / name != self.memory.place.state:
-                    yield folder / name, "another memory"
-
-    def _is_own(self, path: Path) -> bool:
-        """Does a file belong to this memory? The team's directory may be inside the project's."""
-        place = self.memory.place
-        shared = self.app.memory_location.team.directory
-        apart = not self.memory.team and path.is_relative_to(shared)
-        return path.is_relative_to(place.directory) and not apart
-
-    def _written_by_hand(self, home: Path) -> Iterator[tuple[Path, str]]:
-        for name in _BY_HAND:
-            place = home / name
-            for path in plain_files(place) if place.is_dir() else [place]:
-                yield path, "a file you wrote"
-
     def _also(self, paths: Iterable[Path]) -> list[Elsewhere]:
         """Clean files elsewhere, at the person's request."""
         done = []
@@ -362,44 +257,6 @@ class Forgetting:
                 raise InputError(f"--also {str(given)!r} does not exist")
             count = 0
             for one in list(plain_files(path)) if path.is_dir() else [path]:
-                count += forgetting.clean_file(one, any_file(self.traces))
+                count += cleaning.clean_file(one, any_file(self.traces))
             done.append(Elsewhere(path, "cleaned at your request", count))
         return done
-
-
-def _stores_in(home: Path) -> list[Path]:
-    """Folders in the home that are memories or contain memories."""
-    known = [home / "projects", home / "directories", home / "agent-memory"]
-    return known + [path.parent for path in _below(home, "*/history.git")]
-
-
-def _texts(folder: Path) -> Iterator[Path]:
-    """Readable files below a folder: neither git objects nor search indexes."""
-    for path in plain_files(folder, _below(folder, "**/history.git")):
-        if not path.name.startswith(forgetting.SHADOWS):
-            yield path
-
-
-def _known_projects(home: Path) -> Iterator[Project]:
-    """Every project of this home whose root is known."""
-    for folder in _below(home / "projects", "*"):
-        identity = read_identity(folder)
-        if identity is not None and identity.root:
-            yield Project(Path(identity.root), folder)
-
-
-def _codex(roots: Sequence[Path]) -> Iterator[Path]:
-    """Codex's sessions in these projects: their first line says where they ran."""
-    for path in _below(codex_home() / "sessions", "**/*.jsonl"):
-        with suppress(TranscriptError, OSError, ValueError, StopIteration):
-            _, first = next(islice(read_lines(path, []), 1))
-            place = json.dumps(first)
-            if any(json.dumps(str(root))[1:-1] in place for root in roots):
-                yield path
-
-
-def _below(folder: Path, pattern: str) -> list[Path]:
-    try:
-        return sorted(folder.glob(pattern))
-    except OSError:
-        return []

@@ -1,4 +1,4 @@
-"""`Memory`: the memory of one project as a library, and `Location`: where it is."""
+"""`Memory`: the memory of one project as a library."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from dataclasses import replace as changed
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from reverie.api.entries import PERSON, Entries, Filters, fits, stored_memory
 from reverie.api.forgetting import Forgetting
+from reverie.api.location import Location, Overrides
 from reverie.errors import InputError, NotRemembered
 from reverie.memory.changes.draft import Declined, NewMemory, Outcome
 from reverie.memory.changes.handles import Ambiguous, Missing, explained
 from reverie.memory.opening import changes, with_revision
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.past_sessions import conversations
-from reverie.recall.service import chosen_meaning, index_episodes, open_ranker, recall_as_of
+from reverie.recall.service import choose_embedder, index_episodes, open_ranker, recall_as_of
 from reverie.workspace import Workspace
 from reverie.workspace.handles import Located, locate_or_gone, required
 from reverie.workspace.undo import redo_last, undo, undo_last
@@ -39,105 +38,6 @@ if TYPE_CHECKING:
     from reverie.recall.documents import Hit as Found
     from reverie.recall.documents import Results, Scope
     from reverie.recall.ranker import IndexRanker
-
-
-# Keys as `reverie settings` lists them, or tables of them: {"recall.late": "drop"}, {"recall": {…}}.
-Overrides: TypeAlias = Mapping[str, object]
-
-
-# Folders that were checked: a look at the disk would hold up a program that opens many conversations.
-_FOLDERS: set[Path] = set()
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """A project folder and a home, with settings for this program only."""
-
-    project: Path | None = None
-    home: Path | None = None
-    overrides: tuple[str, ...] = ()
-    clock: Clock | None = None
-    # The user a service works for; each has a separate memory.
-    user: str | None = None
-    # The key of the Reverie service that the settings name.
-    key: str = ""
-
-    @classmethod
-    def of(
-        cls,
-        project: str | PathLike[str] | None,
-        home: str | PathLike[str] | None,
-        settings: Overrides | None,
-        clock: Clock | None = None,
-        user: str | None = None,
-        key: str = "",
-    ) -> Location:
-        if isinstance(project, str) and project.startswith(("https://", "http://")):
-            settings = {**(settings or {}), **_in_service(project)}
-            project = None
-        folder = None if project is None else Path(project)
-        if folder is not None and folder not in _FOLDERS:
-            if not folder.is_dir():
-                raise InputError(f"the project {str(project)!r} is not a folder")
-            _FOLDERS.add(folder)
-        at = None if home is None else Path(home)
-        return cls(folder, at, options(settings or {}), clock, user, key)
-
-    def beside(self, other: Location) -> Location:
-        """This location, with everything left out taken from the other."""
-        if self.user not in (None, other.user):
-            raise InputError(
-                f"the memory passed for user={self.user!r} is not theirs; open it with "
-                f"Memory.open(user={self.user!r})"
-            )
-        return Location(
-            self.project or other.project,
-            self.home or other.home,
-            (*other.overrides, *self.overrides),
-            self.clock or other.clock,
-            other.user,
-            self.key or other.key,
-        )
-
-    def open(self) -> Workspace:
-        if self.project is not None and not self.project.is_dir():
-            raise InputError(f"the project {str(self.project)!r} is not a folder any more")
-        app = Workspace.open(
-            self.project,
-            home=self.home,
-            overrides=self.overrides,
-            clock=self.clock,
-            user=self.user,
-        )
-        app.store_key = self.key
-        return app
-
-
-def _in_service(url: str) -> dict[str, object]:
-    """The settings for `https://host/project`; without a path, the project is that of the folder."""
-    parts = urlsplit(url)
-    name = parts.path.strip("/")
-    return {
-        "store.url": f"{parts.scheme}://{parts.netloc}",
-        **({"store.project": name} if name else {}),
-    }
-
-
-def options(settings: Overrides) -> tuple[str, ...]:
-    """Settings as `key=value`, as the command line takes them."""
-    return tuple(f"{key}={text}" for key, text in _flat(settings, ""))
-
-
-def _flat(settings: Overrides, table: str) -> Iterator[tuple[str, str]]:
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{table}{key}.")
-        else:
-            yield f"{table}{key}", _written(value)
-
-
-def _written(value: object) -> str:
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 # An agent's memory: this one, none (False), or that of its project (None).
@@ -176,9 +76,11 @@ class Memory(Entries):
         """Use `Memory.open()`."""
         self._app = place.open()
         # Absolute, so that the program may change its working directory.
-        self.place = changed(place, project=self._app.place)
-        if self.project != self._app.place:
-            log.info("%s is in the project %s; using its memory", self._app.place, self.project)
+        self.place = changed(place, project=self._app.working_folder)
+        if self.project != self._app.working_folder:
+            log.info(
+                "%s is in the project %s; using its memory", self._app.working_folder, self.project
+            )
         self._memory = self._app.memory()
         self._stack = ExitStack()
         self._ranker: IndexRanker | None = None
@@ -281,7 +183,7 @@ class Memory(Entries):
             return [hit for hit in found if self._fits(hit.file, filters)][:limit]
         if as_of is None:
             return self._hits(self._index.search(question, limit=limit))
-        meaning = chosen_meaning(self._app)
+        meaning = choose_embedder(self._app)
         past = recall_as_of(self._memory, question, as_of, limit, meaning)
         return self._hits(past, whole=False)
 
@@ -357,12 +259,7 @@ class Memory(Entries):
     def __enter__(self) -> Memory:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __reduce__(self) -> tuple[type[Memory], tuple[Location]]:
@@ -389,7 +286,7 @@ class Memory(Entries):
     @property
     def _index(self) -> IndexRanker:
         if self._ranker is None:
-            meaning = chosen_meaning(self._app)
+            meaning = choose_embedder(self._app)
             opened = open_ranker(self._memory, self._app.clock, meaning)
             self._ranker = self._stack.enter_context(opened)
         return self._ranker

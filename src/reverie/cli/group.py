@@ -16,7 +16,7 @@ from reverie.errors import ReverieError
 
 
 class Entry(NamedTuple):
-    """A command's help group, its module, and the line `--help` prints without importing it."""
+    """A command's help group, its `module` or `module:function`, and its line in `--help`."""
 
     group: str
     module: str
@@ -31,19 +31,19 @@ COMMANDS: dict[str, Entry] = {
     "list": Entry("memory", "memory.listing", "List the memories of this project, newest first."),
     "show": Entry("memory", "memory.show", "Read a memory, a change to memory, or a session."),
     "edit": Entry("memory", "memory.edit", "Change a memory in your editor ($VISUAL, $EDITOR)."),
-    "move": Entry("memory", "memory.move", "Move a memory to the project, to you in every project, or to the team."),
+    "move": Entry("memory", "memory.marks:move", "Move a memory to the project, to you in every project, or to the team."),
     "forget": Entry("memory", "memory.forget", "Remove a memory, or every trace of it."),
-    "retire": Entry("memory", "memory.retire", "Mark a memory as replaced by another, or restore it; both are kept."),
-    "pin": Entry("memory", "memory.pin", "Keep a memory first in the index."),
+    "retire": Entry("memory", "memory.marks:retire", "Mark a memory as replaced by another, or restore it; both are kept."),
+    "pin": Entry("memory", "memory.marks:pin", "Keep a memory first in the index."),
     "index": Entry("memory", "memory.index", "Show MEMORY.md as it goes into every prompt."),
     "import": Entry("memory", "memory.imports", "Import memories from files of many kinds."),
     "export": Entry("memory", "memory.exports", "Write all memories to a folder, a .zip or JSON."),
     "adopt": Entry("memory", "memory.adopt", "Use a memory that exists elsewhere, in place."),
-    "log": Entry("history", "history.log", "List every change to memory, newest first."),
+    "log": Entry("history", "history.log:log", "List every change to memory, newest first."),
     "diff": Entry("history", "history.diff", "Show what changed in memory."),
-    "blame": Entry("history", "history.blame", "Show which change wrote each line of a memory."),
-    "undo": Entry("history", "history.undo", "Undo a change to memory: the last one, or REV."),
-    "redo": Entry("history", "history.redo", "Redo what was undone last."),
+    "blame": Entry("history", "history.log:blame", "Show which change wrote each line of a memory."),
+    "undo": Entry("history", "history.undo:undo", "Undo a change to memory: the last one, or REV."),
+    "redo": Entry("history", "history.undo:redo", "Redo what was undone last."),
     "dream": Entry("learning", "learning.dream", "Tidy memory: duplicates, dates, the index; nothing is lost."),
     "extract": Entry("learning", "learning.extract", "Look through past conversations for what should be remembered."),
     "learning": Entry("learning", "learning.learning", "Show or edit what you want remembered and what never, in your own words."),
@@ -92,8 +92,9 @@ class LazyGroup(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
-        module = import_module(f"reverie.cli.{entry.module}")
-        command: click.Command = module.command
+        module, _, function = entry.module.partition(":")
+        found = import_module(f"reverie.cli.{module}")
+        command: click.Command = getattr(found, function or "command")
         if ctx.resilient_parsing:
             from reverie.cli.wiring.completion import with_names
 

@@ -62,7 +62,7 @@ class Invocation:
         start_logging(app.settings, self.verbose)
         if app.joined:
             self.warn(app.joined)
-        log.info("project %s, home %s", app.place, app.settings.home)
+        log.info("project %s, home %s", app.working_folder, app.settings.home)
         for item in app.settings.items():
             if item.origin.source != "default":
                 log.debug("%s = %s from %s", item.key, item.value, item.origin)

@@ -78,9 +78,9 @@ async def _run_until_session_ends(send: OutputPipe) -> None:
 
 async def _work(packed: Mapping[str, Any], send: OutputPipe) -> None:
     job = unpacked(packed, open_session)
-    member = Member(job.brief, job.quarters.transcript(job.brief), job.app.clock.now())
+    member = Member(job.brief, job.host.transcript(job.brief), job.app.clock.now())
     try:
-        async with open_session(job.app, job.wish) as session:
+        async with open_session(job.app, job.options) as session:
             if session.place is None:
                 raise InputError("features.agents is off")
             crew = session.place.crew
@@ -89,10 +89,10 @@ async def _work(packed: Mapping[str, Any], send: OutputPipe) -> None:
                 await crew.send_report(identity, reporter)
                 send(reported=True)
 
-            with session.announce.heard_by(_progress_listener(session, member, crew, send)):
-                await serve(session, session.place.seat, member, report)
+            with session.announce.subscribed(_progress_listener(session, member, crew, send)):
+                await serve(session, session.place.identity, member, report)
     finally:
-        job.quarters.notice_memories(job.brief)
+        job.host.notice_memories(job.brief)
     send(answer=member.answer)
 
 

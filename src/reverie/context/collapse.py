@@ -23,7 +23,7 @@ from reverie.core.tokens import block_tokens, message_tokens
 from reverie.core.transcript import rounds, safe_cuts
 from reverie.core.window import Window
 from reverie.errors import ReverieError
-from reverie.events import Announce, TroubleNoted, unheard
+from reverie.events import Announce, TroubleNoted, no_listener
 
 # Runs a fork on the conversation's exact prefix: takes a task, returns the text of the reply.
 Summarizer: TypeAlias = Callable[[str], Awaitable[str]]
@@ -125,7 +125,7 @@ def plan(messages: Sequence[Message], tokens: int, window: Window) -> Span | NoS
 
 
 async def run(
-    span: Span, ask: Summarizer | None, *, at: float, announce: Announce = unheard
+    span: Span, ask: Summarizer | None, *, at: float, announce: Announce = no_listener
 ) -> Collapsed:
     """Fold a span under the model's summary, or under one extracted from the transcript."""
     text = ""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from reverie.context.compaction.lean import LeanPolicy
-from reverie.context.facts.calls import deed_of
+from reverie.context.facts.calls import action_of
 from reverie.context.microcompaction import Policy
 from reverie.core.messages import ToolUse
 
@@ -37,7 +37,7 @@ class Profile:
         What commands print and searches find is looked at once; reports, files and results of
         unknown tools keep the limit that they declare.
         """
-        if declared is None or deed_of(ToolUse("", tool)).kind not in ("run", "search"):
+        if declared is None or action_of(ToolUse("", tool)).kind not in ("run", "search"):
             return declared
         return min(declared, self.longest_result)
 

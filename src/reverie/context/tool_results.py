@@ -17,7 +17,7 @@ from reverie.context.previews.shapes import json_document
 from reverie.core.messages import Message, Text, ToolResult
 from reverie.core.tokens import text_tokens
 from reverie.errors import StorageError
-from reverie.events import Announce, LayerFired, TroubleNoted, unheard
+from reverie.events import Announce, LayerFired, TroubleNoted, no_listener
 from reverie.ports import BlobStore, Scrubber
 
 _TAG = "persisted-output"
@@ -149,7 +149,7 @@ def plan(due: Due, budget: Budget) -> Plan | NotDue:
 
 
 def run(
-    plan: Plan, blobs: BlobStore, announce: Announce = unheard, scrubber: Scrubber | None = None
+    plan: Plan, blobs: BlobStore, announce: Announce = no_listener, scrubber: Scrubber | None = None
 ) -> tuple[Replacement, ...]:
     """Write the files and return the replacement texts, which the session records.
 

@@ -27,7 +27,7 @@ from reverie.core.request import CacheEdit, Head, Reply
 from reverie.core.usage import MAIN, Purpose
 from reverie.core.window import Ttl
 from reverie.errors import InvariantBroken, ReplyBroken
-from reverie.events import Announce, CacheBroke, ContextCleared, Event, Replied, unheard
+from reverie.events import Announce, CacheBroke, ContextCleared, Event, Replied, no_listener
 from reverie.ports import Clock, Model
 
 
@@ -51,7 +51,7 @@ class Conversation:
     state: SessionState = field(default_factory=SessionState)
     purpose: Purpose = MAIN
     policy: Policy | None = None
-    announce: Announce = unheard
+    announce: Announce = no_listener
     _recorder: Recorder = field(init=False)
     _assembler: Assembler = field(init=False)
     _tracker: Tracker = field(init=False)

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from reverie.conversation.record_json import parse
@@ -25,7 +24,7 @@ from reverie.conversation.records import Record
 from reverie.conversation.redaction import lines
 from reverie.core.codec import dump
 from reverie.errors import StorageError, TranscriptError
-from reverie.events import Announce, TroubleNoted, unheard
+from reverie.events import Announce, TroubleNoted, no_listener
 from reverie.files.folders import make_private
 from reverie.ports import Scrubber
 
@@ -95,12 +94,7 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -154,7 +148,7 @@ def _raw_lines(path: Path) -> Iterable[bytes]:
 class Recorder:
     """A journal whose write errors do not fail a turn. Records wait and stay in order."""
 
-    def __init__(self, journal: Journal, announce: Announce = unheard) -> None:
+    def __init__(self, journal: Journal, announce: Announce = no_listener) -> None:
         self._journal = journal
         self._announce = announce
         self._waiting: list[Record] = []

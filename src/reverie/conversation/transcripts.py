@@ -1,15 +1,16 @@
-"""Loads transcripts of Reverie, Claude Code and Codex as records."""
+"""Finds and loads transcripts of Reverie, Claude Code and Codex as records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from reverie.conversation import claude_code, codex, journal
 from reverie.conversation.journal import Loaded, read_lines
 from reverie.conversation.records import Said
-from reverie.errors import TranscriptError
+from reverie.errors import InputError, TranscriptError
 
 OURS = "reverie"
 # The folders of a session's sub-agents and forks.
@@ -33,6 +34,22 @@ def load(path: Path) -> Loaded:
             f"{path} holds no conversation{seen}; expected JSON lines by Reverie, Claude Code or Codex"
         )
     return loaded
+
+
+def find(session: str, journals: Sequence[Path]) -> Path:
+    """A transcript by its path, or one of the journals by its session id or the start of it."""
+    # An id may be too long for a path, or contain invalid characters.
+    with suppress(OSError, ValueError):
+        if Path(session).is_file():
+            return Path(session)
+    found = [path for path in journals if path.stem.startswith(session)]
+    exact = [path for path in found if path.stem == session]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    if found:
+        names = ", ".join(path.stem for path in found[:5])
+        raise InputError(f"{session!r} fits {len(found)} sessions: {names}; give more of the id")
+    raise InputError(f"no session {session!r} here; `reverie sessions` lists them")
 
 
 def author(path: Path) -> str:

@@ -18,7 +18,7 @@ from reverie.learning.dreaming.facts import values
 from reverie.models.metered import MeteredModel
 from reverie.ports import complete
 from reverie.recall.attachment import Surfaced
-from reverie.recall.service import chosen_meaning, open_ranker, recall_for
+from reverie.recall.service import choose_embedder, open_ranker, recall_for
 from reverie.recall.usage import uncounted
 from reverie.workspace import Workspace
 
@@ -98,13 +98,13 @@ def recall_on_copy(app: Workspace) -> Iterator[Recall]:
         copy = Path(folder) / "memory"
         _copied(app.memory_location.directory, copy)
         other = Workspace.open(
-            app.place,
+            app.working_folder,
             home=_copied_home(app, Path(folder)),
             overrides=(*app.overrides, f"memory_directory={copy}"),
             clock=app.clock,
         )
         memory = other.memory()
-        with open_ranker(memory, app.clock, chosen_meaning(app)) as ranker:
+        with open_ranker(memory, app.clock, choose_embedder(app)) as ranker:
             recall = recall_for(other, memory, ranker, None, PURPOSE)
             recall.count = uncounted
             yield recall

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from reverie.context.facts.calls import deed_of
+from reverie.context.facts.calls import action_of
 from reverie.conversation.records import MemoriesShown, Record, Said, Used
 from reverie.core.messages import Attachment, ToolUse
 from reverie.memory.format.attachment import LABEL as RECALL
@@ -157,7 +157,7 @@ def _rereads(calls: Sequence[ToolUse]) -> int:
     seen: Counter[str] = Counter()
     again = 0
     for call in calls:
-        deed = deed_of(call)
+        deed = action_of(call)
         if deed.kind == "read" and deed.target:
             again += seen[deed.target] > 0
             seen[deed.target] += 1

@@ -25,7 +25,7 @@ from reverie.learning import extraction
 from reverie.learning.extraction.fork import proposals, settle
 from reverie.learning.extraction.prompts import batches, past_directive
 from reverie.learning.service import Learnt, open_store, spoken
-from reverie.learning.side_models import ModelChoice, fresh_agents, means_for
+from reverie.learning.side_models import ModelChoice, choose_model, fresh_agents
 from reverie.recall.past_sessions import conversations
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class ReadingPlan:
     """What to read, with which model, and the estimated cost (None: price unknown)."""
 
     sessions: tuple[PastSession, ...]
-    means: ModelChoice
+    choice: ModelChoice
     cost: float | None = 0.0
 
     @property
@@ -114,13 +114,13 @@ def plan_reading(
 
     `again` reads everything.
     """
-    means = means_for(app, EXTRACT, use_model=use_model)
+    choice = choose_model(app, EXTRACT, use_model=use_model)
     found = conversations(app.project, {}) if chosen is None else chosen
     cursors = {} if again else _cursors(app)
-    by: By = "model" if means.model else "rules"
+    by: By = "model" if choice.model else "rules"
     sessions = tuple(_past(name, path, cursors.get(name), by) for name, path in found.items())
-    plan = ReadingPlan(sessions, means)
-    return replace(plan, cost=_estimate(plan)) if means.model else plan
+    plan = ReadingPlan(sessions, choice)
+    return replace(plan, cost=_estimate(plan)) if choice.model else plan
 
 
 def _past(name: str, path: Path, cursor: Cursor | None, by: By) -> PastSession:
@@ -145,7 +145,7 @@ def _read_live(path: Path) -> str | None:
 
 def _estimate(plan: ReadingPlan) -> float | None:
     """The estimated cost: every piece is sent once and then read from the cache."""
-    prices = plan.means.prices
+    prices = plan.choice.prices
     if prices is None:
         return None
     sizes = [size + _AROUND_TOKENS for session in plan.open for size in session.pieces]
@@ -158,7 +158,7 @@ def _estimate(plan: ReadingPlan) -> float | None:
 
 async def read_sessions(app: Workspace, plan: ReadingPlan) -> AsyncIterator[ReadSession]:
     """Read one session after the other, within the spend caps, and yield each result."""
-    reader = _Reader(app, plan.means)
+    reader = _Reader(app, plan.choice)
     for session in plan.open:
         yield await reader.read(session)
 
@@ -168,7 +168,7 @@ class _Reader:
     """Reads with the model until its first failure, then by rules alone."""
 
     app: Workspace
-    means: ModelChoice
+    choice: ModelChoice
     _failed: str = ""
     _events: list[Event] = field(default_factory=list)
 
@@ -178,7 +178,7 @@ class _Reader:
         paid = len(self._costs(account))
         async with AsyncExitStack() as stack:
             store = stack.enter_context(
-                open_store(self.app, session.name, self.means.model, self._events.append)
+                open_store(self.app, session.name, self.choice.model, self._events.append)
             )
             agents = await self._agents(stack, account)
             learnt = await self._pieces(session, store, agents)
@@ -186,14 +186,14 @@ class _Reader:
         learnt = replace(learnt, troubles=tuple(troubles))
         costs = self._costs(account)[paid:]
         cost = None if None in costs else sum(cost or 0.0 for cost in costs)
-        model = "" if self._failed else self.means.model
+        model = "" if self._failed else self.choice.model
         return ReadSession(session.name, learnt, session.count, model, cost)
 
     async def _agents(self, stack: AsyncExitStack, account: str) -> SideAgents | None:
-        if not self.means.model or self._failed:
+        if not self.choice.model or self._failed:
             return None
         folder = self.app.project.sessions / account / "forks"
-        opening = fresh_agents(self.app, self.means.model, account, folder, self._events.append)
+        opening = fresh_agents(self.app, self.choice.model, account, folder, self._events.append)
         try:
             return await stack.enter_async_context(opening)
         except ReverieError as error:
@@ -236,7 +236,7 @@ class _Reader:
 
     def _fail(self, error: ReverieError) -> None:
         self._failed = str(error)
-        note = f"{self.means.model} is not asked any more, the rules read on: {error}"
+        note = f"{self.choice.model} is not asked any more, the rules read on: {error}"
         self._events.append(TroubleNoted("extraction", note))
 
     def _mark(self, name: str, cursor: Cursor) -> None:

@@ -42,7 +42,7 @@ from reverie.memory.format.taxonomy import split
 from reverie.memory.format.topic import Topic
 from reverie.memory.scratch import Scratch
 from reverie.recall.past_sessions import conversations
-from reverie.recall.service import chosen_meaning, open_ranker
+from reverie.recall.service import choose_embedder, open_ranker
 from reverie.workspace.inbox import belongs_to, decided, offer, open_inbox
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ def open_store(
 ) -> Iterator[ExtractionStore]:
     """Open this project's memory for extraction on behalf of a session."""
     memory = app.memory()
-    with open_ranker(memory, app.clock, chosen_meaning(app)) as ranker:
+    with open_ranker(memory, app.clock, choose_embedder(app)) as ranker:
         yield ExtractionStore(
             memory,
             ranker,

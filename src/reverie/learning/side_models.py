@@ -15,7 +15,7 @@ from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
 from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.usage import DREAM, Purpose
-from reverie.events import Announce, unheard
+from reverie.events import Announce, no_listener
 from reverie.models.selection import OFFLINE, find_row, price_of
 from reverie.settings.sources import environment
 
@@ -38,7 +38,7 @@ class ModelChoice:
     prices: Prices | None = None
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The choice in words, shown before the work begins."""
         if not self.model:
             return f"by rules alone ({self.why})"
@@ -48,7 +48,7 @@ class ModelChoice:
         return f"with {self.model} ({self.why}); {bound}"
 
 
-def means_for(app: Workspace, purpose: Purpose, *, use_model: bool = True) -> ModelChoice:
+def choose_model(app: Workspace, purpose: Purpose, *, use_model: bool = True) -> ModelChoice:
     """The side model of the settings, else the main model, else rules."""
     if not use_model:
         return ModelChoice(why="a model was not wanted")
@@ -78,7 +78,7 @@ def _most(app: Workspace, purpose: Purpose) -> float | None:
 
 @asynccontextmanager
 async def fresh_agents(
-    app: Workspace, model: str, session: str, folder: Path, announce: Announce = unheard
+    app: Workspace, model: str, session: str, folder: Path, announce: Announce = no_listener
 ) -> AsyncIterator[FreshAgents]:
     """Open agents on this model, metered for the session; closes its connections afterwards."""
     bare = app.bare_model(model)
@@ -97,7 +97,7 @@ def agents_on(
     model_for: Callable[[Purpose], Model],
     session: str,
     folder: Path,
-    announce: Announce = unheard,
+    announce: Announce = no_listener,
 ) -> FreshAgents:
     """Agents without a conversation, with the tools that work on memory."""
     tools = (tool for tool in standard_kit() if tool.name in FENCED)

@@ -21,12 +21,11 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
 
 from reverie.files.folders import make_private
 from reverie.logs import logger
+from reverie.memory.catalog_rows import SELECT, Signature, drop, entry_of, put, words_of
 from reverie.memory.format.manifest import (
     MOST_CANDIDATES,
     Changes,
@@ -34,7 +33,6 @@ from reverie.memory.format.manifest import (
     content_words,
     rarity,
 )
-from reverie.memory.format.taxonomy import parse_type
 from reverie.text.words import VERSION
 
 log = logger(__name__)
@@ -67,8 +65,6 @@ CREATE VIRTUAL TABLE words USING fts5(text, content='', {_TOKENS});
 CREATE VIRTUAL TABLE terms USING fts5vocab(words, row);
 """
 
-Signature = tuple[int, int, int, int]
-
 
 class Catalog:
     """The catalog of one memory directory, in a SQLite file."""
@@ -89,23 +85,23 @@ class Catalog:
         """The entries of those of these files that were read."""
         with self._reading() as db:
             found = (
-                db.execute(f"{_SELECT} WHERE name = ? AND state = 'read'", (file,)).fetchone()
+                db.execute(f"{SELECT} WHERE name = ? AND state = 'read'", (file,)).fetchone()
                 for file in files
             )
-            return [_entry(row) for row in found if row is not None]
+            return [entry_of(row) for row in found if row is not None]
 
     def newest(self, most: int) -> list[ManifestEntry]:
         with self._reading() as db:
             rows = db.execute(
-                f"{_SELECT} WHERE state = 'read' ORDER BY mtime DESC LIMIT ?", (most,)
+                f"{SELECT} WHERE state = 'read' ORDER BY mtime DESC LIMIT ?", (most,)
             ).fetchall()
-        return [_entry(row) for row in rows]
+        return [entry_of(row) for row in rows]
 
     def seen(self) -> dict[str, tuple[Signature, ManifestEntry]]:
         """All entries with their signatures, for a scanner."""
         with self._reading() as db:
-            rows = db.execute(f"{_SELECT} WHERE state = 'read'").fetchall()
-        return {row[0]: ((row[1], row[2], row[3], row[4]), _entry(row)) for row in rows}
+            rows = db.execute(f"{SELECT} WHERE state = 'read'").fetchall()
+        return {row[0]: ((row[1], row[2], row[3], row[4]), entry_of(row)) for row in rows}
 
     def has(self, file: str) -> bool:
         """Whether there is a file of this name, ignoring case."""
@@ -122,14 +118,14 @@ class Catalog:
             words = sorted((word for word in wanted if rows[word]), key=lambda word: rows[word])
             ids = _matching(db, words, rows)
             listed = ", ".join(map(str, ids))
-            found = db.execute(f"{_SELECT} WHERE id IN ({listed}) AND state != 'gone'").fetchall()
+            found = db.execute(f"{SELECT} WHERE id IN ({listed}) AND state != 'gone'").fetchall()
         total = max(rows.values(), default=1)
         shared = {
-            row[0]: sum(rarity(rows[word], total) for word in set(words) & _words_of(row))
+            row[0]: sum(rarity(rows[word], total) for word in set(words) & words_of(row))
             for row in found
         }
         best = sorted(found, key=lambda row: (-shared[row[0]], row[0]))[:MOST_CANDIDATES]
-        return [_entry(row) for row in best]
+        return [entry_of(row) for row in best]
 
     def changes(self, since: str, most: int) -> Changes:
         """Changes after the position of an earlier answer; all files if `since` is not one."""
@@ -190,10 +186,10 @@ class Catalog:
             change = int(_meta(db, "change") or 0)
             for name, (signature, entry) in read.items():
                 change += 1
-                _put(db, name, signature, entry, change)
+                put(db, name, signature, entry, change)
             for name in gone:
                 change += 1
-                _drop(db, name, change)
+                drop(db, name, change)
             _set_meta(db, "change", str(change))
             for path, times in folders.items():
                 if times is None:
@@ -271,42 +267,6 @@ class Catalog:
         raise AssertionError("not reached")
 
 
-_SELECT = (
-    "SELECT name, mtime, ctime, size, inode, type, title, description, flags, problem, "
-    "superseded_by, valid_from, valid_until FROM files"
-)
-_PINNED, _SUPERSEDED, _ARCHIVED = 1, 2, 4
-
-
-def _entry(row: tuple[object, ...]) -> ManifestEntry:
-    flags = cast("int", row[8] or 0)
-    name = str(row[0])
-    return ManifestEntry(
-        file=name,
-        type=parse_type(str(row[5])) if row[5] else None,
-        mtime=datetime.fromtimestamp(cast("int", row[1]) / 1e9, UTC),
-        description=_text(row[7]),
-        name=_text(row[6]) or name,
-        pinned=bool(flags & _PINNED),
-        superseded=bool(flags & _SUPERSEDED),
-        archived=bool(flags & _ARCHIVED),
-        problem=None if row[9] is None else str(row[9]),
-        superseded_by=_text(row[10]),
-        valid_from=cast("str | None", row[11]),
-        valid_until=cast("str | None", row[12]),
-    )
-
-
-def _words_of(row: tuple[object, ...]) -> set[str]:
-    return set(_content(str(row[0]), _text(row[6]), _text(row[7])))
-
-
-def _content(name: str, title: str, description: str) -> tuple[str, ...]:
-    """The words a memory is found by: title and description, or else the file name."""
-    text = f"{title} {description}".strip()
-    return content_words(text or name.removesuffix(".md").replace("_", " ").replace("/", " "))
-
-
 def _matching(db: sqlite3.Connection, words: Sequence[str], rows: Mapping[str, int]) -> list[int]:
     """Files with a rare word; if all words are common, files with several of them."""
     rare: list[str] = []
@@ -327,66 +287,6 @@ def _matching(db: sqlite3.Connection, words: Sequence[str], rows: Mapping[str, i
 def _matched(db: sqlite3.Connection, expression: str, order: str) -> list[int]:
     sql = f"SELECT rowid FROM words WHERE words MATCH ? ORDER BY {order} LIMIT ?"
     return [row[0] for row in db.execute(sql, (expression, _CLOSER)).fetchall()]
-
-
-def _put(
-    db: sqlite3.Connection,
-    name: str,
-    signature: Signature,
-    entry: ManifestEntry,
-    change: int,
-) -> None:
-    """Record a file that was read."""
-    _forget_words(db, name)
-    mtime, ctime, size, inode = signature
-    plain = _plain(name)
-    title = "" if entry.name == entry.file else _plain(entry.name)
-    flags = _PINNED * entry.pinned + _SUPERSEDED * entry.superseded + _ARCHIVED * entry.archived
-    row = {
-        "name": plain, "folder": plain.rpartition("/")[0], "folded": plain.casefold(),
-        "inode": inode, "mtime": mtime, "ctime": ctime, "size": size, "change": change,
-        "state": "read", "type": entry.type, "title": title,
-        "description": _plain(entry.description), "flags": flags, "problem": entry.problem,
-        "superseded_by": _plain(entry.superseded_by), "valid_from": entry.valid_from,
-        "valid_until": entry.valid_until,
-    }  # fmt: skip
-    columns = ", ".join(row)
-    updates = ", ".join(f"{column} = excluded.{column}" for column in row if column != "name")
-    id_ = db.execute(
-        f"INSERT INTO files({columns}) VALUES ({', '.join('?' * len(row))}) "
-        f"ON CONFLICT(name) DO UPDATE SET {updates} RETURNING id",
-        tuple(row.values()),
-    ).fetchone()[0]
-    text = " ".join(_content(plain, title, entry.description))
-    db.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (id_, text))
-
-
-def _drop(db: sqlite3.Connection, name: str, change: int) -> None:
-    """Record a file that was removed; its name stays, so that `changes` reports it."""
-    _forget_words(db, name)
-    db.execute(
-        "UPDATE files SET state = 'gone', change = ?, title = '', description = '' WHERE name = ?",
-        (change, _plain(name)),
-    )
-
-
-def _forget_words(db: sqlite3.Connection, name: str) -> None:
-    row = db.execute(
-        "SELECT id, title, description FROM files WHERE name = ? AND state != 'gone'",
-        (_plain(name),),
-    ).fetchone()
-    if row is not None:
-        text = " ".join(_content(_plain(name), _text(row[1]), _text(row[2])))
-        db.execute("INSERT INTO words(words, rowid, text) VALUES ('delete', ?, ?)", (row[0], text))
-
-
-def _plain(text: str) -> str:
-    """Text that SQLite can store, without lone surrogates and NUL."""
-    return text.encode("utf-8", "replace").decode().replace("\x00", " ")
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
 
 
 def _meta(db: sqlite3.Connection, key: str) -> str:

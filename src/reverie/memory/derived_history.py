@@ -16,9 +16,10 @@ from itertools import islice
 import pygit2
 
 from reverie.errors import InputError
+from reverie.memory.blame import BlamedLine
 from reverie.memory.format.revisions import Revision, version
 from reverie.memory.git_trees import merged, plain_path, tree_diff, tree_of
-from reverie.memory.history import SHORTEST_ID, BlamedLine
+from reverie.memory.history import SHORTEST_ID
 
 _PART_OF_ID = re.compile(r"[0-9a-fA-F]{1,40}")
 _FROM_HEAD = re.compile(r"HEAD(?:~(?P<back>\d*)|(?P<hats>\^*))")

@@ -12,8 +12,6 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from difflib import SequenceMatcher
-from itertools import count
 from pathlib import Path
 
 import pygit2
@@ -21,6 +19,7 @@ from pygit2.enums import SortMode
 
 from reverie.errors import InputError
 from reverie.memory import packing
+from reverie.memory.blame import Blame, BlamedLine
 from reverie.memory.format.revisions import (
     Author,
     Revision,
@@ -43,7 +42,6 @@ from reverie.memory.git_trees import (
     move,
     new_repository,
     open_repository,
-    part_of,
     plain_patch,
     plain_path,
     stored,
@@ -70,15 +68,6 @@ class Pending:
     id: str
     files: Mapping[str, bytes | None]
     before: Mapping[str, bytes | None]
-
-
-@dataclass(frozen=True, slots=True)
-class BlamedLine:
-    """A line of a file and the revision that last changed it."""
-
-    number: int
-    text: str
-    revision: Revision
 
 
 class GitHistory:
@@ -237,68 +226,9 @@ class GitHistory:
 
     def blame(self, file: str) -> list[BlamedLine]:
         """The revision that last changed each line."""
-        data = self.read(file)
-        if data is None:
+        if self.read(file) is None:
             raise InputError(f"{file} is not in the history of this memory")
-        # Count lines as git does: `splitlines` would also split at a form feed.
-        lines = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
-        revisions = self._blamed(file, self._require_head())
-        return [
-            BlamedLine(number, line.rstrip("\r"), revisions[number])
-            for number, line in enumerate(lines, 1)
-            if number in revisions
-        ]
-
-    def _blamed(self, file: str, newest: pygit2.Oid) -> dict[int, Revision]:
-        """The revision of each line, by its number."""
-        first = self._first_spread(newest)
-        spread = is_spread(commit_of(self._repo, newest).tree)
-        path = f"{part_of(file)}/{file}" if spread else file
-        found: dict[int, Revision] = {}
-        moved: dict[int, int] = {}
-        # Stop at the commit that spread the files: git would see moved files as new.
-        for hunk in self._repo.blame(path, newest_commit=newest, oldest_commit=first):
-            start = hunk.final_start_line_number
-            numbers = range(start, start + hunk.lines_in_hunk)
-            if hunk.final_commit_id == first:
-                moved |= dict(zip(numbers, count(hunk.orig_start_line_number), strict=False))
-            revision = self._revision(commit_of(self._repo, hunk.final_commit_id))
-            found |= dict.fromkeys(numbers, revision)
-        return found if first is None else found | self._blamed_before(file, first, moved)
-
-    def _blamed_before(
-        self, file: str, spreading: pygit2.Oid, moved: Mapping[int, int]
-    ) -> dict[int, Revision]:
-        """Revisions of lines from before the files were spread, by current line number.
-
-        To git the file is new in that commit, so blame the commits before it separately.
-        """
-        parent = commit_of(self._repo, spreading).parent_ids[0]
-        before, after = self._read_at(parent, file), self._read_at(spreading, file)
-        if before is None or after is None:
-            return {}
-        older = self._blamed(file, parent)
-        same: dict[int, int] = {}
-        matcher = SequenceMatcher(None, before.split(b"\n"), after.split(b"\n"), autojunk=False)
-        for old, new, size in matcher.get_matching_blocks():
-            same |= {new + n + 1: old + n + 1 for n in range(size)}
-        return {
-            number: older[same[then]]
-            for number, then in moved.items()
-            if then in same and same[then] in older
-        }
-
-    def _first_spread(self, newest: pygit2.Oid) -> pygit2.Oid | None:
-        """The first commit with spread files, if the newest has them and an older one does not."""
-        commit = commit_of(self._repo, newest)
-        if not is_spread(commit.tree):
-            return None
-        while commit.parent_ids:
-            parent = commit_of(self._repo, commit.parent_ids[0])
-            if not is_spread(parent.tree):
-                return commit.id
-            commit = parent
-        return None
+        return Blame(self._repo, self._read_at, self._revision).lines(file, self._require_head())
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
         """A three-way merge of one file; None when the two sides conflict."""

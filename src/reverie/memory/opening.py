@@ -236,7 +236,7 @@ class OpenMemory:
         }
         return {**own, **others} if others else own
 
-    def told(self, outcome: Outcome) -> Outcome:
+    def labelled(self, outcome: Outcome) -> Outcome:
         """An outcome of this memory's keeper, with labels instead of file names."""
         if self.scope == "project":
             return outcome
@@ -275,7 +275,7 @@ def remember(memory: OpenMemory, seen: OpenMemory, new: NewMemory, author: Autho
     near = Neighbours() if memory.team else _elsewhere(memory, seen, new)
     if near.same is not None:
         return near.same
-    outcome = memory.told(memory.keeper.remember(new, author))
+    outcome = memory.labelled(memory.keeper.remember(new, author))
     if isinstance(outcome, Declined) or not near.related:
         return outcome
     return replace(outcome, related=(*outcome.related, *near.related)[:MOST_TOLD])

@@ -16,9 +16,9 @@ from reverie.core.request import (
 )
 from reverie.core.tokens import text_tokens
 from reverie.core.usage import MAIN, Allowed, Caps, Entry, Prices, Purpose, Refused, Usage
-from reverie.core.window import Capabilities
 from reverie.errors import SpendCapReached
-from reverie.events import Announce, CapReached, MoneySpent, unheard
+from reverie.events import Announce, CapReached, MoneySpent, no_listener
+from reverie.models.wrappers import ModelWrapper
 from reverie.ports import Clock, Model, SpendLedger
 
 # The estimate of four bytes per token is too low for code and JSON; a ceiling must not be.
@@ -28,7 +28,7 @@ LEAST_OUTPUT = 1_024
 
 
 @dataclass(slots=True)
-class MeteredModel:
+class MeteredModel(ModelWrapper):
     """One model, used for one purpose in one session."""
 
     model: Model
@@ -37,23 +37,11 @@ class MeteredModel:
     clock: Clock
     session: str
     purpose: Purpose = MAIN
-    announce: Announce = unheard
+    announce: Announce = no_listener
     # Dollars that all calls of this instance together may cost, if the price is known.
     most: float | None = None
     _spent: float = 0.0
     _announced: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self.model.capabilities
-
-    @property
-    def prices(self) -> Prices | None:
-        return self.model.prices
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         request, ticket = self._fitted(request)
@@ -69,9 +57,6 @@ class MeteredModel:
                 yield item
         finally:
             self.settle(ticket, request, reply, received)
-
-    async def aclose(self) -> None:
-        await self.model.aclose()
 
     def ask(self, request: Request) -> str:
         """Reserve a call and return its ticket; SpendCapReached if a cap forbids it."""

@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from reverie.core.request import Request, StreamItem
-from reverie.core.usage import Prices
-from reverie.core.window import Capabilities
 from reverie.errors import ModelError, Overloaded, TimedOut, Unreachable
+from reverie.models.wrappers import ModelWrapper
 from reverie.ports import Model
 
 # Replaced in tests, which do not wait.
@@ -27,24 +26,12 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class PatientModel:
+class PatientModel(ModelWrapper):
     """Retries a call that failed before the first item of its reply, never a later failure."""
 
     model: Model
     retries: int
     sleep: Sleep = asyncio.sleep
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self.model.capabilities
-
-    @property
-    def prices(self) -> Prices | None:
-        return self.model.prices
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         tried = 0
@@ -63,9 +50,6 @@ class PatientModel:
                 return
             tried += 1
             await self.sleep(wait)
-
-    async def aclose(self) -> None:
-        await self.model.aclose()
 
     def _wait(self, error: ModelError, tried: int) -> float | None:
         """Seconds to wait before the next attempt; None: give up."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from reverie.core.messages import Block, GrowingMap, Text, ToolUse
@@ -26,11 +26,10 @@ from reverie.core.request import (
     message_segments,
 )
 from reverie.core.tokens import block_tokens
-from reverie.core.transcript import without_thinking
 from reverie.core.usage import FREE, Prices, Usage
 from reverie.core.window import CacheRules, Capabilities
 from reverie.errors import ModelError
-from reverie.ports import Clock, Model
+from reverie.ports import Clock
 
 # A turn is the model's reply, an error to raise, or a function of the request.
 Turn: TypeAlias = str | Sequence[Block] | ModelError | Callable[[Request], "Turn"]
@@ -128,31 +127,3 @@ def _marks(request: Request, chain: Chain) -> tuple[Mark, ...]:
     positions = {(s.section, s.index, s.block): i for i, s in enumerate(segments)}
     marks = (Mark(positions[b.section, b.index, b.block], b.ttl) for b in request.breakpoints)
     return tuple(sorted(marks, key=lambda mark: mark.index))
-
-
-class UnthinkingModel:
-    """Removes thinking from requests, for a model that would refuse another model's thinking."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self._model.capabilities
-
-    @property
-    def prices(self) -> Prices | None:
-        return self._model.prices
-
-    def stream(self, request: Request) -> AsyncIterator[StreamItem]:
-        messages = tuple(map(without_thinking, request.messages))
-        # Drop messages that had only thinking.
-        kept = tuple(message for message in messages if message.blocks)
-        return self._model.stream(replace(request, messages=kept))
-
-    async def aclose(self) -> None:
-        await self._model.aclose()

@@ -6,23 +6,23 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from reverie.core.request import Reply, Request, StreamItem
-from reverie.core.usage import MAIN, Prices, Purpose, Usage
-from reverie.core.window import Capabilities
+from reverie.core.usage import MAIN, Purpose, Usage
 from reverie.errors import ReverieError
 from reverie.models.failures import sdk_missing
+from reverie.models.wrappers import ModelWrapper
 from reverie.ports import Clock, Model
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 
-class TracedModel:
+class TracedModel(ModelWrapper):
     """Exports names, sizes and outcomes of calls, never the content of messages."""
 
     def __init__(self, model: Model, clock: Clock, purpose: Purpose = MAIN) -> None:
         with sdk_missing("telemetry"):
             from opentelemetry import metrics, trace
-        self._model = model
+        self.model = model
         self._clock = clock
         self._purpose = purpose
         self._tracer = trace.get_tracer("reverie")
@@ -30,18 +30,6 @@ class TracedModel:
         meter = metrics.get_meter("reverie")
         self._tokens = meter.create_histogram("gen_ai.client.token.usage", unit="{token}")
         self._seconds = meter.create_histogram("gen_ai.client.operation.duration", unit="s")
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self._model.capabilities
-
-    @property
-    def prices(self) -> Prices | None:
-        return self._model.prices
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         asked: dict[str, Any] = {
@@ -55,7 +43,7 @@ class TracedModel:
         # and an abandoned stream is closed in another context.
         span = self._tracer.start_span(f"chat {request.model}", attributes=asked)
         try:
-            async for item in self._model.stream(request):
+            async for item in self.model.stream(request):
                 if isinstance(item, Reply):
                     self._answered(span, item)
                 yield item
@@ -67,9 +55,6 @@ class TracedModel:
         finally:
             span.end()
             self._seconds.record(self._clock.now() - began, self._labels)
-
-    async def aclose(self) -> None:
-        await self._model.aclose()
 
     @property
     def _labels(self) -> dict[str, str]:

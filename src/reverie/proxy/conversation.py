@@ -41,7 +41,7 @@ from reverie.proxy.turns import (
 )
 from reverie.session.build import open_session
 from reverie.session.options import ExternalLoop, SessionOptions
-from reverie.session.own_loop import OwnLoop, told_before
+from reverie.session.own_loop import OwnLoop, known_messages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,7 +140,7 @@ class Conversation:
             return [one.mark for one in self._loop.known]
         if self._known is None:
             records = journal.load(self.path).records if self.path.exists() else ()
-            self._known = [one.mark for one in told_before(records)]
+            self._known = [one.mark for one in known_messages(records)]
         return self._known
 
     def continues(self, turns: Sequence[Turn]) -> bool:
@@ -237,10 +237,10 @@ class Conversation:
             session=self.name,
             resume=self.path if records else None,
             memory=None if self.switches.memory or self.switches.learning else False,
-            led=ExternalLoop(head.system, Options(), reworded=True, tools=head.tools),
+            external_loop=ExternalLoop(head.system, Options(), reworded=True, tools=head.tools),
         )
         session = await self._stack.enter_async_context(open_session(self.app, options))
-        self._stack.enter_context(session.announce.heard_by(self._hear))
+        self._stack.enter_context(session.announce.subscribed(self._hear))
         session.upkeep.on = session.folding.on = session.notes.on = self._on
         # The figures of a profile go with compaction by price, which does not run here.
         session.upkeep.policy = Policy()
@@ -252,7 +252,7 @@ class Conversation:
         if not self.switches.memory:
             session.recall = None
         meter = self.app.metered(model, session=self.name, announce=session.announce)
-        self._loop = OwnLoop(session, meter, told_before(records), sent_as_is=True)
+        self._loop = OwnLoop(session, meter, known_messages(records), sent_as_is=True)
         self._head = head
         self._costs = SessionCosts(model, self.switches.safe)
         return self._loop

@@ -38,7 +38,7 @@ from reverie.proxy.replies import ReplyReader, decoded, encoded
 from reverie.proxy.sessions import Sessions
 from reverie.proxy.turns import Turn, read_turns
 from reverie.proxy.upstream import Headers, header
-from reverie.recall.service import chosen_meaning, open_ranker
+from reverie.recall.service import choose_embedder, open_ranker
 from reverie.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -340,7 +340,7 @@ class ProxyEngine:
                 await self._rehearse(Path(scratch))
             if self.switches.memory and self.app.settings.memory_enabled:
                 memory = self.app.memory()
-                with open_ranker(memory, self.app.clock, chosen_meaning(self.app)) as ranker:
+                with open_ranker(memory, self.app.clock, choose_embedder(self.app)) as ranker:
                     ranker.search("memory", limit=1)
         except (ReverieError, OSError) as error:
             self.troubles.note("warming up", str(error))

@@ -20,6 +20,7 @@ import uvicorn
 
 from reverie.errors import InputError
 from reverie.files.json_files import read_json, write_json
+from reverie.http_server import HttpServer
 from reverie.proxy.access import Access, is_loopback
 from reverie.proxy.app import make_app
 from reverie.proxy.clients import ProxySwitches
@@ -27,8 +28,6 @@ from reverie.proxy.engine import ProxyEngine
 from reverie.proxy.upstream import TOKEN_HEADER, Upstreams
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from starlette.applications import Starlette
 
     from reverie.workspace import Workspace
@@ -110,39 +109,7 @@ def application(app: Workspace, engine: ProxyEngine, listener: Listener) -> Star
     return make_app(engine, Upstreams.of(app.settings), listener.access)
 
 
-class _Server(uvicorn.Server):
-    """Uvicorn that calls back once it serves, and leaves signals to us."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._ready()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        previous = {
-            number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)
-        }
-        try:
-            yield
-        finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler)
-
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        if self.should_exit:
-            # A second signal: do not wait for open streams.
-            self.force_exit = True
-        self.should_exit = True
-
-
-def server(app: Starlette, ready: Callable[[], None]) -> _Server:
+def server(app: Starlette, ready: Callable[[], None]) -> HttpServer:
     config = uvicorn.Config(
         app,
         http="h11",
@@ -158,7 +125,7 @@ def server(app: Starlette, ready: Callable[[], None]) -> _Server:
         h11_max_incomplete_event_size=256 * 1024,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
-    return _Server(config, ready)
+    return HttpServer(config, ready)
 
 
 def serve(

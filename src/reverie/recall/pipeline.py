@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 from reverie.core.messages import Attachment, Message, Text, new_message
 from reverie.core.request import Head, Options, Request
 from reverie.errors import ReverieError
-from reverie.events import Announce, TroubleNoted, unheard
+from reverie.events import Announce, TroubleNoted, no_listener
 from reverie.memory.changes.handles import mark_of
 from reverie.memory.format import age, manifest
 from reverie.memory.format import attachment as attach
@@ -140,7 +140,7 @@ class Recall:
     project: Path
     selector: Model | None = None
     timeout: float = 10.0
-    announce: Announce = unheard
+    announce: Announce = no_listener
     count: CountUses = uncounted
     surfaced: Surfaced = field(default_factory=Surfaced)
     # The most characters one message's memories may have together, where a client sets a limit.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from reverie.events import Announce, TroubleNoted, unheard
+from reverie.events import Announce, TroubleNoted, no_listener
 from reverie.memory.format.manifest import Changes, ManifestEntry, covered
 from reverie.ports import Clock, TopicReader
 from reverie.recall import lexical as queries
@@ -79,7 +79,7 @@ class IndexRanker:
     clock: Clock
     uses: Callable[[], Mapping[str, int]] = field(default=no_uses)
     notes: tuple[str, ...] = ()
-    announce: Announce = unheard
+    announce: Announce = no_listener
     # How many of the best are looked at; None: enough for a selector to choose from.
     reach: int | None = None
     # Whether its model is on this machine; another one is waited for.

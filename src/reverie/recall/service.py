@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from reverie.agent.tools import Access, Arguments, Tool, Workplace
 from reverie.core.request import ToolSpec
-from reverie.events import Announce, unheard
+from reverie.events import Announce, no_listener
 from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import is_index
 from reverie.models.embeddings import hub
@@ -135,7 +135,7 @@ class EmbedderChoice:
         )
 
 
-def installed_meaning() -> EmbedderChoice:
+def installed_embedder() -> EmbedderChoice:
     """The default model; that its packages are not installed is nothing out of the ordinary."""
     found = default_embedder()
     if isinstance(found, Missing):
@@ -155,15 +155,15 @@ def _shared(found: OnDisk) -> OnDisk:
     return cast("OnDisk", _MODELS.setdefault(found.name, found))
 
 
-def chosen_meaning(
-    app: Workspace, session: str = "", announce: Announce = unheard
+def choose_embedder(
+    app: Workspace, session: str = "", announce: Announce = no_listener
 ) -> EmbedderChoice:
     """The model the settings ask for; one that cannot be had gives way to words, with a note."""
     match app.settings["recall.embedder"]:
         case "none":
             return EmbedderChoice()
         case "extra":
-            found = stronger_meaning(app)
+            found = stronger_embedder(app)
             if isinstance(found, Missing):
                 return EmbedderChoice(
                     notes=(f"by words alone; recall.embedder misses {found.reason}",)
@@ -172,10 +172,10 @@ def chosen_meaning(
         case "endpoint":
             return _endpoint(app, session, announce)
         case _:
-            return installed_meaning()
+            return installed_embedder()
 
 
-def stronger_meaning(app: Workspace) -> Embedder | Missing:
+def stronger_embedder(app: Workspace) -> Embedder | Missing:
     """The stronger model, or what is missing for it."""
     return hub.extra_embedder(extra_source(app))
 
@@ -210,13 +210,13 @@ def open_ranker(
     memory: OpenMemory,
     clock: Clock,
     meaning: EmbedderChoice | None = None,
-    announce: Announce = unheard,
+    announce: Announce = no_listener,
 ) -> Iterator[IndexRanker]:
     """A ranker over the engine that this process has for a memory.
 
     A model behind an endpoint is billed to one session, so that its engine is not shared.
     """
-    meaning = meaning or installed_meaning()
+    meaning = meaning or installed_embedder()
     keep = meaning.close is _nothing_to_close
     notes = (*memory.notes, *meaning.notes)
     try:
@@ -273,7 +273,7 @@ def recall_as_of(
     known = [(part, revision.id) for part, revision in then if revision is not None]
     if not known:
         return Results(notes=(f"there was no memory yet on {moment:%Y-%m-%d}",))
-    meaning = meaning or installed_meaning()
+    meaning = meaning or installed_embedder()
     with tempfile.TemporaryDirectory() as folder:
         index = RecallIndex.open(Path(folder) / INDEX, meaning.embedder)
         try:
@@ -312,7 +312,7 @@ def recall(
 ) -> Results:
     """The memories that fit a question, best first; also as memory was at another time."""
     memory = workspace.memory()
-    meaning = chosen_meaning(workspace)
+    meaning = choose_embedder(workspace)
     if as_of is not None:
         return recall_as_of(memory, question, as_of, limit, meaning)
     with open_ranker(memory, workspace.clock, meaning) as ranker:
@@ -321,7 +321,7 @@ def recall(
 
 def search(workspace: Workspace, question: str, *, limit: int, scope: Scope = "both") -> Results:
     """Memories and past conversations."""
-    meaning = chosen_meaning(workspace)
+    meaning = choose_embedder(workspace)
     with open_ranker(workspace.memory(), workspace.clock, meaning) as ranker:
         return ranker.search(question, limit=limit, scope=scope)
 
@@ -332,7 +332,7 @@ def index_past_sessions(
     """Bring past conversations into the index, ours and Claude Code's; what is known is not read again."""
     from reverie.recall.past_sessions import conversations
 
-    meaning = chosen_meaning(workspace)
+    meaning = choose_embedder(workspace)
     with open_ranker(workspace.memory(), workspace.clock, meaning) as ranker:
         known = ranker.index.sessions()
         found = conversations(workspace.project, known, user=workspace.user)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,67 +12,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from reverie.agent.background import Background, Broadcast
-from reverie.agent.fork import Forks, FreshAgents
-from reverie.agent.toolbox import Toolbox
+from reverie.agent.fork import Forks
 from reverie.agent.tools import Tool
 from reverie.agent.turns import Limits
 from reverie.context.folding import Folding
 from reverie.context.head import slim_spec
 from reverie.context.microcompaction import context_edits
-from reverie.context.session_notes.note_taking import NoteTaker
-from reverie.context.session_notes.notes import TEMPLATE, Unusable, parse_template
-from reverie.context.session_notes.update import UPDATE, Notebook
-from reverie.context.upkeep import Upkeep
 from reverie.conversation import journal
 from reverie.conversation.conversation import Conversation
-from reverie.conversation.files import FolderBlobs, TextFile
 from reverie.conversation.journal import Journal
 from reverie.conversation.records import HeadFrozen, Said
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Message
 from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Head, Options
-from reverie.core.usage import Prices
-from reverie.core.window import Window
 from reverie.errors import InputError
 from reverie.files.locks import sole
 from reverie.learning.dreaming.daily_log import log_tool
-from reverie.learning.dreaming.in_session import Dreaming
-from reverie.learning.dreaming.service import DreamOptions, dream, gate_with_rest
-from reverie.learning.extraction.fork import Learning, Settled
-from reverie.learning.past_sessions import PastIndexing
-from reverie.learning.runs import note_run
-from reverie.learning.service import ExtractionStore, run_of
-from reverie.learning.side_models import agents_on
 from reverie.models.selection import OFFLINE
-from reverie.recall.holdout import withheld
-from reverie.recall.past_sessions import EpisodeIndexer, conversations
-from reverie.recall.service import chosen_meaning, open_ranker, recall_for
-from reverie.session.announcements import Announcements
-from reverie.session.hooks import SessionHooks
+from reverie.recall.service import choose_embedder, open_ranker
+from reverie.session.crew import accept_letters, close_crew, new_crew, record_crew, watched
+from reverie.session.layers import Layers, SessionCore
 from reverie.session.options import SessionModel, SessionOptions
-from reverie.session.prefetch import SessionRecall
 from reverie.session.query import Session
-from reverie.session.subagents import accept_letters, close_crew, new_crew, record_crew, watched
-from reverie.session.system_prompt import reminder_key, system_of
-from reverie.session.tools import Tools, budget_of, profile_of
+from reverie.session.system_prompt import Reminders, reminder_key, system_of
+from reverie.session.tools import Tools
 from reverie.subagents.crew import Place as TeamPlace
-from reverie.workspace.inbox import open_inbox
 
 if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.recall.ranker import IndexRanker
-    from reverie.session.prefetch import Late, Recaller
+    from reverie.session.prefetch import Late
     from reverie.workspace import Workspace
-
-log = logging.getLogger(__name__)
 
 MOST_OUTPUT = 32_000
 # The most an SDK accepts in a request that is not streamed.
 MOST_OUTPUT_AT_ONCE = 16_000
 DRAIN_SECONDS = 60.0
-# "late" refines the notes this many tokens before compaction, so about once for each.
-SOON = 5_000
 
 
 @asynccontextmanager
@@ -81,19 +56,6 @@ async def open_session(app: Workspace, options: SessionOptions) -> AsyncIterator
     """Open a session; everything it opened is closed afterwards, background work first."""
     async with AsyncExitStack() as stack:
         yield await _Composer(app, options, stack).compose()
-
-
-@dataclass(frozen=True, slots=True)
-class _Core:
-    """The parts that the layers are built around."""
-
-    models: SessionModel
-    conversation: Conversation
-    folding: Folding
-    toolbox: Toolbox
-    memory: OpenMemory | None
-    ranker: IndexRanker | None
-    place: TeamPlace | None
 
 
 @dataclass(slots=True)
@@ -127,14 +89,14 @@ class _Composer:
         place = self._place(session)
         tools = Tools(self.app, self.options, folding, ranker, place, self._log(memory, session))
         toolbox = tools.toolbox(state, self.announce)
-        core = _Core(models, conversation, folding, toolbox, memory, ranker, place)
+        core = SessionCore(models, conversation, folding, toolbox, memory, ranker, place)
         if state.head is None:
             conversation.open(session, self._head(core), str(self.app.project.root))
-        elif self.options.led is not None or state.head.model != models.now.name:
+        elif self.options.external_loop is not None or state.head.model != models.now.name:
             self._renew_head(core)
         return await self._around(core)
 
-    async def _around(self, core: _Core) -> Session:
+    async def _around(self, core: SessionCore) -> Session:
         """Add the layers and recall to an open conversation."""
         conversation, toolbox, on = core.conversation, core.toolbox, self.app.switches.on
         session = conversation.state.session
@@ -157,11 +119,14 @@ class _Composer:
         # Offline, recall is the whole answer: wait for it.
         deadline = None if offline else self.app.settings.number("recall.deadline")
         # Forks write with our tools; with an external loop's tools, only rules write.
-        writers = None if self.options.led else side
-        notes = self._notes(core, background, writers)
-        upkeep = self._upkeep(core, notes, side)
-        self._index_past(core, background)
-        hooks = self._hooks(core, upkeep)
+        writers = None if self.options.external_loop else side
+        layers = Layers(
+            self.app, self.options, core, self._sessions, self._said, self.stack, self.announce
+        )
+        notes = layers.notes(background, writers)
+        upkeep = layers.upkeep(notes, side, partial(self._head, core))
+        layers.index_past(background)
+        hooks = layers.hooks(upkeep)
         if core.place is not None:
             await self._settle(core.place, core, side)
         return Session(
@@ -172,15 +137,15 @@ class _Composer:
             notes,
             background,
             self.announce,
-            learning=self._learning(core, background, writers),
-            dreaming=self._dreaming(core, background, writers),
-            recall=self._recall(core),
+            learning=layers.learning(background, writers),
+            dreaming=layers.dreaming(background, writers),
+            recall=layers.recall(),
             recall_on=lambda: on("recall"),
-            reminders=Announcements(
+            reminders=Reminders(
                 conversation,
                 self.app.clock,
                 daily_log=lambda: on("daily_log"),
-                sources=() if core.place is None else (core.place.seat.new_letters,),
+                sources=() if core.place is None else (core.place.identity.new_letters,),
             ),
             place=core.place,
             change_to_fallback=models.change_to_fallback,
@@ -188,53 +153,6 @@ class _Composer:
             limits=Limits(requests=self._max_requests, recall_seconds=deadline),
             stops_all=self.app.settings["agent.on_interrupt"] == "stop",
             hooks=hooks,
-        )
-
-    def _hooks(self, core: _Core, upkeep: Upkeep) -> SessionHooks | None:
-        """The person's hooks around this session; sub-agents and external loops have none."""
-        if self.options.subagent is not None or self.options.led is not None:
-            return None
-        session = core.conversation.state.session
-        transcript = self._sessions / f"{session}.jsonl"
-        hooks = SessionHooks.open(self.app, session, transcript, self.announce)
-        if not hooks.commands:
-            return None
-        core.toolbox.hooks = hooks
-        upkeep.before_compaction = hooks.about_to_compact
-        self.stack.push_async_callback(hooks.ended)
-        return hooks
-
-    def _notes(self, core: _Core, background: Background, forks: Forks | None) -> NoteTaker:
-        folder = self._sessions / core.conversation.state.session
-        notes = NoteTaker(
-            core.conversation,
-            self._notebook(TextFile(folder / "notes.md", self.app.scrubber)),
-            background,
-            self.announce,
-            self.app.switches.on,
-            forks=forks,
-            refine=self._refine(core.folding.window),
-        )
-        notes.remember(self._said)
-        return notes
-
-    def _upkeep(self, core: _Core, notes: NoteTaker, forks: Forks | None) -> Upkeep:
-        session, profile = core.conversation.state.session, profile_of(self.app)
-        return Upkeep(
-            core.conversation,
-            core.toolbox,
-            core.folding.window,
-            FolderBlobs(self._sessions / session / "tool-results", self.app.scrubber),
-            notes,
-            self.app.switches.on,
-            self.announce,
-            partial(self._head, core),
-            transcript=str(self._sessions / f"{session}.jsonl"),
-            forks=forks,
-            budget=budget_of(self.app, core.toolbox),
-            policy=profile.clearing,
-            lean=profile.lean,
-            scrubber=self.app.scrubber,
         )
 
     def _alone(self, session: str) -> AbstractContextManager[None]:
@@ -258,7 +176,7 @@ class _Composer:
     # --- other agents ---
 
     def _place(self, session: str) -> TeamPlace | None:
-        if self.options.led or not self.app.switches.on("agents"):
+        if self.options.external_loop or not self.app.switches.on("agents"):
             return None
         subagent = self.options.subagent
         if subagent is not None and subagent.place is not None:
@@ -270,12 +188,12 @@ class _Composer:
     async def _settle(
         self,
         place: TeamPlace,
-        core: _Core,
+        core: SessionCore,
         forks: Forks | None,
     ) -> None:
         """Give the agent its conversation and forks; stop its sub-agents when it ends."""
         conversation = core.conversation
-        place.seat.conversation, place.seat.forks = conversation, forks
+        place.identity.conversation, place.identity.forks = conversation, forks
         subagent = self.options.subagent
         if subagent is not None and subagent.place is not None:
             return
@@ -309,25 +227,10 @@ class _Composer:
             return None
         return log_tool(self.app, memory, session)
 
-    def _notebook(self, file: TextFile) -> Notebook:
-        own = self.app.settings.home / "session-notes"
-        text = TextFile(own / "template.md").read()
-        template = TEMPLATE if text is None else parse_template(text)
-        if isinstance(template, Unusable):
-            log.warning("%s is not used: %s", own / "template.md", template.reason)
-            template = TEMPLATE
-        prompt = TextFile(own / "prompt.md").read() or UPDATE
-        return Notebook(file, template, prompt, self.announce)
-
-    def _refine(self, window: Window) -> Callable[[int], bool]:
-        from_tokens = {"late": window.compaction - SOON, "due": 0, "never": window.tokens}
-        least = from_tokens[str(self.app.settings["notes.refine"])]
-        return lambda tokens: tokens >= least
-
-    def _head(self, core: _Core) -> Head:
+    def _head(self, core: SessionCore) -> Head:
         """System prompt, tools and options as they are now; the caller freezes them."""
         model, toolbox = core.models.now, core.toolbox
-        external, frozen = self.options.led, core.conversation.state.head
+        external, frozen = self.options.external_loop, core.conversation.state.head
         # The system prompt of an external loop names no key.
         key = frozen.reminder_key if frozen else "" if external else reminder_key(self.app)
         system = (
@@ -337,15 +240,15 @@ class _Composer:
         tools = tuple(map(slim_spec, toolbox.specs)) if declared is None else declared
         return Head(model.name, system, tools, self._options(core), key)
 
-    def _renew_head(self, core: _Core) -> None:
+    def _renew_head(self, core: SessionCore) -> None:
         """An external loop may resume with another head, and any session with another model."""
         head = self._head(core)
         if head != core.conversation.state.head:
             core.conversation.expect_break("the model, system prompt, tools or options changed")
             core.conversation.record(HeadFrozen(head))
 
-    def _options(self, core: _Core) -> Options:
-        model, toolbox, external = core.models.now, core.toolbox, self.options.led
+    def _options(self, core: SessionCore) -> Options:
+        model, toolbox, external = core.models.now, core.toolbox, self.options.external_loop
         can = model.capabilities
         if external is not None and external.options is not None:
             options = external.options
@@ -365,98 +268,10 @@ class _Composer:
         return replace(options, edits=edits)
 
     def _ranker(self, memory: OpenMemory, session: str) -> IndexRanker:
-        embedder = chosen_meaning(self.app, session, self.announce)
+        embedder = choose_embedder(self.app, session, self.announce)
         return self.stack.enter_context(
             open_ranker(memory, self.app.clock, embedder, self.announce)
         )
-
-    def _learning(
-        self, core: _Core, background: Background, forks: Forks | None
-    ) -> Learning | None:
-        if core.memory is None or core.ranker is None:
-            return None
-        store = ExtractionStore(
-            core.memory,
-            core.ranker,
-            open_inbox(self.app, core.memory),
-            self.app.settings,
-            self.app.clock,
-            core.conversation.state.session,
-            core.models.now.name,
-            self.announce,
-        )
-        session = core.conversation.state.session
-
-        def note(found: int, done: Settled, trouble: str) -> None:
-            made = run_of(self.app.clock.now(), session, found, done)
-            note_run(self.app, replace(made, trouble=trouble))
-
-        learning = Learning(
-            core.conversation,
-            store,
-            background,
-            self.announce,
-            self.app.switches.on,
-            forks,
-            every=int(self.app.settings.number("learning.every")),
-            pause=self.app.settings.number("learning.pause"),
-            note=note,
-        )
-        if forks is not None:
-            learning.apart, learning.apart_prices = self._apart(core)
-        return learning
-
-    def _apart(self, core: _Core) -> tuple[FreshAgents, Prices | None]:
-        """Agents that are told the new messages alone, on the side model if there is one."""
-        side, models = self.app.settings.model("side"), core.models
-        bare = models.now if side == OFFLINE else self.app.bare_model(side)
-        if side != OFFLINE:
-            self.stack.push_async_callback(bare.aclose)
-        session = core.conversation.state.session
-        folder = self._sessions / session / "forks"
-        agents = agents_on(
-            self.app, lambda purpose: models.metered(purpose, bare), session, folder, self.announce
-        )
-        return agents, bare.prices
-
-    def _index_past(self, core: _Core, background: Background) -> None:
-        """Index past conversations in the background; one session of a program does it for all."""
-        if core.ranker is None or not self.app.switches.on("search_past_context"):
-            return
-        look = core.ranker.look
-        if look.indexing_past:
-            return
-        look.indexing_past = True
-        self.stack.callback(look.past_is_free)
-        listing = partial(conversations, self.app.project, user=self.app.user)
-        session = core.conversation.state.session
-        indexer = EpisodeIndexer(core.ranker.index, listing, self.app.scrubber, session)
-        PastIndexing(indexer.step, background).start()
-
-    def _dreaming(
-        self, core: _Core, background: Background, forks: Forks | None
-    ) -> Dreaming | None:
-        memory = core.memory
-        if memory is None or not self.options.dreams:
-            return None
-        begin = partial(dream, self.app, memory, DreamOptions(forks=forks), announce=self.announce)
-        due = gate_with_rest(self.app, memory, core.conversation.state.session)
-        return Dreaming(due, begin, background, self.announce, self.app.switches.on)
-
-    def _recall(self, core: _Core) -> Recaller | None:
-        session = core.conversation.state.session
-        if core.memory is None or core.ranker is None or withheld(self.app, session):
-            return None
-        side = self.app.settings.model("side")
-        selector = None
-        if side != OFFLINE:
-            selector = self.app.model(
-                side, session=session, purpose="recall", announce=self.announce
-            )
-            self.stack.push_async_callback(selector.aclose)
-        recall = recall_for(self.app, core.memory, core.ranker, selector, session)
-        workplace = core.toolbox.workplace
-        return SessionRecall(recall, core.conversation, workplace, core.memory.label_of)
 
 
 def new_session_id(now: float) -> str:

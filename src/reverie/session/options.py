@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from reverie.agent.permissions import Ask, Mode, nobody_to_ask
+from reverie.agent.permissions import Ask, Mode, deny_unasked
 from reverie.agent.tools import Tool
 from reverie.core.messages import Text
 from reverie.core.request import Options, ToolSpec
 from reverie.core.usage import MAIN, Purpose
 from reverie.core.window import Window, resolve_window
 from reverie.events import Announce
-from reverie.models.scripted import UnthinkingModel
+from reverie.models.wrappers import UnthinkingModel
 from reverie.subagents.crew import Place
 from reverie.subagents.members import Brief, Limits
 
@@ -70,7 +70,7 @@ class SessionOptions:
     # The id of a new session; generated when None.
     session: str | None = None
     mode: Mode | None = None
-    ask: Ask = nobody_to_ask
+    ask: Ask = deny_unasked
     tools: Sequence[Tool] = ()
     # Whether it may dream after a turn; False where the process will not wait for it.
     dreams: bool = True
@@ -79,7 +79,7 @@ class SessionOptions:
     ready: Model | None = None
     # A memory other than the project's own; False for none.
     memory: OpenMemory | Literal[False] | None = None
-    led: ExternalLoop | None = None
+    external_loop: ExternalLoop | None = None
     # Set when the session is a sub-agent hired for a task.
     subagent: SubagentRole | None = None
 
@@ -125,7 +125,7 @@ class SessionModel:
 
     def metered(self, purpose: Purpose, model: Model | None = None) -> Model:
         """The model in use, or the given one, with a meter for a purpose."""
-        subagent, external = self.options.subagent, self.options.led
+        subagent, external = self.options.subagent, self.options.external_loop
         if model is None:
             model = (
                 UnthinkingModel(self.now)

@@ -195,7 +195,7 @@ class OwnLoop:
             self.meter.settle(pending.ticket, pending.request, None)
 
 
-def told_before(records: Iterable[Record]) -> list[KnownMessage]:
+def known_messages(records: Iterable[Record]) -> list[KnownMessage]:
     """The caller's messages in a journal."""
     found: list[KnownMessage] = []
     for record in records:

@@ -5,36 +5,26 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from reverie.agent.permissions import Answer, Ask, Asked, Call, nobody_to_ask
-from reverie.conversation.conversation import Conversation
-from reverie.conversation.records import AgentLeft
-from reverie.core.messages import Message, Text, new_message
-from reverie.core.request import Head, Options, Request
-from reverie.core.usage import Purpose
+from reverie.agent.permissions import Answer, Ask, Asked, Call, deny_unasked
 from reverie.errors import InputError, StorageError
-from reverie.events import Announce
 from reverie.files.folders import make_private
-from reverie.models.selection import OFFLINE
-from reverie.ports import Model, Scrubber, complete
+from reverie.ports import Scrubber
 from reverie.session.options import SessionOptions, SubagentRole
 from reverie.settings.sources import environment
 from reverie.subagents.agent_memory import AgentMemory, open_agent_memory
-from reverie.subagents.crew import LOST, Crew, Place
+from reverie.subagents.crew import Crew, Place
 from reverie.subagents.identity import AgentIdentity, Approval
-from reverie.subagents.letters import LEAD, Letter, outside_problem
-from reverie.subagents.mail import SessionWire, TeamMail, mail_folder, open_post, team_name
+from reverie.subagents.letters import LEAD
+from reverie.subagents.mail import TeamMail, mail_folder
 from reverie.subagents.mail_store import Post
 from reverie.subagents.members import Brief, Limits, Member, member_prompt
-from reverie.subagents.progress import Watch
-from reverie.subagents.progress_lines import digest, directive
-from reverie.subagents.type_files import agent_types
 from reverie.subagents.types import AgentType
 from reverie.subagents.worktrees import Kept, NoWorktree, Worktree, Worktrees
 
@@ -112,7 +102,7 @@ class SubagentHost:
             ready=ready,
             session=brief.name,
             # The person cannot be asked by agents in the background, nor by their sub-agents.
-            ask=_ask_as(brief.name, options.ask) if brief.asks else nobody_to_ask,
+            ask=_ask_as(brief.name, options.ask) if brief.asks else deny_unasked,
             # Edits in its own worktree cannot touch the person's files.
             mode="accept-edits" if isolated else brief.mode,
             dreams=False,
@@ -272,9 +262,9 @@ class Packed:
     """Everything another process needs to open a sub-agent's session."""
 
     app: Workspace
-    quarters: SubagentHost
+    host: SubagentHost
     brief: Brief
-    wish: SessionOptions
+    options: SessionOptions
 
 
 def unpacked(data: Mapping[str, Any], open_session: OpenSession) -> Packed:
@@ -347,132 +337,3 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError):
         process.kill()
     await process.wait()
-
-
-# --- a session's own crew ---
-
-
-def new_crew(
-    app: Workspace,
-    options: SessionOptions,
-    folder: Path,
-    announce: Announce,
-    open_session: OpenSession,
-) -> Place:
-    """A new crew, and the place in it of the agent that leads this process."""
-    subagent = options.subagent
-    account = folder.name if subagent is None else subagent.account
-    post = open_post(app, team_name(app, account) if subagent is None else subagent.team, announce)
-    if (old := app.project.folder / "teams" / account).is_dir():
-        post.adopt(old)
-    host = SubagentHost(app, options, open_session, folder / "agents", post, account)
-    crew = host.crew = Crew(
-        {kind.name: kind for kind in agent_types(app).types},
-        host,
-        announce,
-        app.clock,
-        SessionWire(post),
-        _limits(app, options),
-        prefix="" if subagent is None else f"{subagent.brief.name}-",
-        scrubber=app.scrubber,
-    )
-    identity = _own_identity(app, options)
-    identity.mail = mail = TeamMail(post, identity.name, app.clock, announce)
-    if post.members():
-        mail.open_box()
-    crew.identities[identity.name] = identity
-    return Place(crew, identity)
-
-
-def _own_identity(app: Workspace, options: SessionOptions) -> AgentIdentity:
-    mode, folder = options.mode or app.settings.permission_mode, str(app.place)
-    if options.subagent is None:
-        return AgentIdentity(LEAD, 0, LEAD, mode, folder, model=options.model)
-    brief = options.subagent.brief
-    identity = AgentIdentity(
-        brief.name, brief.depth, brief.by, mode, folder, brief.agent_type, brief.model, asks=False
-    )
-    identity.approval = Approval(brief.by) if brief.plans_first else None
-    return identity
-
-
-def _limits(app: Workspace, options: SessionOptions) -> Limits:
-    if options.subagent is not None and options.subagent.limits is not None:
-        return options.subagent.limits
-    numbers = app.settings.number
-    return Limits(
-        depth=int(numbers("agents.depth")),
-        concurrent=int(numbers("agents.concurrent")),
-        tokens=int(numbers("agents.tokens")),
-        seconds=60 * numbers("agents.minutes"),
-    )
-
-
-def record_crew(crew: Crew, conversation: Conversation) -> None:
-    """Journal who is hired; mark agents that ended with an earlier process as lost."""
-    state = conversation.state
-    crew.record = conversation.record
-    crew.taken = frozenset(state.hired)
-    for name in state.hired.keys() - state.left.keys():
-        conversation.record(AgentLeft(name, LOST, 0, conversation.now))
-
-
-@asynccontextmanager
-async def watched(
-    app: Workspace, crew: Crew, metered: Callable[[Purpose, Model | None], Model]
-) -> AsyncIterator[None]:
-    """Describe what sub-agents do with the cheapest model while the session is open, if enabled."""
-    name = app.settings.model("summary")
-    name = app.settings.model("side") if name == OFFLINE else name
-    if name == OFFLINE:
-        yield
-        return
-
-    def make() -> Model:
-        return metered("summary", app.bare_model(name))
-
-    watch = Watch(crew, partial(describe, make), partial(app.switches.on, "agent_summary"))
-    keeping = asyncio.create_task(watch.keep())
-    try:
-        yield
-    finally:
-        keeping.cancel()
-        await asyncio.wait({keeping})
-
-
-@contextmanager
-def accept_letters(place: Place, session: str) -> Iterator[None]:
-    """Accept letters from other sessions of this person, addressed by session id."""
-
-    def refusal(letter: Letter) -> str | None:
-        ours = letter.sender in place.crew.members
-        return "the sender is not the id of a session" if ours else outside_problem(letter)
-
-    if isinstance(place.seat.mail, TeamMail):
-        with place.seat.mail.accepting(session, refusal):
-            yield
-
-
-async def close_crew(place: Place) -> None:
-    """Stop all sub-agents at the end of a session, and save unread letters in the transcript."""
-    await place.crew.aclose()
-    for unread in iter(place.seat.new_letters, None):
-        if place.seat.conversation is not None:
-            place.seat.conversation.say(unread, origin="reverie")
-    place.seat.acknowledge()
-    if isinstance(place.seat.mail, TeamMail):
-        place.seat.mail.close()
-    if isinstance(place.crew.host, SubagentHost):
-        place.crew.host.post.close()
-
-
-async def describe(make: Callable[[], Model], messages: Sequence[Message], previous: str) -> str:
-    """Ask the cheapest model for a progress line. It gets a digest, as it shares no prompt cache."""
-    model = make()
-    text = f"{digest(messages)}\n\n{directive(previous or None)}"
-    asked = new_message("user", Text(text), origin="reverie")
-    head = Head(model.name, (), (), Options(max_tokens=60))
-    try:
-        return (await complete(model, Request(head, (asked,)))).text
-    finally:
-        await model.aclose()

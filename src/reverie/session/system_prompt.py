@@ -1,21 +1,26 @@
-"""The system prompt of our own agent: rendered once a session, then frozen.
+"""The system prompt of our own agent, frozen for a session, and reminders of what changes meanwhile.
 
-It holds nothing volatile. The date comes as a message, and recalled memories come with the
-question they answer.
+The prompt holds nothing volatile. The date comes as a message, and recalled memories come with
+the question they answer.
 """
 
 from __future__ import annotations
 
 import hashlib
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from reverie.core.messages import Text
+from reverie.conversation.conversation import Conversation
+from reverie.conversation.records import DateChanged
+from reverie.core.messages import Attachment, Text
+from reverie.memory.changes.daily_log import date_message
 from reverie.memory.format import instructions
 from reverie.memory.format.prompt import PromptMemory, memory_prompt
 from reverie.memory.instruction_files import Places, read_instruction_files
+from reverie.ports import Clock
 from reverie.settings.neighbours import claude_config
 from reverie.settings.sources import MANAGED
 from reverie.subagents import private_files
@@ -108,7 +113,7 @@ def system_of(
     in_git, subagent = (app.project.root / ".git").exists(), options.subagent
     own = "" if subagent is None else subagent.memory_prompt
     return system_prompt(
-        Surroundings(str(app.place), platform.system(), in_git=in_git),
+        Surroundings(str(app.working_folder), platform.system(), in_git=in_git),
         conduct=CONDUCT if subagent is None else subagent.prompt,
         instructions=_instructions(app),
         memory=own if memory is None else _memory_section(app, memory),
@@ -130,7 +135,7 @@ def _instructions(app: Workspace) -> str:
 
 def _places(app: Workspace) -> Places:
     return Places(
-        working=app.place,
+        working=app.working_folder,
         project=app.project.root,
         managed=MANAGED.parent,
         claude=claude_config(),
@@ -154,3 +159,46 @@ def _memory_section(app: Workspace, memory: OpenMemory) -> str:
 
 def _prompt_memory(memory: OpenMemory, *, listed: bool) -> PromptMemory:
     return PromptMemory(str(memory.place.directory), memory.store.index() if listed else None)
+
+
+DATE = "date"
+
+
+class Reminders:
+    """Facts for the model between messages that change, so that they cannot be in the frozen prompt.
+
+    The date when it changed, and what other sources report, once each.
+    """
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        clock: Clock,
+        zone: tzinfo | None = None,
+        *,
+        daily_log: Callable[[], bool] = lambda: False,
+        sources: tuple[Callable[[], Attachment | None], ...] = (),
+    ) -> None:
+        self._conversation = conversation
+        self._clock = clock
+        self._zone = zone
+        self._daily_log = daily_log
+        self._sources = sources
+
+    def __call__(self) -> tuple[Attachment, ...]:
+        found = (self._date(), *(source() for source in self._sources))
+        return tuple(attachment for attachment in found if attachment is not None)
+
+    def _date(self) -> Attachment | None:
+        today = datetime.fromtimestamp(self._clock.now(), UTC).astimezone(self._zone).date()
+        previous = self._conversation.state.date
+        if previous == today.isoformat():
+            return None
+        text = self._date_text(previous, today)
+        self._conversation.record(DateChanged(today.isoformat()))
+        return Attachment(DATE, text)
+
+    def _date_text(self, previous: str | None, today: date) -> str:
+        with_log = date_message(previous, today) if self._daily_log() else None
+        changed = "Today is" if previous is None else "The date has changed: today is"
+        return with_log or f"{changed} {today:%A}, {today.isoformat()}."

@@ -48,12 +48,12 @@ class Tools:
 
     def toolbox(self, state: SessionState, announce: Announce) -> Toolbox:
         workplace = Workplace(
-            self.app.place,
+            self.app.working_folder,
             todos=tuple(Todo(text, cast("Status", status)) for text, status in state.todos),
             environment=environment(),
         )
         consent = Consent(self._permission(workplace), self.options.ask)
-        ours = () if self.options.led else (*standard_kit(), *self._more())
+        ours = () if self.options.external_loop else (*standard_kit(), *self._more())
         tools = (tool for tool in (*ours, *self.options.tools) if self._may_have(tool))
         return Toolbox(tools, workplace, consent, announce)
 
@@ -84,7 +84,7 @@ class Tools:
             permission = also_within(subagent.memory_folder, permission)
         if self.place is None:
             return permission
-        identity = self.place.seat
+        identity = self.place.identity
         if identity.approval is not None:
             permission = identity.approval.first(by_mode("plan", workplace), permission)
         identity.permission = permission

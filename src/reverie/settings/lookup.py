@@ -68,7 +68,7 @@ def _between(text: str, pattern: str) -> str | None:
 _OPENING: Final = """\
 # Settings
 
-Generated from `src/reverie/settings/schema.py`; a test compares the two.
+Generated from `src/reverie/settings/schema/`; a test compares the two.
 
 A setting can come from several sources; a source further down in this table overrides those above:
 

@@ -156,9 +156,13 @@ class Settings:
         """Characters after which a result of this tool goes to a file; None if not set."""
         return cast("Threshold | None", self[f"tools.{tool}.result_threshold"])
 
+    def money(self, key: str) -> float | None:
+        """US dollars; None if not set."""
+        return cast("float | None", self[key])
+
     def spend_cap(self, purpose: str) -> float | None:
         """US dollars per day for one purpose; None: it has no cap of its own."""
-        return cast("float | None", self[f"spend.purpose.{purpose}"])
+        return self.money(f"spend.purpose.{purpose}")
 
 
 def load_settings(

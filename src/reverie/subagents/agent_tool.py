@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from reverie.agent.tools import Access, Arguments, Tool, ToolOutput, Workplace
+from reverie.agent.tools import Arguments, Tool, ToolOutput, Workplace, always
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 from reverie.subagents.crew import Place
@@ -45,12 +45,8 @@ def agent_tool(place: Place) -> Tool:
     async def run(arguments: Arguments, workplace: Workplace) -> ToolOutput:
         return await _hire(place, arguments)
 
-    return Tool(spec, run=run, access=_access, headline=_headline, social=True)
-
-
-def _access(arguments: Arguments, workplace: Workplace) -> Access:
     # Hiring changes nothing; the sub-agent asks for permission itself.
-    return "read"
+    return Tool(spec, run=run, access=always("read"), headline=_headline, social=True)
 
 
 def _headline(arguments: Arguments) -> str:
@@ -60,9 +56,9 @@ def _headline(arguments: Arguments) -> str:
 
 
 async def _hire(place: Place, arguments: Arguments) -> ToolOutput:
-    if refused := place.crew.refusal(place.seat):
+    if refused := place.crew.refusal(place.identity):
         return ToolOutput.error(refused)
-    member = await place.crew.hire(place.seat, _brief(place, arguments))
+    member = await place.crew.hire(place.identity, _brief(place, arguments))
     if member.brief.how == "wait":
         return await _wait_for(place, member)
     return ToolOutput.of(_started(member))
@@ -70,7 +66,7 @@ async def _hire(place: Place, arguments: Arguments) -> ToolOutput:
 
 def _brief(place: Place, arguments: Arguments) -> Brief:
     how = arguments.get("how", "wait")
-    identity = place.seat
+    identity = place.identity
     kind = place.crew.types[arguments.get("type", DEFAULT_TYPE)].within(identity.agent_type)
     apart, plans_first = bool(arguments.get("apart")), bool(arguments.get("plans_first"))
     if how != "teammate" and (apart or plans_first):

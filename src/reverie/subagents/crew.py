@@ -34,7 +34,7 @@ from reverie.subagents.identity import (
     AgentSession,
     Wire,
     complete,
-    see_through,
+    run_until_reported,
     serve,
 )
 from reverie.subagents.letters import (
@@ -109,7 +109,7 @@ class Crew:
     def children_of(self, name: str) -> tuple[Member, ...]:
         return tuple(member for member in self.running if member.brief.by == name)
 
-    def waits_for_somebody(self, name: str) -> bool:
+    def awaits_reports(self, name: str) -> bool:
         """Whether a sub-agent of this agent will still report; an idle teammate will not."""
         return any(m.brief.how != "teammate" or not m.reported for m in self.children_of(name))
 
@@ -202,7 +202,7 @@ class Crew:
         self.identities[brief.name] = identity
         try:
             async with self.host.open(member, identity) as session:
-                with session.announce.heard_by(partial(self._on_event, member, session)):
+                with session.announce.subscribed(partial(self._on_event, member, session)):
                     await self._serve(member, identity, session)
                 self._close_mailbox(identity)
         finally:
@@ -213,8 +213,8 @@ class Crew:
             await serve(session, identity, member, self.send_report)
             return
         await complete(session.run(member.brief.task), member)
-        later = await see_through(
-            session, identity, partial(self.waits_for_somebody, identity.name)
+        later = await run_until_reported(
+            session, identity, partial(self.awaits_reports, identity.name)
         )
         member.answer = later or member.answer
 
@@ -389,4 +389,4 @@ class Place:
     """An agent's place in a crew: the crew, and the agent's own identity."""
 
     crew: Crew
-    seat: AgentIdentity
+    identity: AgentIdentity

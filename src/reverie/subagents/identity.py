@@ -210,7 +210,7 @@ class AgentSession(Protocol):
 
     def run(self, prompt: str, *blocks: Block) -> AsyncGenerator[Event, None]: ...
 
-    def attend(self) -> AsyncGenerator[Event, None]: ...
+    def run_mail(self) -> AsyncGenerator[Event, None]: ...
 
 
 class AgentHost(Protocol):
@@ -267,14 +267,14 @@ async def complete(turn: AsyncGenerator[Event, None], member: Member) -> None:
         raise InputError("it reached its limit of requests")
 
 
-async def see_through(
+async def run_until_reported(
     session: AgentSession, identity: AgentIdentity, busy: Callable[[], bool]
 ) -> str | None:
     """Run turns until no sub-agent is left to report; the last answer, if there was a turn."""
     last = None
     while busy() or identity.has_mail:
         await identity.mail_arrives()
-        last = await answer(session.attend())
+        last = await answer(session.run_mail())
     return last
 
 
@@ -287,5 +287,5 @@ async def serve(
         await report(identity, member)
         member.reported = True
         await identity.mail_arrives()
-        await complete(session.attend(), member)
+        await complete(session.run_mail(), member)
     identity.acknowledge()

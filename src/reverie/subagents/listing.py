@@ -56,7 +56,7 @@ class AgentStatus:
     line: str = ""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Its state in words, with the reason where there is one."""
         match self.state:
             case "ended early":

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from reverie.context.facts.calls import deed_of, shortened
+from reverie.context.facts.calls import action_of, shortened
 from reverie.core.foreign_text import quoted
 from reverie.core.messages import Message, Text, ToolResult, ToolUse
 
@@ -114,7 +114,7 @@ def _bare(line: str) -> list[str]:
 
 
 def _line(use: ToolUse) -> str:
-    action = deed_of(use)
+    action = action_of(use)
     match action.kind:
         case "read" | "edit" | "write":
             line = _about(_VERBS[action.kind], PurePosixPath(action.target).name)
@@ -199,7 +199,7 @@ def _steps_backwards(messages: Sequence[Message]) -> Iterator[str]:
                     who = "it says" if message.role == "assistant" else "it is told"
                     yield _step(who, text)
                 case ToolUse():
-                    yield _step("it calls", f"{block.name}: {deed_of(block).headline}")
+                    yield _step("it calls", f"{block.name}: {action_of(block).headline}")
                 case ToolResult():
                     yield _step("that failed" if block.is_error else "result", block.text)
                 case _:

@@ -57,7 +57,7 @@ async def _send(place: Place, arguments: Arguments) -> ToolOutput:
     to = arguments["to"]
     if _is_outside(to):
         return await _send_outside(place, to, arguments)
-    names = place.crew.recipients(place.seat) if to == EVERYBODY else (to,)
+    names = place.crew.recipients(place.identity) if to == EVERYBODY else (to,)
     if not names:
         return ToolOutput.error("There is no other agent to write to")
     outcomes = [(name, await _send_to(place, name, arguments)) for name in names]
@@ -66,7 +66,7 @@ async def _send(place: Place, arguments: Arguments) -> ToolOutput:
 
 async def _send_to(place: Place, to: str, arguments: Arguments) -> str | None:
     letter = _letter(place, to, arguments)
-    if to == place.seat.name:
+    if to == place.identity.name:
         return "that is you"
     if wrong := problem(letter):
         return wrong
@@ -79,8 +79,8 @@ async def _send_to(place: Place, to: str, arguments: Arguments) -> str | None:
 async def _send_outside(place: Place, address: str, arguments: Arguments) -> ToolOutput:
     """Write to another session, with this session's id as the sender, so that it can answer."""
     letter = _letter(place, LEAD, arguments)
-    if place.seat.conversation is not None:
-        letter = replace(letter, sender=place.seat.conversation.state.session.lower())
+    if place.identity.conversation is not None:
+        letter = replace(letter, sender=place.identity.conversation.state.session.lower())
     wrong = problem(letter) or await place.crew.wire.send(address, letter)
     return _report([(address, wrong)])
 
@@ -88,16 +88,16 @@ async def _send_outside(place: Place, address: str, arguments: Arguments) -> Too
 def _letter(place: Place, to: str, arguments: Arguments) -> Letter:
     kind = arguments.get("kind", "message")
     letter = place.crew.letter(
-        place.seat.name, to, arguments["message"], arguments["summary"], kind
+        place.identity.name, to, arguments["message"], arguments["summary"], kind
     )
     return replace(letter, reply_to=arguments.get("reply_to"), agreed=arguments.get("agreed"))
 
 
 def _apply(place: Place, letter: Letter) -> None:
     """Record that the sender agreed to shut down, or asked for approval of its plan."""
-    if letter.kind == "shutdown_response" and letter.agreed and letter.to == place.seat.parent:
-        place.seat.leaving = True
-    approval = place.seat.approval
+    if letter.kind == "shutdown_response" and letter.agreed and letter.to == place.identity.parent:
+        place.identity.leaving = True
+    approval = place.identity.approval
     if letter.kind == "plan_approval_request" and approval is not None and letter.to == approval.by:
         approval.asked = letter.id
 

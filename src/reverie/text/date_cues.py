@@ -137,7 +137,7 @@ class Place:
         """The last few words before the phrase, in lower case."""
         return self.match.string[max(0, self.match.start() - 20) : self.match.start()].lower()
 
-    def led(self, day: date) -> str:
+    def with_preposition(self, day: date) -> str:
         """A date with the preposition the phrase had."""
         lead = self.match["lead"]
         return f"{lead} {day.isoformat()}" if lead else day.isoformat()

@@ -111,7 +111,7 @@ def _cued_weekday(place: Place) -> str | None:
         day = place.today + timedelta(days=(wanted - place.today.weekday()) % 7)
     else:
         day = place.today - timedelta(days=(place.today.weekday() - wanted) % 7)
-    return place.led(day)
+    return place.with_preposition(day)
 
 
 # "Monday through Friday" means every week.
@@ -149,7 +149,7 @@ def _month_day(place: Place) -> str | None:
     month = month_number(place["month"] or place["month2"])
     number = int(place["number"] or place["number2"])
     day = nearest(month, number, place.today, future=direction == "future")
-    return place.led(day) if day else None
+    return place.with_preposition(day) if day else None
 
 
 _THINGS = re.compile(
@@ -190,7 +190,9 @@ def _end_of_month(place: Place) -> str | None:
     if last is None:
         return None
     first = last.replace(day=1)
-    return place.led(first if place["edge"] != "end" else months_on(first, 1) - timedelta(days=1))
+    return place.with_preposition(
+        first if place["edge"] != "end" else months_on(first, 1) - timedelta(days=1)
+    )
 
 
 def _during(place: Place) -> str | None:
@@ -252,7 +254,7 @@ def _numbered_day(place: Place) -> str | None:
         day = place.today + timedelta(days=step * ahead)
         named = place["day"] and weekday_number(place["day"]) != day.weekday()
         if day.day == int(place["number"]) and not named:
-            return place.led(day)
+            return place.with_preposition(day)
     return None
 
 

@@ -21,7 +21,7 @@ from reverie.memory.format import manifest
 from reverie.memory.format.manifest import is_index, newest_first
 from reverie.memory.format.revisions import Author
 from reverie.recall.past_sessions import conversations
-from reverie.recall.service import chosen_meaning, open_ranker
+from reverie.recall.service import choose_embedder, open_ranker
 from reverie.workspace.inbox import Inbox, open_inbox
 from reverie.workspace.listing import row_of
 
@@ -106,7 +106,7 @@ class Desk:
     def ranker(self) -> IndexRanker:
         """The index, opened once: a search as one types must not open it again."""
         if self._ranker is None:
-            ranker = open_ranker(self.memory, self.app.clock, chosen_meaning(self.app))
+            ranker = open_ranker(self.memory, self.app.clock, choose_embedder(self.app))
             self._ranker = self.stack.enter_context(ranker)
         return self._ranker
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import anyio
 import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import FormData
@@ -22,6 +20,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from reverie import http_server
 from reverie.errors import InputError, ReverieError
 from reverie.web import (
     dream_pages,
@@ -37,8 +36,6 @@ from reverie.web.rendering import page
 from reverie.web.security import CSRF, HOST, Access, Gate
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from starlette.requests import Request
 
 Page = Callable[[Desk, Asked], Response]
@@ -144,18 +141,7 @@ def _answered(handler: Page, desk: Desk, asked: Asked) -> Response:
 
 def listen(port: int | None) -> socket.socket:
     """A socket on loopback: the given port, or the usual one, or any when that is taken."""
-    wanted = (DEFAULT_PORT, 0) if port is None else (port,)
-    for one in wanted:
-        opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            opened.bind((HOST, one))
-        except OSError as error:
-            opened.close()
-            reason = error.strerror
-            continue
-        return opened
-    raise InputError(f"cannot listen on {HOST}:{port} ({reason}); choose another with --port")
+    return http_server.listen(HOST, *((DEFAULT_PORT, 0) if port is None else (port,)))
 
 
 def serve(desk: Desk, opened: socket.socket, access: Access, ready: Callable[[], None]) -> None:
@@ -167,14 +153,4 @@ def serve(desk: Desk, opened: socket.socket, access: Access, ready: Callable[[],
         access_log=False,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
-    running = uvicorn.Server(config)
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        running.should_exit = True
-
-    # For signals before Uvicorn installs its handlers, and for the one it raises again at its end.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
-    opened.listen()
-    ready()
-    anyio.run(running.serve, [opened])
+    http_server.serve(config, opened, ready)

@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never, cast
+from typing import TYPE_CHECKING, assert_never
 
 from reverie.core.usage import DREAM, MAIN, Caps, Purpose
 from reverie.core.window import Window
 from reverie.errors import InputError
-from reverie.events import Announce, unheard
+from reverie.events import Announce, no_listener
 from reverie.memory.format.taxonomy import MemoryScope, split
 from reverie.memory.locations import MemoryLocation, memory_location, person_location, user_folder
 from reverie.models import selection as models
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from reverie.memory.secrets.scrubber import SecretScrubber
     from reverie.memory.service.opening import Service
     from reverie.memory.store import FileStore
-    from reverie.memory.sync.machines import PartReport, SyncAddress
-    from reverie.memory.team.sync import SyncReport, TeamAddress
     from reverie.models.metered import MeteredModel
     from reverie.models.retries import Sleep
     from reverie.ports import Clock, Model
@@ -52,7 +50,7 @@ class Workspace:
         settings: Settings,
         project: Project,
         clock: Clock | None = None,
-        place: Path | None = None,
+        working_folder: Path | None = None,
         overrides: Sequence[str] = (),
         user: str | None = None,
         sleep: Sleep | None = None,
@@ -65,8 +63,7 @@ class Workspace:
         # The project of the machine's owner.
         self.owner = project
         self.project = project if user is None else self._of_user(user)
-        # The working folder inside the project.
-        self.place = place or project.root
+        self.working_folder = working_folder or project.root
         self.clock: Clock = clock or SystemClock()
         self.sleep = sleep
         self.switches = Switches(settings)
@@ -190,7 +187,7 @@ class Workspace:
         if Path(file).is_absolute():
             path = Path(file).resolve()
             for scope in reversed(self.scopes):
-                root = self._location_of(scope).directory.resolve()
+                root = self._stored(scope)[0].directory.resolve()
                 if path.is_relative_to(root):
                     return scope, path.relative_to(root).as_posix()
         return split(file)
@@ -205,26 +202,25 @@ class Workspace:
                 f"memory is off (memory.enabled, {self.settings.origin('memory.enabled')})"
             )
         from reverie.memory.opening import open_memory
+        from reverie.memory.store import nothing
 
         scope = "team" if team else scope
-        if self.service is not None:
-            return self._service_memory(scope)
         if scope == "person":
             self._require_person()
-            place = self._location_of(scope)
-            return open_memory(place, self.clock, beside=place.state, scope=scope)
         if scope == "team" and self.user is not None:
             raise InputError(f"the team's memory is not open to the user {self.user!r}")
+        about_person = scope == "person"
+        others = self.scopes if scope == "project" else ()
+        place, store = self._stored(scope)
         return open_memory(
-            self._location_of(scope),
+            place,
             self.clock,
-            beside=self.project.folder,
+            beside=place.state if about_person else self.project.folder,
             scope=scope,
-            instructions=self.project.root,
-            before_write=self.adoption.recognise,
-            others=tuple(self.memory(other) for other in self.scopes if other != "project")
-            if scope == "project"
-            else (),
+            instructions=None if about_person else self.project.root,
+            before_write=nothing if about_person else self.adoption.recognise,
+            others=tuple(self.memory(other) for other in others if other != "project"),
+            store=store,
         )
 
     @cached_property
@@ -244,34 +240,17 @@ class Workspace:
         connection = ServiceConnection(str(url).rstrip("/"), key)
         return Service(connection, str(name), self.settings.home, self.clock)
 
-    def _service_memory(self, scope: MemoryScope) -> OpenMemory:
-        from reverie.memory.opening import open_memory
-
-        if scope == "person":
-            self._require_person()
-        place, store = cast("Service", self.service).store(scope)
-        return open_memory(
-            place,
-            self.clock,
-            beside=place.state if scope == "person" else self.project.folder,
-            scope=scope,
-            instructions=None if scope == "person" else self.project.root,
-            others=tuple(self.memory(other) for other in self.scopes if other != "project")
-            if scope == "project"
-            else (),
-            store=store,
-        )
-
-    def _location_of(self, scope: MemoryScope) -> MemoryLocation:
+    def _stored(self, scope: MemoryScope) -> tuple[MemoryLocation, FileStore | None]:
+        """Where the memory of a scope is, and its store where a service keeps it."""
         if self.service is not None:
-            return self.service.store(scope)[0]
+            return self.service.store(scope)
         match scope:
             case "project":
-                return self.memory_location
+                return self.memory_location, None
             case "person":
-                return person_location(self.settings.home)
+                return person_location(self.settings.home), None
             case "team":
-                return self.memory_location.team
+                return self.memory_location.team, None
             case _:
                 assert_never(scope)
 
@@ -329,65 +308,11 @@ class Workspace:
             name, Endpoint(source.keeper, source.scope), Endpoint(target.keeper, scope), author
         )
 
-    def sync_team(self, address: TeamAddress, author: Author) -> SyncReport:
-        """Synchronise the shared memory with the team's branch, both ways."""
-        from reverie.memory.team.sync import TeamSync
-        from reverie.settings.sources import environment
-
-        memory = self.memory(team=True)
-        remote = address.remote(environment())
-        return TeamSync(memory.store, remote, memory.scrubber, self.clock).sync(author)
-
-    def team_address(self, chosen: tuple[str, str] | None = None) -> TeamAddress | None:
-        """Where the team keeps its memory; `chosen` (address, branch) is stored first."""
-        from reverie.memory.team.sync import TeamAddress, read_address, write_address
-
-        state = self.memory(team=True).place.state
-        if chosen is not None:
-            write_address(state, TeamAddress(*chosen))
-        return read_address(state)
-
-    def sync_machines(self, address: SyncAddress) -> tuple[PartReport, ...]:
-        """Synchronise private memory, its history and the inbox with the person's other machines."""
-        from reverie.files.folders import slug
-        from reverie.memory.inbox import FOLDER
-        from reverie.memory.sync.inbox import InboxMerge
-        from reverie.memory.sync.machines import Part, sync
-        from reverie.memory.sync.merging import HistoryMerge
-        from reverie.settings.sources import environment
-
-        name = slug(Path(self.owner.remote)) if self.owner.remote else self.owner.folder.name
-        found = environment()
-        project = self.memory()
-        inbox = project.beside / FOLDER
-        parts: dict[str, Part] = {
-            f"memory/{name}": HistoryMerge(project.store, self.clock),
-            f"inbox/{name}": InboxMerge(inbox, project.place.state / "inbox.git", self.clock),
-        }
-        for memory in project.private:
-            if memory.scope == "person":
-                parts["person"] = HistoryMerge(memory.store, self.clock)
-        return tuple(
-            sync(part, address.branch(branch, found), branch) for branch, part in parts.items()
-        )
-
-    def unsent_to_team(self) -> tuple[str, ...]:
-        """Shared memories that were not sent to the team yet."""
-        from reverie.memory.team.sync import unsent
-
-        return unsent(self.memory(team=True).history)
-
-    def scanner_problem(self) -> str | None:
-        """Why only the built-in patterns find secrets; None when the scanner is available."""
-        from reverie.memory.secrets import unavailable
-
-        return unavailable()
-
     def caps(self, purpose: Purpose) -> Caps:
         own = self.settings.spend_cap(purpose)
         return Caps(
-            day=_money(self.settings["spend.day"]),
-            session=_money(self.settings["spend.session"]),
+            day=self.settings.money("spend.day"),
+            session=self.settings.money("spend.session"),
             purpose={} if own is None else {purpose: own},
             main_stops=self.settings["spend.main_on_cap"] == "stop",
         )
@@ -395,7 +320,7 @@ class Workspace:
     @property
     def dream_cap(self) -> float | None:
         """The most that one dream may cost, in dollars."""
-        return _money(self.settings["spend.dream"])
+        return self.settings.money("spend.dream")
 
     def model(
         self,
@@ -403,14 +328,20 @@ class Workspace:
         *,
         session: str,
         purpose: Purpose = MAIN,
-        announce: Announce = unheard,
+        announce: Announce = no_listener,
     ) -> Model:
         """The model of that name, metered so that every call is on the ledger."""
-        bare = self.bare_model(name)
-        return self.metered(bare, session=session, purpose=purpose, announce=announce)
+        return self.metered(
+            self.bare_model(name), session=session, purpose=purpose, announce=announce
+        )
 
     def metered(
-        self, bare: Model, *, session: str, purpose: Purpose = MAIN, announce: Announce = unheard
+        self,
+        bare: Model,
+        *,
+        session: str,
+        purpose: Purpose = MAIN,
+        announce: Announce = no_listener,
     ) -> MeteredModel:
         """Wrap a model so that its calls are recorded and limited."""
         from reverie.models.metered import MeteredModel
@@ -444,20 +375,9 @@ class Workspace:
 
     def transcript(self, session: str) -> Path:
         """Find a transcript by session id, by the start of one, or by its path."""
-        # An id may be too long for a path, or contain invalid characters.
-        with suppress(OSError, ValueError):
-            if Path(session).is_file():
-                return Path(session)
-        found = [path for path in self.journals() if path.stem.startswith(session)]
-        exact = [path for path in found if path.stem == session]
-        if len(exact or found) == 1:
-            return (exact or found)[0]
-        if found:
-            names = ", ".join(path.stem for path in found[:5])
-            raise InputError(
-                f"{session!r} fits {len(found)} sessions: {names}; give more of the id"
-            )
-        raise InputError(f"no session {session!r} here; `reverie sessions` lists them")
+        from reverie.conversation.transcripts import find
+
+        return find(session, self.journals())
 
     def journals(self) -> list[Path]:
         """This project's transcripts, newest first."""
@@ -476,7 +396,3 @@ def _is_folder(path: Path) -> bool:
     with suppress(OSError):
         return path.is_dir()
     return False
-
-
-def _money(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None

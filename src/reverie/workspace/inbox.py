@@ -73,7 +73,7 @@ def decided(memory: OpenMemory, decision: Decision) -> Decision:
     """The outcome of a proposal, with names that every command accepts."""
     if isinstance(decision, Forgotten):
         return replace(decision, file=memory.label(decision.file))
-    return memory.told(decision)
+    return memory.labelled(decision)
 
 
 def approve(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenBack:
+class UndoResult:
     """The undone revisions of a memory, the revision that undid them, and proposals that wait again."""
 
     memory: OpenMemory
@@ -30,13 +30,13 @@ class TakenBack:
 
 def undo(
     app: Workspace, memory: OpenMemory, revisions: Sequence[Revision], author: Author
-) -> TakenBack:
+) -> UndoResult:
     """Undo these revisions (newest first), all or none."""
     undone = keeper.undo(memory.store, memory.history, revisions, author)
     return _followed(app, memory, undone.revisions, undone.made)
 
 
-def undo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) -> TakenBack:
+def undo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) -> UndoResult:
     """Undo the last change of any memory that is not undone yet; each call goes one further back."""
     if all(next(memory.history.log(), None) is None for memory in memories):
         raise InputError("there is nothing to undo: this memory has no history yet")
@@ -45,7 +45,7 @@ def undo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) ->
     return made or _nothing("undo", "no change is left")
 
 
-def redo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) -> TakenBack:
+def redo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) -> UndoResult:
     """Redo the last undo; later changes stay."""
     found = [_Standing(one, keeper.redoable(one.history)) for one in memories]
     made = _first(app, found, _newest_undo, author)
@@ -65,7 +65,7 @@ _Choice = Callable[[list[_Standing]], _Standing]
 
 def _first(
     app: Workspace, found: list[_Standing], choose: _Choice, author: Author
-) -> TakenBack | None:
+) -> UndoResult | None:
     """Undo the first revision that has an effect; one that was reverted by hand has none."""
     while standing := [one for one in found if one.left]:
         chosen = choose(standing)
@@ -98,13 +98,13 @@ def _newest_undo(standing: list[_Standing]) -> _Standing:
     return max(standing, key=order)
 
 
-def _nothing(verb: str, why: str) -> TakenBack:
+def _nothing(verb: str, why: str) -> UndoResult:
     raise InputError(f"there is nothing to {verb}: {why}; `reverie log` shows every change")
 
 
 def _followed(
     app: Workspace, memory: OpenMemory, revisions: Sequence[Revision], made: Revision
-) -> TakenBack:
+) -> UndoResult:
     """Update the inbox: undoing an approval makes its proposal wait again, redoing settles it."""
     inbox = open_inbox(app, app.memory())
     waiting = []
@@ -115,7 +115,7 @@ def _followed(
             elif not agreed:
                 inbox.settle(proposal)
     named = tuple(map(memory.named, revisions))
-    return TakenBack(memory, named, memory.named(made), tuple(waiting))
+    return UndoResult(memory, named, memory.named(made), tuple(waiting))
 
 
 def _decided(history: History, revision: Revision) -> Iterator[tuple[str, bool]]:

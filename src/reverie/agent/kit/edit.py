@@ -22,7 +22,7 @@ from reverie.agent.kit.files import (
     shown,
     written,
 )
-from reverie.agent.tools import Access, Arguments, FileRead, Tool, Workplace
+from reverie.agent.tools import Arguments, FileRead, Tool, Workplace, always
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 
@@ -52,15 +52,11 @@ def edit_tool() -> Tool:
     return Tool(
         _SPEC,
         run=_run,
-        access=_access,
+        access=always("edit"),
         headline=lambda arguments: f"Edit {arguments['path']}",
         clearable=True,
         paths=written,
     )
-
-
-def _access(arguments: Arguments, workplace: Workplace) -> Access:
-    return "edit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reverie.agent.kit.files import located, shown
 from reverie.agent.searching.patterns import PathPattern, files_below, is_magic
-from reverie.agent.tools import Access, Arguments, Tool, Workplace
+from reverie.agent.tools import Arguments, Tool, Workplace, always
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 
@@ -44,11 +44,7 @@ _SPEC = ToolSpec.of(
 
 
 def glob_tool() -> Tool:
-    return Tool(_SPEC, run=_run, access=_access, headline=_headline, clearable=True)
-
-
-def _access(arguments: Arguments, workplace: Workplace) -> Access:
-    return "read"
+    return Tool(_SPEC, run=_run, access=always("read"), headline=_headline, clearable=True)
 
 
 def _headline(arguments: Arguments) -> str:

@@ -17,7 +17,7 @@ from reverie.agent.kit.files import located, missing, printable, shown
 from reverie.agent.processes import found_program, inlet, program
 from reverie.agent.searching.patterns import VERSION_CONTROL
 from reverie.agent.searching.worker import Search
-from reverie.agent.tools import Access, Arguments, Tool, Workplace
+from reverie.agent.tools import Arguments, Tool, Workplace, always
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 
@@ -66,11 +66,7 @@ _SPEC = ToolSpec.of(
 
 
 def grep_tool() -> Tool:
-    return Tool(_SPEC, run=_run, access=_access, headline=_headline, clearable=True)
-
-
-def _access(arguments: Arguments, workplace: Workplace) -> Access:
-    return "read"
+    return Tool(_SPEC, run=_run, access=always("read"), headline=_headline, clearable=True)
 
 
 def _headline(arguments: Arguments) -> str:

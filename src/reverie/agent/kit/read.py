@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reverie.agent.kit import files as disk
 from reverie.agent.kit.files import TextFile, located, missing, plain, printable, real, shown
-from reverie.agent.tools import Access, Arguments, FileRead, Tool, ToolOutput, Workplace
+from reverie.agent.tools import Arguments, FileRead, Tool, ToolOutput, Workplace, always
 from reverie.core.messages import Document, Image, ResultContent
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
@@ -55,16 +55,12 @@ def read_tool() -> Tool:
     return Tool(
         _SPEC,
         run=_run,
-        access=_access,
+        access=always("read"),
         headline=_headline,
         # A result stored in a file would have to be read with Read again.
         result_threshold=None,
         clearable=True,
     )
-
-
-def _access(arguments: Arguments, workplace: Workplace) -> Access:
-    return "read"
 
 
 def _headline(arguments: Arguments) -> str:

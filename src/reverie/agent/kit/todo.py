@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reverie.agent.tools import Access, Arguments, Todo, Tool, Workplace, objection, render
+from reverie.agent.tools import Arguments, Todo, Tool, Workplace, always, objection, render
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 
@@ -35,12 +35,8 @@ _SPEC = ToolSpec.of(
 
 
 def todo_tool() -> Tool:
-    return Tool(_SPEC, run=_run, access=_access, headline=_headline)
-
-
-def _access(arguments: Arguments, workplace: Workplace) -> Access:
-    # It changes nothing outside the session.
-    return "read"
+    # A call changes nothing outside the session.
+    return Tool(_SPEC, run=_run, access=always("read"), headline=_headline)
 
 
 def _todos(arguments: Arguments) -> tuple[Todo, ...]:

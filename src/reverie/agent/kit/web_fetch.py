@@ -8,7 +8,7 @@ import re
 
 from reverie.agent.kit.readable import page_text
 from reverie.agent.kit.web import SECONDS, Fetched, Fetching, Judge, is_public
-from reverie.agent.tools import Access, Arguments, Tool, ToolOutput, Workplace
+from reverie.agent.tools import Arguments, Tool, ToolOutput, Workplace, always
 from reverie.core.messages import Text
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
@@ -46,14 +46,10 @@ def web_fetch_tool(judge: Judge = is_public) -> Tool:
     return Tool(
         _SPEC,
         run=run,
-        access=_access,
+        access=always("network"),
         headline=lambda arguments: f"Fetch {arguments['url']}",
         clearable=True,
     )
-
-
-def _access(arguments: Arguments, workplace: Workplace) -> Access:
-    return "network"
 
 
 async def _fetched(fetching: Fetching, address: str) -> Fetched:

@@ -20,7 +20,7 @@ from reverie.agent.kit.files import (
     with_endings,
     written,
 )
-from reverie.agent.tools import Access, Arguments, FileRead, Tool, Workplace
+from reverie.agent.tools import Arguments, FileRead, Tool, Workplace, always
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 
@@ -45,15 +45,11 @@ def write_tool() -> Tool:
     return Tool(
         _SPEC,
         run=_run,
-        access=_access,
+        access=always("edit"),
         headline=lambda arguments: f"Write {arguments['path']}",
         clearable=True,
         paths=written,
     )
-
-
-def _access(arguments: Arguments, workplace: Workplace) -> Access:
-    return "edit"
 
 
 async def _run(arguments: Arguments, workplace: Workplace) -> str:

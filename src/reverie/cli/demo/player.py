@@ -156,7 +156,7 @@ class Run:
     def recording(self, scene: Scene, session: Session) -> Iterator[None]:
         """Record what happens inside as one turn."""
         before, fired = len(self.entries), list[Fired]()
-        with session.announce.heard_by(lambda event: fired.extend(self._hear(event, session))):
+        with session.announce.subscribed(lambda event: fired.extend(self._hear(event, session))):
             yield
         _, usage, cost = self.spent_on(since=before)
         main = [one.usage.prompt for one in self.entries[before:] if one.purpose == MAIN]

@@ -1,16 +1,25 @@
-"""`reverie log`: every change to memory."""
+"""`reverie log` and `reverie blame`: every change to memory, and which one wrote a line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reverie.cli.formatting import printable, when
 from reverie.cli.invocation import Invocation, reverie_command
-from reverie.cli.memories import author_of, handle, private, revision_json, scope_option
+from reverie.cli.memories import (
+    author_of,
+    handle,
+    opened_for,
+    private,
+    revision_json,
+    scope_option,
+    team_option,
+    up_to_date,
+)
 from reverie.memory.format.taxonomy import MemoryScope
 
 if TYPE_CHECKING:
@@ -26,9 +35,7 @@ if TYPE_CHECKING:
     "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
 )
 @scope_option
-def command(
-    frame: Invocation, what: tuple[str, ...], limit: int, scope: MemoryScope | None
-) -> None:
+def log(frame: Invocation, what: tuple[str, ...], limit: int, scope: MemoryScope | None) -> None:
     """List every change to memory, newest first.
 
     Includes memories about you (person/…); use --team for the team's. With MEMORY (a file name, a
@@ -40,7 +47,7 @@ def command(
     """
     app = frame.app()
     found = list(islice(_wanted(app, what, scope), limit))
-    frame.answer([revision_json(one) for one in found], lambda console: _print(console, found))
+    frame.answer([revision_json(one) for one in found], lambda console: _print_log(console, found))
 
 
 def _wanted(app: Workspace, what: tuple[str, ...], scope: MemoryScope | None) -> Iterator[Revision]:
@@ -53,7 +60,7 @@ def _wanted(app: Workspace, what: tuple[str, ...], scope: MemoryScope | None) ->
     return memory.changes(name)
 
 
-def _print(console: Console, revisions: list[Revision]) -> None:
+def _print_log(console: Console, revisions: list[Revision]) -> None:
     from rich.table import Table
 
     if not revisions:
@@ -65,3 +72,33 @@ def _print(console: Console, revisions: list[Revision]) -> None:
     for one in revisions:
         table.add_row(one.short, when(one.at), printable(author_of(one)), printable(one.summary))
     console.print(table)
+
+
+@reverie_command(name="blame")
+@click.argument("what", nargs=-1, required=True, metavar="MEMORY")
+@team_option
+def blame(frame: Invocation, what: tuple[str, ...], team: bool) -> None:
+    """Show which change wrote each line of a memory.
+
+    MEMORY is a file name, a short id from `reverie list`, or words of the title.
+
+    \b
+    reverie blame project_audit.md
+    """
+    memory, name = opened_for(frame.app(), handle(what), team=team)
+    lines = up_to_date(memory).history.blame(name)
+    data = [_as_json(line.number, line.text, line.revision) for line in lines]
+    shown = [(line.revision, line.text) for line in lines]
+    frame.answer(data, lambda console: _print_blame(console, shown))
+
+
+def _as_json(number: int, text: str, revision: Revision) -> dict[str, Any]:
+    about = revision_json(revision)
+    return {"line": number, "text": text, **{key: about[key] for key in about if key != "files"}}
+
+
+def _print_blame(console: Console, lines: list[tuple[Revision, str]]) -> None:
+    width = max((len(author_of(revision)) for revision, _ in lines), default=0)
+    for revision, text in lines:
+        head = f"{revision.short}  {when(revision.at)}  {author_of(revision):<{width}}"
+        console.print(printable(f"{head}  {text}".rstrip()), soft_wrap=True)

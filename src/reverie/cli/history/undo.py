@@ -1,4 +1,4 @@
-"""`reverie undo`: undo changes to memory."""
+"""`reverie undo` and `reverie redo`: reverse changes to memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reverie.memory.format.revisions import Revision
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
-    from reverie.workspace.undo import TakenBack
+    from reverie.workspace.undo import UndoResult
 
 
 @reverie_command(name="undo")
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--session", metavar="ID", help="Everything this session changed.")
 @click.option("--dream", metavar="ID", help="Everything this dream changed.")
 @scope_option
-def command(
+def undo(
     frame: Invocation,
     rev: str | None,
     session: str | None,
@@ -49,7 +49,7 @@ def command(
         raise click.UsageError("give a revision, --session or --dream: one of them")
     app = frame.app()
     memories = [up_to_date(memory) for memory in private(app, scope)]
-    report(frame, _undone(app, memories, rev, session, dream), "Undid")
+    _report(frame, _undone(app, memories, rev, session, dream), "Undid")
 
 
 def _undone(
@@ -58,11 +58,12 @@ def _undone(
     rev: str | None,
     session: str | None,
     dream: str | None,
-) -> list[TakenBack]:
+) -> list[UndoResult]:
     """Undo the chosen changes in every memory they touched."""
     from reverie.memory.changes.undo import of_dream, of_session
     from reverie.memory.opening import with_revision
-    from reverie.workspace.undo import undo, undo_last
+    from reverie.workspace.undo import undo as undo_changes
+    from reverie.workspace.undo import undo_last
 
     if session is not None:
         wanted = _each(memories, lambda memory: of_session(memory.history, session))
@@ -73,7 +74,7 @@ def _undone(
         wanted = [(memory, [revision])]
     else:
         return [undo_last(app, memories, PERSON)]
-    return [undo(app, memory, revisions, PERSON) for memory, revisions in wanted]
+    return [undo_changes(app, memory, revisions, PERSON) for memory, revisions in wanted]
 
 
 def _each(
@@ -92,7 +93,7 @@ def _each(
     return found
 
 
-def report(frame: Invocation, done: Sequence[TakenBack], verb: str) -> None:
+def _report(frame: Invocation, done: Sequence[UndoResult], verb: str) -> None:
     """Show what was undone or redone, and how to reverse it."""
     data = {
         "undone": [revision_json(one) for part in done for one in part.revisions],
@@ -103,7 +104,7 @@ def report(frame: Invocation, done: Sequence[TakenBack], verb: str) -> None:
     frame.show(data, lambda console: _print(console, done, verb))
 
 
-def _print(console: Console, done: Sequence[TakenBack], verb: str) -> None:
+def _print(console: Console, done: Sequence[UndoResult], verb: str) -> None:
     for part in done:
         for one in part.revisions:
             # Describe an undo or a redo by the change it is about.
@@ -121,3 +122,21 @@ def _print(console: Console, done: Sequence[TakenBack], verb: str) -> None:
     shared = " --team" if done[0].memory.team else ""
     times = f", {len(done)} times" if len(done) > 1 else ""
     console.print(f"  to reverse this: {back}{shared}{times}")
+
+
+@reverie_command(name="redo")
+@scope_option
+def redo(frame: Invocation, scope: MemoryScope | None) -> None:
+    """Redo what was undone last.
+
+    Run it again to redo the change undone before that. Later changes stay. Includes memories about
+    you; use --team for the team's.
+
+    \b
+    reverie redo
+    """
+    from reverie.workspace.undo import redo_last
+
+    app = frame.app()
+    memories = [up_to_date(memory) for memory in private(app, scope)]
+    _report(frame, [redo_last(app, memories, PERSON)], "Redid")

@@ -106,18 +106,18 @@ def _dream(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) 
     from reverie.context import NotDue
     from reverie.core.usage import DREAM
     from reverie.learning.dreaming.service import DreamOptions, dream, gates_for
-    from reverie.learning.side_models import means_for
+    from reverie.learning.side_models import choose_model
 
     due = None if asked.force else gates_for(app, memory).due()
     if isinstance(due, NotDue):
         _not_now(frame, due, "; `reverie dream --force` dreams anyway")
         return
     use_model = not asked.no_model
-    side_model = means_for(app, DREAM, use_model=use_model)
+    side_model = choose_model(app, DREAM, use_model=use_model)
     # On stderr: the report is the result.
     if not (frame.quiet or frame.as_json):
         verb = "A dream would go" if asked.dry_run else "Dreaming"
-        click.echo(printable(f"{verb} {side_model.told}."), err=True)
+        click.echo(printable(f"{verb} {side_model.description}."), err=True)
     options = DreamOptions(use_model=use_model, review=asked.review, dry=asked.dry_run)
     made = asyncio.run(dream(app, memory, options))
     if isinstance(made, NotDue):

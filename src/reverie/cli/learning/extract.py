@@ -129,10 +129,10 @@ def _plan_json(plan: ReadingPlan) -> dict[str, Any]:
     return {
         "sessions": len(plan.open),
         "messages": plan.messages,
-        "model": plan.means.model,
-        "why": plan.means.why,
+        "model": plan.choice.model,
+        "why": plan.choice.why,
         "about": plan.cost,
-        "most": plan.means.most,
+        "most": plan.choice.most,
     }
 
 
@@ -140,8 +140,8 @@ def _plan_line(plan: ReadingPlan) -> str:
     line = f"{_count(len(plan.open), 'session')} with {_count(plan.messages, 'new message')}"
     if not plan.open:
         return "Nothing is new since the last time; --again reads all of it once more"
-    about = f"; about {dollars(plan.cost)}" if plan.means.model and plan.cost is not None else ""
-    return f"{line}, {plan.means.told}{about}"
+    about = f"; about {dollars(plan.cost)}" if plan.choice.model and plan.cost is not None else ""
+    return f"{line}, {plan.choice.description}{about}"
 
 
 def _print_plan(frame: Invocation, plan: ReadingPlan) -> None:
@@ -151,7 +151,7 @@ def _print_plan(frame: Invocation, plan: ReadingPlan) -> None:
 
 
 def _confirm(frame: Invocation, plan: ReadingPlan, *, yes: bool) -> None:
-    if yes or not plan.means.model or not plan.open:
+    if yes or not plan.choice.model or not plan.open:
         return
     if frame.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(
@@ -163,7 +163,7 @@ def _confirm(frame: Invocation, plan: ReadingPlan, *, yes: bool) -> None:
 
 def _progress(frame: Invocation, plan: ReadingPlan) -> Callable[[ReadSession, int], None]:
     def report(one: ReadSession, number: int) -> None:
-        if plan.means.model and not (frame.quiet or frame.as_json):
+        if plan.choice.model and not (frame.quiet or frame.as_json):
             saved, waiting = len(one.learnt.saved), len(one.learnt.waiting)
             line = (
                 f"{number} of {len(plan.open)}  {one.name}: {saved} saved, {waiting} for the inbox"

@@ -42,7 +42,7 @@ def command(
     reverie export ~/backup/memory
     reverie export --format json | jq .memories[].name
     """
-    from reverie.api.forgetting import note_export
+    from reverie.api.other_files import note_export
     from reverie.memory.changes.exports import as_json
 
     app = frame.app()

@@ -29,7 +29,8 @@ from reverie.memory.changes.handles import Ambiguous, explained, is_id
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.api.forgetting import Elsewhere, Forgetting, Receipt
+    from reverie.api.forgetting import Forgetting, Receipt
+    from reverie.api.other_files import Elsewhere
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 

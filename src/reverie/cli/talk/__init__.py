@@ -177,7 +177,7 @@ def _terminal(app: Workspace) -> FullTerminal | PlainTerminal:
     from reverie.cli.talk.slash import ChatCompleter
 
     return FullTerminal(
-        ChatCompleter(app.place),
+        ChatCompleter(app.working_folder),
         _history(app.project.folder / "chat-history", app.scrubber),
         colour=not variables.get("NO_COLOR"),
     )

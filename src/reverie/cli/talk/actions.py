@@ -90,7 +90,7 @@ async def _stop_agent(chat: ChatSession, name: str) -> RenderableType:
     crew = _crew(chat)
     agent = named_agent(live_agents(crew, chat.session.conversation.state), name)
     if agent.state != "running":
-        return Text(printable(f"{name} is no longer running: {agent.told}"))
+        return Text(printable(f"{name} is no longer running: {agent.description}"))
     before = crew.running
     await crew.stop(name, STOPPED)
     ended = [member.name for member in before if not member.running]
@@ -110,7 +110,7 @@ def _agent_table(agents: tuple[AgentStatus, ...], now: float) -> Table:
         column.no_wrap = True
     table.columns[3].justify = table.columns[4].justify = "right"
     for agent in agents:
-        doing = agent.line or "at work" if agent.state == "running" else agent.told
+        doing = agent.line or "at work" if agent.state == "running" else agent.description
         spent = f"{agent.seconds(now):,.0f} s" if agent.state != "lost" else "–"
         cells = (agent.name, agent.agent_type, agent.how, tokens(agent.tokens), spent)
         table.add_row(*map(printable, cells), printable(one_line(f"{doing} ({agent.summary})")))

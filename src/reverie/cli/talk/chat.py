@@ -49,7 +49,7 @@ class Chat:
         if self._quiet:
             return
         name = options.model or self._app.settings.model("main")
-        place = shown_path(self._app, self._app.place)
+        place = shown_path(self._app, self._app.working_folder)
         title = Text(f"reverie {__version__}", "bold").append(f"  {place}  /help", "dim")
         lines = [title, Text(OFFLINE_NOTE, "yellow")] if name == OFFLINE else [title]
         self._terminal.show(*lines)
@@ -68,7 +68,7 @@ class Chat:
             chat = ChatSession(self._app, session, self._terminal, self._printer, options, before)
             self._terminal.follow(chat.status)
             self._introduce(chat)
-            with session.announce.heard_by(chat.on_event):
+            with session.announce.subscribed(chat.on_event):
                 try:
                     found = await self._converse(chat, prompt)
                     await self._finish(chat)
@@ -104,7 +104,7 @@ class Chat:
             finally:
                 await _cancelled(typing, mail)
             try:
-                await self._stoppable(chat, lambda: _consume(chat.session.attend()))
+                await self._stoppable(chat, lambda: _consume(chat.session.run_mail()))
             except ReverieError as error:
                 chat.show(render.failure(str(error)))
 
@@ -201,7 +201,7 @@ class Chat:
 
 async def _run_turn(chat: ChatSession, text: str) -> None:
     """Run one turn; its events reach the chat through `on_event`."""
-    pictures = pictures_in(text, chat.app.place)
+    pictures = pictures_in(text, chat.app.working_folder)
     ran, chat.shell_output = chat.shell_output, []
     await _consume(chat.session.run("\n\n".join([*ran, text]), *pictures))
 
@@ -218,7 +218,7 @@ async def _wait_for_mail(chat: ChatSession) -> None:
     if place is None:
         await asyncio.Event().wait()
     else:
-        await place.seat.mail_arrives()
+        await place.identity.mail_arrives()
 
 
 async def _cancelled(*tasks: asyncio.Future[Any]) -> None:

@@ -20,7 +20,7 @@ from reverie.errors import InputError, RequestRefused, ReverieError
 from reverie.events import CapReached, Event, MemoriesLate, Replied, TroubleNoted, TurnEnded
 from reverie.models.selection import OFFLINE
 from reverie.session.build import open_session
-from reverie.subagents.identity import answer, see_through
+from reverie.subagents.identity import answer, run_until_reported
 
 if TYPE_CHECKING:
     from reverie.session.options import SessionOptions
@@ -44,7 +44,7 @@ async def once(
     async with open_session(app, options) as session:
         printer = TurnPrinter(show, quiet=quiet)
         printer.opened(session, resumed=options.resume is not None)
-        with session.announce.heard_by(printer.on_event):
+        with session.announce.subscribed(printer.on_event):
             try:
                 await _run_turn(session, prompt)
                 printer.answered()
@@ -125,8 +125,8 @@ async def _run_turn(session: Session, prompt: str) -> None:
     """Run the turn and wait for agents hired in the background: there is no later turn."""
     await answer(session.run(prompt))
     if session.place is not None:
-        crew, identity = session.place.crew, session.place.seat
-        await see_through(session, identity, partial(crew.waits_for_somebody, identity.name))
+        crew, identity = session.place.crew, session.place.identity
+        await run_until_reported(session, identity, partial(crew.awaits_reports, identity.name))
 
 
 def _run_command(app: Workspace, typed: Called, prompt: str) -> None:

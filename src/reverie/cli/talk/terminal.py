@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console, Group, RenderableType
@@ -91,12 +90,7 @@ class PlainTerminal:
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupt)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
 
     @property

@@ -56,7 +56,7 @@ async def run_shell(chat: ChatSession, command: str) -> None:
     """Run the user's command in the project and show its output; the next message carries it."""
     process = await asyncio.create_subprocess_shell(
         command,
-        cwd=chat.app.place,
+        cwd=chat.app.working_folder,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -139,7 +139,7 @@ def _table(agents: Sequence[AgentStatus]) -> RenderableType:
         table.columns[place].overflow = "ellipsis"
     table.columns[6].justify = "right"
     for agent in agents:
-        about = (agent.name, agent.agent_type, agent.how, agent.by, one_line(agent.told))
+        about = (agent.name, agent.agent_type, agent.how, agent.by, one_line(agent.description))
         cells = (*about, when(agent.since), tokens(agent.tokens), one_line(agent.summary))
         table.add_row(*map(printable, cells))
     return table
@@ -181,7 +181,7 @@ def _story_lines(story: AgentStory, app: Workspace) -> Iterator[str]:
     there = "" if agent.transcript.is_file() else " (not there)"
     until = f" to {when(agent.until)}" if agent.until is not None else ""
     facts = {
-        "state": agent.told,
+        "state": agent.description,
         "hired by": f"{agent.by}, in session {agent.session}",
         "for": agent.summary,
         "at work": f"{when(agent.since)}{until}",

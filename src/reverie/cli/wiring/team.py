@@ -35,25 +35,30 @@ def command(frame: Invocation, action: str, url: str | None, branch: str) -> Non
     """
     if (action == "remote") != (url is not None):
         raise click.UsageError("give a URL with `remote`, and only there")
+    from reverie.workspace.syncing import team_address
+
     app = frame.app()
     if action == "sync":
         _sync(frame, app)
         return
     if url is not None:
-        app.team_address((url, branch))
+        team_address(app, (url, branch))
     data = _status(app)
     frame.show(data, lambda console: _print_status(console, data))
 
 
 def _status(app: Workspace) -> dict[str, Any]:
+    from reverie.memory.team.sync import unsent
+    from reverie.workspace.syncing import team_address
+
     memory = up_to_date(app.memory(team=True))
-    address = app.team_address()
+    address = team_address(app)
     return {
         "on": app.settings.flag("features.team"),
         "remote": address.remote({}).name if address else None,
         "branch": address.branch if address else None,
         "memories": len(memory.store.entries()),
-        "unsent": list(app.unsent_to_team()),
+        "unsent": list(unsent(memory.history)),
     }
 
 
@@ -74,11 +79,13 @@ def _print_status(console: Console, data: dict[str, Any]) -> None:
 
 
 def _sync(frame: Invocation, app: Workspace) -> None:
+    from reverie.workspace.syncing import sync_team, team_address
+
     require_team(app, team=True)
-    address = app.team_address()
+    address = team_address(app)
     if address is None:
         raise InputError("no remote yet; set one with: reverie team remote URL")
-    data = asdict(app.sync_team(address, PERSON))
+    data = asdict(sync_team(app, address, PERSON))
     frame.show(data, lambda console: _print_report(console, data))
 
 

@@ -105,7 +105,7 @@ class Service:
         if isinstance(hook_event.payload, Ignored):
             return b""
         service = await self._service_for(hook_event, project)
-        return dialect.render(event, await service.attend(hook_event))
+        return dialect.render(event, await service.handle(hook_event))
 
     async def _service_for(self, hook_event: HookEvent, project: str) -> HookService:
         """The service of the project a session was first seen in, even if its shell changes folders.

@@ -89,7 +89,7 @@ class HookService:
         """Wait until the index is not in use, then close it."""
         await self._recall.aclose()
 
-    async def attend(self, event: HookEvent) -> Outcome:
+    async def handle(self, event: HookEvent) -> Outcome:
         """The answer to an event; Reverie's own errors become `Nothing` with the reason."""
         try:
             outcome = await self._attend(event)

@@ -19,7 +19,7 @@ from reverie.events import Announce, TroubleNoted
 from reverie.recall.attachment import MOST_FILES, Surfaced
 from reverie.recall.holdout import withheld
 from reverie.recall.mentions import MemoryMentions
-from reverie.recall.service import catch_up, chosen_meaning, open_ranker, recall_for
+from reverie.recall.service import catch_up, choose_embedder, open_ranker, recall_for
 
 if TYPE_CHECKING:
     from reverie.clients.hooks.events import ToolFinished
@@ -200,7 +200,7 @@ class SessionRecall:
     def _open(self) -> _Opened:
         if self._opened is None:
             memory = self._app.memory()
-            meaning = chosen_meaning(self._app, announce=self._announce)
+            meaning = choose_embedder(self._app, announce=self._announce)
             ranker = open_ranker(memory, self._app.clock, meaning, self._announce)
             opened = self._stack.enter_context(ranker)
             self._opened = _Opened(memory, opened, MemoryMentions(memory.topics))

@@ -6,7 +6,6 @@ import asyncio
 import hmac
 import os
 import secrets
-import signal
 import socket
 import stat
 from collections.abc import Callable
@@ -23,11 +22,10 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from reverie import http_server
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from mcp.server import Server
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -103,16 +101,7 @@ def _accepted(text: str, where: str) -> str:
 
 def listen(port: int) -> socket.socket:
     """A socket on loopback; port 0 chooses a free one."""
-    opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        opened.bind((HOST, port))
-    except OSError as error:
-        opened.close()
-        raise InputError(
-            f"cannot listen on {HOST}:{port} ({error.strerror}); choose another with --port"
-        ) from error
-    return opened
+    return http_server.listen(HOST, port)
 
 
 def address(opened: socket.socket) -> str:
@@ -124,17 +113,8 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM; `ready` is called once clients can connect."""
     port = opened.getsockname()[1]
-    running = uvicorn.Server(configured(_endpoint(server, port), token.value, ConnectionLimit()))
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        running.should_exit = True
-
-    # For signals before Uvicorn installs its handlers, and for the one it raises again at its end.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
-    opened.listen()
-    ready()
-    anyio.run(running.serve, [opened])
+    config = configured(_endpoint(server, port), token.value, ConnectionLimit())
+    http_server.serve(config, opened, ready)
 
 
 def configured(app: ASGIApp, token: str, limit: ConnectionLimit) -> uvicorn.Config:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import TypeAlias
 
-from reverie.context.facts.calls import deed_of
+from reverie.context.facts.calls import action_of
 from reverie.core.messages import Attachment, Message, ToolUse
 from reverie.core.tokens import text_tokens
 
@@ -69,7 +69,7 @@ def worked_on(messages: Iterable[Message]) -> list[WorkedOn]:
 
 def _touched(message: Message) -> Iterator[tuple[str, bool, list[Place]]]:
     for use in reversed(message.tool_uses):
-        action = deed_of(use)
+        action = action_of(use)
         if action.kind in ("read", "edit", "write") and action.target:
             yield action.target, action.kind != "read", _places(use)
     for block in message.blocks:

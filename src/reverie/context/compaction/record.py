@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from reverie.context.compaction.parts import body_of, is_summary
-from reverie.context.facts.calls import Action, deed_of, shortened
+from reverie.context.facts.calls import Action, action_of, shortened
 from reverie.context.facts.outcomes import errors_in, outcome_of
 from reverie.context.user_messages import clipped, said
 from reverie.core.messages import Message, ToolResult, ToolUse
@@ -78,7 +78,7 @@ class _Writer:
         else:
             self._user(message)
         for use in message.tool_uses:
-            self._waiting[use.id] = (use, deed_of(use))
+            self._waiting[use.id] = (use, action_of(use))
         for result in message.tool_results:
             self._result(result)
         if message.tool_results or message.tool_uses:
@@ -152,6 +152,6 @@ def paths_in(messages: Iterable[Message]) -> Iterator[str]:
     """The files of all calls, in order."""
     for message in messages:
         for use in message.tool_uses:
-            action = deed_of(use)
+            action = action_of(use)
             if action.kind in ("read", "edit", "write") and action.target:
                 yield action.target

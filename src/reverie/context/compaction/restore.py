@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from reverie.context.compaction import parts as sizes
 from reverie.context.facts import FileTouch, Todo
-from reverie.context.facts.calls import deed_of
+from reverie.context.facts.calls import action_of
 from reverie.context.user_messages import clipped
 from reverie.core.messages import Attachment, Message, ToolResult, ToolUse
 from reverie.core.tokens import text_tokens
@@ -46,7 +46,7 @@ def whole_files(messages: Iterable[Message]) -> frozenset[str]:
         for block in message.blocks:
             match block:
                 case ToolUse() if not _PIECES & block.input.keys():
-                    action = deed_of(block)
+                    action = action_of(block)
                     if action.kind == "read":
                         reading[block.id] = action.target
                 case ToolResult(id_, _, False) if id_ in reading:

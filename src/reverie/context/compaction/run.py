@@ -35,7 +35,7 @@ from reverie.context.facts import Facts, read_facts
 from reverie.context.user_messages import is_request
 from reverie.core.messages import Attachment, Block, Message, Text, new_message
 from reverie.core.tokens import block_tokens, message_tokens, text_tokens
-from reverie.events import Announce, TroubleNoted, unheard
+from reverie.events import Announce, TroubleNoted, no_listener
 
 # Renders the summary within a number of tokens.
 RenderSummary: TypeAlias = Callable[[int], str]
@@ -170,7 +170,7 @@ class CompactionTools:
     ask: Summarizer | None = None
     ask_apart: ApartSummarizer | None = None
     read_file: ReadFile = no_files
-    announce: Announce = unheard
+    announce: Announce = no_listener
 
 
 async def run(situation: Situation, tools: CompactionTools) -> Compaction | Failed:

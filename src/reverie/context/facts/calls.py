@@ -111,7 +111,7 @@ class Action:
                 return f"{self.tool}: {self.target}" if self.target else self.tool
 
 
-def deed_of(use: ToolUse) -> Action:
+def action_of(use: ToolUse) -> Action:
     """Classify a call; an unknown tool is "other"."""
     arguments = use.input
     name = use.name.lower()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reverie.context.facts.calls import Action, deed_of, shortened
+from reverie.context.facts.calls import Action, action_of, shortened
 from reverie.context.facts.outcomes import (
     Command,
     Facts,
@@ -177,7 +177,7 @@ class FactCollector:
             self._add_call(use)
 
     def _add_call(self, use: ToolUse) -> None:
-        action = deed_of(use)
+        action = action_of(use)
         self._calls += 1
         self._waiting[use.id] = (use, action)
         if len(self._waiting) > _MOST_WAITING:

@@ -27,7 +27,7 @@ from reverie.context.microcompaction.ledger import (
 )
 from reverie.context.previews import outline_line
 from reverie.core.tokens import text_tokens
-from reverie.events import Announce, LayerFired, unheard
+from reverie.events import Announce, LayerFired, no_listener
 
 __all__ = [
     "CLEARED",
@@ -122,7 +122,7 @@ def run(
     change: Clear | EditCache,
     conditions: RequestConditions,
     expect_break: Callable[[str], None],
-    announce: Announce = unheard,
+    announce: Announce = no_listener,
 ) -> None:
     """Register the cache break, if there is one, and announce; the session records the change."""
     if isinstance(change, Clear):

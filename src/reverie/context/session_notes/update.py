@@ -23,7 +23,7 @@ from reverie.context.session_notes.notes import (
 )
 from reverie.core.foreign_text import MARKS, quoted
 from reverie.errors import ReverieError
-from reverie.events import Announce, TroubleNoted, unheard
+from reverie.events import Announce, TroubleNoted, no_listener
 
 # Variables: notes_path, notes, warnings, section_tokens, total_tokens.
 UPDATE = """\
@@ -140,7 +140,7 @@ class Notebook:
     file: NotesFile
     template: Template = TEMPLATE
     prompt: str = UPDATE
-    announce: Announce = unheard
+    announce: Announce = no_listener
 
     def read(self) -> Notes:
         """Read the notes; from a file with a broken frame, what can be recovered."""

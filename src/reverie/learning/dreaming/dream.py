@@ -16,19 +16,11 @@ from typing import Protocol, TypeAlias
 
 from reverie.context import NotDue
 from reverie.errors import ReverieError
-from reverie.events import Announce, TroubleNoted, unheard
+from reverie.events import Announce, TroubleNoted, no_listener
 from reverie.learning.dreaming.changes import Change, Files, Reasons, applied, typed
-from reverie.learning.dreaming.checks import (
-    Budget,
-    CheckContext,
-    Judged,
-    Objection,
-    Said,
-    consistent,
-    judge,
-    nothing_keeps_out,
-)
+from reverie.learning.dreaming.checks import CheckContext, Objection, Said, nothing_keeps_out
 from reverie.learning.dreaming.gates import Due, Gates
+from reverie.learning.dreaming.judging import Budget, Judged, consistent, judge
 from reverie.learning.dreaming.merge import Merge, Reindexed, merged, settled
 from reverie.learning.dreaming.probes import Prober, probed
 from reverie.learning.dreaming.review import End, Report, Status, Turn, entries_of
@@ -136,7 +128,7 @@ class DreamContext:
     recalled: Mapping[str, int] = field(default_factory=dict)
     stop: Callable[[], bool] = _never
     pause: Callable[[], Awaitable[None]] = _half_a_second
-    announce: Announce = unheard
+    announce: Announce = no_listener
     # Looks up what the person said at a source; None trusts all sources.
     said: Said | None = None
     # Returns the phrase in the person's learning.md that keeps a text out of memory.

@@ -13,7 +13,7 @@ from reverie.agent.permissions import fenced
 from reverie.agent.tools import FolderCopy
 from reverie.agent.turns import calls_of
 from reverie.context import NotDue
-from reverie.context.facts.calls import deed_of, shortened
+from reverie.context.facts.calls import action_of, shortened
 from reverie.core.request import Reply
 from reverie.core.usage import DREAM
 from reverie.events import Announce, DreamBegan, DreamEnded, Event, Replied
@@ -97,6 +97,6 @@ def dreamer_of(
 
 def _turn(reply: Reply) -> Turn:
     """One reply as a turn for the status that people watch."""
-    actions = [deed_of(use) for use in calls_of(reply)]
+    actions = [action_of(use) for use in calls_of(reply)]
     files = (Path(action.target).name for action in actions if action.kind in ("edit", "write"))
     return Turn(shortened(reply.text, _LONGEST_TURN), len(actions), tuple(dict.fromkeys(files)))

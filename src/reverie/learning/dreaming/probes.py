@@ -15,8 +15,9 @@ from functools import lru_cache
 from typing import Protocol, TypeAlias
 
 from reverie.learning.dreaming.changes import Change, Files, applied, topics_of
-from reverie.learning.dreaming.checks import Judged, Objection
+from reverie.learning.dreaming.checks import Objection
 from reverie.learning.dreaming.facts import claim, content, is_live, parsed, values, words
+from reverie.learning.dreaming.judging import Judged
 
 # A memory counts as found when it is among this many answers.
 ANSWERS = 10

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 import secrets
-import sqlite3
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from reverie.context import NotDue
 from reverie.core.usage import DREAM
 from reverie.errors import InputError
-from reverie.events import Announce, unheard
+from reverie.events import Announce, no_listener
 from reverie.files.folders import make_private
 from reverie.files.json_files import read_json, write_json
 from reverie.files.locks import gone
 from reverie.learning.dreaming import facts
-from reverie.learning.dreaming.checks import Budget
 from reverie.learning.dreaming.daily_log import Undistilled, mark_distilled, undistilled
 from reverie.learning.dreaming.dream import (
     DreamContext,
@@ -34,6 +31,7 @@ from reverie.learning.dreaming.dream import (
 )
 from reverie.learning.dreaming.gates import FILE, Busy, ConsolidateLock, Due, Gates, Thresholds
 from reverie.learning.dreaming.in_session import dreamer_of
+from reverie.learning.dreaming.judging import Budget
 from reverie.learning.dreaming.log import log_dreamer
 from reverie.learning.dreaming.prompts import Surroundings
 from reverie.learning.dreaming.review import (
@@ -46,28 +44,24 @@ from reverie.learning.dreaming.review import (
     status_json,
     without_secrets,
 )
+from reverie.learning.dreaming.snapshot_search import open_prober
 from reverie.learning.service import SourceReader, instructions_for
-from reverie.learning.side_models import fresh_agents, means_for
-from reverie.memory.format.manifest import is_index
-from reverie.memory.format.revisions import Author, Revision, version
+from reverie.learning.side_models import choose_model, fresh_agents
+from reverie.memory.format.revisions import Author, Revision
 from reverie.memory.scratch import Scratch
 from reverie.memory.uses import UseCounts
 from reverie.models.selection import OFFLINE
 from reverie.recall import attachment as anchors
-from reverie.recall import lexical as queries
-from reverie.recall.documents import MemoryDoc, Signature
-from reverie.recall.index import RecallIndex
-from reverie.recall.service import EmbedderChoice, chosen_meaning
+from reverie.recall.service import choose_embedder
 
 if TYPE_CHECKING:
     from reverie.agent.fork import Forks, SideAgents, Task
     from reverie.agent.turns import Finished
     from reverie.core.usage import Entry
-    from reverie.learning.dreaming.probes import Search
     from reverie.memory.format.topic import Topic
     from reverie.memory.locations import MemoryLocation
     from reverie.memory.opening import OpenMemory
-    from reverie.ports import Clock, Embedder
+    from reverie.ports import Clock
     from reverie.settings.projects import Project
     from reverie.workspace import Workspace
 
@@ -162,7 +156,7 @@ async def dream(
     options: DreamOptions = _USUAL,
     *,
     dreamer: Dreamer | None = None,
-    announce: Announce = unheard,
+    announce: Announce = no_listener,
 ) -> Report | NotDue:
     """Dream now, whatever the gates say, and store the report. Only one dream runs at a time.
 
@@ -237,16 +231,16 @@ class _DreamerChoice:
 
     def _agents(self, options: DreamOptions) -> tuple[SideAgents | None, str]:
         """The agents and their model; the main model runs as a fork to share the conversation's cache."""
-        means, forks = means_for(self.app, DREAM, use_model=options.use_model), options.forks
+        choice, forks = choose_model(self.app, DREAM, use_model=options.use_model), options.forks
         if options.dry or not options.use_model:
             return None, ""
         if forks is not None and self.app.settings.model("side") == OFFLINE:
             return forks, forks.conversation.model.name
-        if not means.model:
+        if not choice.model:
             return None, ""
         return _LazyAgents(
-            self.app, means.model, f"dream-{self.context.id}", self.context.announce
-        ), means.model
+            self.app, choice.model, f"dream-{self.context.id}", self.context.announce
+        ), choice.model
 
     def _anchors(self, topic: Topic) -> tuple[str, ...]:
         return anchors.check(topic.anchors, self.app.project.root)
@@ -261,7 +255,7 @@ class _LazyAgents:
     session: str
     announce: Announce
 
-    async def run(self, task: Task, hear: Announce = unheard) -> Finished:
+    async def run(self, task: Task, hear: Announce = no_listener) -> Finished:
         folder = self.app.project.sessions / self.session / "forks"
         async with fresh_agents(
             self.app, self.model, self.session, folder, self.announce
@@ -275,7 +269,7 @@ def _dream_context(
 ) -> Iterator[DreamContext]:
     folder = memory.place.state / DREAMS
     scratch = Scratch(folder / BRANCHES / id_, memory.store)
-    with open_prober(scratch, app.clock, chosen_meaning(app, announce=announce)) as prober:
+    with open_prober(scratch, app.clock, choose_embedder(app, announce=announce)) as prober:
         yield DreamContext(
             id=id_,
             pid=os.getpid(),
@@ -310,81 +304,6 @@ def _read_text(path: Path) -> str:
 
 
 # --- recall probes ---
-
-
-class RecallProber:
-    """Searches temporary indexes of snapshots, independent of the live index."""
-
-    def __init__(
-        self, scratch: Scratch, clock: Clock, folder: Path, embedder: Embedder | None
-    ) -> None:
-        self._scratch = scratch
-        self._now = clock.now()
-        self._folder = folder
-        self._embedder = embedder
-        self._files: Mapping[str, bytes] = {}
-        self._open: list[RecallIndex] = []
-        self._first: Search | None = None
-
-    def before(self) -> Search:
-        if self._first is None:
-            self._files = self._scratch.opened
-            self._first = self._searching(self._indexed(self._path("before"), self._files))
-        return self._first
-
-    def after(self, files: Mapping[str, bytes | None]) -> Search:
-        self.before()
-        path = self._path(f"after-{len(self._open)}")
-        with (
-            closing(sqlite3.connect(self._path("before"))) as old,
-            closing(sqlite3.connect(path)) as new,
-        ):
-            old.backup(new)
-        changed = {**self._files, **files}
-        present = {name: data for name, data in changed.items() if data is not None}
-        return self._searching(self._indexed(path, present))
-
-    def close(self) -> None:
-        for index in self._open:
-            index.close()
-
-    def _path(self, name: str) -> Path:
-        return self._folder / f"{name}.sqlite"
-
-    def _indexed(self, path: Path, files: Mapping[str, bytes]) -> RecallIndex:
-        index = RecallIndex.open(path, self._embedder)
-        self._open.append(index)
-        listing = {name: _signature(data) for name, data in files.items() if not is_index(name)}
-        index.refresh(
-            listing, lambda name: MemoryDoc.of(facts.parsed(files[name], name), listing[name])
-        )
-        return index
-
-    def _searching(self, index: RecallIndex) -> Search:
-        def search(question: str, limit: int) -> Sequence[str]:
-            found = index.search(queries.plain(question), now=self._now, limit=limit)
-            return [hit.key for hit in found.hits]
-
-        return search
-
-
-@lru_cache(maxsize=16_384)
-def _signature(data: bytes) -> Signature:
-    return (0, len(data), int(version(data)[:15], 16))
-
-
-@contextmanager
-def open_prober(
-    scratch: Scratch, clock: Clock, embedder_choice: EmbedderChoice
-) -> Iterator[RecallProber]:
-    """Open the prober of one dream; its indexes are deleted afterwards."""
-    with tempfile.TemporaryDirectory() as folder:
-        prober = RecallProber(scratch, clock, Path(folder), embedder_choice.embedder)
-        try:
-            yield prober
-        finally:
-            prober.close()
-            embedder_choice.close()
 
 
 # --- stored reports and their review ---

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 
 from reverie.agent.shell_commands import reads_only
 from reverie.context import NotDue
-from reverie.context.facts.calls import deed_of
+from reverie.context.facts.calls import action_of
 from reverie.context.user_messages import LABEL, said
 from reverie.core.messages import Attachment, Document, Message, ToolResult, ToolUse
 from reverie.learning.extraction.speech import own_words
@@ -77,7 +77,7 @@ def agent_wrote(messages: Iterable[Message], *memory_dirs: str) -> bool:
 def _writes_into(use: ToolUse, root: str) -> bool:
     if use.name == LOG_TOOL:
         return True
-    match deed_of(use).kind:
+    match action_of(use).kind:
         case "edit" | "write":
             return any(_within(path, root) for path in _texts(use, _PATHS))
         case "run":

@@ -14,7 +14,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from reverie.learning.extraction.questions import REPORTS, REWORDS, inquires
+from reverie.learning.extraction.questions import REPORTS, inquires
+from reverie.learning.extraction.speech_signs import (
+    ANYBODYS,
+    EMPOWERS,
+    INTRODUCES,
+    LETTER,
+    MEANING,
+    NOT_SPEECH,
+    PERSONAL,
+    POINTS,
+    TASK,
+    TEXT_WORK,
+    WORK_ON,
+)
 from reverie.learning.extraction.word_lists import ACKNOWLEDGES, ALWAYS, OPENINGS, SMALL
 from reverie.text.words import STOP_WORDS
 
@@ -39,16 +52,6 @@ _DOCUMENT = re.compile(
     r"|traceback \(most recent|(?:[=*_~#-] ?){3,}\s*$)",
     re.I,
 )
-# A letter to other people: its opening, its close, its postscript.
-_LETTER = re.compile(
-    r"^[ \t]*(?:(?:hi|hello|dear|hallo|liebe[rs]?|bonjour|cher|chère|chers|hola|querid[oa]s?|estimad[oa]s?) (?:all|team|everyone|everybody|folks|readers?"
-    r"|colleagues|customers?|sir|madam|zusammen|alle|team|kolleg\w+|tous|toutes|à tous|équipe|collègues|todos|a todos|equipo)\b"
-    r"|dear\b|sehr geehrte|(?:kind |best |warm |many )?regards\b|best wishes|sincerely|cheers,|best,|yours\b|(?:mit )?(?:freundlichen|besten|vielen) gr(?:ü|ue)(?:ß|ss)en"
-    r"|viele grüße|beste grüße|cordialement|bien à vous|salutations|saludos|un saludo|atentamente|signed-off-by|co-authored-by"
-    r"|p\.?\s?p?\.?s\.?\s*[:–—-]|©|[—–] ?\w)"
-    r"|\((?:from|source|via|quelle|aus|siehe|source|tiré|selon|fuente|según)\b",
-    re.I | re.M,
-)
 _ASKS = r"remember|note|memory|memori[sz]e|from now on|merk|souviens|retiens|recuerda"
 # "Here is the guideline:" at the end of a line, unless the person asks to remember what follows.
 _LEAD_IN = re.compile(rf"(?!.*\b(?:{_ASKS})).*[:：]\s*$", re.I)
@@ -58,18 +61,6 @@ BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 _BOUNDED = re.compile(r"\s*(?:>|```|\|)")
 # A short line without final punctuation, like a heading, but no bullet.
 _TITLE = re.compile(r"(?!\s*(?:[-*+•]|\d{1,2}[.)])\s).{0,60}[^\s.!,;…]\s*$")
-_NOT_SPEECH = re.compile(
-    r"\s*(?:>|```|\$ |❯|% |⏺|⎿|\+\+\+ |--- |@@ |[+-] {2,}\S|\||//|/\*|\*/|\{|\}|\[\{"
-    r"|\d{4}-\d{2}-\d{2}[T ]\d{2}:|\[?\d{1,2}:\d{2}:\d{2}|\[\d{1,2}:\d{2}\]"
-    r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d+ \d\d:"
-    r"|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|FAIL|PASS|DEBU)\b|(?:error|fatal|warning|remote): "
-    r"|at \S+\(|File \"|make(?:\[\d+\])?: |\w+Error: |\w+Exception\b|npm (?:ERR|WARN)|(?-i:(?:GET|POST|PUT|HEAD|DELETE)) /"
-    r"|\d{1,2}[/.]\d{1,2}[/.]\d{2,4},? \d{1,2}:\d{2}|-- \S|\[//\]:|(?-i:[A-Z][A-Z0-9_]+)=|(?:export )?[\w.-]+ = [\"'\d\[{]"
-    r"|\[[\w.-]+\]\s*$|(?-i:[a-z]{2}): |@\w+\b ?:|[^\s,]+,[^\s,]+(?:[ ,]|$)|§|\d+/ |in (?:english|german|french|spanish): |\d{1,2}(?:\.\d{1,2})+\.? \S|(?:npm|pip|yarn|cargo|docker) (?:notice|info|warning)\b|[\w.-]+@[\w.-]+:\S*[#$]"
-    r"|(?:user|assistant|system|human|ai|tool|bot|admin) ?: |\"[^\"]*\"\s*[,:]?\s*$|\"[\w-]+\" ?: |(?-i:\[[A-Z]{3,}\])"
-    r"|\w[\w.-]{0,20} {2,}\d{1,2}:\d{2}(?: ?[AP]M)?\s*$|\[[ xX]\] )",
-    re.I,
-)
 _INDENTED = re.compile(r"(?: {4}|\t)\S|[ \t]{2,}[\w\"'-]+: ")
 # A chat log: names before a colon, one a line.
 _SPEAKER = re.compile(r"\s*[A-Z][\w.-]{1,20}(?: [A-Z][\w.-]{1,20})?: \S")
@@ -84,90 +75,15 @@ _REPORTS = re.compile(
     re.I,
 )
 
-# Phrases that introduce a text by another author.
-_INTRODUCES = re.compile(
-    r"\b(?:look at|have a look|see below|below|here(?:'s| is| are| comes)|fyi|found (?:this|that|it|on|in)|(?:i |we |just )got (?:this|that|an?|the|it)"
-    r"|received|came across|according to|pasted?|copied|the following|as follows|attached|forwarded|they sent|sent (?:me|us)"
-    r"|(?:docs?|documentation|readme|guide|manual|page|wiki|e?-?mail|message|error|logs?|article|faq|spec|issue|ticket|bot|chatgpt|gpt|copilot"
-    r"|gemini|llm|model|colleague|boss|customer|client|vendor|supplier|maintainer|reviewer|linter|answer|reply|output|he|she|they|someone|somebody)"
-    r" (?:\w+ ){0,2}?(?:says?|said|wrote|writes|told|reads|states|answered|replied|claims?|suggest\w*|sent|shows?|has this|was this|is this|goes)"
-    r"|(?<!\bi )(?<!\bwe )(?<!\byou )(?:wrote|commented|posted|announced|replied|answered)\b|\b(?:shows|prints|says|reads)\s*$"
-    r"|(?:this|that) (?:is|was|came) (?:from|the|what|in|on|an?)|from (?:the|their|our|an?|this|that) (?:docs?|documentation|readme|guide|wiki|page|mail|faq"
-    r"|website|site|issue|blog|article|manual|spec|thread|log|chat|ticket|repo)"
-    r"|hier (?:ist|sind|kommt)|siehe|schau|sieh|guck|laut|(?:steht|schrieb|schreibt|sagt|sagte|meinte)\b|folgende\w*|anbei|weitergeleitet|gefunden"
-    r"|bekommen|erhalten|kam (?:gerade|per)|voici|voilà|regarde|selon|d'après|(?:a|ont|m'a|nous a) (?:écrit|dit|envoyé|répondu)|dit (?:ceci|que|ça)|ci-dessous"
-    r"|(?:j'ai|on a) (?:reçu|trouvé)|suivante?s?|mira|aquí (?:está|va|tienes)|según|(?:dice|dicen|dijo|escribió|respondió|pone)\b|siguientes?|a continuación"
-    r"|(?:he|hemos) (?:recibido|encontrado)|me (?:llegó|mandaron|enviaron))",
-    re.I,
-)
-# Requests to work on a text elsewhere in the message.
-_TEXT_WORK = re.compile(
-    rf"\b(?:{REWORDS}|explain|summari[sz]e|summary|translat\w+|reword|rewrite|shorten|review|spelling|spell[- ]?check|grammar"
-    r"|tl;?dr|decode|parse|analy[sz]e|interpret|draft|write back|bullet points|polish|answer (?:this|that|it|them|him|her|politely)|reply|respond"
-    r"|thoughts|opinion|make sense of|any idea|correct (?:this|the text)|(?:turn|convert|format|make) (?:this|that|it|these|the text)"
-    r"|erklär\w*|übersetz\w*|fass\w* .{0,20}zusammen|zusammenfass\w*|(?:korrigier\w*|prüfe?) (?:das|dies\w*|den text)|antworte\w*|beantworte\w*|formulier\w*|kürz\w*|lies"
-    r"|explique\w*|tradui\w*|résum\w*|(?:corrige\w*|vérifie\w*) (?:ce|cette|ça|cela)|relis|répon\w*|reformule\w*|explica\w*|traduc\w*|resum\w*|contesta\w*|(?:corrige|revisa)\w* (?:esto|eso|este|esta)|reformula\w*)\b",
-    re.I,
-)
-_MEANING = re.compile(
-    r"\bwhat (?:does|do|did|is|are|was)(?: \w+){0,2}? (?:this|that|these|those|it|they)\b|\bwhat(?:'s| is) (?:this|that)\b|\bwhat does (?:the|their) [\w ]{2,40} (?:mean|say|want)\b"
-    r"|\bis (?:this|that|it) (?:true|right|correct|legit\w*|real|spam|safe|ok(?:ay)?|valid|normal|an?)\b|\btranslate (?:this|that|it|please|the)\b|\bexplain (?:this|that|it|the (?:above|following|text|message|e?-?mail|page|passage|paragraph|rule|policy|notice|terms|log|output|error))\b"
-    r"|\bwas (?:heißt|bedeutet|meint|soll|ist|will) (?:das|dies\w*)\b|\bstimmt das\b|\bque (?:veut dire|signifie)\b|\bqu'est-ce que (?:c'est|ça|cela)\b|\bc'est (?:vrai|normal)\b"
-    r"|\bqué (?:significa|quiere decir|es) (?:esto|eso|este|esta)\b|\bes (?:verdad|cierto|normal)\b",
-    re.I,
-)
-_POINTS = re.compile(
-    r"^\s*\^|\b(?:this|that|these|those|it|its|they|them|he|she|him|her|such|above|so|same|there|text|words?|sentences?|paragraphs?|wording|tone|section"
-    r"|das|dies\w*|darauf|dazu|davon|es|ihn|oben|text|wörter|satz|ça|cela|ceci|ce|cette|texte|phrase|ci-dessus|eso|esto|este|esta|lo|texto|frase|arriba)\b",
-    re.I,
-)
-# Beginnings of an independent task.
-_TASK = re.compile(
-    r"\s*(?:(?:and|so|then|now|next|also|please|ok|okay|thanks|und|dann|jetzt|nun|bitte|danke|et|puis|maintenant|merci|y|luego|ahora|por favor|gracias)[,.!:]? +)*"
-    r"(?:(?:can|could|would|will) you|let's|kannst du|könntest du|lass uns|peux-tu|pourrais-tu|tu peux|¿?puedes|¿?podrías"
-    r"|add|apply|bring|build|bump|change|check|clean|configure|continue|convert|create|debug|delete|deploy|drop|extend|extract|find|finish|fix|generate|go"
-    r"|implement|improve|install|integrate|investigate|list|look|make|merge|migrate|move|open|optimi[sz]e|port|refactor|remove|rename|replace|revert|run|set"
-    r"|show|split|start|stop|switch|test|try|update|upgrade|use|wire|write"
-    r"|baue?|behebe?|benenne?|entferne?|erstelle?|füge?|lösche?|mache?|prüfe?|schreibe?|starte?|teste?|ändere?|zeige?"
-    r"|ajoute|change|corrige|crée|écris|enlève|fais|lance|mets|montre|renomme|supprime|teste"
-    r"|añade|arregla|borra|cambia|corrige|crea|ejecuta|elimina|escribe|haz|muestra|prueba|quita|renombra)\b",
-    re.I,
-)
-# Sentences that only the person at the keyboard writes: about themselves, about the assistant's
-# work, or about what was just said.
-_PERSONAL = re.compile(
-    r"(?<![\w'’])(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|we['’](?:re|ve|d|ll)|us|our|ours|ich|mir|mich|mein\w*|wir|uns|unser\w*"
-    r"|je|moi|mon|ma|mes|nous|notre|nos|yo|mi|mis|nosotros|nuestr\w+)(?!\w)|(?<!\w)j['’]\w"
-    r"|^(?:thanks|thank you|thx|danke|merci|gracias)\b(?! to\b)|^(?:no|yes|yep|yeah|nope|ok|okay|great|perfect|nice|nein|ja|non|oui|sí|vale)\b[,:!. ]"
-    r"|^(?:and |so |but )?(?:please|can you|could you|would you|let's|bitte|kannst du|peux-tu|puedes|s'il te plaît|por favor)\b"
-    r"|\b(?:please|bitte|por favor)[.!]*$"
-    r"|^(?:it|they|that|he|she|sie|ils|elles|ça)['’]?\b|^(?:because|since|otherwise|last time|weil|sonst|parce que|sinon|porque)\b"
-    r"|^you(?:['’]ve)? (?:did|do|keep|kept|forgot|used|wrote|broke|added|made|removed|deleted|changed|always|never|just|already|still|should|may|don't|needn't)\b",
-    re.I,
-)
-# Orders, tasks and decisions, whose wording does not tell whether the person or a stranger wrote them.
-_ANYBODYS = re.compile(
-    r"(?:(?:also|and|so|but|und|et|y),? )*(?:always|never|don't|do not|stop|from now on|from here on|going forward|henceforth|in (?:the )?future|next time"
-    r"|as of|whenever|every time|remember|use|keep|avoid|prefer|make sure|no |when you|if you|for future|(?:we|the \w+)(?:'ve| have| has)? (?:decided|agreed)"
-    r"|immer|nie|niemals|ab jetzt|ab sofort|von jetzt an|künftig|verwende\w*|benutze?|merk\w*|vergiss|wir haben|toujours|jamais|désormais|à partir|n'oublie"
-    r"|souviens|nous avons|on a|siempre|nunca|a partir|de ahora|recuerda|no olvides|hemos|acordamos|decidimos)(?!\w)",
-    re.I,
-)
 # "Remember that." and "Don't save this." refer to the sentence before.
 _ABOUT_MEMORY = re.compile(
     r"(?:remember|memori[sz]e|keep) (?:that|this|it)[.!]*$|(?:don't|do not) (?:save|store|remember|keep|note) (?:this|that|it)\b",
     re.I,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n")
-# Giving power to others or removing a check: typical aims of injected text.
-_EMPOWERS = re.compile(
-    r"(?<!\bi )(?<!\bwe )(?<!\byou )\b(?:approves|signs|merges|owns|reviews|grants|decides|controls|manages|administers)\b"
-    r"|\b(?:give|gives|gets?|grant|has|have|let|allow|trust|add)\b.{1,40}\b(?:access|rights|admin|permissions?|approve|merge|deploy|as (?:an? )?(?:reviewer|owner))\b"
-    r"|\bas (?:root|admin)\b|\bsudo\b|\bwithout (?:review|approval|asking|confirm\w*|a second|tests?|checks?)\b"
-    r"|\b(?:skip|disable|bypass|ignore|turn off|switch off|lift|remove)\b.{1,40}\b(?:check|checks|reviews?|tests?|verification|firewall|hooks?|signatures?|approvals?|limits?|certificates?)\b"
-    r"|\b(?:needs?|requires?) no (?:review|approval|tests?|second|signature|password)\b|\b(?:check|checks|verification|firewall|review) (?:is|are) off\b"
-    r"|\b(?:freigeben|gibt .{1,30} frei|genehmigt|Zugriff|Rechte|ohne (?:Prüfung|Nachfrage|Freigabe))\b|\b(?:approuve|valide|accès|droits|sans (?:validation|demander))\b"
-    r"|\b(?:aprueba|acceso|permisos|sin (?:revisión|preguntar))\b",
+_BEFORE_COLON = re.compile(r"([^.!?:：\n]{3,120})[:：]\s*\S")
+_OWN_LEAD = re.compile(
+    rf"\b(?:{_ASKS})|\b(?:i|we|ich|wir|je|nous|on|yo)\b[^,;]{{0,20}}\b(?:told|said|wrote|sagte|gesagt|dit|dije|dicho)\b",
     re.I,
 )
 _OPENING_QUESTION = re.compile(r"[^.!?\n]+\?\s+\S")
@@ -215,7 +131,7 @@ def passages(text: str) -> tuple[Passage, ...]:
         words = _rare_words(found[place].text)
         if not doubts[place] and (spoken_of or words & later):
             doubts[place] = "what follows may speak of it as a text"
-        if not doubts[place] and len(found) > 1 and _EMPOWERS.search(found[place].text):
+        if not doubts[place] and len(found) > 1 and EMPOWERS.search(found[place].text):
             doubts[place] = (
                 "it gives others power or lifts a check, and may be another author's text"
             )
@@ -281,7 +197,7 @@ def _unwrapped(lines: Sequence[str]) -> list[str]:
     made: list[str] = []
     block: list[str] = []
     for line in (*lines, ""):
-        if line.strip() and not (_NOT_SPEECH.match(line) or _DOCUMENT.match(line)):
+        if line.strip() and not (NOT_SPEECH.match(line) or _DOCUMENT.match(line)):
             block.append(line.rstrip())
             continue
         width = max(map(len, block), default=0)
@@ -308,14 +224,14 @@ def _broken(line: str, following: str, width: int) -> bool:
 
 
 def _foreign(line: str, *, chat: bool) -> bool:
-    if _NOT_SPEECH.match(line) or _INDENTED.match(line):
+    if NOT_SPEECH.match(line) or _INDENTED.match(line):
         return True
     return chat and _SPEAKER.match(line) is not None
 
 
 def _about_message(found: Sequence[_Paragraph], text: str) -> str:
     """A doubt about a whole message."""
-    if _LETTER.search(text):
+    if LETTER.search(text):
         return "it stands in a letter"
     # The last words may follow a document that was cut off.
     tail = _FENCED.sub("", text).rstrip().rpartition("\n\n")[2].strip()
@@ -327,7 +243,7 @@ def _leads_on(paragraph: str) -> str:
     """The doubt that a paragraph casts on all later ones; a mere "thanks, that works" casts none."""
     if "?" in paragraph or inquires(paragraph):
         return "it follows a question, and may be what the question is about"
-    if _INTRODUCES.search(paragraph) or _TEXT_WORK.search(paragraph):
+    if INTRODUCES.search(paragraph) or TEXT_WORK.search(paragraph):
         return "it follows an introduction, and may be another author's text"
     if {word.lower() for word in _WORD.findall(paragraph)} <= ACKNOWLEDGES:
         return ""
@@ -338,10 +254,12 @@ def _about(one: _Paragraph) -> str:
     """A doubt about one paragraph by itself."""
     if one.pasted:
         return "it stands beside code, a log or a chat"
-    if _MEANING.search(one.text):
+    if MEANING.search(one.text):
         return "it asks what a text means"
+    if _quotes_after_colon(one.text):
+        return "it follows a colon, and may be another author's text"
     # "Can you rename it? From now on …" is the person's; "Tired of slow builds? …" may be pasted.
-    if _OPENING_QUESTION.match(one.text) and not _TASK.match(one.text):
+    if _OPENING_QUESTION.match(one.text) and not TASK.match(one.text):
         return "it follows a question, and may be what the question is about"
     return (
         ""
@@ -350,12 +268,20 @@ def _about(one: _Paragraph) -> str:
     )
 
 
+def _quotes_after_colon(paragraph: str) -> bool:
+    """Whether it works on or reports the text behind its first colon: "Translate: …", "she wrote: …"."""
+    lead = _BEFORE_COLON.match(paragraph)
+    if lead is None or _OWN_LEAD.search(lead[1]):
+        return False
+    return any(sign.search(lead[1]) for sign in (INTRODUCES, TEXT_WORK, _REPORTS, WORK_ON))
+
+
 def _plainly_spoken(paragraph: str) -> bool:
     """Whether the sentences read like a person who speaks to an assistant."""
     said = [part.strip() for part in _SENTENCE_END.split(paragraph) if part.strip()]
     if any(_is_personal(part) for part in said):
         return True
-    tasks = (_ANYBODYS, _TASK)
+    tasks = (ANYBODYS, TASK)
     return len(said) < 2 or all(any(kind.match(part) for kind in tasks) for part in said)
 
 
@@ -364,7 +290,7 @@ def _is_personal(sentence: str) -> bool:
         return True
     if {word.lower() for word in _WORD.findall(sentence)} <= ACKNOWLEDGES:
         return True
-    return _PERSONAL.search(sentence) is not None and not _ANYBODYS.match(sentence)
+    return PERSONAL.search(sentence) is not None and not ANYBODYS.match(sentence)
 
 
 def _moves_on(paragraph: str) -> bool:
@@ -372,10 +298,10 @@ def _moves_on(paragraph: str) -> bool:
     words = _WORD.findall(paragraph)
     if {word.lower() for word in words} <= ACKNOWLEDGES:
         return "?" not in paragraph
-    about = (_MEANING, _TEXT_WORK, _INTRODUCES, _POINTS)
+    about = (MEANING, TEXT_WORK, INTRODUCES, POINTS)
     return (
         len(words) >= _FEWEST_WORDS
-        and _TASK.match(paragraph) is not None
+        and TASK.match(paragraph) is not None
         and not any(sign.search(paragraph) for sign in about)
     )
 

@@ -37,7 +37,8 @@ from reverie.memory.format.revisions import (
     version,
 )
 from reverie.memory.postgres.database import Connection, Database, patiently
-from reverie.memory.store import Stored, check_size, resolved, unchanged
+from reverie.memory.reading import Stored
+from reverie.memory.store import check_size, resolved, unchanged
 from reverie.ports import Clock
 
 # Writes what recall searches, in the transaction of the change: file and content, None if removed.

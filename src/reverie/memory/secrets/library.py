@@ -82,6 +82,10 @@ def _load() -> tuple[Any, int]:
     return library, os.getpid()
 
 
+# `SHA256:…` is a fingerprint, not a key.
+_DIGEST = re.compile(rb"sha\d{1,3}[:-]\Z", re.IGNORECASE)
+
+
 def _places(text: str, findings: Any) -> Iterator[Secret]:
     """Convert lines and byte columns, both from 1, to offsets in the text."""
     data = text.encode()
@@ -95,7 +99,7 @@ def _places(text: str, findings: Any) -> Iterator[Secret]:
     # In order, so that the bytes are decoded only once.
     seen, start = 0, 0
     for at, finding in sorted(found, key=lambda item: item[0]):
-        if at < 0:
+        if at < 0 or _DIGEST.search(data[max(0, at - 8) : at]):
             continue
         seen, start = at, start + len(data[seen:at].decode())
         kind = _NOT_KIND.sub(" ", finding.rule_id.lower()).strip()[:_LONGEST_KIND].strip()

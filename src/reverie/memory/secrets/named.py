@@ -17,6 +17,7 @@ from reverie.memory.secrets.plausibility import (
     is_seed,
     is_spoken_password,
     is_user_and_password,
+    is_word_list,
 )
 
 if TYPE_CHECKING:
@@ -81,6 +82,9 @@ RULES: Sequence[Rule] = (
         "password",
         (
             "login",
+            "log in",
+            "sign in",
+            "anmelden",
             "logins",
             "credentials",
             "creds",
@@ -91,7 +95,8 @@ RULES: Sequence[Rule] = (
             "wifi",
             "wlan",
         ),
-        rf"[\"'`*]{{0,3}}[ \t]{{0,3}}[:=][ \t]{{0,3}}[^\s/|:,]{{1,64}}[ \t]{{0,2}}[/|:,][ \t]{{0,2}}([^{_STOP}]{{4,256}})",
+        rf"[\"'`*]{{0,3}}(?:[ \t][^\n:=/|,.]{{1,40}})?[ \t]{{0,3}}(?:[:=]|\b(?:with|as|mit|als|avec|con|como)\b)"
+        rf"[ \t]{{0,3}}[^\s/|:,]{{1,64}}[ \t]{{0,2}}[/|:,][ \t]{{0,2}}([^{_STOP}]{{4,256}})",
         is_spoken_password,
     ),
     Rule(
@@ -126,6 +131,13 @@ RULES: Sequence[Rule] = (
         _PASSWORDS,
         r"[^\n\"'`\ufffc.]{0,40}?\b(?:is|ist|lautet|est|es|:|=)[ \t]{0,3}[\"`']([^\n\"'`\ufffc]{6,100})(?=[\"`'])",
         is_phrase,
+    ),
+    Rule(
+        "passphrase",
+        ("passphrase", "pass phrase", "phrase de passe", "frase de paso"),
+        r"[^\n\"'`\ufffc.]{0,40}?(?:\b(?:is|ist|lautet|est|es|it['’]s)\b|[:=])[ \t]{0,3}"
+        r"([^\W\d_]{3,12}(?:[ -][^\W\d_]{3,12}){3,8})(?=[.!,;)]|\s*$)",
+        is_word_list,
     ),
     Rule(
         "authenticator seed",

@@ -47,6 +47,10 @@ _BASE32 = re.compile(r"[A-Z2-7]{16,128}")
 _STATES = frozenset(
     ["missing", "invalid", "wrong", "expired", "unknown", "incorrect", "correct", "string", "text", "number", "boolean", "weak", "strong", "short", "long", "blank", "valid", "default", "public", "private", "encrypted", "hashed", "plain", "stored", "falsch", "ungültig", "leer", "richtig", "vide"]
 )  # fmt: skip
+_SMALL_WORDS = frozenset(
+    ["the", "and", "for", "not", "you", "your", "our", "its", "has", "have", "was", "that", "this", "with", "from", "into", "than", "too", "when", "which", "must", "should", "will", "can", "kept", "set", "written", "required", "needed", "asked", "never", "always", "only", "nicht", "und", "der", "die", "das", "den", "dem", "für", "mit", "wird", "les", "des", "dans", "pour", "pas", "une", "avec", "los", "las", "para", "con", "una", "del"]
+)  # fmt: skip
+_LATIN = re.compile(r"[!-~À-ɏ]+")
 _LOWER_RUN = re.compile(r"[a-z]{3,}")
 _SIGN = re.compile(r"[!@#$%^&*?~]")
 _FEWEST_DISTINCT = 4
@@ -204,29 +208,40 @@ def is_spoken_key(value: str) -> bool:
     if _NAMES_A_SECRET.search(value) and not _SIGN.search(value):
         return False
     made = len(value) >= 12 and is_key(value) and not is_public(value)
-    return made or is_opaque(value, 8) or (_is_chosen(value) and is_spoken_password(value))
+    return made or is_opaque(value, 8) or (is_chosen(value) and is_spoken_password(value))
 
 
 def is_spoken_password(value: str) -> bool:
     """After «the password is …»: a chosen password, but not an ordinary word."""
-    if len(value) < 6 or not value.isascii() or is_placeholder(value):
+    if len(value) < 6 or not _LATIN.fullmatch(value) or is_placeholder(value):
         return False
     if is_hash(value) and len(value) >= _SHORTEST_HASH:
         return True
     if not _LETTER.search(value):
         return False
-    if _ADDRESS.fullmatch(value) or (is_public(value) and not _is_chosen(value)):
+    if _ADDRESS.fullmatch(value) or (is_public(value) and not is_chosen(value)):
         return False
     if _NAMES_A_SECRET.search(value) and not _SIGN.search(value):
         return False
     return bool(_DIGIT.search(value) or _SIGN.search(value[1:]) or _FOUR_WORDS.fullmatch(value))
 
 
+def is_word_list(value: str) -> bool:
+    """Whether words after «the passphrase is» are the passphrase: a sentence would need small words."""
+    words = value.lower().replace("-", " ").split()
+    return not _SMALL_WORDS.intersection(words) and not _STATES.intersection(words)
+
+
+def is_varied(value: str) -> bool:
+    """Whether a value has letters of both cases and digits, as words and names seldom do."""
+    return is_of_both_cases(value) and _DIGIT.search(value) is not None
+
+
 def is_pin(value: str) -> bool:
     return value.isdigit() and 4 <= len(value) <= 12 and not _counts_up(value * 3)
 
 
-def _is_chosen(value: str) -> bool:
+def is_chosen(value: str) -> bool:
     """Whether a value looks chosen, such as `hunter2-blue-Falcon` or `Tiger4711!`."""
     varied = is_of_both_cases(value)
     return bool(

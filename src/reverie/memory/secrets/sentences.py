@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from reverie.memory.secrets.library import Secret
 from reverie.memory.secrets.plausibility import (
+    is_chosen,
     is_hash,
     is_mixed,
     is_of_both_cases,
@@ -25,16 +26,18 @@ from reverie.memory.secrets.plausibility import (
     is_placeholder,
     is_spoken_key,
     is_spoken_password,
+    is_varied,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-Kind = Literal["password", "login", "codes", "key", "pin", "generic"]
+Kind = Literal["password", "login", "unlock", "codes", "key", "pin", "generic"]
 
 _NAMES: dict[Kind, str] = {
     "password": "password",
     "login": "password",
+    "unlock": "password",
     "codes": "recovery code",
     "key": "api key",
     "pin": "pin",
@@ -47,10 +50,13 @@ _CUES: dict[Kind, str] = {
     "password": r"pass(?:word|wd|wort|wörter|phrase| phrase|key)|pass\b|pwd|pw\b|kennw[oö]rt|wachtwoord|contrase[ñn]a"
     r"|senha|mots? de passe|mdp\b|hasło|lösenord|adgangskode|parola\b|пароль|psk\b",
     "login": r"log[- ]?ins?\b|sign in\b|zugang(?:sdaten)?\b|anmeldedaten|identifiants?\b|credencial(?:es)?\b|creds\b|wi-?fi\b|wlan\b",
+    "unlock": r"unlock(?:s|ed)?\b|decrypts?\b|unzips?\b|entsperr\w*|entschlüssel\w*|déverrouill\w*|déchiffr\w*|desbloque\w*",
     "codes": r"(?:recovery|backup) codes?|wiederherstellungscodes?|codes? de récupération|códigos? de (?:recuperación|respaldo)",
     "key": r"tokens?\b|secret(?:s|o)?\b|credentials?\b|bearer\b|geheim(?:nis|e[rnms]? schlüssel)|jetons?\b|clés?\b|claves?\b"
     r"|llaves?\b|seed\b|t?otp\b|2fa\b|authenticator|webhooks?\b|cookies?\b|authorization\b",
-    "pin": r"pin(?:[- ]?code)?\b|passcode|(?:access|door) code|(?:tür|zugangs)code|code d['’]accès|código de acceso",
+    "pin": r"pin(?:[- ]?code)?\b|puk\b|passcode|(?:access|alarm|door|entry|garage|gate|lock(?:er)?|safe) code"
+    r"|(?:alarm|tür|tor|safe|zugangs)code|code (?:d['’]accès|de l['’]alarme|de la porte|du portail|du coffre)"
+    r"|código de (?:acceso|la alarma|la puerta)|clave de (?:acceso|la alarma|la puerta)",
     "generic": r"keys?\b|schlüssel\b|chaves?\b",
 }
 _CUE = re.compile("|".join(f"(?P<{kind}>{words})" for kind, words in _CUES.items()))
@@ -58,11 +64,12 @@ _CUE = re.compile("|".join(f"(?P<{kind}>{words})" for kind, words in _CUES.items
 _STEM = re.compile(
     r"pass|pw|kenn|wachtw|contrase|senha|mot|mdp|has|lösen|adgangs|parola|пароль|log|sign in|zugang|anmelde|identif"
     r"|cred|psk|wi-?fi|wlan|token|secret|bearer|geheim|jeton|cl[éa]|llave|seed|t?otp|2fa|authen|webhook|cookie"
-    r"|authori|recovery|backup|wieder|code|código|pin|access|door|tür|key|schlüssel|chave"
+    r"|authori|recovery|backup|wieder|code|código|pin|puk|access|alarm|door|entry|garage|gate|lock|safe|tür|tor|key"
+    r"|schlüssel|chave|unlock|unzip|decrypt|entsperr|entschlüssel|déverrouill|déchiffr|desbloque"
 )
 # Too short to count inside a longer word, unlike in `Datenbankpasswort` or `apitoken`.
 _SHORT = re.compile(
-    r"(?:pass|pw|mdp|psk|pin|seed|t?otp|2fa|clé|clés|wi-?fi|wlan|clave|claves|log[- ]?in)s?\Z"
+    r"(?:pass|pw|mdp|psk|pin|puk|seed|t?otp|2fa|clé|clés|wi-?fi|wlan|clave|claves|log[- ]?in)s?\Z"
 )
 _KEY_OF = re.compile(
     r"(?:api|access|auth|account|client|encryption|licen[sc]e|master|private|secret|service|shared|signing|storage"
@@ -80,7 +87,7 @@ _IN_TOKEN = r"[^\s\"'`<>(){}\[\],;|=「」，。；、«»“”„‘’\ufffc\
 _TOKEN = re.compile(
     rf"(?<!{_IN_TOKEN})(?={_IN_TOKEN}*?(?:[\d!@#$%^&*?~]|[-_.][a-z]++[-_.][a-z]++[-_.][a-z])){_IN_TOKEN}{{4,}}+={{0,2}}"
 )
-_TRAILING = ".:!?*…"
+_TRAILING = ".:!?*#…"
 _CALLED = ("(", "[")
 _SENTENCE_END = re.compile(r"[.!?]['\")]?\s+[A-ZÄÖÜÉÈÀ¿¡]|\n")
 _WORD = re.compile(r"[^\W_]+")
@@ -96,13 +103,17 @@ _LEADS = frozenset(
 _SIGN_BEFORE = re.compile(r"(?:[:=：＝]|->|=>|→|⇒|[-–—])[\s\"'`*(\[<{«“„‘「]*$")
 # After a value: «… is the token», «… als Passwort», «… (password)».
 _FOLLOWS = re.compile(
-    r"[\"'`*)\]>»”’」]*\s*(?:[-–—,]\s*)?(?:\(|(?:is|was|as|for|ist|war|als|est|comme|es|como|that['’]?s|das ist|c['’]est|eso es)\b)"
+    r"[!?\"'`*)\]>»”’」]*\s*(?:[-–—,]\s*)?(?:\(|(?:is|was|as|for|ist|war|als|est|comme|es|como|that['’]?s|das ist|c['’]est|eso es)\b)"
 )
 # Recovery codes such as `4f8a-9c2e` or `12345678`.
 _CODE = re.compile(
     r"[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,5}|\d{6,10}|(?=[a-z]*\d)[a-z0-9]{8,16}"
 )
-_UNIT = re.compile(r"\s+[a-zà-ÿ]")
+_UNIT = re.compile(
+    r"\s*%|\s+(?:digits?|char|letters?|attempts?|tries|times|second|minute|hour|day|week|month|year|users?|people|items?"
+    r"|entries|euros?|dollars?|stellen|ziffern|zeichen|versuche|sekunden|minuten|stunden|tage|chiffres|caract|essais|jours"
+    r"|heures|cifras|dígitos|intentos|días|horas|veces)"
+)
 # A value after one of these is an id, with or without a cue.
 _NAMES_AN_ID = re.compile(
     r"(?:\b(?i:ids?|uid|uuid|sha\d*|md5|commit|revision|checksum|digest|hash|fingerprint|integrity|signature|etag|nonce"
@@ -233,27 +244,29 @@ def _is_about_another(between: str) -> bool:
 
 
 def _is_value(kind: Kind, value: str, after: str) -> bool:
+    pin = is_pin(value) and not _UNIT.match(after)
     match kind:
         case "pin":
-            return (is_pin(value) and not _UNIT.match(after)) or is_spoken_key(value)
+            return pin or is_spoken_key(value)
         case "password":
-            pin = is_pin(value) and not _UNIT.match(after)
             return (pin and len(value) >= 6) or is_spoken_password(value)
+        case "unlock":
+            return is_chosen(value) and is_spoken_password(value)
         case "key":
             return is_spoken_key(value)
-        case "login":
-            return is_opaque(value)
         case "codes":
             return bool(_CODE.fullmatch(value))
-        case "generic":
-            return is_opaque(value, 16) or (
-                is_hash(value) and len(value) >= 32 and not is_placeholder(value)
-            )
+        case _:
+            hashed = kind == "generic" and is_hash(value) and len(value) >= 32
+            opaque = is_opaque(value, 16 if kind == "generic" else 10)
+            return opaque or (hashed and not is_placeholder(value))
 
 
 def _is_named_behind(kind: Kind, value: str) -> bool:
-    if kind in ("generic", "login", "codes"):
+    if kind in ("generic", "login", "unlock", "codes"):
         return is_opaque(value, 16)
+    if kind == "password" and is_spoken_password(value) and is_varied(value):
+        return True
     return is_spoken_key(value) or (kind == "pin" and is_pin(value))
 
 

@@ -28,9 +28,10 @@ from reverie.memory.format.manifest import INDEX_FILE, Changes, ManifestEntry
 from reverie.memory.format.revisions import Author, Change, Drop, Put, Revision, version
 from reverie.memory.format.taxonomy import APART
 from reverie.memory.history import GitHistory
+from reverie.memory.reading import Stored
 from reverie.memory.service.connection import ServiceAway, ServiceConnection
 from reverie.memory.service.history import ServiceHistory, revision_of
-from reverie.memory.store import BY_HAND, FileStore, Stored, check_size, unchanged
+from reverie.memory.store import BY_HAND, FileStore, check_size, unchanged
 from reverie.memory.sync.merging import name_beside
 from reverie.ports import Clock
 

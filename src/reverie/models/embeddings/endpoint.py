@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from reverie.core.tokens import text_tokens
 from reverie.core.usage import Allowed, Caps, Entry, Prices, Purpose, Refused, Usage
 from reverie.errors import ModelError, ReplyBroken, SpendCapReached
-from reverie.events import Announce, MoneySpent, unheard
+from reverie.events import Announce, MoneySpent, no_listener
 from reverie.models.failures import sdk_failures, sdk_missing
 from reverie.models.metered import CEILING_MARGIN
 from reverie.ports import Clock, SpendLedger
@@ -44,7 +44,7 @@ class Meter:
     clock: Clock
     session: str
     price: float | None
-    announce: Announce = unheard
+    announce: Announce = no_listener
 
     def reserve(self, model: str, tokens: int) -> str:
         decision = self._decide(model, tokens)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from reverie.context.user_messages import is_request
 from reverie.core.messages import Message
-from reverie.learning.extraction.rules import doubts
+from reverie.learning.extraction.rules import doubts, plain
 from reverie.learning.extraction.rules.confirmations import (
     LONGEST_SENTENCE,
     confirmed,
@@ -164,11 +164,24 @@ def _cued(message: Message, said: Sequence[str], place: int) -> Candidate | None
         listed = any(map(_LIST.match, earlier)) and not doubts.about_sentence(
             blotted, "asked", earlier
         )
-        return _lasting(message, sentence, kind(sentence), said[place]) if listed else None
+        if listed:
+            return _lasting(message, sentence, kind(sentence), said[place])
+        return _plain(message, said[place], earlier)
     if doubts.about_sentence(blotted, cue.manner, earlier):
         return None
     body = _body(sentence, found, cue)
     return _lasting(message, _with_reason(body, said, place), cue.type or kind(body), said[place])
+
+
+def _plain(message: Message, sentence: str, earlier: tuple[str, ...]) -> Candidate | None:
+    """A lasting fact that stands in the sentence, without a request to remember it."""
+    for clause in plain.clauses(sentence):
+        blotted = to_the_point(unquoted(clause))
+        if plain.lasting(blotted) and not doubts.about_sentence(
+            plain.statement(blotted), "plain", earlier
+        ):
+            return _lasting(message, to_the_point(clause), kind(clause), sentence)
+    return None
 
 
 def _states(sentence: str) -> bool:

@@ -109,7 +109,8 @@ _SIGNS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
     (
         "user",
         re.compile(
-            r"\b(?:i am|i'm|i work|i've|i have|i know|i live|i like|i prefer|my (?:name|role|job|background|title|pronouns"
+            r"^(?:(?:i|i'm|i've|my|ich|mein\w*|je|mon|ma|mes|soy|trabajo|prefiero|mi|mis|vivo|uso|me)\b|j')"
+            r"|\b(?:i am|i'm|i work|i've|i have|i know|i live|i like|i prefer|my (?:name|role|job|background|title|pronouns"
             r"|time ?zone)|ich bin|ich arbeite|je suis|je travaille|je préfère|soy|trabajo|prefiero)\b",
             re.I,
         ),

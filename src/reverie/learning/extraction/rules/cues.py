@@ -13,7 +13,9 @@ from typing import Literal, TypeAlias
 from reverie.memory.format.taxonomy import MemoryType
 
 # The manner of a cue decides which doubts apply to it.
-Manner: TypeAlias = Literal["asked", "standing", "rule", "decision", "told", "self", "fact"]
+Manner: TypeAlias = Literal[
+    "asked", "standing", "rule", "decision", "told", "self", "fact", "plain"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +267,10 @@ GERMAN: tuple[Cue, ...] = (
         r"^(?:bitte )?merke? dir(?: bitte)?[,:]? (?:dass )?(?!das (?:bitte )?nicht|nicht)(?P<said>.+)",
     ),
     _cue("asked", r"^bitte (?:merken|dran denken)[:,] (?:dass )?(?P<said>.+)"),
-    _cue("asked", r"^(?:bitte )?(?:vergiss nicht|denk daran), dass (?P<said>.+)"),
+    _cue(
+        "asked",
+        r"^(?:bitte )?(?:vergiss nicht|denk(?: bitte| künftig| in zukunft)* daran)(?:, dass|:) (?P<said>.+)",
+    ),
     _cue(
         "standing",
         r"^(?:bitte )?(?:ab jetzt|ab sofort|von nun an|von jetzt an|künftig|in zukunft)\b,? .+",

@@ -192,7 +192,7 @@ def about_sentence(sentence: str, manner: Manner, earlier: tuple[str, ...]) -> s
     said = without_reasons(sentence)
     if (_HEARSAY.search(said) or reporter(said)) and not _OWN_SAYING.search(sentence):
         return "said by others"
-    if manner in ("rule", "standing", "decision") and _scoped(sentence):
+    if manner in ("rule", "standing", "decision", "plain") and _scoped(sentence):
         return "about this task"
     return _by_manner(sentence, manner, earlier)
 

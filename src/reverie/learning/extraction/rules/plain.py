@@ -1,0 +1,158 @@
+"""Recognises plain statements of lasting facts: "Our CI runs on Buildkite", "I'm allergic to nuts".
+
+Nothing in such a sentence asks to be remembered. It counts when its subject is the person or their work
+("my", "our", "we", "in this repo"), its verb is a present tense that describes a state or a habit, it
+names something in particular, and no word ties it to this moment or this task. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Clauses that stand beside a task: "Fix the test, and by the way we use pytest".
+_BESIDE = re.compile(
+    r"(?:;|,(?= (?:i['’]ve stopped|i (?:don['’]t|never|only|always)|we (?:use|don['’]t|never|only|always))\b)|[,.]? (?:and |but |und |et |y )?(?:by the way|btw|fyi|note that|mind that|übrigens|au fait|por cierto)[,:]?) +",
+    re.I,
+)
+# "No, that's wrong: …", "You got that mixed up, …".
+_CORRECTION = re.compile(
+    r"^(?:(?:no|nope|nein|non|actually|eigentlich|en fait|en realidad|wrong|falsch|correction)[,:.–—-]+ *"
+    r"|(?:no, )?(?:that['’]?s|that is|this is|das ist|c['’]est|eso es|eso está) (?:wrong|not right|incorrect|not true|falsch|nicht richtig|faux|mal|incorrecto)[,:;–—-]+ *"
+    r"|you(?:['’]ve)? (?:got|have|mixed) [^,:;]{2,30}[,:;–—-]+ *|actually )",
+    re.I,
+)
+_CONTRAST = re.compile(
+    r"[,;] (?:and |und |et |y )?(?:not|never|nicht|kein\w*|nie|pas|jamais|no|nunca)\b[^,;]{2,60}$",
+    re.I,
+)
+
+_PEOPLE = r"(?:wife|husband|partner|son|daughter|kids?|children|mother|father|mum|mom|dad|parents|brothers?|sisters?|boss|manager|lead|team ?mates?|colleagues?|boyfriend|girlfriend|landlord|doctor|dentist|teacher|coach|dogs?|cats?|pet|family|flatmate|roommate)"
+# Verbs that describe a state or a habit.
+_STATES = (
+    r"is|are|isn['’]t|aren['’]t|has|have|uses?|runs?|lives?|sits?|stays?|stores?|keeps?|supports?|needs?|requires?|costs?|opens?|closes?|starts?|ends?"
+    r"|happens?|takes?|gets?|goes|go|comes?|belongs?|contains?|follows?|expects?|handles?|owns?|pays?|deploys?|ships?|hosts?|listens?|works?"
+    r"|meets?|reports?|signs?|approves?|prefers?|likes?|hates?|speaks?|plays?|teaches|studies|drives?|eats?|drinks?|wears?|trains?|sells?"
+    r"|builds?|bills?|writes?|names?|tags?|releases?|reviews?|merges?|backs? up|logs?|sends?|limits?|allows?|publishes|publish|may not|doesn['’]t|don['’]t|never|always|only"
+)
+_SUBJECT = r"(?:[\w'’/.&+-]+ ){0,7}?"
+
+_PERSON = re.compile(
+    r"^(?:i['’]m|i am) (?:also |still |strictly |severely )?(?:allergic|intolerant|vegan|vegetarian|pescatarian|diabetic|celiac|coeliac|gluten|lactose|left-handed"
+    r"|married|divorced|retired|pregnant|fluent|\d+ (?:years old|cm)|from (?-i:[A-Z])|(?:a|an) (?:vegan|vegetarian|[\w-]+ speaker|early bird|night owl))"
+    r"|^i (?:live|study|teach|grew up|was born) (?:in|at|near|with|on)\b"
+    r"|^i work (?:in|at|for|from|with|on|as|part|full|remotely|night|only|four|three|mondays)\b"
+    r"|^i (?:don['’]t|do not|never|only|mostly|always) (?:work|eat|drink|use|read|drive|fly|cite|take|wear|answer|write)\b"
+    r"|^i(?:['’]ve| have)? (?:recently |just )?moved to (?-i:[A-Z])|^i(?:['’]ve| have) (?:stopped|quit|given up|switched|changed)\b"
+    r"|^i (?:really |absolutely )?(?:like|love|enjoy|hate|dislike|can['’]t stand|cannot stand|despise) (?!(?:it|this|that|these|those|the|their|his|how|what|when|your|you|to (?:see|know|get|have|stay)|all|them|both|him|her|some|option|seeing|hearing|learning|\d|idea)\b)\w"
+    r"|^i use (?-i:[A-Z])[\w.+#-]*|^i use (?:[a-z]+ )?(?:tabs|spaces|vim|emacs|tmux|zsh|fish|uv|pnpm|nix|docker|podman)\b"
+    r"|^i(?:['’]d| would) (?:rather|prefer) (?:get|have|see|read|be|you|one|short|long)\b"
+    r"|^i (?:run|measure|write|count|track|log|keep|store|cook|bake|shop|train|cite|name|sort|plan|pay) my\b"
+    rf"|^my {_PEOPLE}(?:['’]s [\w ]{{3,30}}?)?,? (?:[\w ]{{2,30}}, )?(?:is|are|has|have|likes?|loves?|hates?|works?|lives?|goes|plays?|eats?|speaks?|turns?)\b"
+    r"|^my (?:(?!with\b|of\b|about\b|in\b|on\b)[\w-]+ ){0,3}(?:names?|birthday|address|phone|number|size|favou?rite|editor|shell|laptop|machine|desktop|car|bike|allerg\w+|diet|goal|hobby|hobbies"
+    r"|working hours|office|home ?town|school|university|thesis|time ?zone|email|handle|username|keyboard|blood type|insurance|bank|gym|shift|day off) (?:\w+ ){0,5}?(?:is|are|has|runs)\b"
+    r"|^ich (?:wohne|lebe|studiere|unterrichte|trinke|esse|mag|hasse|nutze|benutze|verwende|heiße|arbeite|fahre|trage|spiele)\b"
+    r"|^ich bin (?:\w+ )?(?:allergisch|veganer|vegetarier|vegan|vegetarisch|linkshänder|verheiratet|geschieden|diabetiker|\d+ jahre)"
+    r"|^ich (?:möchte|will|hätte gern),? (?:immer|nie|dass du)\b"
+    r"|^mein(?:e[nrms]?)? (?:[\wäöüß-]+ ){1,5}?(?:ist|sind|heißt|heißen|hat|arbeitet|wohnt|läuft|beträgt)\b"
+    r"|^je suis (?:allergique|végétarien\w*|végane?|gaucher\w*|marié\w*|diabétique|intolérante?)|^j['’](?:habite|étudie|enseigne|aime|adore|utilise|ai \d+ ans)\b"
+    r"|^je (?:vis|déteste|n['’]aime pas|bois|mange|ne (?:bois|mange|travaille|veux)|travaille|parle|joue|m['’]appelle)\b"
+    r"|^m(?:on|a|es) (?:[\wà-ÿ'’-]+ ){1,5}?(?:est|sont|s['’]appelle|travaille|habite|a|ont)\b"
+    r"|^soy (?:alérgic[oa]|vegetarian[oa]|vegan[oa]|zurd[oa]|diabétic[oa]|celíac[oa]|intolerante)|^(?:vivo|estudio|enseño|uso|odio|hablo|bebo|como|juego|tengo \d+ años) "
+    r"|^(?:no )?me (?:gustan?|encantan?|llamo)\b|^prefiero que\b|^quiero que siempre\b|^mis? (?:[\wà-ÿ-]+ ){1,6}?(?:es|son|se llama|trabaja|vive|tiene|está en)\b",
+    re.I,
+)
+_WORK = re.compile(
+    rf"^our {_SUBJECT}(?:{_STATES})\b|^we (?:only |always |never |usually |generally |don['’]t |do not |no longer )*(?:use|run|deploy|ship|store|keep|support|host"
+    r"|pay|bill|write|name|release|build|tag|merge|review|test|target|follow|speak|serve|sell|work|meet|publish|log|sign|back up|rely on|have (?:an?|two|three|four|\d+)|are (?:an?|based)|stopped using)\b"
+    rf"|^(?:the|all|every|each|any|no) {_SUBJECT}(?:{_STATES})\b|^(?:[A-Z][\w-]*|[a-z]+) (?:[\w-]+ ){{0,3}}in (?:our|this) {_SUBJECT}(?:{_STATES})\b"
+    r"|^(?-i:[A-Z][\wà-ÿ-]+(?: [A-Z][\wà-ÿ-]+)?) (?:is|owns|approves|signs off|reviews|runs|leads|manages|maintains|handles|speaks for) "
+    r"|^(?:unser\w*|der|die|das|alle|jede[rsn]?|wir) (?:[\wäöüß/.-]+ ){0,7}?(?:ist|sind|heißt|heißen|läuft|laufen|steht|stehen|liegt|liegen|nutzt|nutzen|verwenden|hat|haben|wird|werden|beginnt|endet|findet|kostet|gehört|zahlen|unterstützen|schreiben|testen|arbeiten)\b"
+    r"|^(?:notre|nos|le|la|les|chaque|tous|nous|on|chez nous,?) (?:[\wà-ÿ'’/.-]+ ){0,7}?(?:est|sont|tourne\w*|s['’]appelle\w*|utilis\w+|a lieu|ont lieu|coûte|commence|finit|appartient|écoute|gard\w+|déploy\w+|travaill\w+|ne support\w+|valide)\b"
+    r"|^(?:nuestr[oa]s?|el|la|los|las|cada|todos|usamos|trabajamos|desplegamos|guardamos|pagamos|hemos cambiado) (?:[\wà-ÿ/.-]+ ){0,7}?(?:es|son|está\w*|corre\w*|se llama\w*|usa\w*|tiene\w*|empieza\w*|termina\w*|cuesta\w*|escucha\w*|se \w+|de|en|con)\b",
+    re.I,
+)
+# Words that make a fact about "the …" a lasting one of the person's own work.
+_OURS = re.compile(
+    r"^the (?:project|team|company|product|repo|office|customer|client)\b|^(?:hemos|usamos|trabajamos|desplegamos|guardamos|pagamos)\b|\b(?:we|we['’]re|our|ours|us|in this (?:repo(?:sitory)?|code ?base|project|company|team|house|monorepo|workspace)|wir|uns\w*|nous|notre|nos|chez nous|nuestr\w+)\b",
+    re.I,
+)
+_HABIT = re.compile(
+    r"\b(?:(?:every|each|per) (?:other |second |third |\d+ )?(?:second|minute|hour|day|night|morning|evening|week|weekend|month|quarter|year|sprint|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?|weekly|daily|nightly|monthly|yearly|annually|(?:mon|tues|wednes|thurs|fri|satur|sun)days|jede\w*|wöchentlich|täglich|monatlich"
+    r"|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s|chaque|tous les|toutes les|le (?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)"
+    r"|cada|todos los|todas las|los (?:lunes|martes|miércoles|jueves|viernes|sábados|domingos))\b",
+    re.I,
+)
+# A name, a number, a place, a contrast: what the sentence says in particular.
+_PARTICULAR = re.compile(
+    r"\d|(?<=[a-zà-ÿ,] )(?-i:[A-ZÀ-Þ])[\w+#.-]+|[`\"“][^`\"”]+[`\"”]|\b\w+[./]\w+\b"
+)
+# "Our brand colour is teal", "amounts in our system are stored in cents".
+_DEFINES = re.compile(
+    r"^our (?:[\w'’-]+ ){1,4}(?:is|are) (?!(?:to|very|quite|pretty|too|so|really|not|more|less|getting|\w+ing|big|small|old|large|great|good|bad|done|ready|due)\b)\w"
+    r"|\b(?:is|are) (?:always |never |only )?(?:stored|kept|named|written|called|hosted|deployed|signed|reviewed|logged|billed|paid|sorted|tagged|encrypted|generated|built|tested|served)\b"
+    r"|\bmust (?:always|never|not)\b",
+    re.I,
+)
+_FOREWORD = re.compile(
+    r"^(?:for|in|at|on|für|in|bei|pour|dans|para|en) (?:my|our|all|mein\w*|unser\w*|mon|ma|notre|mi|nuestr\w+) [\w -]{2,30}?,? (?=i\b|we\b|ich\b|wir\b|je\b|nous\b)",
+    re.I,
+)
+_RULE = re.compile(
+    r"^(?:please |bitte )?(?:use|write|name|put|prefix|format|run|keep|add|sign|tag|start|end|wrap|sort|answer|reply|ask|verwende|benutze|schreibe?|nutze|utilise|écris|mets|usa|escribe|pon)\b(?! (?:the|my|an?|and|me|us)\b)"
+    r".*\b(?:(?:for|in|on|before|after|with) (?:every|all|any)\b|in this (?:repo(?:sitory)?|code ?base|project)\b|everywhere\b|für jede\w*|in jede\w*|pour chaque|dans chaque|para cada|en cada|en todos)"
+    r"|^when(?:ever)? you (?:write|answer|reply|commit|name|show|give|explain|draft|generate|create|make|suggest|plan|book|cook|edit|change|review)\b[^,]{2,60}, (?:please )?(?!i\b|we\b|it\b|you\b|the\b|this\b)\w+",
+    re.I,
+)
+_WHEN_YOU = re.compile(r"^when(?:ever)? you [^,]{4,60}, ", re.I)
+# What holds only now, for this task, or is trouble to be mended.
+_PASSING = re.compile(
+    r"\b(?:this|that|these|those|it['’]s (?:not|still)|here|there|today|tonight|tomorrow|yesterday|now|currently|right now|at the moment|yet|still|just|again|so far|anymore"
+    r"|fail\w*|broke\w*|crash\w*|errors?|bugs?|issues?|problems?|wrong|missing|stuck|slow|function|method|class|variable|loop|callback|returns?|raises|throws|null|none|undefined|fix|while|sounds|lately|recently|so it['’]?s?|so i can['’]t|budget|like to (?:analy[sz]e|get|know|see|have)|shall|weird|strange|trouble|struggl\w+|confus\w+|flak\w+|hang\w*|red"
+    r"|try(?:ing)?|want(?:s|ed)?|wanna|need(?:s|ed)? (?:to|some|help|an?)|wish|hope|hoping|plan(?:ning)? to|going to|gonna|about to|look(?:ing)? (?:for|forward|into|at)|think\w*|thought|feel\w*|wonder\w*"
+    r"|consider\w*|start(?:ing|ed)|should|would|could|might|may|will|won['’]t|can you|could you|let['’]s|todo|instead of the|supposed|seems?|looks? like|appears?|sorry"
+    r"|heute|morgen|gestern|jetzt|gerade|noch|kaputt|fehler\w*|problem\w*|möglicherweise|sollte\w*|könnte\w*|aujourd['’]hui|demain|hier|maintenant|encore|cassé\w*|erreurs?|problèmes?|devrait|pourrait"
+    r"|hoy|mañana|ayer|ahora|todavía|roto|errores|problemas?|debería|podría)\b",
+    re.I,
+)
+_STILL_LASTING = re.compile(
+    r"\b(?:in|of|for) this (?:repo(?:sitory)?|code ?base|project|company|team|house|monorepo|workspace)\b"
+    r"|\b(?:no longer|not any ?more|any ?more since)\b|, (?:so|donc|also|así que) (?!it|that|i can['’]t).*$|,? please don['’]t\b.*$",
+    re.I,
+)
+# The person tells what they did.
+_TELLS = re.compile(r"\b(?:i|i['’]ve|i['’]m|me|my|ich|je|yo)\b", re.I)
+_FEWEST_WORDS, _SHORT, _MOST_WORDS = 4, 16, 32
+
+
+def clauses(sentence: str) -> tuple[str, ...]:
+    """The sentence, cut where a remark stands beside a task."""
+    return tuple(part.strip() for part in _BESIDE.split(sentence) if part.strip())
+
+
+def statement(clause: str) -> str:
+    """The clause without "when you write SQL for me", which would read as a question."""
+    return _WHEN_YOU.sub("", clause)
+
+
+def lasting(clause: str) -> bool:
+    """Whether the clause plainly states a fact that outlasts the conversation, or a rule for all work."""
+    ended = clause.rstrip(".! ")
+    plain = _FOREWORD.sub("", _CORRECTION.sub("", ended))
+    if not _FEWEST_WORDS <= len(plain.split()) <= _MOST_WORDS or plain.endswith((":", "?")):
+        return False
+    if _PASSING.search(_STILL_LASTING.sub("", plain)):
+        return False
+    if _RULE.match(plain) or _PERSON.match(plain):
+        return True
+    contrasts = _CONTRAST.search(plain) is not None
+    if contrasts and _CORRECTION.match(ended):
+        return True
+    return _WORK.match(plain) is not None and _is_particular(plain, contrasts=contrasts)
+
+
+def _is_particular(plain: str, *, contrasts: bool) -> bool:
+    """Whether it says something in particular about the person's own work, or tells of a habit."""
+    if contrasts or _OURS.search(plain):
+        return contrasts or any(sign.search(plain) for sign in (_PARTICULAR, _HABIT, _DEFINES))
+    habitual = len(plain.split()) <= _SHORT and not _TELLS.search(plain)
+    return habitual and _HABIT.search(plain) is not None

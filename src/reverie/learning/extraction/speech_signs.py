@@ -1,0 +1,119 @@
+"""Signs by which pasted text, its introduction and a person's own words are told apart. Pure data."""
+
+from __future__ import annotations
+
+import re
+
+from reverie.learning.extraction.questions import REWORDS
+
+# A letter to other people: its opening, its close, its postscript.
+LETTER = re.compile(
+    r"^[ \t]*(?:(?:hi|hello|dear|hallo|liebe[rs]?|bonjour|cher|chère|chers|hola|querid[oa]s?|estimad[oa]s?) (?:all|team|everyone|everybody|folks|readers?"
+    r"|colleagues|customers?|sir|madam|zusammen|alle|team|kolleg\w+|tous|toutes|à tous|équipe|collègues|todos|a todos|equipo)\b"
+    r"|dear\b|sehr geehrte|(?:kind |best |warm |many )?regards\b|best wishes|sincerely|cheers,|best,|yours\b|(?:mit )?(?:freundlichen|besten|vielen) gr(?:ü|ue)(?:ß|ss)en"
+    r"|viele grüße|beste grüße|cordialement|bien à vous|salutations|saludos|un saludo|atentamente|signed-off-by|co-authored-by"
+    r"|p\.?\s?p?\.?s\.?\s*[:–—-]|©|[—–] ?\w)"
+    r"|\((?:from|source|via|quelle|aus|siehe|source|tiré|selon|fuente|según)\b",
+    re.I | re.M,
+)
+NOT_SPEECH = re.compile(
+    r"\s*(?:>|```|\$ |❯|% |⏺|⎿|\+\+\+ |--- |@@ |[+-] {2,}\S|\||//|/\*|\*/|\{|\}|\[\{"
+    r"|\d{4}-\d{2}-\d{2}[T ]\d{2}:|\[?\d{1,2}:\d{2}:\d{2}|\[\d{1,2}:\d{2}\]"
+    r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d+ \d\d:"
+    r"|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|FAIL|PASS|DEBU)\b|(?:error|fatal|warning|remote): "
+    r"|at \S+\(|File \"|make(?:\[\d+\])?: |\w+Error: |\w+Exception\b|npm (?:ERR|WARN)|(?-i:(?:GET|POST|PUT|HEAD|DELETE)) /"
+    r"|\d{1,2}[/.]\d{1,2}[/.]\d{2,4},? \d{1,2}:\d{2}|-- \S|\[//\]:|(?-i:[A-Z][A-Z0-9_]+)=|(?:export )?[\w.-]+ = [\"'\d\[{]"
+    r"|\[[\w.-]+\]\s*$|(?-i:[a-z]{2}): |@\w+\b ?:|[^\s,]+,[^\s,]+(?:[ ,]|$)|§|\d+/ |in (?:english|german|french|spanish): |\d{1,2}(?:\.\d{1,2})+\.? \S|(?:npm|pip|yarn|cargo|docker) (?:notice|info|warning)\b|[\w.-]+@[\w.-]+:\S*[#$]"
+    r"|(?:user|assistant|system|human|ai|tool|bot|admin) ?: |\"[^\"]*\"\s*[,:]?\s*$|\"[\w-]+\" ?: |(?-i:\[[A-Z]{3,}\])"
+    r"|\w[\w.-]{0,20} {2,}\d{1,2}:\d{2}(?: ?[AP]M)?\s*$|\[[ xX]\] )",
+    re.I,
+)
+# Phrases that introduce a text by another author.
+INTRODUCES = re.compile(
+    r"\b(?:look at|have a look|see below|below|here(?:'s| is| are| comes)|fyi|found (?:this|that|it|on|in)|(?:i |we |just )got (?:this|that|an?|the|it)"
+    r"|received|came across|according to|pasted?|copied|the following|as follows|attached|forwarded|they sent|sent (?:me|us)"
+    r"|(?:docs?|documentation|readme|guide|manual|page|wiki|e?-?mail|message|error|logs?|article|faq|spec|issue|ticket|bot|chatgpt|gpt|copilot"
+    r"|gemini|llm|model|colleague|boss|customer|client|vendor|supplier|maintainer|reviewer|linter|answer|reply|output|he|she|they|someone|somebody)"
+    r" (?:\w+ ){0,2}?(?:says?|said|wrote|writes|told|reads|states|answered|replied|claims?|suggest\w*|sent|shows?|has this|was this|is this|goes)"
+    r"|(?<!\bi )(?<!\bwe )(?<!\byou )(?:wrote|commented|posted|announced|replied|answered)\b|\b(?:shows|prints|says|reads)\s*$"
+    r"|(?:this|that) (?:is|was|came) (?:from|the|what|in|on|an?)|from (?:the|their|our|an?|this|that) (?:docs?|documentation|readme|guide|wiki|page|mail|faq"
+    r"|website|site|issue|blog|article|manual|spec|thread|log|chat|ticket|repo)"
+    r"|hier (?:ist|sind|kommt)|siehe|schau|sieh|guck|laut|(?:steht|schrieb|schreibt|sagt|sagte|meinte)\b|folgende\w*|anbei|weitergeleitet|gefunden"
+    r"|bekommen|erhalten|kam (?:gerade|per)|voici|voilà|regarde|selon|d'après|(?:a|ont|m'a|nous a) (?:écrit|dit|envoyé|répondu)|dit (?:ceci|que|ça)|ci-dessous"
+    r"|(?:j'ai|on a) (?:reçu|trouvé)|suivante?s?|mira|aquí (?:está|va|tienes)|según|(?:dice|dicen|dijo|escribió|respondió|pone)\b|siguientes?|a continuación"
+    r"|(?:he|hemos) (?:recibido|encontrado)|me (?:llegó|mandaron|enviaron))",
+    re.I,
+)
+# Requests to work on a text elsewhere in the message.
+TEXT_WORK = re.compile(
+    rf"\b(?:{REWORDS}|explain|summari[sz]e|summary|translat\w+|reword|rewrite|shorten|review|spelling|spell[- ]?check|grammar"
+    r"|tl;?dr|decode|parse|analy[sz]e|interpret|draft|write back|bullet points|polish|answer (?:this|that|it|them|him|her|politely)|reply|respond"
+    r"|thoughts|opinion|make sense of|any idea|correct (?:this|the text)|(?:turn|convert|format|make) (?:this|that|it|these|the text)"
+    r"|erklär\w*|übersetz\w*|fass\w* .{0,20}zusammen|zusammenfass\w*|(?:korrigier\w*|prüfe?) (?:das|dies\w*|den text)|antworte\w*|beantworte\w*|formulier\w*|kürz\w*|lies"
+    r"|explique\w*|tradui\w*|résum\w*|(?:corrige\w*|vérifie\w*) (?:ce|cette|ça|cela)|relis|répon\w*|reformule\w*|explica\w*|traduc\w*|resum\w*|contesta\w*|(?:corrige|revisa)\w* (?:esto|eso|este|esta)|reformula\w*)\b",
+    re.I,
+)
+MEANING = re.compile(
+    r"\bwhat (?:does|do|did|is|are|was)(?: \w+){0,2}? (?:this|that|these|those|it|they)\b|\bwhat(?:'s| is) (?:this|that)\b|\bwhat does (?:the|their) [\w ]{2,40} (?:mean|say|want)\b"
+    r"|\bis (?:this|that|it) (?:true|right|correct|legit\w*|real|spam|safe|ok(?:ay)?|valid|normal|an?)\b|\btranslate (?:this|that|it|please|the)\b|\bexplain (?:this|that|it|the (?:above|following|text|message|e?-?mail|page|passage|paragraph|rule|policy|notice|terms|log|output|error))\b"
+    r"|\bwas (?:heißt|bedeutet|meint|soll|ist|will) (?:das|dies\w*)\b|\bstimmt das\b|\bque (?:veut dire|signifie)\b|\bqu'est-ce que (?:c'est|ça|cela)\b|\bc'est (?:vrai|normal)\b"
+    r"|\bqué (?:significa|quiere decir|es) (?:esto|eso|este|esta)\b|\bes (?:verdad|cierto|normal)\b",
+    re.I,
+)
+POINTS = re.compile(
+    r"^\s*\^|\b(?:this|that|these|those|it|its|they|them|he|she|him|her|such|above|so|same|there|text|words?|sentences?|paragraphs?|wording|tone|section"
+    r"|das|dies\w*|darauf|dazu|davon|es|ihn|oben|text|wörter|satz|ça|cela|ceci|ce|cette|texte|phrase|ci-dessus|eso|esto|este|esta|lo|texto|frase|arriba)\b",
+    re.I,
+)
+# Beginnings of an independent task.
+TASK = re.compile(
+    r"\s*(?:(?:and|so|then|now|next|also|please|ok|okay|thanks|und|dann|jetzt|nun|bitte|danke|et|puis|maintenant|merci|y|luego|ahora|por favor|gracias)[,.!:]? +)*"
+    r"(?:(?:can|could|would|will) you|let's|kannst du|könntest du|lass uns|peux-tu|pourrais-tu|tu peux|¿?puedes|¿?podrías"
+    r"|add|apply|bring|build|bump|change|check|clean|configure|continue|convert|create|debug|delete|deploy|drop|extend|extract|find|finish|fix|generate|go"
+    r"|implement|improve|install|integrate|investigate|list|look|make|merge|migrate|move|open|optimi[sz]e|port|refactor|remove|rename|replace|revert|run|set"
+    r"|show|split|start|stop|switch|test|try|update|upgrade|use|wire|write"
+    r"|baue?|behebe?|benenne?|entferne?|erstelle?|füge?|lösche?|mache?|prüfe?|schreibe?|starte?|teste?|ändere?|zeige?"
+    r"|ajoute|change|corrige|crée|écris|enlève|fais|lance|mets|montre|renomme|supprime|teste"
+    r"|añade|arregla|borra|cambia|corrige|crea|ejecuta|elimina|escribe|haz|muestra|prueba|quita|renombra)\b",
+    re.I,
+)
+# Sentences that only the person at the keyboard writes: about themselves, about the assistant's
+# work, or about what was just said.
+PERSONAL = re.compile(
+    r"(?<![\w'’])(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|we['’](?:re|ve|d|ll)|us|our|ours|ich|mir|mich|mein\w*|wir|uns|unser\w*"
+    r"|je|moi|mon|ma|mes|nous|notre|nos|yo|mi|mis|nosotros|nuestr\w+)(?!\w)|(?<!\w)j['’]\w"
+    r"|^(?:thanks|thank you|thx|danke|merci|gracias)\b(?! to\b)|^(?:no|yes|yep|yeah|nope|ok|okay|great|perfect|nice|nein|ja|non|oui|sí|vale)\b[,:!. ]"
+    r"|^(?:and |so |but )?(?:please|can you|could you|would you|let's|bitte|kannst du|peux-tu|puedes|s'il te plaît|por favor)\b"
+    r"|\b(?:please|bitte|por favor)[.!]*$"
+    r"|^(?:it|they|that|he|she|sie|ils|elles|ça)['’]?\b|^(?:because|since|otherwise|last time|weil|sonst|parce que|sinon|porque)\b"
+    r"|^you(?:['’]ve)? (?:did|do|keep|kept|forgot|used|wrote|broke|added|made|removed|deleted|changed|always|never|just|already|still|should|may|don't|needn't)\b",
+    re.I,
+)
+# Orders, tasks and decisions, whose wording does not tell whether the person or a stranger wrote them.
+ANYBODYS = re.compile(
+    r"(?:(?:also|and|so|but|und|et|y),? )*(?:always|never|don't|do not|stop|from now on|from here on|going forward|henceforth|in (?:the )?future|next time"
+    r"|as of|whenever|every time|remember|use|keep|avoid|prefer|make sure|no |when you|if you|for future|(?:we|the \w+)(?:'ve| have| has)? (?:decided|agreed)"
+    r"|immer|nie|niemals|ab jetzt|ab sofort|von jetzt an|künftig|verwende\w*|benutze?|merk\w*|vergiss|wir haben|toujours|jamais|désormais|à partir|n'oublie"
+    r"|souviens|nous avons|on a|siempre|nunca|a partir|de ahora|recuerda|no olvides|hemos|acordamos|decidimos)(?!\w)",
+    re.I,
+)
+# Giving power to others or removing a check: typical aims of injected text.
+EMPOWERS = re.compile(
+    r"(?<!\bi )(?<!\bwe )(?<!\byou )\b(?:approves|signs|merges|owns|reviews|grants|decides|controls|manages|administers)\b"
+    r"|\b(?:give|gives|gets?|grant|has|have|let|allow|trust|add)\b.{1,40}\b(?:access|rights|admin|permissions?|approve|merge|deploy|as (?:an? )?(?:reviewer|owner))\b"
+    r"|\bas (?:root|admin)\b|\bsudo\b|\bwithout (?:review|approval|asking|confirm\w*|a second|tests?|checks?)\b"
+    r"|\b(?:skip|disable|bypass|ignore|turn off|switch off|lift|remove)\b.{1,40}\b(?:check|checks|reviews?|tests?|verification|firewall|hooks?|signatures?|approvals?|limits?|certificates?)\b"
+    r"|\b(?:needs?|requires?) no (?:review|approval|tests?|second|signature|password)\b|\b(?:check|checks|verification|firewall|review) (?:is|are) off\b"
+    r"|\b(?:freigeben|gibt .{1,30} frei|genehmigt|Zugriff|Rechte|ohne (?:Prüfung|Nachfrage|Freigabe))\b|\b(?:approuve|valide|accès|droits|sans (?:validation|demander))\b"
+    r"|\b(?:aprueba|acceso|permisos|sin (?:revisión|preguntar))\b",
+    re.I,
+)
+# "Classify each line: …", "Turn into a table: …".
+WORK_ON = re.compile(
+    r"\b(?:this|these|each|every|following|dies\w*|jede\w*|folgende\w*|ce(?:t|tte|s|ci)?|chaque|est[aeo]s?|cada)"
+    r" (?:\w+ )?(?:lines?|texts?|sentences?|reviews?|messages?|e?-?mails?|comments?|words?|posts?|tweets?|quotes?|paragraphs?"
+    r"|zeilen?|satz|sätze|nachrichten?|lignes?|phrases?|messages?|líneas?|frases?|mensajes?)\b"
+    r"|\b(?:into|to|in|ins|auf|en|al) (?:english|german|french|spanish|italian|a table|json"
+    r"|deutsche?|englische?|anglais|allemand|alemán|inglés)\b",
+    re.I,
+)

@@ -1,0 +1,107 @@
+"""The table of all settings: to add one, add a row to the module of its table."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reverie.settings.schema.memory import MEMORY
+from reverie.settings.schema.models import MODELS
+from reverie.settings.schema.programs import PROGRAMS
+from reverie.settings.schema.row import NEVER, NONE, PREFIX, Kind, Setting, Value
+
+__all__ = [
+    "FEATURES",
+    "NEED_MEMORY",
+    "NEVER",
+    "NONE",
+    "OTHER_VARIABLES",
+    "PREFIX",
+    "SETTINGS",
+    "Kind",
+    "Setting",
+    "Value",
+]
+
+
+def _on(name: str, about: str, *, saves: bool = False) -> Setting:
+    """A switch that is on by default; `saves` marks those that cost money when off, so "off" asks, too."""
+    return _switch(name, about, default=True, unasked=() if saves else (False,))
+
+
+def _off(name: str, about: str, *, saves: bool = False) -> Setting:
+    return _switch(name, about, default=False, unasked=() if saves else (False,))
+
+
+def _switch(name: str, about: str, *, default: bool, unasked: tuple[Value, ...]) -> Setting:
+    key = f"features.{name}"
+    return Setting(key, "bool", default, about, project="ask", unasked=unasked)
+
+
+SWITCHES: Final[tuple[Setting, ...]] = (
+    _on("recall", "Find memories that fit the prompt and attach them."),
+    _on("extract", "Save memories at the end of a turn."),
+    _on("dream", "Consolidate memory between sessions."),
+    _on("session_notes", "Keep notes during the session."),
+    _on("notes_compaction", "Compact with the session notes, without a model call.", saves=True),
+    _on("autocompact", "Compact when the window is nearly full.", saves=True),
+    _on(
+        "compact_by_price",
+        "Compact without a model as soon as old messages cost more than a short record of them.",
+        saves=True,
+    ),
+    _off("microcompact_time", "Clear old tool results after an hour's pause.", saves=True),
+    _on(
+        "microcompact_cached",
+        "Clear old tool results by cache edits, where the provider has them.",
+        saves=True,
+    ),
+    _on(
+        "microcompact_server",
+        "Let the provider clear old tool results, where it can and the cost of a batch is not known.",
+        saves=True,
+    ),
+    _on(
+        "microcompact_batch",
+        "Clear old tool results in large, rare batches that pay for themselves.",
+        saves=True,
+    ),
+    _on("tool_result_storage", "Move long tool results to files.", saves=True),
+    _off("snip", "Drop rounds that were marked as finished."),
+    _off(
+        "collapse",
+        "Fold finished rounds into summaries that can be expanded; replaces autocompact.",
+    ),
+    _off("web_fetch", "Let the agent fetch pages from the web."),
+    _off("team", "Share a part of memory with a team."),
+    _off("daily_log", "Append to a daily log; a nightly dream condenses it."),
+    _off(
+        "agent_summary", "Have a model summarise every 30 s what each agent does (costs a little)."
+    ),
+    _on("agents", "Let the agent hire other agents and send them messages."),
+    _off("agent_socket", "Let your other sessions send messages to this one."),
+    _on("search_past_context", "Tell the model how to search past sessions."),
+)
+
+SETTINGS: Final[tuple[Setting, ...]] = (*MEMORY, *MODELS, *PROGRAMS, *SWITCHES)
+
+FEATURES: Final[tuple[str, ...]] = tuple(
+    row.key.removeprefix("features.") for row in SETTINGS if row.key.startswith("features.")
+)
+
+# These do nothing while memory.enabled is off.
+NEED_MEMORY: Final = frozenset({"recall", "extract", "dream", "team", "daily_log"})
+
+# Variables with our prefix that are not settings.
+DISABLE_MEMORY: Final = "REVERIE_DISABLE_MEMORY"
+REMOTE: Final = "REVERIE_REMOTE"
+MEMORY_DIR: Final = "REVERIE_MEMORY_DIR"
+OTHER_VARIABLES: Final[dict[str, str]] = {
+    DISABLE_MEMORY: "`1` turns `memory.enabled` off.",
+    REMOTE: f"`1` marks a remote host: `memory.enabled` is off unless `{MEMORY_DIR}` is set.",
+    "REVERIE_KEY": "The key for the service of `store.url`, and the admin key of `reverie tenants`.",
+    "REVERIE_DATABASE": "The database of `reverie serve`, `worker` and `tenants`; unset: an embedded one.",
+    "REVERIE_DATABASE_PASSWORD": "The password of the roles `reverie_app` and `reverie_worker` there.",
+    "REVERIE_MCP_TOKEN": "The token clients must send to `reverie mcp --http`; unset: one is made and printed.",
+    "REVERIE_PROXY_TOKEN": "The token clients must send to `reverie proxy --listen`; unset: one is made and printed.",
+    "REVERIE_DATA": "Where tests and benchmarks find their data sets.",
+}

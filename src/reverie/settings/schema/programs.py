@@ -1,0 +1,189 @@
+"""Settings of the programs around memory: agents and their tools, hooks, daemon, proxy, logs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reverie.settings.schema.row import Setting
+
+
+def _upstream(family: str, address: str) -> Setting:
+    about = (
+        f"Where the proxy sends requests of the {family} family; another gateway may stand there."
+    )
+    risk = "send your prompts and keys elsewhere"
+    return Setting(f"proxy.upstream.{family}", "url", address, about, risk=risk)
+
+
+def _proxy_switch(name: str, about: str) -> Setting:
+    risk = "change what your clients send"
+    return Setting(f"proxy.{name}", "bool", default=True, about=f"Proxy: {about}", risk=risk)
+
+
+PROGRAMS: Final[tuple[Setting, ...]] = (
+    Setting(
+        "agent.max_requests",
+        "int",
+        200,
+        "Maximum number of model requests for one message of yours.",
+        low=1,
+        high=10_000,
+        project="ask",
+    ),
+    Setting(
+        "agent.on_interrupt",
+        "choice",
+        "go-on",
+        "What background work does when you interrupt a turn.",
+        choices=("go-on", "stop"),
+        project="ask",
+        unasked=("stop",),
+    ),
+    Setting(
+        "agents.depth",
+        "int",
+        2,
+        "How deep agents may hire agents; 0: the session's own agent may hire none.",
+        risk="spend more than you expect",
+        low=0,
+        high=8,
+    ),
+    Setting(
+        "agents.concurrent",
+        "int",
+        8,
+        "How many agents may work at the same time.",
+        risk="spend more than you expect",
+        low=0,
+        high=64,
+    ),
+    Setting(
+        "agents.tokens",
+        "int",
+        2_000_000,
+        "How many tokens all agents of a session may use together.",
+        risk="spend more than you expect",
+        low=0,
+        high=1_000_000_000,
+    ),
+    Setting(
+        "agents.minutes",
+        "float",
+        30.0,
+        "How many minutes an agent may work, teammates included.",
+        risk="spend more than you expect",
+        low=0.001,
+        high=10_080,
+    ),
+    Setting(
+        "tools.*.result_threshold",
+        "threshold",
+        None,
+        "Results longer than this go to a file; unset: what the tool declares, else 50,000; for commands and "
+        "searches at most what `context.profile` allows (6,000, 8,000 or 16,000).",
+        low=0,
+        high=10_000_000,
+        project="ask",
+    ),
+    Setting(
+        "tools.preview",
+        "choice",
+        "useful",
+        "What the prompt keeps of a result that went to a file: its most useful lines, or its first lines.",
+        choices=("useful", "head"),
+        project="ask",
+        unasked=("useful", "head"),
+    ),
+    Setting(
+        "permissions.mode",
+        "choice",
+        "ask",
+        "What tools may do without asking.",
+        risk="run commands without asking",
+        choices=("ask", "accept-edits", "plan", "bypass"),
+    ),
+    Setting(
+        "hooks.notice",
+        "choice",
+        "session",
+        "When a client shows the person a line about memory: once a session, after each turn with news, never.",
+        choices=("session", "turn", "off"),
+    ),
+    Setting(
+        "daemon.idle_minutes",
+        "int",
+        30,
+        "Minutes without a hook call after which the daemon ends.",
+        low=1,
+        high=1_440,
+        risk="keep a process running",
+    ),
+    Setting(
+        "proxy.port",
+        "int",
+        8790,
+        "Where `reverie proxy` listens on this machine; 0 takes any free port.",
+        risk="listen where another program should",
+        low=0,
+        high=65_535,
+    ),
+    _upstream("anthropic", "https://api.anthropic.com"),
+    _upstream("openai", "https://api.openai.com"),
+    _upstream("gemini", "https://generativelanguage.googleapis.com"),
+    Setting(
+        "proxy.patience",
+        "int",
+        150,
+        "Milliseconds after which a request goes on with nothing new from Reverie.",
+        risk="delay every request",
+        low=1,
+        high=60_000,
+    ),
+    Setting(
+        "proxy.project",
+        "path",
+        None,
+        "The project of clients that do not say where they work; unset: where the proxy was started.",
+        risk="mix the memory of projects",
+    ),
+    _proxy_switch("memory", "Add memories that fit behind the person's messages."),
+    _proxy_switch("layers", "Store long tool results, and clear old ones where that pays."),
+    Setting(
+        "proxy.clearing",
+        "choice",
+        "safe",
+        "When the proxy clears old tool results: `safe`, if that costs no more than the session has "
+        "saved before; `expected`, if it pays in a session that goes on for ten more requests.",
+        risk="change what your clients send",
+        choices=("safe", "expected"),
+    ),
+    _proxy_switch("marks", "Place cache marks where that costs less than the client's own."),
+    _proxy_switch("compaction", "Compact for clients that do not do so themselves."),
+    _proxy_switch("learning", "Learn from proxied conversations after each turn."),
+    _proxy_switch("record", "Keep a journal and a ledger of proxied conversations."),
+    Setting(
+        "proxy.shadow",
+        "bool",
+        default=False,
+        about="Change nothing; only count what would have been saved.",
+        risk="change what is sent",
+    ),
+    Setting(
+        "log.level",
+        "choice",
+        "warning",
+        "Lowest level that is logged.",
+        choices=("debug", "info", "warning", "error", "critical"),
+        project="ask",
+    ),
+    Setting(
+        "log.file", "path", None, "Log to this file; unset: no file.", risk="overwrite your files"
+    ),
+    Setting(
+        "telemetry.enabled",
+        "bool",
+        default=False,
+        about="OpenTelemetry spans and metrics.",
+        risk="report what you do",
+    ),
+)
