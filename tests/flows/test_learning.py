@@ -375,7 +375,7 @@ class TestGathering:
                 if isinstance(event, ForkEnded):
                     ended.set()
 
-            with session.announce.heard_by(listen):
+            with session.announce.subscribed(listen):
                 await self.talk(session, MOST_TURNS)
                 await asyncio.wait_for(ended.wait(), 60)
         assert len(self.side_tasks(desk)) == 1
