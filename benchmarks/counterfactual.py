@@ -31,7 +31,8 @@ from reverie.core.window import TTL_SECONDS, CacheRules, Ttl
 class SideCall:
     """A call a strategy makes for itself; `on_prefix` when it extends the conversation.
 
-    `head` is the size of its own system prompt and tools, `purpose` what it is booked under.
+    `head` is the size of its own system prompt and tools, `purpose` what it is booked under, `at`
+    when it is made; None: right before the next request.
     """
 
     messages: tuple[Message, ...]
@@ -39,6 +40,7 @@ class SideCall:
     on_prefix: bool = False
     head: int = 0
     purpose: str = "compaction"
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +224,8 @@ class _Provider:
         marks = head_only(chain, self._cache.standing(chain), self._rules)
         if call.on_prefix:
             marks = self._policy(now)(chain, self._cache.standing(chain), self._rules)
-        usage = self._cache.run(Call(chain, now.at, call.output), marks)
+        at = now.at if call.at is None else call.at
+        usage = self._cache.run(Call(chain, at, call.output), marks)
         usage = replace(usage, input=usage.input + call.head)
         self._bill(usage, self._outcome.side, call.purpose)
 

@@ -39,6 +39,8 @@ class Source:
     message: Message
     names: frozenset[str]
     text: str
+    key: tuple[str, str]
+    length: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,7 @@ class Needs:
 
     def __init__(self, trajectory: Trajectory) -> None:
         self._trajectory = trajectory
-        self._responses = _responses(trajectory)
-        self._sources = _sources(trajectory)
+        self._responses, self._sources = _told(trajectory)
         self._sight = _Sight()
         self._made = 0
 
@@ -66,7 +67,7 @@ class Needs:
         hidden = [
             source
             for source in reversed(self._sources[: spoken.sources])
-            if not self._sight.shows(source) and _key(source.use) not in spoken.calls
+            if not self._sight.shows(source) and source.key not in spoken.calls
         ]
         found = list(self._for_edits(spoken, hidden))
         names = spoken.names - self._sight.names.keys()
@@ -140,7 +141,7 @@ class _Sight:
         self._shown = list(shown)
 
     def shows(self, source: Source) -> bool:
-        return self._results.get(source.result.tool_use_id) == len(source.result.text)
+        return self._results.get(source.result.tool_use_id) == source.length
 
     def holds(self, line: str) -> bool:
         return any(line in self._read(message)[2] for message in reversed(self._shown))
@@ -155,6 +156,16 @@ class _Sight:
 
 def names_in(text: str) -> frozenset[str]:
     return frozenset(word for word in set(_WORD.findall(text)) if _NAME.search(word))
+
+
+_last: list[tuple[Trajectory, list[_Spoken], list[Source]]] = []
+
+
+def _told(trajectory: Trajectory) -> tuple[list[_Spoken], list[Source]]:
+    """What a session says is the same for every strategy; the last session's is kept."""
+    if not _last or _last[0][0] is not trajectory:
+        _last[:] = [(trajectory, _responses(trajectory), _sources(trajectory))]
+    return _last[0][1:]
 
 
 def _responses(trajectory: Trajectory) -> list[_Spoken]:
@@ -193,7 +204,8 @@ def _sources(trajectory: Trajectory) -> list[Source]:
         for result in event.tool_results:
             use = uses.get(result.tool_use_id) or ToolUse(result.tool_use_id, "unknown")
             text = result.text
-            found.append(Source(use, result, event, names_in(text), flat(text)))
+            names, plain = names_in(text), flat(text)
+            found.append(Source(use, result, event, names, plain, _key(use), len(text)))
     return found
 
 

@@ -8,12 +8,14 @@ them.
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from counterfactual import Prompt, SideCall
 from trajectories import Trajectory, row_of
@@ -37,6 +39,7 @@ from reverie.core.usage import Prices, Usage
 from reverie.core.window import Ttl, Window
 from reverie.events import LayerFired, NotesUpdated, TroubleNoted
 from reverie.learning import extraction
+from reverie.learning.extraction.fork import MOST_TURNS
 from reverie.learning.extraction.occasions import occasion, offers
 from reverie.learning.extraction.prompts import directive, past_directive, told
 from reverie.models.scripted import ScriptedModel
@@ -67,6 +70,7 @@ SEEN_ONCE = (
 Refine: TypeAlias = Literal["late", "due", "never"]
 
 _ON = {setting.key: bool(setting.default) for setting in SETTINGS}
+PAUSE = float(str(next(s.default for s in SETTINGS if s.key == "learning.pause")))
 
 
 def refine_from(choice: Refine, window: Window) -> int:
@@ -93,10 +97,12 @@ class OurLayers:
         """`refine` says when a model goes over the notes, `learns` whether one extracts memories."""
         self._learns = learns
         self._learnt: str | None = None
+        self._gathered: list[tuple[Message, ...]] = []
         self._trajectory = trajectory
         self._refine_from = refine_from(refine, trajectory.window)
         self._forks: list[SideCall] = []
         self._runner = asyncio.Runner()
+        self._runner.get_loop().set_default_executor(_AtOnce())
         self._now = trajectory.calls[0].at
         row = row_of(trajectory.model)
         model = ScriptedModel(name=row.name, capabilities=row.capabilities, prices=row.prices)
@@ -141,7 +147,7 @@ class OurLayers:
         if message.role == "user" and said and said[-1].role == "assistant":
             self._runner.run(self._take_notes())
             if not said[-1].tool_uses:
-                self._learn()
+                self._turn_ended(said[-1].at, message.at)
         self._upkeep.look(message)
         self._conversation.record(Said(message))
 
@@ -161,7 +167,8 @@ class OurLayers:
         self._conversation.record(Used(call.response, "main", call.model, counted, call.at))
 
     def ended(self) -> tuple[SideCall, ...]:
-        self._learn()
+        last = self._conversation.state.messages[-1].at
+        self._turn_ended(last, math.inf)
         side, self._forks = tuple(self._forks), []
         return side
 
@@ -185,15 +192,22 @@ class OurLayers:
             case TroubleNoted(where, what):
                 raise SystemExit(f"{self._trajectory.name}: {where}: {what}")
 
-    def _learn(self) -> None:
-        """What extraction asks a model after a turn: nothing, a fork, or an agent of its own."""
+    def _turn_ended(self, at: float, next_at: float) -> None:
+        """Gather what was said; a model is asked after a pause, or when enough was gathered."""
         shown = tuple(self._conversation.state.shown)
         new = extraction.new_messages(shown, self._learnt)
         if not self._learns or not new:
             return
         self._learnt = new[-1].id
-        if occasion(new) is None:
-            return
+        if occasion(new) is not None:
+            self._gathered.append(new)
+        if self._gathered and (next_at - at > PAUSE or len(self._gathered) >= MOST_TURNS):
+            self._learn(shown, at + PAUSE if next_at - at > PAUSE else at)
+
+    def _learn(self, shown: tuple[Message, ...], at: float) -> None:
+        """What extraction asks a model: a fork, or an agent of its own."""
+        new = tuple(message for turn in self._gathered for message in turn)
+        self._gathered.clear()
         self.fired["extraction"] += 1
         prices = self._conversation.model.prices or Prices.of(0, 0)
         offer = offers(told(new), self._conversation.state.tokens, prices, prices)
@@ -202,7 +216,7 @@ class OurLayers:
         task = new_message("user", Text(make(new, "memory", "")), origin="reverie")
         messages = (task,) if apart else (*shown, task)
         head = APART_HEAD if apart else 0
-        call = SideCall(messages, SAVED_TOKENS, not apart, head, purpose="learning")
+        call = SideCall(messages, SAVED_TOKENS, not apart, head, purpose="learning", at=at)
         self._forks.append(call)
 
     def _refinement(self) -> tuple[SideCall, SideCall]:
@@ -221,6 +235,15 @@ class OurLayers:
 def _budget(profile: Profile) -> Budget:
     """The thresholds of the profile for the tools of all the recorded agents."""
     return Budget(thresholds={name: profile.threshold(name, 50_000) for name in SEEN_ONCE})
+
+
+class _AtOnce(ThreadPoolExecutor):
+    """Runs in this thread: handing work to another costs more than the work on a busy machine."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(fn(*args, **kwargs))
+        return done
 
 
 class _Watched(Conversation):

@@ -49,6 +49,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: FixedClock) ->
         monkeypatch.delenv(name, raising=False)
     # A busy machine is no reason for a memory to be late.
     monkeypatch.setenv("REVERIE_RECALL_DEADLINE", "60")
+    # No test waits for a pause of the person.
+    monkeypatch.setenv("REVERIE_LEARNING_PAUSE", "0")
     found = Place(tmp_path, clock)
     monkeypatch.setenv("HOME", str(found.person))
     monkeypatch.chdir(found.root)

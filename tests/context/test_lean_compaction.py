@@ -7,7 +7,7 @@ from tests.context.saying import did, edit, failed, model, ran, read, story, use
 
 from reverie.context import NotDue
 from reverie.context.compaction import lean
-from reverie.context.compaction.excerpts import excerpt, worked_on
+from reverie.context.compaction.excerpts import WorkedOn, excerpt, spoken_names, worked_on
 from reverie.context.compaction.lean import LeanPolicy, Moment
 from reverie.context.compaction.parts import is_summary
 from reverie.context.compaction.plan import Compaction, Due, Failed, NoPlan, Situation
@@ -20,7 +20,7 @@ from reverie.settings.schema import SETTINGS
 
 PRICES = Prices.of(5, 25)
 NOW = Moment(PRICES)
-POLICY = LeanPolicy(tail=500, rounds=1, files=2, file=300, rereads=1_000, least=2_000)
+POLICY = LeanPolicy(tail=500, rounds=1, files=2, room=600, likely=0.0, rereads=1_000, least=2_000)
 LONG = "a line of output that says little\n" * 400
 
 
@@ -54,8 +54,14 @@ def compacted(messages: list[Message], moment: Moment = NOW) -> Compaction:
         (100_000, NOW, LeanPolicy(budget=0.05), True),
         (100_000, replace(NOW, lapsed=True), LeanPolicy(budget=0.0), True),
         (100_000, NOW, LeanPolicy(on=False), False),
+        (60_000, replace(NOW, done=20), LeanPolicy(), True),
+        (60_000, replace(NOW, done=1), LeanPolicy(), False),
+        (100_000, NOW, LeanPolicy(margin=10.0), False),
     ],
-    ids=["large", "small", "lapsed", "lapsed and tiny", "no prices", "off"],
+    ids=[
+        *("large", "small", "lapsed", "lapsed and tiny", "no prices", "off"),
+        *("in the middle", "just begun", "too little for the margin"),
+    ],
 )
 def test_due_by_price(size: int, moment: Moment, policy: LeanPolicy, *, pays: bool) -> None:
     found = lean.due(size, moment, policy)
@@ -139,6 +145,38 @@ class TestExcerpts:
         assert "line 1 of" not in shown
         assert "of 1000]" in shown
         assert excerpt("short", [], 600) == "short"
+
+    def test_a_long_file_is_shown_near_the_names_that_were_spoken_of(self) -> None:
+        lines = [f"line {i} of a long file" for i in range(1_000)]
+        lines[400], lines[800] = "def parse_table(rows):", "return parse_rows"
+        names = spoken_names(["Next, parse_table must take a list; look at the parser."])
+        assert names == ("parse_table",)
+        shown = excerpt("\n".join(lines), [], 600, names)
+        assert "def parse_table(rows):" in shown
+        assert "parse_rows" not in shown
+
+    def test_every_place_is_shown_a_little_before_one_is_shown_much(self) -> None:
+        text = "\n".join(f"line {i} of a long file" for i in range(1_000))
+        places = [f"line {i} of a long file" for i in (100, 300, 500, 700)]
+        shown = excerpt(text, places, 600)
+        assert all(place in shown for place in places)
+
+    def test_what_was_just_changed_is_likelier_edited_than_what_was_read_long_ago(self) -> None:
+        changed, fresh, old = (
+            WorkedOn("/a.py", changed=True, calls_ago=1, places=()),
+            WorkedOn("/b.py", changed=False, calls_ago=1, places=()),
+            WorkedOn("/c.py", changed=False, calls_ago=12, places=()),
+        )
+        likely = [file.likelihood(named=False) for file in (changed, fresh, old)]
+        assert likely == sorted(likely, reverse=True)
+        assert old.likelihood(named=True) > old.likelihood(named=False)
+
+    def test_files_that_will_hardly_be_edited_are_left_out(self) -> None:
+        messages = long_story()
+        policy = replace(POLICY, likely=0.9)
+        done = lean.compact(situation(messages), NOW, policy, lambda path: f"text of {path}")
+        assert isinstance(done, Compaction)
+        assert not any("text of" in block.text for m in done.start for block in m.blocks)
 
     def test_files_of_an_earlier_compaction_are_still_in_work(self) -> None:
         done = compacted(long_story())

@@ -43,16 +43,16 @@ class Profile:
 
 
 _THRIFTY = Profile(
-    LeanPolicy(tail=2_000, rounds=1, files=4, file=1_500, recent=20),
+    LeanPolicy(tail=2_000, rounds=1, room=8_000),
     Policy(keep=8, margin=2.0),
     longest_result=6_000,
 )
 _BALANCED = Profile(
-    LeanPolicy(tail=3_000, rounds=2, files=6, file=2_000, recent=25),
+    LeanPolicy(tail=3_000, rounds=2),
     Policy(keep=8, margin=2.0),
 )
 _FAITHFUL = Profile(
-    LeanPolicy(tail=12_000, rounds=10, files=10, file=4_000, recent=40, calls=12, calls_between=12),
+    LeanPolicy(tail=12_000, rounds=8, room=30_000, likely=0.1, calls=14),
     Policy(keep=16, margin=4.0),
     longest_result=16_000,
 )

@@ -151,10 +151,9 @@ class Upkeep:
         self._compacted(done, situation.at)
 
     def _moment(self) -> Moment:
-        conditions, last = self._conditions(), self.conversation.state.messages[-1:]
+        conditions = self._conditions()
         lapsed = conditions.idle(self._ledger.replied_at) > conditions.life
-        between = any(message.origin == "user" for message in last)
-        return Moment(conditions.rates, lapsed, between)
+        return Moment(conditions.rates, lapsed, self.conversation.state.calls)
 
     async def compact_because(self, refused: str, tokens: int | None, limit: int | None) -> None:
         """Compact after the provider refused a request as too long: our count or window was wrong."""
@@ -241,7 +240,8 @@ class Upkeep:
             mode=mode,
             transcript=self.transcript,
             instructions=instructions,
-            notes=self.notes.for_compaction(),
+            # A record is made of the messages alone.
+            notes=None if trigger == "price" else self.notes.for_compaction(),
             todos=tuple(Todo(text, status) for text, status in state.todos) or None,
         )
 

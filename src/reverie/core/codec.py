@@ -27,10 +27,13 @@ from reverie.errors import TranscriptError
 Json = dict[str, Any]
 
 
+# `json.dumps` would make an encoder for every call.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def dump(value: Any) -> bytes:
     """Compact JSON in UTF-8; key order is the caller's, lone surrogates survive the round trip."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass")
+    return _encode(value).encode("utf-8", "surrogatepass")
 
 
 def iso_time(at: float) -> str:

@@ -131,7 +131,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One cacheable unit: its place, canonical bytes, estimated size and kind."""
+    """One cacheable unit: its place, canonical bytes, estimated size and kind.
+
+    `lasting` segments stand for earlier messages (a record, a summary) and outlive a compaction.
+    """
 
     section: Section
     index: int
@@ -139,6 +142,7 @@ class Segment:
     data: bytes
     tokens: int
     kind: str = "text"
+    lasting: bool = False
 
     @property
     def markable(self) -> bool:
@@ -167,8 +171,17 @@ def head_segments(head: Head) -> tuple[Segment, ...]:
 def message_segments(message: Message, index: int) -> tuple[Segment, ...]:
     """Segments carry their role but no message boundary, since providers merge neighbours of one role."""
     role = message.role.encode() + b" "
+    lasting = message.origin == "reverie" and bool(message.text)
     return tuple(
-        Segment("messages", index, i, role + block_bytes(block), block_tokens(block), block.kind)
+        Segment(
+            "messages",
+            index,
+            i,
+            role + block_bytes(block),
+            block_tokens(block),
+            block.kind,
+            lasting,
+        )
         for i, block in enumerate(message.blocks)
     )
 

@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 from reverie.core.messages import Message
 from reverie.memory.postgres.database import Connection
 from reverie.memory.postgres.store import ProjectRow
-from reverie.recall import fuse, lexical
+from reverie.recall import fuse, queries
 from reverie.recall.documents import snippet, split
 from reverie.recall.episodes import REACH
 from reverie.recall.search import Candidate, speaks
@@ -83,7 +83,7 @@ class EpisodeSearch:
     def __call__(
         self, connection: Connection, project: ProjectRow, question: str, limit: int
     ) -> list[dict[str, Any]]:
-        query = lexical.read(question)
+        query = queries.read(question)
         terms = _lexemes(query.text)[:_MOST_TERMS]
         vector = question_vector(self.embedder, query.text)
         rows = connection.execute(
@@ -104,7 +104,7 @@ class EpisodeSearch:
         return self._ordered(query, found)[:limit]
 
     def _ordered(
-        self, query: lexical.Query, rows: Sequence[dict[str, Any]]
+        self, query: queries.Query, rows: Sequence[dict[str, Any]]
     ) -> list[dict[str, Any]]:
         if not rows:
             return []

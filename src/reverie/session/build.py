@@ -16,6 +16,7 @@ from reverie.agent.fork import Forks
 from reverie.agent.tools import Tool
 from reverie.agent.turns import Limits
 from reverie.context.folding import Folding
+from reverie.context.head import slim_spec
 from reverie.context.microcompaction import context_edits
 from reverie.conversation import journal
 from reverie.conversation.conversation import Conversation
@@ -236,7 +237,7 @@ class _Composer:
             external.system if external else system_of(self.app, self.options, core.memory, key)
         )
         declared = external.tools if external else None
-        tools = toolbox.specs if declared is None else declared
+        tools = tuple(map(slim_spec, toolbox.specs)) if declared is None else declared
         return Head(model.name, system, tools, self._options(core), key)
 
     def _renew_head(self, core: SessionCore) -> None:

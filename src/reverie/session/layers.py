@@ -180,6 +180,7 @@ class Layers:
             self.app.switches.on,
             forks,
             every=int(self.app.settings.number("learning.every")),
+            pause=self.app.settings.number("learning.pause"),
             note=note,
         )
         if forks is not None:

@@ -91,9 +91,12 @@ def test_the_simpler_policies():
     assert no_marks(talk(), StandingMarks(), EXPLICIT) == ()
 
 
-def test_the_start_of_a_conversation_is_its_whole_first_message():
+def test_the_start_of_a_conversation_is_its_first_message_and_the_records_after_it():
     chain = chain_of(HEAD, [user(BIG, BIG, BIG), user(BIG), user(BIG)])
     assert indices(placed()(chain, StandingMarks(), EXPLICIT)) == [1, 4, 6]
+    record = replace(user(BIG), origin="reverie")
+    recorded = chain_of(HEAD, [user(BIG), record, record, user(BIG), user(BIG)])
+    assert indices(placed()(recorded, StandingMarks(), EXPLICIT)) == [1, 4, 6]
     nothing_first = chain_of(HEAD, [user(), user(BIG), user(BIG)])
     assert indices(placed()(nothing_first, StandingMarks(), EXPLICIT)) == [1, 3]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from reverie.context import NotDue, user_messages
 from reverie.context.compaction import restore
-from reverie.context.compaction.excerpts import attached, worked_on
+from reverie.context.compaction.excerpts import attached, spoken_names, worked_on
 from reverie.context.compaction.parts import is_summary, worded
 from reverie.context.compaction.plan import (
     Compaction,
@@ -29,12 +29,19 @@ from reverie.context.compaction.restore import ReadFile
 from reverie.context.compaction.run import open_obligations, sent_once
 from reverie.context.compaction.tail import rate
 from reverie.context.facts import read_facts
-from reverie.core.messages import Attachment, Block, Message, Text, new_message
-from reverie.core.tokens import message_tokens
+from reverie.core.messages import Attachment, Block, Message, Text, Thinking, new_message
+from reverie.core.tokens import message_tokens, text_tokens
 from reverie.core.transcript import rounds, safe_cuts
 from reverie.core.usage import PER_MILLION, Prices
 
 _OBLIGATIONS = 2_000
+# A file is named if its name is in one of the last so many texts.
+_NAMED_IN = 6
+# A session goes on for at most so many times the requests it has made, and at least for so many.
+_AHEAD = 2
+_FEWEST_CALLS = 4
+# Texts whose names tell where in a file the next change may be.
+_WORDS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +49,21 @@ class LeanPolicy:
     """Sizes in tokens, and how a compaction is weighed.
 
     At least `tail` tokens and `rounds` rounds stay verbatim; `record` is the most the record may
-    take; up to `files` files that were touched in the last `recent` calls are shown with `file` each.
-    It is worth it when `calls` requests (`calls_between` before a new prompt is answered) save more
-    than it costs, `rereads` tokens that are read again included. After a lapse of the cache it
-    costs nothing but those. A conversation under `least` tokens is left alone. `budget` is what a
-    compaction may cost at once, in dollars.
+    take. Up to `files` files whose next edit is at least `likely` share `room`. It is worth it when
+    `calls` requests save `margin` times what it costs, `rereads` tokens that are read again
+    included. After a lapse of the cache it costs nothing but those. A conversation under `least`
+    tokens is left alone. `budget` is what a compaction may cost at once, in dollars.
     """
 
     on: bool = True
     tail: int = 8_000
     rounds: int = 6
     record: int = 20_000
-    files: int = 4
-    file: int = 3_000
-    recent: int = 40
+    files: int = 12
+    room: int = 16_000
+    likely: float = 0.2
     calls: int = 20
-    calls_between: int = 20
+    margin: float = 1.0
     rereads: int = 15_000
     least: int = 25_000
     budget: float = math.inf
@@ -65,11 +71,14 @@ class LeanPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What is known before a request: its prices, whether the cache lapsed, and a turn begins."""
+    """What is known before a request: its prices, and whether the cache lapsed.
+
+    `done` requests were made so far; None where they are not counted.
+    """
 
     rates: Prices | None
     lapsed: bool = False
-    between: bool = False
+    done: int | None = None
 
 
 def worth_it(before: int, after: int, moment: Moment, policy: LeanPolicy) -> Due | NotDue:
@@ -79,7 +88,7 @@ def worth_it(before: int, after: int, moment: Moment, policy: LeanPolicy) -> Due
         return NotDue("prices are not known")
     freed = before - after
     read, write = rates.cache_read, rates.cache_write_5m
-    calls = policy.calls_between if moment.between else policy.calls
+    calls = expected_calls(moment, policy)
     again = policy.rereads * write
     if moment.lapsed:
         saved, cost = freed * (write + calls * read), again
@@ -88,10 +97,17 @@ def worth_it(before: int, after: int, moment: Moment, policy: LeanPolicy) -> Due
         if at_once > policy.budget * PER_MILLION:
             return NotDue(f"compacting may cost at most ${policy.budget:.3f} now")
         saved, cost = freed * calls * read, at_once + again
-    if saved <= cost:
+    if saved <= policy.margin * cost:
         return NotDue(f"keeping {freed:,} old tokens costs less than compacting")
     when = "the cache has lapsed, and " if moment.lapsed else ""
     return Due(f"{when}{freed:,} old tokens cost more than a short conversation written anew")
+
+
+def expected_calls(moment: Moment, policy: LeanPolicy) -> int:
+    """How many requests a saving is counted for: few while a session is young."""
+    if moment.done is None:
+        return policy.calls
+    return min(policy.calls, max(_AHEAD * moment.done, _FEWEST_CALLS))
 
 
 def due(size: int, moment: Moment, policy: LeanPolicy) -> Due | NotDue:
@@ -179,13 +195,34 @@ def _tokens(messages: Sequence[Message]) -> int:
 
 
 def _files(planned: Plan, policy: LeanPolicy, read_file: ReadFile) -> Iterator[Attachment]:
-    """The files in work, as they are now: changed ones first, then the last touched."""
+    """The files that are likely to be edited next, as they are now; the likelier, the more of them."""
+    everything = (*planned.compacted, *planned.kept)
     there = restore.whole_files(planned.kept)
-    touched = worked_on((*planned.compacted, *planned.kept))
-    recent = [
-        file for file in touched if file.calls_ago <= policy.recent and file.path not in there
-    ]
-    for file in sorted(recent, key=lambda file: not file.changed)[: policy.files]:
-        text = read_file(file.path)
-        if text is not None:
-            yield attached(file.path, text, file.places, policy.file)
+    words = tuple(_last_words(everything, _WORDS))
+    likely = {
+        file: file.likelihood(named=any(file.name in text for text in words[:_NAMED_IN]))
+        for file in worked_on(everything)
+        if file.path not in there
+    }
+    chosen = sorted((f for f in likely if likely[f] >= policy.likely), key=lambda f: -likely[f])
+    texts = {f: text for f in chosen[: policy.files] if (text := read_file(f.path)) is not None}
+    names = spoken_names(words)
+    room, weight = policy.room, sum(likely[file] for file in texts)
+    for file, text in texts.items():
+        shown = attached(file.path, text, file.places, int(room * likely[file] / weight), names)
+        room -= text_tokens(shown.text)
+        weight -= likely[file]
+        yield shown
+
+
+def _last_words(messages: Sequence[Message], most: int) -> Iterator[str]:
+    """What was said last, newest first: by the person and the assistant, with its thinking."""
+    for message in reversed(messages):
+        if most <= 0:
+            return
+        blocks = message.blocks if message.role == "assistant" else ()
+        said = [b.text for b in blocks if isinstance(b, Text | Thinking)]
+        for text in (*said, *user_messages.said(message)):
+            if text.strip():
+                most -= 1
+                yield text

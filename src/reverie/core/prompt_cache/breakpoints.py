@@ -7,7 +7,8 @@ blocks before it. Four marks are allowed. Ours, in order of importance:
 2. the *anchor*, when more blocks were added than the look-back reaches: the newest earlier mark
    that still stands, so that the entry written there is found;
 3. the end of tools and system: shared by every conversation with the same head, and by forks;
-4. the stable start of the conversation (its first message): survives a later compaction.
+4. the stable start of the conversation (its first message, and the records of earlier
+   compactions): survives a later compaction.
 
 Entries live for five minutes, or for an hour at a higher price. `auto` pays for the hour only where
 it is cheap: when little is new compared with what would have to be written again after a lapse and
@@ -78,7 +79,8 @@ def placed(ttl: TtlChoice = "5m") -> Policy:
             wanted.append(Mark(standing.newest, kept))
         if ttl == "auto" and standing.newest_hour >= 0:
             wanted.append(Mark(standing.newest_hour, "1h"))
-        wanted += [Mark(_head_end(chain.links), kept), Mark(_start_end(chain.links), kept)]
+        head = _head_end(chain.links)
+        wanted += [Mark(head, kept), Mark(_start_end(chain.links, head), kept)]
         return _usable(chain, wanted, rules)
 
     return policy
@@ -128,9 +130,9 @@ def _head_end(links: Sequence[Link]) -> int:
     return len(links) - 1
 
 
-def _start_end(links: Sequence[Link]) -> int:
-    """The last block of the first message."""
-    for i in range(_head_end(links) + 1, len(links)):
-        if links[i].segment.index > 0:
+def _start_end(links: Sequence[Link], head: int) -> int:
+    """The last block of the first message, or of the last record that the conversation begins with."""
+    for i in range(head + 1, len(links)):
+        if links[i].segment.index > 0 and not links[i].segment.lasting:
             return i - 1
     return len(links) - 1

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -35,6 +35,8 @@ NAME = EXTRACT
 
 # All reads in one turn, all writes in the next, and room to correct mistakes.
 _MOST_TURNS = 5
+# Prompts in turns that stated something; then a model is asked without waiting for a pause.
+MOST_TURNS = 4
 
 
 class MemoryCopy(Protocol):
@@ -92,7 +94,11 @@ class LearningStore(SettlingStore, Protocol):
 
 @dataclass(slots=True)
 class Learning:
-    """Extracts memories after a turn. One run at a time; turns that end meanwhile get one more."""
+    """Extracts memories after a turn. One run at a time; turns that end meanwhile join it.
+
+    The rules read every turn at once. What a model is to read is gathered until the person pauses
+    for `pause` seconds, the session ends, or `MOST_TURNS` turns stated something.
+    """
 
     conversation: Conversation
     store: LearningStore
@@ -101,6 +107,7 @@ class Learning:
     on: Callable[[str], bool]
     forks: SideAgents | None = None
     every: int = 1
+    pause: float = 0.0
     # Agents on a model that reads the new messages alone, and its prices.
     apart: SideAgents | None = None
     apart_prices: Prices | None = None
@@ -109,6 +116,12 @@ class Learning:
     _turns: int = 0
     _again: bool = False
     _trouble: str = ""
+    _gathered: list[tuple[Message, ...]] = field(default_factory=list)
+    # The last message that the rules have read.
+    _read_up_to: str | None = None
+    # Set when a turn ended during a run, and when the session ends.
+    _turn_ended: asyncio.Event = field(default_factory=asyncio.Event)
+    _ending: bool = False
 
     def after_turn(self) -> None:
         """Start extraction if it is due, after a reply without tool calls."""
@@ -125,42 +138,82 @@ class Learning:
             )
         )
         if not isinstance(verdict, NotDue):
-            self._turns = 0
-            self.background.start(NAME, self._run())
+            self._turns, self._ending = 0, False
+            self.background.start(NAME, self._run(), stop=self._end)
         elif running and self._turns >= self.every:
             self._again = True
+            self._turn_ended.set()
+
+    def _end(self) -> None:
+        """The session ends: what was gathered is read now."""
+        self._ending = True
+        self._turn_ended.set()
 
     async def _run(self) -> None:
         while True:
             self._again = False
             await self._learn()
+            if self._gathered and await self._paused():
+                await self._ask()
             if not self._again:
                 return
 
+    async def _paused(self) -> bool:
+        """Wait for a pause of the person; False when another turn ended before."""
+        if self._again:
+            return False
+        if self._ending or self._enough:
+            return True
+        self._turn_ended.clear()
+        try:
+            await asyncio.wait_for(self._turn_ended.wait(), self.pause)
+        except TimeoutError:
+            return True
+        return self._ending and not self._again
+
+    @property
+    def _enough(self) -> bool:
+        said = [m for turn in self._gathered for m in turn if m.origin == "user"]
+        return len(said) >= MOST_TURNS
+
     async def _learn(self) -> None:
+        """Save what the rules find in the new turns; gather the turns that state something."""
         new = self._new()
         if not new:
             return
+        self._read_up_to = new[-1].id
         if extraction.agent_wrote(new, *map(str, self.store.directories)):
             # The agent saved memories itself; extraction skips these turns.
-            self.conversation.record(Extracted(new[-1].id))
+            self._settle()
             self.note(0, Settled(), "")
             return
         visible = tuple(self.conversation.state.messages)
-        earlier = visible[: len(visible) - len(new)]
-        # Explicit requests of the person are saved first, because a fork may be cancelled.
+        found = await _in_a_thread(extraction.find, new, visible[: len(visible) - len(new)])
+        done = await self._keep(found, visible)
+        if self.forks is not None and occasion(new) is not None:
+            self._gathered.append(new)
+        self._settle()
+        if found or not self._gathered:
+            self.note(len(found), done, "")
+
+    def _settle(self) -> None:
+        """Move the cursor of the journal, unless turns still wait for a model: a crash loses none."""
+        if not self._gathered and self._read_up_to is not None:
+            self.conversation.record(Extracted(self._read_up_to))
+
+    async def _ask(self) -> None:
+        """Ask a model what to remember of the gathered turns, and save it."""
+        new = tuple(message for turn in self._gathered for message in turn)
+        self._gathered.clear()
         self._trouble = ""
-        by_rules = await _in_a_thread(extraction.find, new, earlier)
-        first = await self._keep(by_rules, visible)
         proposed = await self._proposals(new)
-        second = await self._keep(proposed, visible)
-        self.conversation.record(Extracted(new[-1].id))
-        done = Settled(
-            (*first.saved, *second.saved),
-            (*first.waiting, *second.waiting),
-            (*first.left, *second.left),
-        )
-        self.note(len(by_rules) + len(proposed), done, self._trouble)
+        shown = self.conversation.state.messages
+        there = {message.id for message in shown}
+        # A compaction may have taken some of them out of the conversation.
+        visible = (*(message for message in new if message.id not in there), *shown)
+        done = await self._keep(proposed, visible)
+        self._settle()
+        self.note(len(proposed), done, self._trouble)
 
     async def _keep(self, found: Sequence[Candidate], visible: Sequence[Message]) -> Settled:
         """Save what may be saved, and propose the rest to the person."""
@@ -173,9 +226,9 @@ class Learning:
         return done
 
     async def _proposals(self, new: Sequence[Message]) -> list[Candidate]:
-        """What a side agent would save; nothing when it fails, or nothing was stated."""
+        """What a side agent would save; nothing when it fails."""
         agents, apart = self._agents(new)
-        if agents is None or occasion(new) is None:
+        if agents is None:
             return []
         try:
             return await proposals(agents, self.store, new, past=apart)
@@ -194,7 +247,8 @@ class Learning:
 
     def _new(self) -> tuple[Message, ...]:
         state = self.conversation.state
-        return extraction.new_messages(state.messages, state.extracted_up_to)
+        read = self._read_up_to if self._gathered else state.extracted_up_to
+        return extraction.new_messages(state.messages, read)
 
 
 T = TypeVar("T")

@@ -192,6 +192,16 @@ MEMORY: Final[tuple[Setting, ...]] = (
         project="ask",
     ),
     Setting(
+        "learning.pause",
+        "float",
+        120.0,
+        "Seconds without a new prompt after which a model is asked what to remember of the turns so far; "
+        "also when a conversation ends, and after four turns that state something. 0: after every turn.",
+        low=0,
+        high=3600,
+        project="ask",
+    ),
+    Setting(
         "learning.alarm_after",
         "int",
         5,
