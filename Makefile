@@ -10,7 +10,7 @@ PINS := pyproject.toml constraints.txt
 
 run: $(VENV)/.run       ## install, then start Reverie
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/reverie chat; else $(BIN)/reverie --help; fi
-	@echo "From here on: $(BIN)/reverie, or \`. $(BIN)/activate\` once and then \`reverie\`"
+	@echo "From here on: $(BIN)/reverie (or \`. $(BIN)/activate\`, then \`reverie\`)"
 
 serve: $(VENV)/.server  ## install, then start the memory service on an embedded PostgreSQL
 	@$(BIN)/reverie serve
@@ -45,10 +45,10 @@ test-web: $(VENV)/.browser .clients/.axe ## the page in a real Chromium
 mutants: $(VENV)/.dev   ## break decisions in a sample of places, and see whether a test fails; minutes
 	@$(BIN)/python benchmarks/mutants.py
 
-docs: $(VENV)/.dev      ## write what the tour and the demo print, and the references, into docs/ and README.md
-	@$(BIN)/python -c 'from reverie.settings.lookup import reference; open("docs/settings.md", "w").write(reference())'
-	@$(BIN)/python -c 'from reverie.cli.reference import reference; open("docs/commands.md", "w").write(reference())'
+docs: $(VENV)/.dev      ## write what the walk, the tour and the demo print, and the references, into docs/ and README.md
+	@$(BIN)/python scripts/reference.py
 	@-WRITE_TOUR=1 $(BIN)/python -m pytest --no-cov tests/flows/test_tour.py
+	@WALK_WITHOUT_CLAUDE=1 $(BIN)/python scripts/walk.py --write
 	@WRITE_DEMO=1 $(BIN)/python -m pytest --no-cov tests/cli/test_demo.py -k Documentation
 
 release-check:          ## build, install in fresh environments, use it there; writes dist/

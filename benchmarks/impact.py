@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gzip
 import json
 import os
+import random
 import sys
 import tempfile
 import urllib.request
@@ -24,6 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from reading_model import reading_model
+from recall_data import locomo
+from report import data_folder
 
 from reverie.conversation import transcripts
 from reverie.conversation.journal import Journal
@@ -53,8 +57,11 @@ def main() -> None:
     options.add_argument("--key-env", default="", help="the variable that holds its key")
     options.add_argument("--most", type=int, default=10, help="pairs and probes a store")
     options.add_argument("--questions", type=Path, help="question answering with a context each")
+    options.add_argument(
+        "--locomo", action="store_true", help="the questions of LoCoMo 5 to 10 (needs REVERIE_DATA)"
+    )
     given = options.parse_args()
-    if given.questions:
+    if given.questions or given.locomo:
         with _model(given, "unrelated") as (name, settings):
             print(f"model: {name}\n")
             asyncio.run(_questions(given, settings))
@@ -179,8 +186,30 @@ def _recorded() -> None:
 # --- question answering with wrong-answer controls ---
 
 
+def _locomo() -> list[dict[str, str]]:
+    """The questions of LoCoMo that have an answer, each with the sessions that hold its evidence."""
+    folder = data_folder()
+    with gzip.open(folder / "locomo" / "locomo10.json.gz") as file:
+        conversations = json.load(file)
+    answers = {
+        qa["question"]: str(qa.get("answer", "")) for one in conversations for qa in one["qa"]
+    }
+    rows = []
+    for corpus in (one for one in locomo(folder) if not one.dev):
+        of_turn = {turn.id: turn.session for turn in corpus.turns}
+        for asked in corpus.questions:
+            answer = answers[asked.text]
+            sessions = {of_turn[id_] for id_ in asked.gold}
+            said = [f"{t.speaker}: {t.text}" for t in corpus.turns if t.session in sessions]
+            if asked.kind in ("single", "multi") and said and answer:
+                rows.append({"context": "\n".join(said), "question": asked.text, "answer": answer})
+    random.Random(7).shuffle(rows)
+    return rows
+
+
 async def _questions(given: argparse.Namespace, settings: Sequence[str]) -> None:
-    rows = json.loads(given.questions.read_text("utf-8"))[: given.most]
+    rows = _locomo() if given.locomo else json.loads(given.questions.read_text("utf-8"))
+    rows = rows[: given.most]
     with tempfile.TemporaryDirectory() as folder:
         app = Workspace.open(Path(folder), home=Path(folder) / "home", overrides=tuple(settings))
         async with open_model(app, app.settings.model("main"), None) as model:

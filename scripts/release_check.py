@@ -36,6 +36,23 @@ FIRST_COMMANDS = (
     (["undo"], "Undid"),
     (["models"], "anthropic"),
     (["doctor"], "✓"),
+    (["completion", "bash"], "_REVERIE_COMPLETE"),
+    (["completion", "zsh"], "_REVERIE_COMPLETE"),
+    (["completion", "fish"], "_REVERIE_COMPLETE"),
+)
+
+# Data files that a wheel must carry: without them a feature would fall back in silence.
+DATA = (
+    "py.typed",
+    "recall/calibration.json",
+    "models/embeddings/potion/vectors.npy",
+    "models/embeddings/potion/tokenizer.json",
+    "models/embeddings/potion/LICENSE",
+    "text/forms/english.toml",
+    "cli/demo/script/morning.toml",
+    "web/static/htmx.min.js",
+    "web/static/LICENSES.txt",
+    "memory/postgres/migrations/0001_tenants.sql",
 )
 
 
@@ -88,9 +105,9 @@ def build(output: Path, scratch: Path) -> tuple[Path, Path]:
 
 def check_wheel(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    for needed in ("reverie/py.typed", "reverie/recall/calibration.json"):
-        if needed not in names:
-            raise CheckFailed(f"{wheel.name} has no {needed}")
+    for needed in DATA:
+        if f"reverie/{needed}" not in names:
+            raise CheckFailed(f"{wheel.name} has no reverie/{needed}")
     if not any(name.endswith("licenses/LICENSE") for name in names):
         raise CheckFailed(f"{wheel.name} has no licence")
     foreign = [name for name in names if not name.startswith(("reverie/", "reverie-"))]

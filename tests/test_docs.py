@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,6 @@ import click
 import pytest
 
 from reverie.cli.group import COMMANDS, cli
-from reverie.cli.reference import reference
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -52,6 +53,8 @@ def commands_in(page: Path) -> Iterator[list[str]]:
 
 @each_page
 def test_commands_and_options_exist(page: Path) -> None:
+    if page.name == "walk.md":
+        pytest.skip("its mistakes are meant; every command is played by tests/flows/test_walk.py")
     for words in commands_in(page):
         names = [word for word in words if word in COMMANDS]
         assert names or words[0].startswith("-"), f"{page.name}: no command in {words}"
@@ -71,6 +74,21 @@ def _nested(command: click.Command) -> list[click.Command]:
     return [command, *command.commands.values()]
 
 
-def test_the_page_of_commands_is_what_they_say() -> None:
-    page = (ROOT / "docs" / "commands.md").read_text("utf-8")
-    assert page == reference(), "render it again: make docs"
+def test_references_say_what_the_code_says() -> None:
+    """Settings, commands, API and events."""
+    check = [sys.executable, str(ROOT / "scripts" / "reference.py"), "--check"]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}\nrender them again: make docs"
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    pages = {page.name for page in ROOT.glob("docs/*.md")} - {"README.md"}
+    assert {page for page in pages if f"({page})" not in index} == set()
+
+
+def test_each_layer_has_a_picture() -> None:
+    text = (ROOT / "docs" / "concepts.md").read_text("utf-8")
+    layers = re.split(r"^## (?=\d )", text, flags=re.MULTILINE)[1:]
+    assert [part[0] for part in layers] == [*"1234567"]
+    assert [part[:40] for part in layers if part.count("```mermaid") != 1] == []

@@ -38,6 +38,8 @@ class ContextCleared:
 
 @dataclass(frozen=True, slots=True)
 class MoneySpent:
+    """A call was paid for; the entry is on the ledger."""
+
     entry: Entry
 
 
@@ -69,6 +71,8 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
+    """A tool call ended, with its result."""
+
     id: str
     name: str
     headline: str
@@ -142,6 +146,8 @@ class NotesUpdated:
 
 @dataclass(frozen=True, slots=True)
 class ForkStarted:
+    """A side agent starts on the conversation's prefix."""
+
     purpose: Purpose
 
 

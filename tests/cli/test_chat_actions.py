@@ -13,6 +13,7 @@ from reverie.cli.talk.chat import Chat
 from reverie.cli.talk.terminal import Question
 from reverie.conversation import journal
 from reverie.conversation.records import Said
+from reverie.core.messages import Attachment, Text
 from reverie.session.options import SessionOptions
 from reverie.workspace import Workspace
 
@@ -59,13 +60,28 @@ COMMANDS = [
     (["/remember The export runs at 06:00"] * 2, ["✗", "already says so"]),
     (["/remember Ada owns billing", "/recall who owns billing?"], ["project_ada_owns_billing.md"]),
     (["/recall anything"], ["Nothing found."]),
+    (
+        ["/remember Ada owns billing", "/undo", "/redo"],
+        ["undo with: /undo ", "Undid ", "to reverse this: /redo", "Redid ", "/undo"],
+    ),
+    (["/undo"], ["✗", "nothing to undo"]),
+    # Asked again in other words, the same memory answers again.
+    (
+        ["/remember Ada owns billing", "who owns billing?", "whose is billing?"],
+        ["From memory:", "From memory:"],
+    ),
+    (
+        ["/remember Ada owns billing", "!echo hello", "who owns billing?"],
+        ["hello", "1 memory: project_ada_owns_billing.md"],
+    ),
+    (["Ada owns billing"], ["to save that: # Ada owns billing"]),
     (["/remember Ada owns billing", "/search billing"], ["project_ada_owns_billing.md"]),
     (["/memory"], ["0 memories in", "~/.reverie/projects/"]),
     (
         ["/remember I prefer short answers", "/memory"],
         ["about you: known in every project", "1 memory about you"],
     ),
-    (["/remember --scope project I like tea"], ["~/.reverie/projects/"]),
+    (["/remember --scope project I like tea"], ["in user_i_like_tea.md"]),
     (["/remember --scope moon I like tea"], ["✗", "choose one of: project, person"]),
     (["/remember Ada owns billing", "/memory"], ["1 memory in", "• Ada owns billing"]),
     (["/context"], ["█ system", "window 200.0k (default)", "estimated"]),
@@ -114,12 +130,16 @@ async def test_the_model_sees_what_a_shell_command_printed_once(place: Place) ->
     app = place.app()
     await typed(app, "!echo 4711", "what is it?", "and now?")
     first, second = [
-        record.message.text
+        record.message
         for record in journal.load(app.journals()[0]).records
         if isinstance(record, Said) and record.message.origin == "user"
     ]
-    assert first == "I ran `echo 4711`:\n```\n4711\n```\n\nwhat is it?"
-    assert second == "and now?"
+    # Beside the message: what a command printed is not what the person said.
+    assert first.text == "what is it?"
+    shown = [block.text for block in first.blocks if isinstance(block, Attachment)]
+    assert "I ran `echo 4711`:\n```\n4711\n```" in shown
+    assert [block.text for block in second.blocks if isinstance(block, Text)] == ["and now?"]
+    assert "4711" not in str(second.blocks)
 
 
 async def test_notes_and_compaction_work_without_a_model(place: Place) -> None:

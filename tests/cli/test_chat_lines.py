@@ -21,6 +21,7 @@ from reverie.cli.talk.slash import (
     Prompt,
     Shell,
     read_line,
+    states_fact,
 )
 from reverie.cli.talk.typed import pictures_in
 
@@ -119,6 +120,23 @@ def test_remembering_in_plain_words_where_no_model_would(typed: str, saved: str 
     assert read_line(typed, offline=True) == meant
 
 
+@pytest.mark.parametrize(
+    ("typed", "states"),
+    [
+        ("Our staging server listens on port 8443", True),
+        ("we deploy on Fridays", True),
+        ("the key is with Mira", True),
+        ("which port does staging use", False),
+        ("who owns billing?", False),
+        ("tell me about ports", False),
+        ("hello there", False),
+        ("Ada owns billing.\nAnd more", False),
+    ],
+)
+def test_a_line_that_states_a_fact(typed: str, states: bool) -> None:
+    assert states_fact(typed) is states
+
+
 def test_every_command_does_something_and_says_what() -> None:
     assert set(ACTIONS) == {command.name for command in COMMANDS}
     assert all(command.about.endswith(".") for command in COMMANDS)
@@ -146,7 +164,7 @@ def test_completion(tmp_path: Path) -> None:
     (tmp_path / "src" / "app.py").touch()
     for name in ("Setup.cfg", ".hidden", "straße.md"):
         (tmp_path / name).touch()
-    assert completions(tmp_path, "/re") == ["/remember", "/recall", "/resume"]
+    assert completions(tmp_path, "/re") == ["/remember", "/recall", "/redo", "/resume"]
     assert completions(tmp_path, "/re x") == []
     assert completions(tmp_path, "say /re") == []
     assert completions(tmp_path, "/RE") == []

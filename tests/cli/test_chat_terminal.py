@@ -261,6 +261,27 @@ def test_the_list_of_conversations_fits_the_terminal(place: Place, columns: int)
         terminal.type(CTRL_C)
 
 
+@pytest.mark.parametrize("columns", [50, 80, 120])
+def test_the_first_minutes_fit_the_terminal(place: Place, columns: int) -> None:
+    """What a new user copies is shown whole: the memory, its undo, the command to go on."""
+    with on_terminal(place, "chat", columns=columns, ANTHROPIC_API_KEY="k") as terminal:
+        terminal.until("Which model", "1  anthropic:", "0  none", "Model [1]")
+        assert max(map(len, terminal.text.splitlines())) <= columns
+        terminal.enter("0")
+        terminal.until("models use NAME", PROMPT)
+        terminal.enter("# Ada owns billing")
+        terminal.until("Remembered (project): Ada owns billing", "undo with: /undo ", PROMPT)
+        terminal.enter("!echo from the shell")
+        terminal.until("  from the shell", PROMPT)
+        terminal.enter("whose is billing?")
+        terminal.until("From memory:", "Ada owns billing", PROMPT)
+        terminal.enter("exit")
+        assert terminal.ended() == 0
+        session = place.app().journals()[0].stem
+        copied = terminal.text.rpartition("go on with:")[2].replace("\n", "")
+        assert f"reverie chat --resume{session}" in copied.replace(" --resume ", " --resume")
+
+
 def test_a_session_in_which_nothing_was_said_leaves_nothing(place: Place) -> None:
     with offline(place) as terminal:
         terminal.until("of 200.0k")

@@ -49,7 +49,7 @@ class TestModels:
     def test_nothing_is_usable_and_each_provider_says_what_it_needs(self, place: Place):
         text = done("models")
         assert "Reverie works offline" in text
-        assert "reverie keys set ANTHROPIC_API_KEY" in text
+        assert "reverie keys set anthropic" in text
         assert "no server answers at http://127.0.0.1:9/v1" in text
 
     def test_a_key_makes_a_provider_usable(self, place: Place, monkeypatch: pytest.MonkeyPatch):

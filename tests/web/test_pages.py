@@ -12,11 +12,15 @@ from tests.web.store import SESSION, with_dream
 
 from reverie.learning.runs import Run, note_run
 from reverie.learning.service import instructions_for
+from reverie.memory import catalog, watcher
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
+from reverie.web import desk
 from reverie.workspace.inbox import waiting
 
 if TYPE_CHECKING:
+    import pytest
+    from tests.place import Place
     from tests.web.conftest import RunningPage
 
 STAGING = "project_the_staging_database_listens_on_port_6543.md"
@@ -144,6 +148,29 @@ class TestMemory:
         past = served.client.get(f"/memory/{STAGING}?as_of=2025-06-16").text
         assert "As it was" in past
         assert 'name="version"' not in past
+
+
+class TestManyMemories:
+    def test_are_read_once_and_followed_then(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for module in (catalog, watcher):
+            monkeypatch.setattr(module, "LARGE", 4)
+        # Fewer changes at a time than there are memories.
+        monkeypatch.setattr(desk, "_MOST_CHANGES", 3)
+        app = place.app()
+        directory = app.memory_location.directory
+        directory.mkdir(parents=True)
+        for n in range(8):
+            text = f"---\nname: Port {n}\ndescription: port {n}\ntype: project\n---\nport {n}\n"
+            (directory / f"project_port_{n}.md").write_text(text)
+        opened = desk.Desk(app, lambda *_: [])
+        first = opened.entries()
+        assert len(first) == 8
+        assert opened.entries() is first
+        app.remember(NewMemory("The gateway listens on port 9", "project"), Author("user"))
+        assert len(opened.entries()) == 9
+        opened.close()
 
 
 class TestEditing:

@@ -132,8 +132,8 @@ def author_of(revision: Revision) -> str:
     return f"{author.writer} {of[:8]}" if of else author.writer
 
 
-def undo_hint(revision: Revision, *, team: bool = False) -> str:
-    return f"undo with: reverie undo {revision.short}" + (" --team" if team else "")
+def undo_hint(revision: Revision, *, team: bool = False, command: str = "reverie undo") -> str:
+    return f"undo with: {command} {revision.short}" + (" --team" if team else "")
 
 
 def mention_former(app: Workspace) -> None:

@@ -261,16 +261,22 @@ StopReason: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
+    """A piece of an answer, as it comes."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
+    """A piece of what the model thinks, as it comes."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUseStarted:
+    """The model begins to write a tool call."""
+
     id: str
     name: str
 

@@ -64,7 +64,7 @@ def usable_models(settings: Settings) -> tuple[list[UsableModel], list[Missing]]
             continue
         key = find_key(provider.api_key_env, home=settings.home) if provider.api_key_env else None
         if key is None and provider.api_key_env:
-            missing.append(Missing(provider.name, f"reverie keys set {provider.api_key_env}"))
+            missing.append(Missing(provider.name, f"reverie keys set {provider.name}"))
         elif key is not None:
             found += _listed(settings, provider, f"{provider.api_key_env} ({key[1]})")
     return sorted(found, key=_rank), missing

@@ -17,6 +17,7 @@ from reverie.conversation.conversation import Conversation
 from reverie.core.messages import Message, ToolResult, ToolUse
 from reverie.errors import ReverieError
 from reverie.events import Announce, MemoriesLate, TroubleNoted
+from reverie.models.selection import OFFLINE
 from reverie.recall.attachment import MOST_FILES, Surfaced
 from reverie.recall.mentions import NewMentions, command_files
 from reverie.recall.pipeline import Recall, RecallOutcome
@@ -188,7 +189,9 @@ class SessionRecall:
 
     def _count_shown(self) -> None:
         """Let recall know what this conversation was shown, also before it was resumed."""
-        shown = self.conversation.state.memories_shown
+        # The offline model answers from the memories of one message: it does not read earlier ones.
+        is_offline = self.conversation.model.name == OFFLINE
+        shown = () if is_offline else self.conversation.state.memories_shown
         files = {file for record in shown for file in record.files}
         self.recall.surfaced = Surfaced(files, sum(record.bytes for record in shown))
 

@@ -167,16 +167,20 @@ class Desk:
         """The entries of a large directory: all of them once, then only what changed."""
         topics = self.memory.topics
         seen = topics.changes(self._upto, _MOST_CHANGES)
-        while seen is not None and seen.more and not self._large:
-            seen = topics.changes(seen.upto, _MOST_CHANGES)
-        if seen is None or seen.more or seen.afresh or not self._large:
+        if seen is None:
+            # Nothing was recorded yet: reading all of them does it.
+            topics.entries()
+            seen = topics.changes(self._upto, _MOST_CHANGES)
+        if not self._large or seen is None or seen.more or seen.afresh:
+            while seen is not None and seen.more:
+                seen = topics.changes(seen.upto, _MOST_CHANGES)
             self._large = newest_first(topics.entries())
         elif seen.changed or seen.gone:
             fresh = {entry.file: entry for entry in topics.some(list(seen.changed))}
             left = {*seen.gone, *seen.changed}
             kept = [entry for entry in self._large if entry.file not in left]
             self._large = newest_first([*kept, *fresh.values()])
-        self._upto = seen.upto if seen is not None and not seen.more else ""
+        self._upto = seen.upto if seen is not None else ""
         return self._large
 
     def rows(self, entries: Sequence[ManifestEntry]) -> list[dict[str, Any]]:

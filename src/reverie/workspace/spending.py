@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.core.usage import Entry, Usage
 from reverie.memory.locations import read_identity
 from reverie.models.ledger import LEDGER, Ledger
+from reverie.models.selection import OFFLINE
 
 if TYPE_CHECKING:
     from reverie.workspace import Workspace
@@ -22,7 +23,7 @@ MOST_DAYS = 30
 def spending(app: Workspace, by: str, days: int) -> dict[str, Any]:
     """The spending of the last days, a row for each purpose, model, session or day; and the caps."""
     now = app.clock.now()
-    entries = [entry for entry in app.ledger.entries() if now - entry.at <= days * 86_400]
+    entries = _calls(app.ledger, now - days * 86_400)
     today = day_of(now)
     per_day: defaultdict[date, float] = defaultdict(float)
     for entry in entries:
@@ -35,6 +36,11 @@ def spending(app: Workspace, by: str, days: int) -> dict[str, Any]:
         "per_day": [per_day[day] for day in shown],
         "caps": _caps(app),
     }
+
+
+def _calls(ledger: Ledger, since: float) -> list[Entry]:
+    """What was asked of a model since then; the offline one is none."""
+    return [one for one in ledger.entries() if one.at >= since and one.model != OFFLINE]
 
 
 def _rows(entries: Sequence[Entry], by: str) -> list[dict[str, Any]]:
@@ -51,7 +57,7 @@ def _by_project(app: Workspace, days: int) -> list[dict[str, Any]]:
     rows = []
     for path in sorted((app.settings.home / "projects").glob(f"*/{LEDGER}")):
         ledger = Ledger(path.parent, home=app.settings.home, clock=app.clock)
-        entries = [entry for entry in ledger.entries() if now - entry.at <= days * 86_400]
+        entries = _calls(ledger, now - days * 86_400)
         identity = read_identity(path.parent)
         if entries:
             rows.append(_row(str(identity.root) if identity else path.parent.name, entries))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -50,6 +50,20 @@ def undo(
     app = frame.app()
     memories = [up_to_date(memory) for memory in private(app, scope)]
     _report(frame, _undone(app, memories, rev, session, dream), "Undid")
+
+
+def undo_in_chat(app: Workspace, rev: str | None) -> list[str]:
+    """Undo the last change, or a revision; return what there is to say."""
+    memories = [up_to_date(memory) for memory in private(app, None)]
+    return list(undone_lines(_undone(app, memories, rev, None, None), "Undid", "/"))
+
+
+def redo_in_chat(app: Workspace) -> list[str]:
+    """Redo the last undo; return what there is to say."""
+    from reverie.workspace.undo import redo_last
+
+    memories = [up_to_date(memory) for memory in private(app, None)]
+    return list(undone_lines([redo_last(app, memories, PERSON)], "Redid", "/"))
 
 
 def _undone(
@@ -105,6 +119,12 @@ def _report(frame: Invocation, done: Sequence[UndoResult], verb: str) -> None:
 
 
 def _print(console: Console, done: Sequence[UndoResult], verb: str) -> None:
+    for line in undone_lines(done, verb):
+        console.print(printable(line), soft_wrap=True)
+
+
+def undone_lines(done: Sequence[UndoResult], verb: str, program: str = "reverie ") -> Iterator[str]:
+    """What was undone or redone, what it changed, and how to reverse it."""
     for part in done:
         for one in part.revisions:
             # Describe an undo or a redo by the change it is about.
@@ -113,15 +133,15 @@ def _print(console: Console, done: Sequence[UndoResult], verb: str) -> None:
                 if one.author.undoes
                 else f"{one.short}: {one.summary}"
             )
-            console.print(printable(f"{verb} {about}"), soft_wrap=True)
-        console.print(f"  changed {printable(', '.join(part.made.files))}", soft_wrap=True)
+            yield f"{verb} {about}"
+        yield f"  changed {', '.join(part.made.files)}"
     if count := sum(len(part.waiting) for part in done):
         waits = counted(count, "proposal waits", "proposals wait")
-        console.print(f"  {waits} in the inbox again")
-    back = "reverie redo" if verb == "Undid" else "reverie undo"
+        yield f"  {waits} in the inbox again"
+    back = f"{program}{'redo' if verb == 'Undid' else 'undo'}"
     shared = " --team" if done[0].memory.team else ""
     times = f", {len(done)} times" if len(done) > 1 else ""
-    console.print(f"  to reverse this: {back}{shared}{times}")
+    yield f"  to reverse this: {back}{shared}{times}"
 
 
 @reverie_command(name="redo")

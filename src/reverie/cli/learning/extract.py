@@ -158,7 +158,7 @@ def _confirm(frame: Invocation, plan: ReadingPlan, *, yes: bool) -> None:
             f"this would read {_plan_line(plan)}; confirm with --yes, or use the rules with --no-model"
         )
     if not click.confirm("Begin?", default=True, err=True):
-        raise click.Abort
+        raise InputError("nothing was read")
 
 
 def _progress(frame: Invocation, plan: ReadingPlan) -> Callable[[ReadSession, int], None]:

@@ -331,7 +331,7 @@ def _ask(items: Sequence[Item], action: str) -> None:
         warning = f"\n    ! {item.proposal.caution}" if item.proposal.caution else ""
         click.echo(printable(f"  {line_of(item)}{warning}"), err=True)
     if not click.confirm(f"{action.capitalize()}?", err=True):
-        raise click.Abort
+        raise InputError("nothing was decided; the proposals still wait")
 
 
 def _counted(items: Sequence[Item]) -> str:

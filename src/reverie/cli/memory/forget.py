@@ -162,7 +162,7 @@ def _confirm(
     ending = " for good, with its history" if everywhere else ""
     count = "this memory" if len(targets) == 1 else f"these {len(targets)} memories"
     if not click.confirm(f"Forget {count}{ending}?", err=True):
-        raise click.Abort
+        raise InputError("nothing was forgotten")
 
 
 def _for_good(app: Workspace, target: Target, also: tuple[Path, ...], *, yes: bool) -> Receipt:

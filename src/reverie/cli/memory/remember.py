@@ -144,11 +144,13 @@ def _as_json(memory: OpenMemory, outcome: Remembered) -> dict[str, Any]:
     }
 
 
-def saved_lines(app: Workspace, memory: OpenMemory, outcome: Remembered) -> list[str]:
+def saved_lines(
+    app: Workspace, memory: OpenMemory, outcome: Remembered, *, in_chat: bool = False
+) -> list[str]:
     """What was saved and where, what was changed in it, and how to undo it."""
     saved = outcome.topic
     lines = [f"Remembered ({saved.type}): {saved.name}"]
-    lines.append(f"  in {shown_path(app, _path(memory, saved.file))}")
+    lines.append(f"  in {saved.file if in_chat else shown_path(app, _path(memory, saved.file))}")
     if memory.scope == "person":
         lines.append("  about you: known in every project")
         lines.append(f"  only for this one: reverie move {saved.file} --scope project")
@@ -161,7 +163,8 @@ def saved_lines(app: Workspace, memory: OpenMemory, outcome: Remembered) -> list
     if outcome.superseded:
         lines.append(f"  replaces {outcome.superseded}, which is kept")
     lines += [line for one in outcome.related for line in _related_lines(saved.file, one)]
-    return [*lines, f"  {undo_hint(outcome.revision, team=memory.team)}"]
+    undo = "/undo" if in_chat else "reverie undo"
+    return [*lines, f"  {undo_hint(outcome.revision, team=memory.team, command=undo)}"]
 
 
 def _related_lines(file: str, near: Related) -> list[str]:

@@ -15,6 +15,7 @@ from rich.text import Text
 from reverie.agent import tools as todos
 from reverie.cli.context import context
 from reverie.cli.formatting import counted, dollars, printable, share, tokens
+from reverie.cli.history.undo import redo_in_chat, undo_in_chat
 from reverie.cli.memories import PERSON, shown_path
 from reverie.cli.memory import recall, search
 from reverie.cli.memory.remember import saved_lines
@@ -58,7 +59,7 @@ def remember(app: Workspace, text: str) -> str:
     memory, outcome = app.remember(NewMemory(body, scope=scope), PERSON)
     if isinstance(outcome, Declined):
         raise InputError("; ".join(filter(None, (outcome.reason, outcome.advice))))
-    return "\n".join(saved_lines(app, memory, outcome))
+    return "\n".join(saved_lines(app, memory, outcome, in_chat=True))
 
 
 def _scope_in(text: str) -> tuple[OwnScope | None, str]:
@@ -125,6 +126,13 @@ class Leave:
 Next: TypeAlias = "SessionOptions | Leave | None"
 Action: TypeAlias = Callable[[ChatSession, str], Awaitable[Next]]
 
+_LINES = (
+    ("# TEXT", "save a memory, like /remember"),
+    ("!COMMAND", "run a command; the model sees its output with your next message"),
+    ("@PATH", "name a file; pictures are sent along"),
+    ("exit", "leave"),
+)
+
 _KEYS = (
     ("Enter", "send; while an answer is coming, the message waits for its turn"),
     ("Alt-Enter, Ctrl-J", "a new line; \\ at the end of a line does the same"),
@@ -139,7 +147,7 @@ _FOUND = 10
 
 async def _help(chat: ChatSession, rest: str) -> Next:
     listed = _rows((command.usage, command.about) for command in COMMANDS)
-    chat.show(listed, "", _rows(_KEYS))
+    chat.show(listed, "", _rows(_LINES), "", _rows(_KEYS))
     return None
 
 
@@ -153,6 +161,18 @@ async def _recall(chat: ChatSession, rest: str) -> Next:
     found = await asyncio.to_thread(recall_service.recall, chat.app, rest, limit=_RECALLED)
     shown = await asyncio.to_thread(read_hits, chat.app, found, rest)
     chat.show(recall.listed(found, shown))
+    return None
+
+
+async def _undo(chat: ChatSession, rest: str) -> Next:
+    lines = await asyncio.to_thread(undo_in_chat, chat.app, rest or None)
+    chat.show(Text(printable("\n".join(lines))))
+    return None
+
+
+async def _redo(chat: ChatSession, rest: str) -> Next:
+    lines = await asyncio.to_thread(redo_in_chat, chat.app)
+    chat.show(Text(printable("\n".join(lines))))
     return None
 
 
@@ -316,6 +336,8 @@ ACTIONS: Mapping[str, Action] = {
     "help": _help,
     "remember": _remember,
     "recall": _recall,
+    "undo": _undo,
+    "redo": _redo,
     "search": _search,
     "memory": _memory,
     "inbox": _inbox,

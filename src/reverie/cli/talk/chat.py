@@ -16,9 +16,10 @@ from reverie.cli.talk import render
 from reverie.cli.talk.actions import ACTIONS, Leave, Next
 from reverie.cli.talk.chat_session import ChatSession, EventPrinter
 from reverie.cli.talk.consent import question
-from reverie.cli.talk.slash import Called, Mistyped, Prompt, Shell, read_line
+from reverie.cli.talk.slash import Called, Mistyped, Prompt, Shell, read_line, states_fact
 from reverie.cli.talk.terminal import OFFLINE_NOTE
 from reverie.cli.talk.typed import pictures_in, run_shell
+from reverie.core.messages import Attachment
 from reverie.errors import ReverieError
 from reverie.models.selection import OFFLINE
 from reverie.session.build import open_session
@@ -190,7 +191,7 @@ class Chat:
         """Tell how to go on with this conversation."""
         state = chat.session.conversation.state
         if state.messages:
-            chat.show(render.aside(f"go on with: reverie chat --resume {state.session}"))
+            chat.show(render.command_hint(f"go on with: reverie chat --resume {state.session}"))
 
     def _drop_when_empty(self, chat: ChatSession) -> None:
         """Delete the journal of a new session without messages."""
@@ -203,7 +204,11 @@ async def _run_turn(chat: ChatSession, text: str) -> None:
     """Run one turn; its events reach the chat through `on_event`."""
     pictures = pictures_in(text, chat.app.working_folder)
     ran, chat.shell_output = chat.shell_output, []
-    await _consume(chat.session.run("\n\n".join([*ran, text]), *pictures))
+    # Beside the message, not in it: memories are searched by what the user wrote.
+    output = [Attachment("shell", "\n\n".join(ran))] if ran else []
+    await _consume(chat.session.run(text, *output, *pictures))
+    if chat.offline and states_fact(text):
+        chat.show(render.command_hint(f"to save that: # {text}"))
 
 
 async def _consume(turn: AsyncGenerator[Event, None]) -> None:

@@ -76,6 +76,11 @@ def aside(text: str, style: str = "dim") -> Text:
     return line(text, style, lead="▸ ")
 
 
+def command_hint(text: str) -> Text:
+    """A remark that ends in a command to copy: in full, however narrow the terminal is."""
+    return Text(f"▸ {printable(text)}", "dim")
+
+
 def failure(message: str) -> Text:
     """An error message in full, since it says what to do."""
     return Text(f"✗ {printable(message)}", "red")

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 
 from reverie.cli.formatting import printable
+from reverie.recall.prompt_kind import asks
+from reverie.text.lexicon import language_of
+from reverie.text.statements import statements
 
 if TYPE_CHECKING:
     from prompt_toolkit.document import Document
@@ -40,6 +43,8 @@ COMMANDS: tuple[Slash, ...] = (
     Slash("help", "", "This list."),
     Slash("remember", "TEXT", "Save a memory."),
     Slash("recall", "QUESTION", "The memories that fit a question."),
+    Slash("undo", "[REV]", "Undo the last change to memory, or the one named."),
+    Slash("redo", "", "Redo what was undone last."),
     Slash("search", "WORDS", "Memories and past conversations."),
     Slash("memory", "", "Where memory is kept, and its index."),
     Slash("inbox", "", "Proposed memories that wait for you."),
@@ -126,6 +131,14 @@ def _in_words(text: str, *, offline: bool) -> Prompt | Called:
     if offline and (found := _REMEMBER.fullmatch(text)) and not text.endswith("?"):
         return Called(NAMES["remember"], found[1].strip())
     return Prompt(text)
+
+
+def states_fact(text: str) -> bool:
+    """Whether a line tells something in one sentence: a subject and a verb, and no question."""
+    if "\n" in text or asks(text):
+        return False
+    found = statements(text, language_of(text))
+    return any(one.parsed and one.tokens[0].phrase == 0 for one in found)
 
 
 def _called(name: str, rest: str) -> Called | Mistyped:

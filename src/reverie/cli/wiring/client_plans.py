@@ -195,4 +195,4 @@ def _ask(app: Workspace, plans: Sequence[Plan]) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(f"this would change {named}; confirm with --yes, or look with --dry-run")
     if not click.confirm(f"Change {named}?", err=True):
-        raise click.Abort
+        raise InputError("nothing was changed")

@@ -148,10 +148,10 @@ def _install_proxy(
         frame.show(None, lambda out: out.print("Installed. `reverie doctor` looks for the proxy."))
 
 
-_OFFER = """Claude Code has a memory of its own for each project. How shall the two go together?
-  adopt   Reverie looks after Claude Code's directory, in place: one memory, which both read and write.
-  beside  Reverie's own memory; Claude Code's is switched off (autoMemoryEnabled), and on again by uninstall.
-  mcp     no hooks: the model asks the MCP server when it wants to."""
+_OFFER = """Claude Code has a memory of its own for each project. Choose one:
+  adopt   one memory, in Claude Code's directory; both read and write it
+  beside  Reverie's memory; Claude Code's own is off until you uninstall
+  mcp     no hooks: the model asks for memories when it wants to"""
 
 
 def _way(frame: Invocation, app: Workspace, known: Installation | None, *, asked: bool) -> Way:

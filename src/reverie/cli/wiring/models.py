@@ -70,8 +70,8 @@ def require_model(app: Workspace, name: str) -> None:
     if provider is None or provider.api_key_env is None or app.has_key(provider):
         return
     raise InputError(
-        f"{name} has no key: reverie keys set {provider.api_key_env} (or set that variable), "
-        f"or continue without a model (--model {OFFLINE})"
+        f"{name} has no key: `reverie keys set {provider.name}` stores one ({provider.api_key_env} "
+        f"in the environment works too); `--model {OFFLINE}` goes on without a model"
     )
 
 
@@ -85,13 +85,17 @@ def offer_model(frame: Invocation, app: Workspace) -> Workspace:
     offered = models[:_OFFERED]
     screen = console()
     screen.print("Which model do you want to talk to?")
+    screen.print("(dollars a million tokens, in and out)", style="dim")
+    width = max(len(model.name) for model in offered)
     for number, model in enumerate(offered, start=1):
-        screen.print(printable(f"  {number}  {_line(model)}"), soft_wrap=True)
-    screen.print("  0  none: offline, answers come from memory alone")
+        line = f"  {number}  {model.name.ljust(width)}  {_price(model)}"
+        screen.print(printable(line), soft_wrap=True)
+    screen.print("  0  none: answers come from memory alone")
     chosen = click.prompt("Model", type=click.IntRange(0, len(offered)), default=1)
     name = offered[chosen - 1].name if chosen else OFFLINE
     path = write_setting(app, "models.main", name)
-    screen.print(f"  in {shown_path(app, path)}; `reverie models` changes it", soft_wrap=True)
+    screen.print(f"  in {shown_path(app, path)}", soft_wrap=True)
+    screen.print("  change it with: reverie models use NAME")
     return frame.app()
 
 
@@ -127,17 +131,10 @@ def _as_json(model: UsableModel) -> dict[str, Any]:
     }
 
 
-def _line(model: UsableModel) -> str:
-    window = f"window {tokens(model.window)}" if model.window else "window not known"
-    return f"{model.name}  ({window}, {_price(model)}; {model.reason})"
-
-
 def _price(model: UsableModel) -> str:
     if model.prices is None:
-        return "free, on this machine" if model.is_local else "price not known"
-    return (
-        f"{dollars(model.prices.input)} in, {dollars(model.prices.output)} out per million tokens"
-    )
+        return "free, local" if model.is_local else "price not known"
+    return f"{dollars(model.prices.input)} / {dollars(model.prices.output)}"
 
 
 def _print(screen: Console, main: str, models: list[UsableModel], missing: list[Missing]) -> None:

@@ -76,7 +76,7 @@ _CLAUDE_CODE = Client(
     "SessionStart",
     notes=(
         "Running sessions of Claude Code do not see it: start a new one.",
-        "With the plugin loaded as well, every hook would run twice: use one of the two.",
+        "If you also loaded Reverie's plugin, remove it: every hook would run twice.",
         "Long results are put aside in Reverie's folder. To let it read them without asking, add "
         '"Read({home}/projects/*/hooks/**)" to permissions.allow in its settings.',
     ),

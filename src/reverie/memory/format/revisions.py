@@ -21,6 +21,7 @@ WRITERS: tuple[Writer, ...] = ("user", "main", "extract", "dream", "team")
 FOUND = "found "
 
 _TRAILER = re.compile(r"^Reverie-(?P<key>[A-Za-z]+): (?P<value>.*)$", re.MULTILINE)
+_OLD_UNDO = re.compile(r"undo ([0-9a-f]{10}): ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +107,16 @@ def parse_message(message: str) -> tuple[str, Author]:
         messages=tuple(found.get("Messages", "").split()),
         model=found.get("Model", ""),
         dream=found.get("Dream", ""),
-        undoes=tuple(found.get("Undoes", "").split()),
+        undoes=tuple(found.get("Undoes", "").split()) or _undone_by(summary),
         proposal=found.get("Proposal", ""),
     )
     return summary, author
+
+
+def _undone_by(summary: str) -> tuple[str, ...]:
+    """The short id in the summary of an undo: the first versions wrote no trailer for it."""
+    found = _OLD_UNDO.match(summary)
+    return (found[1],) if found else ()
 
 
 def _flat(text: str) -> str:
@@ -132,9 +139,12 @@ def standing(log: Iterable[Revision]) -> UndoStack:
     """The revisions of a history (newest first) that can be undone or redone."""
     done: dict[str, Revision] = {}
     undone: dict[str, Revision] = {}
-    for revision in reversed(tuple(log)):
-        gone = [id_ for id_ in revision.author.undoes if done.pop(id_, None) is not None]
-        back = [id_ for id_ in revision.author.undoes if undone.pop(id_, None) is not None]
+    revisions = tuple(log)
+    by_short = {revision.short: revision.id for revision in revisions}
+    for revision in reversed(revisions):
+        undoes = [by_short.get(id_, id_) for id_ in revision.author.undoes]
+        gone = [id_ for id_ in undoes if done.pop(id_, None) is not None]
+        back = [id_ for id_ in undoes if undone.pop(id_, None) is not None]
         if gone:
             undone[revision.id] = revision
         elif back or not revision.author.undoes:

@@ -1,0 +1,174 @@
+"""Write the reference pages that are made from the code: settings, commands, API and events.
+
+python scripts/reference.py            write docs/settings.md, commands.md, api.md and events.md
+python scripts/reference.py --check    exit code 1 if one of them differs
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import reverie
+from reverie import events
+from reverie.cli.reference import reference as commands
+from reverie.settings.lookup import reference as settings
+
+DOCS = Path(__file__).parents[1] / "docs"
+_EVENTS = """\
+# Events
+
+Generated from `reverie/events.py` by `make docs`; a test compares the two.
+
+`Agent.run` yields these, a listener of a `Context` is called with them, and
+`reverie chat -p --output-format stream-json` prints them ([chat.md](chat.md#for-programs) has the JSON). Each is a frozen
+dataclass. A program should ignore events it does not know: new ones may come in any version.
+
+| event | fields | when |
+|---|---|---|
+"""
+_API = """\
+# API
+
+Generated from the docstrings of `import reverie` by `make docs`; a test compares the two. [library.md](library.md) explains how
+the pieces are used together.
+
+"""
+_GROUPS = {
+    "Memory": ("Memory", "AsyncMemory", "Hit", "Remembered", "Related", "Declined"),
+    "Entries": ("Added", "Page", "StoredMemory"),
+    "Context": ("Context", "Prepared"),
+    "Agent": ("Agent", "tool", "Tool", "ToolOutput", "ToolSpec"),
+    "Messages": ("Message", "Request", "Options", "Reply", "TextDelta", "Usage"),
+    "Errors": ("ReverieError", "InputError", "NotRemembered"),
+}
+
+
+def events_page() -> str:
+    rows = [_event_row(one) for one in sorted(get_args(events.Event), key=lambda one: one.__name__)]
+    return _EVENTS + "".join(rows)
+
+
+def _event_row(event: type) -> str:
+    names = ", ".join(f"`{field.name}`" for field in dataclasses.fields(event))
+    return f"| `{event.__name__}` | {names} | {_cell(_about(event))} |\n"
+
+
+def api_page() -> str:
+    told = {name for names in _GROUPS.values() for name in names}
+    others = sorted(set(reverie.__all__) - told - {"Event"} - _event_names())
+    groups = {**_GROUPS, **({"Others": tuple(others)} if others else {})}
+    parts = [_API]
+    for title, names in groups.items():
+        parts.append(f"## {title}\n\n")
+        parts += [_entry(name) for name in names]
+    shown = ", ".join(f"`{name}`" for name in sorted(_event_names() & set(reverie.__all__)))
+    parts.append(
+        f"## Events\n\n`Event` is the union of all events; {shown} can be imported by name.\n"
+    )
+    parts.append("[events.md](events.md) lists every one.\n")
+    return "".join(parts)
+
+
+def _event_names() -> set[str]:
+    return {one.__name__ for one in get_args(events.Event)} - {"TextDelta"}
+
+
+def _entry(name: str) -> str:
+    found = getattr(reverie, name)
+    text = f"### {name}\n\n"
+    if issubclass_of(found, BaseException):
+        return f"{text}{_text(found)}\n\n"
+    text += f"```text\n{_signature(name, found)}\n```\n\n{_text(found)}\n\n"
+    if isinstance(found, type):
+        rows = [
+            f"| `{_signature(one, method)}` | {_cell(_about(method))} |\n"
+            for one, method in _methods(found)
+        ]
+        if rows:
+            text += "| method | what it does |\n|---|---|\n" + "".join(rows) + "\n"
+    return text
+
+
+def issubclass_of(found: object, kind: type) -> bool:
+    return isinstance(found, type) and issubclass(found, kind)
+
+
+def _methods(found: type) -> Iterator[tuple[str, Any]]:
+    """The public methods that are documented, in the order of the source."""
+    for one in found.__mro__[:-1]:
+        for name, member in vars(one).items():
+            method = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+            if not name.startswith("_") and inspect.isfunction(method) and _about(method):
+                yield name, method
+
+
+def _signature(name: str, found: Callable[..., Any]) -> str:
+    """How it is called, on one line; a method without its `self`."""
+    parameters = []
+    keyword_only = False
+    for one in inspect.signature(found).parameters.values():
+        if one.name in ("self", "cls"):
+            continue
+        if one.kind is one.KEYWORD_ONLY and not keyword_only:
+            keyword_only = True
+            parameters.append("*")
+        keyword_only |= one.kind is one.VAR_POSITIONAL
+        star = (
+            "*" if one.kind is one.VAR_POSITIONAL else "**" if one.kind is one.VAR_KEYWORD else ""
+        )
+        default = "" if one.default is one.empty else f"={_default(one.default)}"
+        parameters.append(f"{star}{one.name}{default}")
+    return f"{name}({', '.join(parameters)})"
+
+
+def _default(value: object) -> str:
+    return "…" if re.search(r" at 0x|<", repr(value)) else repr(value)
+
+
+def _text(found: object) -> str:
+    return inspect.cleandoc(getattr(found, "__doc__", "") or "")
+
+
+def _about(found: object) -> str:
+    """The first paragraph of a docstring; the signature a dataclass makes up is none."""
+    text = _text(found).partition("\n\n")[0].replace("\n", " ")
+    return "" if re.match(r"\w+\(.*\)$", text) else text
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "settings.md": settings,
+    "commands.md": commands,
+    "api.md": api_page,
+    "events.md": events_page,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    check = parser.parse_args().check
+    different = []
+    for name, made in PAGES.items():
+        path, text = DOCS / name, made()
+        if not path.exists() or path.read_text("utf-8") != text:
+            different.append(name)
+            if not check:
+                path.write_text(text, "utf-8")
+    if different:
+        print(("differs" if check else "written") + ": " + ", ".join(different))
+    return int(check and bool(different))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
