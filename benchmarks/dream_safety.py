@@ -467,7 +467,7 @@ def desk_of(world: World, night: int, prober: RecallProber, scratch: Scratch) ->
         prober=prober,
         scrubber=world.scrubber,
         clock=world.clock,
-        acquire=lambda: acquired(lock),
+        acquire=lambda: acquired(lock, world.store),
         tell=lambda status: None,
         author=Author("dream", dream=id_),
         # The benchmark's own judge asks for everything; the dream asks where a change can reach.

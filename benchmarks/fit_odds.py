@@ -20,6 +20,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from judgement import DATA, pairs
@@ -61,14 +62,13 @@ def fewer_words() -> Iterator[None]:
         kept = tuple(one for one in rules.rewrites if chance.random() < KEPT)
         return replace(rules, rewrites=kept, vague={})
 
-    reading.forms = thin
-    word_classes._groups = lambda: thinned
-    _forget()
-    try:
-        yield
-    finally:
-        reading.forms, word_classes._groups = whole, lambda: groups
+    with (
+        patch.object(reading, "forms", thin),
+        patch.object(word_classes, "_groups", lambda: thinned),
+    ):
         _forget()
+        yield
+    _forget()
 
 
 def _unit(group: list[str]) -> bool:
@@ -88,8 +88,8 @@ def _forget() -> None:
 def signs(pair: dict[str, Any]) -> dict[str, float]:
     new, old = pair["new"], pair["old"]
     language = language_of(new, old)
-    said = (reading.statements(text, language) for text in (new, old))
-    return signs_of(*said, reading.change_in(new, language), language)
+    ours, theirs = (reading.statements(text, language) for text in (new, old))
+    return signs_of(ours, theirs, reading.change_in(new, language), language)
 
 
 def rows(files: list[Path]) -> tuple[list[str], Rows, Rows, Rows]:

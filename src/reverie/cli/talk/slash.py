@@ -14,8 +14,8 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 
 from reverie.cli.formatting import printable
 from reverie.recall.prompt_kind import asks
-from reverie.text.lexicon import language_of
 from reverie.text.statements import statements
+from reverie.text.word_classes import language_of
 
 if TYPE_CHECKING:
     from prompt_toolkit.document import Document

@@ -160,7 +160,8 @@ class Learning:
 
     async def _paused(self) -> bool:
         """Wait for a pause of the person; False when another turn ended before."""
-        if self._again:
+        already_ended = self._again
+        if already_ended:
             return False
         if self._ending or self._enough:
             return True
