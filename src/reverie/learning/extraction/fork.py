@@ -160,16 +160,20 @@ class Learning:
 
     async def _paused(self) -> bool:
         """Wait for a pause of the person; False when another turn ended before."""
-        already_ended = self._again
-        if already_ended:
+        if self._again:
             return False
-        if self._ending or self._enough:
+        ask_at_once = self._ending or self._enough
+        if ask_at_once:
             return True
         self._turn_ended.clear()
         try:
             await asyncio.wait_for(self._turn_ended.wait(), self.pause)
         except TimeoutError:
             return True
+        return self._at_the_end
+
+    @property
+    def _at_the_end(self) -> bool:
         return self._ending and not self._again
 
     @property
