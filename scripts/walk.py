@@ -62,6 +62,8 @@ VARYING = (
     (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
     (re.compile(r"extract [0-9a-f]{8}"), "extract SESSION"),
     (re.compile(r"(?<!,)\b\d,\d{3}\b(?!,)"), "COUNT"),
+    # How often a memory was used weighs a little.
+    (re.compile(r"^ 0\.\d\d(?=  )", re.MULTILINE), " SCORE"),
     (re.compile(r"\b(today|yesterday)\b"), "DAY"),
     (re.compile(r"Python 3[\d.]+"), "PYTHON"),
     (re.compile(r"process \d+"), "PROCESS"),
@@ -72,7 +74,7 @@ def answer(request: RecordedRequest) -> str:
     """Reply from what the request holds, as a model would that knows nothing else."""
     said = _words(request.json["messages"][-1])
     everything = request.body.decode("utf-8", "replace")
-    if "emember that" in said:
+    if "Remember that the staging database" in everything:
         return "I will."
     for topic, needle, reply in ANSWERS:
         if topic in said and needle in everything:
