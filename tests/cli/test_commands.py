@@ -197,6 +197,7 @@ class TestSettings:
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.delenv("REVERIE_RECALL_DEADLINE")
+        monkeypatch.delenv("REVERIE_LEARNING_PAUSE")
         place.settings("spend.day = 3")
         text = done("settings", "--set", "cache.ttl=1h")
         assert re.search(r"spend\.day +3\.0 +user \(.*settings\.toml:1\)", text)

@@ -59,7 +59,8 @@ def compacted(messages: list[Message], moment: Moment = NOW) -> Compaction:
         (100_000, NOW, LeanPolicy(margin=10.0), False),
     ],
     ids=[
-        *("large", "small", "lapsed", "lapsed and tiny", "no prices", "off"),
+        *("large", "small", "lapsed", "lapsed and tiny", "no prices"),
+        *("beyond the budget", "within the budget", "lapsed, no budget", "off"),
         *("in the middle", "just begun", "too little for the margin"),
     ],
 )
