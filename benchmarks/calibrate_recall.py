@@ -274,11 +274,14 @@ def moved(weights: NDArray[np.float64], sets: Sets, without: str) -> NDArray[np.
     """The weights moved at random, as long as more is shown at the same shares of wrong ones."""
     pairs = [
         (
-            sets.prompts("told" if tells else "other words", together=together, **chosen),
-            sets.prompts(recall_notes.UNRELATED, together=together, **chosen),
+            sets.prompts(kind, together=together, without=without, tells=tells),
+            sets.prompts(recall_notes.UNRELATED, together=together, without=without, tells=tells),
         )
-        for together, tells in ((False, False), (True, False), (False, True))
-        for chosen in [{"without": without, "tells": tells}]
+        for kind, together, tells in (
+            ("other words", False, False),
+            ("other words", True, False),
+            ("told", False, True),
+        )
     ]
     best, dice = weights.copy(), np.random.default_rng(1)
     most = _shown_at_few_wrong(best, pairs)
