@@ -8,8 +8,8 @@ more a large store needs, and the offset, so that at `GOOD_MATCH` a small share 
 prompts is shown anything (`WRONG`).
 
 The weights of the figures are those of the file. With `--move` they are moved, two at a time at random, as long as
-more right ones are shown at few wrong ones. On sets that are left out this shows no more than the
-weights as they are, so it is off.
+more right ones are shown at few wrong ones. On sets that are left out this shows no more from
+stores of one project, at more wrong ones, so it is off.
 
 For each set it prints what would be shown if the set were not there: its prompts are judged by kinds, weights (if
 moved) and thresholds from the other sets. `--write` writes what was learnt from all of them.
