@@ -148,15 +148,16 @@ class Calibration:
 
 
 # From here on, words and meaning agree that a memory is meant.
-_SURE_WORDS, _SURE_COSINE, _AGREEMENT = 0.4, 0.4, 10.0
+SURE_WORDS, SURE_COSINE, AGREEMENT = 0.4, 0.4, 10.0
+MOST_SURE_WORDS, MOST_SURE_COSINE = 0.4, 0.5
 
 
 def _agreement(seen: Figures) -> float:
     """What speaks for a memory that has most of a question's words and its meaning as well."""
-    by_words, by_meaning = seen.words - _SURE_WORDS, seen.cosine - _SURE_COSINE
+    by_words, by_meaning = seen.words - SURE_WORDS, seen.cosine - SURE_COSINE
     if by_words <= 0 or by_meaning <= 0:
         return 0.0
-    return _AGREEMENT * min(by_words, 0.4) * min(by_meaning, 0.5)
+    return AGREEMENT * min(by_words, MOST_SURE_WORDS) * min(by_meaning, MOST_SURE_COSINE)
 
 
 # The figures that are of the question alone.

@@ -1,0 +1,141 @@
+"""Questions put to stores of notes, as figures: what `calibrate_recall.py` learns from.
+
+Stores are the projects of each set of `recall_notes.py`, by themselves and together. The kind of a
+prompt is the one that is learnt without the prompt's own set, or it would be trusted too much.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+import prompt_kinds
+import recall_notes
+from prompt_kinds import Labelled
+
+from reverie.ports import Embedder
+from reverie.recall import queries
+from reverie.recall.documents import MemoryDoc
+from reverie.recall.prompt_kind import PromptKind, kind_of, limited
+from reverie.recall.relevance import Figures, Wanted, marks
+from reverie.recall.vectors import encoded
+from reverie.text.words import said_once
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NAMES = tuple(field.name for field in fields(Figures))
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A part of a prompt put to a store: the figures of its memories, and which of them are right."""
+
+    set: str
+    # The projects of the store.
+    store: tuple[str, ...]
+    kind: str
+    prompt: str
+    figures: NDArray[np.float64]
+    right: NDArray[np.float64]
+
+    @property
+    def together(self) -> bool:
+        return len(self.store) > 1
+
+    @property
+    def tells(self) -> bool:
+        return bool(self.figures[0, NAMES.index("tells")])
+
+
+class Store:
+    """Memories compared with questions, as the index compares them."""
+
+    def __init__(self, docs: Sequence[MemoryDoc], embedder: Embedder | None) -> None:
+        self.files = [doc.file for doc in docs]
+        texts = [said_once((doc.name, doc.description, doc.body)) for doc in docs]
+        self._marks = [marks(doc.name, doc.description, doc.body) for doc in docs]
+        self._rows = Counter(
+            term for kept in self._marks for term in {*kept.terms.split(), *kept.groups.split()}
+        )
+        self._embedder = embedder
+        self._vectors = None if embedder is None else encoded(embedder, texts, "passage")
+
+    def compared(self, text: str, kind: PromptKind | None, topic: float) -> NDArray[np.float64]:
+        cosines = np.zeros(len(self._marks))
+        margins = cosines
+        if self._embedder is not None and self._vectors is not None:
+            cosines = self._vectors @ encoded(self._embedder, [text], "question")[0]
+            margins = (cosines - cosines.mean()) / max(float(cosines.std()), 0.02)
+        wanted = Wanted(text, len(self._marks), self._rows.__getitem__, kind, topic)
+        return np.array(
+            [
+                astuple(wanted.compared(kept, float(cosine), float(margin)))
+                for kept, cosine, margin in zip(self._marks, cosines, margins, strict=True)
+            ]
+        )
+
+
+class Kinds:
+    """The kind of each prompt, as it is known from the sets that it is not of."""
+
+    def __init__(
+        self,
+        crossed: Mapping[str, float],
+        prompts: Sequence[Labelled],
+        embedder: Embedder | None,
+    ) -> None:
+        self._crossed = crossed
+        self._embedder = embedder
+        self.direction: tuple[float, ...] = ()
+        self._topics: Mapping[str, float] = {}
+        if embedder is not None:
+            self._topics = prompt_kinds.without_own_set(prompts, self._learnt)
+            found = prompt_kinds.direction_learnt(prompts, embedder, crossed)
+            self.direction = tuple(round(float(value), 2) for value in found)
+
+    def of(self, text: str) -> tuple[PromptKind, float]:
+        kind = kind_of(text)
+        # The kind of a few words without a verb is not asked for.
+        if text in self._crossed and kind.own_work:
+            kind = PromptKind(kind.asks, limited(self._crossed[text]))
+        topic = self._topics[text] if text in self._topics else self._along(self.direction, text)
+        return kind, limited(topic)
+
+    def _learnt(self, prompts: Sequence[Labelled]) -> Callable[[str], float]:
+        assert self._embedder is not None
+        found = prompt_kinds.direction_learnt(prompts, self._embedder, self._crossed)
+        return lambda text: self._along(found, text)
+
+    def _along(self, direction: Sequence[float] | NDArray[np.float64], text: str) -> float:
+        if self._embedder is None:
+            return 0.0
+        return float(encoded(self._embedder, [text], "question")[0] @ np.asarray(direction))
+
+
+def from_notes(embedder: Embedder | None, kinds: Kinds) -> Iterator[Example]:
+    known = recall_notes.memories()
+    for half, projects in recall_notes.HALVES.items():
+        stores = [(project,) for project in projects]
+        for store in [*stores, *([projects] if len(projects) > 1 else [])]:
+            shelf = Store([doc for project in store for doc in known[project]], embedder)
+            asked = recall_notes.questions(half)
+            for one in asked:
+                if one.kind == recall_notes.UNRELATED or one.project in store:
+                    yield from _examples(half, store, one, shelf, kinds)
+
+
+def _examples(
+    half: str, store: tuple[str, ...], asked: recall_notes.Asked, shelf: Store, kinds: Kinds
+) -> Iterator[Example]:
+    right = np.array([file in asked.answers for file in shelf.files], float)
+    follows = bool(asked.before) and queries.follow_up(asked.text)
+    text = f"{asked.before} {asked.text}" if follows else asked.text
+    parts, named = queries.parts(text), queries.names(text)
+    kind, topic = kinds.of(text)
+    for part in parts:
+        figures = shelf.compared(part, None if part in named and len(parts) > 1 else kind, topic)
+        yield Example(half, store, asked.kind, text, figures, right)
