@@ -51,7 +51,7 @@ def compare(new: str, old: str) -> Verdict:
         [[compare_statements(mine, other, change) for other in theirs] for mine in ours], change
     )
     if verdict.score and not (verdict.likeness == "duplicate" or verdict.said or verdict.certain):
-        signs = signs_of(ours, theirs, change, language)
+        signs = signs_of((new, old), ours, theirs, change, language)
         verdict = _weighed(verdict, signs, odds(signs))
     if verdict.likeness == "duplicate" and reason_of(new) not in ("", reason_of(old)):
         return replace(verdict, likeness="extends")
@@ -96,10 +96,13 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
     return Verdict("sibling", score=closest.score, cue=change.cue)
 
 
-# How probable it must be that both say the same, to tell it, and to tell it despite a doubt.
-_SAME = 0.28
-_SAME_IN_DOUBT = 0.5
-_SAME_BUT_FOR_MORE = 0.7
+# How probable it must be that both say the same. Telling it costs a line, so little is enough where
+# nothing speaks against it.
+_SAME = 0.06
+_SAME_IN_DOUBT = 0.12
+_SAME_DESPITE_CHANGE = 0.5
+_SAME_AND_MORE = 0.7
+_SAME_DESPITE_RULES = 0.8
 # How probable another value must be: with words of change, without, where many values may stand.
 _CHANGED = 0.12
 _OTHER_VALUE = 0.22
@@ -107,27 +110,26 @@ _ONE_OF_MANY = 0.45
 
 
 def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
-    """The verdict where the rules are not certain; it neither refuses nor retires a memory.
-
-    Where all words of one are in the other, their order and form count, and the rules know these.
-    """
-    if not signs["both say more"]:
-        repeats = verdict.likeness == "extends" and found.same >= _SAME_BUT_FOR_MORE
-        if not repeats:
-            return verdict
+    """The verdict where the rules are not certain; it neither refuses nor retires a memory."""
+    if not _apart(signs) and found.same >= max(found.value, _needed(verdict, signs)):
         return replace(verdict, likeness="restates", score=found.same, weighed=True)
-    if _seems_same(verdict, signs, found):
-        return replace(verdict, likeness="restates", score=found.same, weighed=True)
-    if verdict.likeness == "sibling" or verdict.likeness == "unrelated":
+    if signs["both say more"] and verdict.likeness in ("sibling", "unrelated"):
         return _other_value(verdict, signs, found)
     return verdict
 
 
-def _seems_same(verdict: Verdict, signs: Signs, found: Odds) -> bool:
+def _needed(verdict: Verdict, signs: Signs) -> float:
+    """How probable it must be that both say the same, by what speaks against it."""
     doubt = bool(signs["denied"] or signs["narrowed"])
-    if _apart(signs) or (doubt and verdict.likeness in ("extends", "update")):
-        return False
-    return found.same >= max(found.value, _SAME_IN_DOUBT if doubt else _SAME)
+    ruled = verdict.likeness in ("extends", "update")
+    if signs["opposed"] or (doubt and ruled):
+        return _SAME_DESPITE_RULES
+    if not signs["both say more"]:
+        # Where all words of one are in the other, their order and form count.
+        return _SAME_AND_MORE if verdict.likeness == "extends" else _SAME_DESPITE_CHANGE
+    if signs["cue"]:
+        return _SAME_DESPITE_CHANGE
+    return _SAME_IN_DOUBT if doubt else _SAME
 
 
 def _other_value(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
@@ -142,4 +144,5 @@ def _other_value(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
 
 
 def _apart(signs: Signs) -> bool:
-    return bool(signs["values differ"] or signs["names differ"] or signs["opposed"])
+    """Whether a figure, day or name differs: then both do not say the same."""
+    return bool(signs["values differ"] or signs["names differ"])
