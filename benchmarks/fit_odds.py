@@ -43,8 +43,8 @@ READING_OF = {"duplicate": 0, "update": 1, "update_cue": 1, "extends": 2}
 TUNED = "abcdef"
 KEPT = 0.4
 WEIGHT = {"f": 4.0, "g": 4.0}
-TUNED_WEIGHT = 0.4
-PENALTY = 16.0
+TUNED_WEIGHT = 0.7
+PENALTY = 10.0
 ROUNDS = 4_000
 BOTH_WAYS = ("duplicate", "sibling", "unrelated", "update")
 KINDS = ("duplicate", "update", "update_cue", "sibling", "sibling_cue", "overlap", "extends")
@@ -127,9 +127,7 @@ def learnt(file: Path) -> Learnt:
     names = list(found[0])
     values = np.array([[one[name] for name in names] for one in found])
     readings = np.eye(len(READINGS))[[READING_OF.get(kind, 3) for kind in kinds]]
-    return Learnt(
-        names, values, readings, np.full(len(kinds), WEIGHT.get(name, TUNED_WEIGHT))
-    )
+    return Learnt(names, values, readings, np.full(len(kinds), WEIGHT.get(name, TUNED_WEIGHT)))
 
 
 Weights = tuple[list[str], list[list[float]]]

@@ -137,6 +137,10 @@ def signs_of(
     found |= _subjects(new, old)
     found |= _change(new, old, change)
     found["opposed"] = float(_apart(new, old, language))
+    found["one of several"] = float(any(t.key in WHICH for t in (*new.alone, *old.alone)))
+    found["each has its own"] = float(
+        bool(new.values or new.names) and bool(old.values or old.names)
+    )
     clean = not (new.values or old.values or new.names or old.names)
     found["clean"] = float(clean)
     found["both say more"] = float(bool(new.alone and old.alone))

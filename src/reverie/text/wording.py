@@ -19,6 +19,7 @@ from reverie.text.statements import Token, claim_of
 _WORD = re.compile(r"\w+")
 # Without common words nothing is known about their places.
 _UNKNOWN = 0.5
+_MOST_OTHERS = 5
 
 
 def wording_signs(
@@ -27,7 +28,8 @@ def wording_signs(
     alone: tuple[Sequence[Token], Sequence[Token]],
 ) -> dict[str, float]:
     """The signs of a new and an old text, their content words, and those that only one has."""
-    found = _frame(*(_WORD.findall(folded(claim_of(text)).lower()) for text in texts), *tokens)
+    new, old = (_WORD.findall(folded(claim_of(text)).lower()) for text in texts)
+    found = _frame(new, old, *tokens)
     return found | _order(*tokens) | _places(*alone) | {"spelt alike": _spelt_alike(tokens, alone)}
 
 
@@ -44,12 +46,15 @@ def _frame(
         "begin alike": _run(new, old) / shorter,
         "end alike": _run(new[::-1], old[::-1]) / shorter,
         "in place": equal / shorter if len(new) == len(old) else 0.0,
+        "other words": min(_MOST_OTHERS, min(len(new), len(old)) - common),
         "small words": len(small[0] & small[1]) / max(1, len(small[0] | small[1])),
     }
 
 
 def _run(ours: Sequence[str], theirs: Sequence[str]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, theirs, strict=False)))
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, theirs, strict=False))
+    )
 
 
 def _order(ours: Sequence[Token], theirs: Sequence[Token]) -> dict[str, float]:
