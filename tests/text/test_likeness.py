@@ -150,7 +150,7 @@ CLOSELY = [
     ("My desk is on floor 4 in Oslo", "My desk is on floor 4 in Bergen", "update", False, False),
     ("Alice reports to Carol", "Alice now reports to Carol", "duplicate", True, False),
     ("I am seasick", "I like tea", "unrelated", False, False),
-    ("I take aspirin and a statin", "I take aspirin in the morning", "update", False, False),
+    ("I take aspirin and a statin", "I take aspirin in the morning", "sibling", False, False),
     ("Lunch with Mira at noon", "Dinner with Jonas at noon", "unrelated", False, False),
     ("Notes by Mira for Oslo", "Notes by Mira for Bergen", "update", False, False),
     ("Notes for Mira", "Notes by Jonas", "sibling", False, False),

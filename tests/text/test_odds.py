@@ -56,9 +56,50 @@ def test_what_tells_two_things_apart_is_no_duplicate(old: str, new: str) -> None
     assert not verdict.said
 
 
+ANEW = [
+    ("Invoices are checked by Petra", "Petra is the person who checks our invoices"),
+    ("The greenhouse must be aired before noon", "Before noon someone has to air the greenhouse"),
+    ("Die Werkstatt erreicht man nur durch den Hof", "Durch den Hof kommt man in die Werkstatt"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), ANEW)
+def test_a_sentence_that_is_turned_round_is_told(old: str, new: str) -> None:
+    assert compare(new, old).likeness in ("restates", "duplicate")
+
+
+SAME_FRAME = [
+    ("Tilda takes harp lessons at the abbey", "Tilda takes fencing lessons at the abbey"),
+    ("Backups expire after 14 days", "Backups are stored in Oslo"),
+    ("I take aspirin and a statin", "I take aspirin in the morning"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), SAME_FRAME)
+def test_the_same_frame_with_something_else_in_it_does_not_seem_the_same(
+    old: str, new: str
+) -> None:
+    assert compare(new, old).likeness not in ("restates", "duplicate")
+
+
+def test_wording_tells_a_turned_sentence_from_a_frame() -> None:
+    def signs(new: str, old: str) -> dict[str, float]:
+        ours, theirs = (statements(text, "english") for text in (new, old))
+        return signs_of((new, old), ours, theirs, change_in(new, "english"), "english")
+
+    turned = signs("Petra is the person who checks our invoices", "Invoices are checked by Petra")
+    frame = signs("Petra checks our parcels", "Petra checks our invoices")
+    assert turned["turned round"] > 0 == frame["turned round"]
+    assert frame["begin alike"] == frame["in place"] == 0.75
+    assert turned["begin alike"] == turned["in place"] == 0
+    assert frame["same place"] == 1
+    assert turned["other words"] > frame["other words"] == 1
+
+
 def test_odds_are_shares_of_one() -> None:
-    ours, theirs = (statements(text, "english") for text in ("The port is 80", "The port is 81"))
-    found = odds(signs_of(ours, theirs, change_in("The port is 80", "english"), "english"))
+    texts = ("The port is 80", "The port is 81")
+    ours, theirs = (statements(text, "english") for text in texts)
+    found = odds(signs_of(texts, ours, theirs, change_in("The port is 80", "english"), "english"))
     assert found.value > max(found.same, found.more, found.other)
     assert found.same + found.value + found.more + found.other == pytest.approx(1)
     assert Odds().other == 1

@@ -51,7 +51,7 @@ def compare(new: str, old: str) -> Verdict:
         [[compare_statements(mine, other, change) for other in theirs] for mine in ours], change
     )
     if verdict.score and not (verdict.likeness == "duplicate" or verdict.said or verdict.certain):
-        signs = signs_of(ours, theirs, change, language)
+        signs = signs_of((new, old), ours, theirs, change, language)
         verdict = _weighed(verdict, signs, odds(signs))
     if verdict.likeness == "duplicate" and reason_of(new) not in ("", reason_of(old)):
         return replace(verdict, likeness="extends")
@@ -96,50 +96,70 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
     return Verdict("sibling", score=closest.score, cue=change.cue)
 
 
-# How probable it must be that both say the same, to tell it, and to tell it despite a doubt.
+# How probable it must be that both say the same, to tell it: telling costs a line, so little is enough
+# where the sentence was told anew, more where it is the same sentence with other words in it.
+_SAME_ANEW = 0.1
 _SAME = 0.28
 _SAME_IN_DOUBT = 0.5
-_SAME_BUT_FOR_MORE = 0.7
+_SAME_AND_MORE = 0.7
+_NEVER = 2.0
+# A sentence with this many other words, small ones included, is not the same with something added.
+_ANEW = 2
+_ANEW_BY_ANOTHER = 3
+# Two sentences that begin alike this far and then differ go on about something else.
+_SAME_OPENING = 0.5
 # How probable another value must be: with words of change, without, where many values may stand.
 _CHANGED = 0.12
-_OTHER_VALUE = 0.22
+_OTHER_VALUE = 0.3
 _ONE_OF_MANY = 0.45
 
 
 def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
-    """The verdict where the rules are not certain; it neither refuses nor retires a memory.
-
-    Where all words of one are in the other, their order and form count, and the rules know these.
-    """
-    if not signs["both say more"]:
-        repeats = verdict.likeness == "extends" and found.same >= _SAME_BUT_FOR_MORE
-        if not repeats:
-            return verdict
+    """The verdict where the rules are not certain; it neither refuses nor retires a memory."""
+    if not _apart(signs) and found.same >= max(found.value, _needed(verdict, signs)):
         return replace(verdict, likeness="restates", score=found.same, weighed=True)
-    if _seems_same(verdict, signs, found):
-        return replace(verdict, likeness="restates", score=found.same, weighed=True)
-    if verdict.likeness == "sibling" or verdict.likeness == "unrelated":
+    if signs["both say more"] and verdict.likeness in ("sibling", "unrelated"):
         return _other_value(verdict, signs, found)
     return verdict
 
 
-def _seems_same(verdict: Verdict, signs: Signs, found: Odds) -> bool:
+def _needed(verdict: Verdict, signs: Signs) -> float:
+    """How probable it must be that both say the same, by what speaks against it."""
+    ruled = verdict.likeness in ("extends", "update")
+    if not signs["both say more"]:
+        # Where all words of one are in the other, their order and form count: the rules know these,
+        # unless the sentence was told anew.
+        known = verdict.likeness != "extends" and not _told_anew(signs)
+        return _NEVER if known else _SAME_AND_MORE
     doubt = bool(signs["denied"] or signs["narrowed"])
-    if _apart(signs) or (doubt and verdict.likeness in ("extends", "update")):
-        return False
-    return found.same >= max(found.value, _SAME_IN_DOUBT if doubt else _SAME)
+    opened_alike = signs["begin alike"] >= _SAME_OPENING
+    if ruled or opened_alike or signs["cue"] or (doubt and not _told_anew(signs)):
+        return _SAME_AND_MORE if ruled and doubt else _SAME_IN_DOUBT
+    return _SAME_ANEW if _told_anew(signs) else _SAME
+
+
+def _told_anew(signs: Signs) -> bool:
+    return signs["other words"] >= (_ANEW if signs["same speaker"] else _ANEW_BY_ANOTHER)
 
 
 def _other_value(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     """An update where that is probable, unless the words plainly speak of two things."""
     value = found.value + (found.same if _apart(signs) else 0.0)
     usual = _ONE_OF_MANY if signs["many values"] else _OTHER_VALUE
-    if not signs["cue"] and (verdict.firm or signs["opposed"]):
+    if not signs["cue"] and (verdict.firm or signs["opposed"] or _of_two_kinds(signs)):
         return verdict
     if value < (_CHANGED if signs["cue"] else usual):
         return verdict
     return replace(verdict, likeness="update", score=value, weighed=True)
 
 
+def _of_two_kinds(signs: Signs) -> bool:
+    """A figure on one side and a name on the other are not two values of one thing."""
+    alike = signs["values differ"] or signs["names differ"]
+    return bool(signs["each has its own"] and not alike)
+
+
 def _apart(signs: Signs) -> bool:
-    return bool(signs["values differ"] or signs["names differ"] or signs["opposed"])
+    """Whether a figure, day, name, place or opposite differs: then both do not say the same."""
+    names = ("values differ", "names differ", "opposed", "one of several", "each has its own")
+    return any(signs[name] for name in names)

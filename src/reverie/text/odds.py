@@ -2,8 +2,9 @@
 
 The rules of `likeness` decide what is certain. Where they see no more than common words, this weighs
 what speaks for and against: which words, names, figures and days both have, which only one has,
-whether the rest often says the same (`forms/near.txt`), negations, conditions and words of change.
-The weights are data (`forms/odds.json`), fitted by `scripts/fit_odds.py` on the pairs of the benchmark.
+whether the rest often says the same (`forms/near.txt`), negations, conditions, words of change, and
+how alike the two are worded (`wording`).
+The weights are data (`forms/odds.json`), fitted by `benchmarks/fit_odds.py` on the pairs of the benchmark.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TypeAlias
 from reverie.text.alignment import differing, keys_of, subject_of
 from reverie.text.statements import Change, Statement, Token
 from reverie.text.word_classes import FOLDER, near_groups, opposed
+from reverie.text.wording import wording_signs
 
 # How much of a word is matched by one that often says the same, and by a part of a compound.
 _NEAR = 0.8
@@ -120,9 +122,13 @@ class _Side:
 
 
 def signs_of(
-    ours: Sequence[Statement], theirs: Sequence[Statement], change: Change, language: str
+    texts: tuple[str, str],
+    ours: Sequence[Statement],
+    theirs: Sequence[Statement],
+    change: Change,
+    language: str,
 ) -> dict[str, float]:
-    """What speaks for and against, by name."""
+    """What speaks for and against, by name; the texts are the new and the old one."""
     all_ours, all_theirs = (_content(side) for side in (ours, theirs))
     alone = differing(all_ours, all_theirs)
     new, old = _Side(ours, all_ours, alone[0]), _Side(theirs, all_theirs, alone[1])
@@ -131,6 +137,10 @@ def signs_of(
     found |= _subjects(new, old)
     found |= _change(new, old, change)
     found["opposed"] = float(_apart(new, old, language))
+    found["one of several"] = float(any(t.key in WHICH for t in (*new.alone, *old.alone)))
+    found["each has its own"] = float(
+        bool(new.values or new.names) and bool(old.values or old.names)
+    )
     clean = not (new.values or old.values or new.names or old.names)
     found["clean"] = float(clean)
     found["both say more"] = float(bool(new.alone and old.alone))
@@ -143,7 +153,7 @@ def signs_of(
     found["cue, subject"] = found["cue"] * max(
         found["subject in common"], found["subject named"], float(found["names in common"] > 0)
     )
-    return found
+    return found | wording_signs(texts, (all_ours, all_theirs), alone)
 
 
 def _content(side: Sequence[Statement]) -> tuple[Token, ...]:

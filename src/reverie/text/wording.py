@@ -1,0 +1,96 @@
+"""How alike two texts are worded: the same frame with another word in it, or told anew.
+
+Siblings mostly repeat a sentence and change what it is about ("Mia takes piano lessons", "Mia takes
+drama lessons"). The same fact in other words turns the sentence round: other small words, another order.
+These signs need no knowledge of the words, so they hold for words that were never seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations, takewhile
+from posixpath import commonprefix
+
+from reverie.text.lexicon import folded
+from reverie.text.statements import Token, claim_of
+
+_WORD = re.compile(r"\w+")
+# Without common words nothing is known about their places.
+_UNKNOWN = 0.5
+_MOST_OTHERS = 5
+
+
+def wording_signs(
+    texts: tuple[str, str],
+    tokens: tuple[Sequence[Token], Sequence[Token]],
+    alone: tuple[Sequence[Token], Sequence[Token]],
+) -> dict[str, float]:
+    """The signs of a new and an old text, their content words, and those that only one has."""
+    new, old = (_WORD.findall(folded(claim_of(text)).lower()) for text in texts)
+    found = _frame(new, old, *tokens)
+    return found | _order(*tokens) | _places(*alone) | {"spelt alike": _spelt_alike(tokens, alone)}
+
+
+def _frame(
+    new: Sequence[str], old: Sequence[str], ours: Sequence[Token], theirs: Sequence[Token]
+) -> dict[str, float]:
+    """What both have in common of all their words, small ones included."""
+    common = sum((Counter(new) & Counter(old)).values())
+    shorter = max(1, min(len(new), len(old)))
+    small = set(new) - {t.word for t in ours}, set(old) - {t.word for t in theirs}
+    equal = sum(a == b for a, b in zip(new, old, strict=False))
+    return {
+        "words in common": 2 * common / max(1, len(new) + len(old)),
+        "begin alike": _run(new, old) / shorter,
+        "end alike": _run(new[::-1], old[::-1]) / shorter,
+        "in place": equal / shorter if len(new) == len(old) else 0.0,
+        "other words": min(_MOST_OTHERS, min(len(new), len(old)) - common),
+        "small words": len(small[0] & small[1]) / max(1, len(small[0] | small[1])),
+    }
+
+
+def _run(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, theirs, strict=False))
+    )
+
+
+def _order(ours: Sequence[Token], theirs: Sequence[Token]) -> dict[str, float]:
+    """Whether the words that both have come in another order, and elsewhere in the sentence."""
+    mine, other = ({t.key: at for at, t in reversed(list(enumerate(s)))} for s in (ours, theirs))
+    both = sorted(mine.keys() & other.keys(), key=mine.__getitem__)
+    pairs = [other[a] > other[b] for a, b in combinations(both, 2)]
+    moved = [abs(mine[key] / len(ours) - other[key] / len(theirs)) for key in both]
+    return {
+        "turned round": sum(pairs) / len(pairs) if pairs else 0.0,
+        "any turned": float(any(pairs)),
+        "moved": sum(moved) / len(moved) if moved else _UNKNOWN,
+    }
+
+
+def _places(ours: Sequence[Token], theirs: Sequence[Token]) -> dict[str, float]:
+    """Whether two differing words stand in the same place of the sentence."""
+    mine, other = (
+        {(t.phrase > 0, t.led, t.kind) for t in side if not t.verb} for side in (ours, theirs)
+    )
+    return {"same place": float(not mine.isdisjoint(other))}
+
+
+def _spelt_alike(
+    tokens: tuple[Sequence[Token], Sequence[Token]],
+    alone: tuple[Sequence[Token], Sequence[Token]],
+) -> float:
+    """How much of the differing words begins like a word of the other side; the lesser of both."""
+    shares = []
+    for side, others in ((alone[0], tokens[1]), (alone[1], tokens[0])):
+        words = [t.key for t in side if t.kind == "word"]
+        known = [t.key for t in others if t.kind == "word"]
+        best = [max((_begins(word, one) for one in known), default=0.0) for word in words]
+        shares.append(sum(best) / len(best) if best else 1.0)
+    return min(shares)
+
+
+def _begins(ours: str, theirs: str) -> float:
+    return len(commonprefix((ours, theirs))) / max(1, len(ours), len(theirs))
