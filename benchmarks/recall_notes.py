@@ -3,7 +3,7 @@
 937 memories of twenty-nine invented projects and more than 1,600 questions. Weights are learnt from all
 sets (`calibrate_recall.py`, which also tells what each shows when it is left out), so that these figures
 say little about strangers: `docs/benchmarks.md` has what each set showed when it was first put to
-recall. "stranger" and "newcomer" are by other authors. Every project is asked as a store of its own; "together" puts those of a set into one store; "all" puts all
+recall. "stranger", "newcomer" and "visitor" are by other authors. Every project is asked as a store of its own; "together" puts those of a set into one store; "all" puts all
 memories into one and counts what is among the 200 that a selector model is shown. Unrelated prompts
 are put to every store. "told" are tasks and remarks, which ask nothing.
 
@@ -44,6 +44,7 @@ HALVES = {
     "last": ("museum", "robot"),
     "stranger": ("kettles", "tidepool", "wetland", "family"),
     "newcomer": ("hosp", "cli", "arcade", "bnb"),
+    "visitor": ("civic", "payfin", "firmware", "choir"),
 }
 SHOWN = 5
 NOW = 1_790_000_000.0
@@ -97,7 +98,7 @@ def main() -> None:
             for store in ("each", "together") if len(HALVES[half]) > 1 else ("each",):
                 answers = list(answered(half, embedder, together=store == "together"))
                 rows += [[name, half, store, *row] for row in figures(answers)]
-                if half in ("final", "last", "stranger", "newcomer") and store == "each":
+                if half in ("final", "last", "stranger", "newcomer", "visitor") and store == "each":
                     drawn += answers
                 if given.show and store == "each":
                     report_misses(answers, given.show)
