@@ -50,12 +50,19 @@ def compare(new: str, old: str) -> Verdict:
     verdict = _together(
         [[compare_statements(mine, other, change) for other in theirs] for mine in ours], change
     )
-    if verdict.score and not (verdict.likeness == "duplicate" or verdict.said or verdict.certain):
+    uncertain = not (verdict.likeness == "duplicate" or verdict.said or verdict.certain)
+    if verdict.score and uncertain and _of_like_length(new, old):
         signs = signs_of((new, old), ours, theirs, change, language)
         verdict = _weighed(verdict, signs, odds(signs))
     if verdict.likeness == "duplicate" and reason_of(new) not in ("", reason_of(old)):
         return replace(verdict, likeness="extends")
     return verdict
+
+
+def _of_like_length(new: str, old: str) -> bool:
+    """The odds were learnt from single facts: they say nothing of a fact beside a whole paragraph."""
+    shorter, longer = sorted((len(new.split()), len(old.split())))
+    return longer <= _MOST_TIMES * shorter
 
 
 def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
@@ -99,6 +106,7 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 # How probable it must be that both say the same, to tell it: telling costs a line, so little is enough
 # where the sentence was told anew, more where it is the same sentence with other words in it.
 _SAME_ANEW = 0.1
+_MOST_TIMES = 4
 _SAME = 0.28
 _SAME_IN_DOUBT = 0.5
 _SAME_AND_MORE = 0.7
