@@ -23,6 +23,8 @@ The API rate limit for our partners is 300 requests per minute.
 Nein, der Ansprechpartner ist Frau Musterfeld, nicht Herr Krause.
 Je suis végétarienne, donc pas de viande dans les menus.
 Line length in this code base is 100 characters, not 80.
+Please remember: Among Atwood's novels I like Cat's Eye best.
+Please remember: You'll find the integration tests in tests/integration.
 I like dark roast coffee and can't stand tea.
 Our CI runs on Buildkite; please write the pipeline for it.
 You got that mixed up, our office is in Ghent, not in Bruges.

@@ -47,6 +47,7 @@ _URL = re.compile(r"https?://[^\s)>\]\"'“”]+[^\s)>\]\"'“”.,;:!?]")
 _ISO_DAY = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _NAME = re.compile(r"(?<=[\w,;:\"“(] )[A-Z][\w-]+|\b[A-Z][a-z]*[A-Z]\w*|\b[A-Z]{2,}\b")
 _FIRST = re.compile(r"\W*([^\W\d_][\w'’-]*)")
+_POSSESSIVE = re.compile(r"['’]s?\Z")
 # The word after these is a name even in lower case.
 _ROLE = re.compile(
     r"\b(?:by|ask|asks|tell|tells|trust|trusts|obey|von|durch|fragt?|par|demande à|por|pregunta a) ([^\W\d_][\w-]{2,})",
@@ -257,7 +258,8 @@ def _missing_values(claim: str, source: str) -> tuple[str, ...]:
     rest = _URL.sub(" ", claim)
     days = [day for day in _ISO_DAY.finditer(rest) if not _day_said(day, source)]
     rest = _ISO_DAY.sub(" ", rest)
-    theirs = _tokens(source) | {root(token) for token in _tokens(source)}
+    said = {one for token in _tokens(source) for one in (token, _POSSESSIVE.sub("", token))}
+    theirs = said | {root(token) for token in said}
     numbers = [token for token in sorted(_tokens(rest)) if _numeric(token) and token not in theirs]
     places = [*_NAME.findall(rest), *_FIRST.findall(rest)[:1], *_ROLE.findall(rest)]
     names = [name for name in places if not _known_name(name, theirs)]

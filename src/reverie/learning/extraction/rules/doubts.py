@@ -127,7 +127,7 @@ _PLAINLY = re.compile(
     re.I,
 )
 _BRIEFING = re.compile(
-    r"\b(?:remember|note|mind|memory)\b[^a-z]{0,3}(?:that |this |the following )?[:,]? ?(?:you(?:'re| are| will| should| can)?\b"
+    r"\b(?:remember|note|mind|memory)\b[^a-z]{0,3}(?:that |this |the following )?[:,]? ?(?:you(?!['’]ll find| will find| can find)(?:'re| are| will| should| can)?\b"
     r"|your (?:goal|task|job|role|answer)|the (?:target|goal|key|user|reader|audience|character|most important))",
     re.I,
 )
@@ -153,6 +153,10 @@ _FOR_NOW = re.compile(
 
 _ADVICE = re.compile(r"\b(?:you|your|yourself)\b", re.I)
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|we|we're|we've|us|our)\b", re.I)
+
+
+# "Please remember: you'll find the tests in …" speaks to the assistant.
+_PLEASE_REMEMBER = re.compile(r"please,? (?:remember|note|memori[sz]e)(?: that)?\s*:", re.I)
 
 
 def not_for_memory(text: str) -> bool:
@@ -212,7 +216,8 @@ def _about_request(sentence: str) -> str | None:
         return "about this task"
     if _PROVERB.match(sentence) and (_ADVICE.search(sentence) or not _PARTICULAR.search(sentence)):
         return "a saying"
-    if _ADVICE.search(without_politeness(sentence)) and not _FIRST_PERSON.search(sentence):
+    addressed = _FIRST_PERSON.search(sentence) or _PLEASE_REMEMBER.match(sentence)
+    if _ADVICE.search(without_politeness(sentence)) and not addressed:
         return "advice to a reader"
     return None
 
