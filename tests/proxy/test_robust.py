@@ -112,10 +112,13 @@ class OneAnswerEach:
             with connection:
                 if self._request(connection):
                     connection.sendall(self.ANSWER)
-                if self._request(connection):
-                    # With this option, closing sends a reset.
-                    linger = struct.pack("ii", 1, 0)
-                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                self._end(connection)
+
+    def _end(self, connection: socket.socket) -> None:
+        if self._request(connection):
+            # With this option, closing sends a reset.
+            linger = struct.pack("ii", 1, 0)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
 
     def _request(self, connection: socket.socket) -> bool:
         data = b""
@@ -153,16 +156,9 @@ def test_a_kept_connection_that_was_closed_is_replaced_before_anything_is_sent(s
     closed = threading.Event()
 
     class ClosesAfterwards(OneAnswerEach):
-        def _serve(self) -> None:
-            while True:
-                try:
-                    connection, _ = self._socket.accept()
-                except OSError:
-                    return
-                with connection:
-                    if self._request(connection):
-                        connection.sendall(self.ANSWER)
-                closed.set()
+        def _end(self, connection: socket.socket) -> None:
+            connection.close()
+            closed.set()
 
     provider = ClosesAfterwards()
     proxy = start("proxy.memory=false", upstream=provider.url)

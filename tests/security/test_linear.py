@@ -25,7 +25,7 @@ from reverie.learning.extraction.rules.confirmations import sentences, to_the_po
 from reverie.learning.extraction.values import Candidate
 from reverie.memory.changes import imports
 from reverie.memory.changes.draft import draft
-from reverie.memory.changes.imports import pieces
+from reverie.memory.changes.pieces import pieces
 from reverie.memory.format import (
     exclusions,
     frontmatter,

@@ -1,6 +1,6 @@
 """What a question wants to hear, a person or a day or a number, and whether a memory tells such a thing.
 
-"Who approves the banner?" is hardly answered by a memory that names nobody. Only the form is looked
+"Who approves the banner?" is hardly answered by a memory that names no person. Only the form is looked
 at: a memory that has a number may have another one.
 """
 

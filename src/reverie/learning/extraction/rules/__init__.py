@@ -1,7 +1,7 @@
-"""Finds memories without a model: sentences in which a person plainly asks to remember something.
+"""Finds memories without a model: what a person asks to remember, and lasting facts they plainly state.
 
 Precision comes before recall. Only the person's own words count, never pasted text, and of those only
-sentences with a cue (`cues`) and without a doubt (`doubts`). Where the author of a paragraph is
+sentences with a cue (`cues`) or a plain fact (`plain`), and without a doubt (`doubts`). Where the author of a paragraph is
 unclear, the candidate carries that doubt, and a person decides.
 """
 
@@ -65,7 +65,7 @@ _WORD = re.compile(r"\w[\w'’-]*")
 
 
 def find(messages: Sequence[Message], earlier: Sequence[Message] = ()) -> tuple[Candidate, ...]:
-    """Every memory that a person plainly asked for in these messages, in order, without duplicates.
+    """Every memory that a person asked for or plainly stated in these messages, in order, without duplicates.
 
     `earlier` messages were read before; a yes may confirm what the assistant last said there.
     """
