@@ -10,6 +10,7 @@ from reverie.learning.extraction import Candidate, Known
 from reverie.learning.extraction.decide import decide, rivals
 from reverie.learning.extraction.values import Add, Delete, Noop, Operation, Supersede, Update
 from reverie.memory.format.manifest import ManifestEntry
+from reverie.text.likeness import compare
 
 DAY = datetime(2026, 11, 15, tzinfo=UTC)
 
@@ -119,3 +120,14 @@ def test_what_is_claimed_is_held_to_the_memory_it_names(
 def test_only_what_certainly_speaks_of_it_is_deleted(text: str, operation: Operation) -> None:
     memories = (known("b.md", "Mira leads search"), known("a.md", "Mira likes tea"), PORT)
     assert decided(text, *memories, wanted=Delete()) == operation
+
+
+def test_what_is_less_likely_than_not_is_no_question() -> None:
+    old, new = (
+        "Redis listens on 6380 on the cache box",
+        "The exporter on the cache box is bound to 9121",
+    )
+    weighed = compare(new, old)
+    assert weighed.weighed
+    assert weighed.score < 0.5
+    assert rivals(Candidate(new, "project", (), "user"), [known("redis.md", old)]) == ()

@@ -58,6 +58,15 @@ NAMED = [
     ("Le jeton d'accès est {}, merci.", KEY),
     ("usuario: ana, contraseña: {}", "p4s0" + "d0ble"),
     ("mi clave de AWS es {}", KEY),
+    ("alarm code for the warehouse: {}", "4802" + "16"),
+    ("The door code of the flat is {}#, second floor", "55" + "28"),
+    ("el pin de la SIM es {} y el PUK lo tengo en casa", "60" + "47"),
+    ("you can log in with ada / {} on the test box", "qx7!" + "Lantern"),
+    ("Zugangsdaten fürs Intranet: mmuster, {}", "Herbst" + "2031!laub"),
+    ("unlock the zip with {}", "Zipper-" + "3301-open"),
+    ("please remember my laptop passphrase, it's {}", "seven purple " + "otters dance"),
+    ("identifiant: jdupont / mdp: {}", "Vélo-" + "vert-908"),
+    ("Why is it invalid when I enter {}! as the admin password?", "marmot2" + "Falls"),
     ("redis-cli -a {} ping", SMALL),
     ("mysql -u root -p{} shop", "S3cret" + "Pw9"),
     ("machine api.acme.io login ci password {}", "S3cret" + "Pw9"),
@@ -70,6 +79,9 @@ NAMED = [
 ]  # fmt: skip
 
 HARMLESS = [
+    "ssh-keygen -lf key.pub prints SHA256:1FupneTtjlaztGjtLiyxVUscXI5L/XyBXvvwcMQUrj8 as the fingerprint",
+    "The passphrase is asked for twice.",
+    "Unlock the level with 3 stars.",
     "Ask Mira for the token, she keeps it in the vault.",
     "The password policy requires 12 characters.",
     "The rate limiter is a token bucket with 100 tokens per second.",
